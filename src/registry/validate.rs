@@ -1,0 +1,71 @@
+//! Arguments against a schema, with messages a model or a person can act on.
+
+use serde_json::Value;
+use tool::{Error, Result, Tool};
+
+/// At most this many faults are told at once.
+const FAULTS: usize = 5;
+
+/// The arguments as an object, once they fit the tool's schema. Nothing at all counts as no arguments, and an
+/// object written as a JSON string counts as that object: models slip there, and the meaning is clear.
+pub(crate) fn arguments(tool: &Tool, args: Value) -> Result<Value> {
+    let args = match args {
+        Value::Null => Value::Object(Default::default()),
+        Value::String(text) if text.trim().is_empty() => Value::Object(Default::default()),
+        Value::String(text) => serde_json::from_str(&text)
+            .map_err(|e| Error::bad_args(format!("the arguments of `{}` are not JSON: {e}", tool.name)))?,
+        other => other,
+    };
+    if !args.is_object() {
+        return Err(Error::bad_args(format!("the arguments of `{}` must be a JSON object", tool.name)));
+    }
+    let validator = jsonschema::validator_for(&tool.parameters)
+        .map_err(|e| Error::failed(format!("the schema of `{}` is broken: {e}", tool.name)))?;
+    let faults: Vec<String> = validator
+        .iter_errors(&args)
+        .take(FAULTS)
+        .map(|e| {
+            let at = e.instance_path().to_string();
+            let text: String = e.to_string().chars().take(300).collect();
+            if at.is_empty() { text } else { format!("{}: {text}", at.trim_start_matches('/')) }
+        })
+        .collect();
+    if faults.is_empty() {
+        return Ok(args);
+    }
+    Err(Error::bad_args(format!(
+        "the arguments of `{}` do not fit: {}. {}",
+        tool.name,
+        faults.join("; "),
+        expects(tool)
+    )))
+}
+
+/// One line that says what a tool expects: `It takes content (string), type (fact|event)?.`
+pub(crate) fn expects(tool: &Tool) -> String {
+    let required: Vec<&str> =
+        tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let Some(fields) = tool.parameters["properties"].as_object().filter(|f| !f.is_empty()) else {
+        return "It takes no arguments.".into();
+    };
+    let shown: Vec<String> = fields
+        .iter()
+        .map(|(name, schema)| {
+            let optional = if required.contains(&name.as_str()) { "" } else { "?" };
+            format!("{name}{optional} ({})", kind(schema))
+        })
+        .collect();
+    format!("It takes {}.", shown.join(", "))
+}
+
+fn kind(schema: &Value) -> String {
+    if let Some(choices) = schema["enum"].as_array() {
+        return choices.iter().map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned)).collect::<Vec<_>>().join("|");
+    }
+    match &schema["type"] {
+        Value::String(one) if one == "array" => format!("list of {}", kind(&schema["items"])),
+        Value::String(one) => one.clone(),
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        _ => "anything".into(),
+    }
+}

@@ -1,0 +1,441 @@
+//! Typed collections: records of one type, found by id, by index or in order of time.
+
+use crate::{
+    Error, Result, Store, Tx,
+    engine::Table,
+    record::{Audience, Header, Key, Level, Record, decode, encode},
+};
+use redb::{ReadTransaction, ReadableTable, TableError};
+use std::marker::PhantomData;
+use tool::{Cx, Id, Label, Scope, UserId};
+
+/// The index under which shared records are found by everybody; its value is the owner's scope.
+const SHARED: u8 = 255;
+
+/// A record with what is known about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry<T> {
+    /// Its id; ids grow with time.
+    pub id: Id,
+    /// Whose it is.
+    pub owner: UserId,
+    /// Who else may read it.
+    pub audience: Audience,
+    /// Where its content came from.
+    pub label: Label,
+    /// What made it: `chat`, `api`, a tool's name.
+    pub source: String,
+    /// When it was last changed: milliseconds since 1970.
+    pub updated_ms: u64,
+    /// The record.
+    pub value: T,
+}
+
+/// What a write is stamped with.
+#[derive(Debug, Clone)]
+pub struct Stamp {
+    /// Where the record is kept.
+    pub scope: Scope,
+    /// Whose it is.
+    pub owner: UserId,
+    /// Who else may read it.
+    pub audience: Audience,
+    /// Where its content came from.
+    pub label: Label,
+    /// What made it.
+    pub source: String,
+}
+
+impl Stamp {
+    /// For what Hob itself keeps for the household.
+    pub fn household(source: &str) -> Self {
+        Self {
+            scope: Scope::Household,
+            owner: UserId::OWNER,
+            audience: Audience::Household,
+            label: Label::Own,
+            source: source.into(),
+        }
+    }
+    /// The same stamp with another audience.
+    pub fn audience(mut self, audience: Audience) -> Self {
+        self.audience = audience;
+        self
+    }
+}
+
+/// Which records, and how many.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// Only those found under this index value.
+    pub by: Option<(u8, Vec<u8>)>,
+    /// Only those older than this one (paging, newest first).
+    pub before: Option<Id>,
+    /// At most this many; 0 means all.
+    pub limit: usize,
+}
+
+/// The records of one type.
+pub struct Collection<T> {
+    store: Store,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Collection<T> {
+    fn clone(&self) -> Self {
+        Self { store: self.store.clone(), of: PhantomData }
+    }
+}
+
+impl<T: Record> Collection<T> {
+    pub(crate) fn new(store: Store) -> Self {
+        Self { store, of: PhantomData }
+    }
+
+    /// The store it is in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The stamp of a write by this caller: owner, and the worst of what the run has read.
+    pub fn stamp(&self, cx: &Cx, source: &str) -> Stamp {
+        Stamp {
+            scope: scope_of::<T>(cx),
+            owner: cx.user(),
+            audience: Audience::Private,
+            label: cx.label(),
+            source: source.into(),
+        }
+    }
+
+    /// Keeps a new record of this caller.
+    ///
+    /// # Errors
+    /// `Conflict` when a unique value is taken; as [`Store::write`].
+    pub async fn insert(&self, cx: &Cx, source: &str, value: T) -> Result<Entry<T>> {
+        let stamp = self.stamp(cx, source);
+        self.insert_as(stamp, value).await
+    }
+
+    /// Keeps a new record under a given stamp.
+    ///
+    /// # Errors
+    /// As [`Collection::insert`].
+    pub async fn insert_as(&self, stamp: Stamp, value: T) -> Result<Entry<T>> {
+        let (this, id) = (self.clone(), Id::new());
+        self.store.write(move |tx| this.put(tx, id, &stamp, &value)).await
+    }
+
+    /// One record of this caller, or one shared with them. Reading what came from outside taints the run.
+    ///
+    /// # Errors
+    /// `Damaged` when it cannot be read.
+    pub fn get(&self, cx: &Cx, id: Id) -> Result<Option<Entry<T>>> {
+        let scope = scope_of::<T>(cx);
+        let found = self.store.0.engine.read(|tx| match get::<T>(tx, scope, id)? {
+            None if T::LEVEL == Level::User => get_shared::<T>(tx, id),
+            found => Ok(found),
+        })?;
+        found.iter().for_each(|e| cx.taint(e.label));
+        Ok(found)
+    }
+
+    /// One record of a scope, for code that acts for the device itself.
+    ///
+    /// # Errors
+    /// `Damaged` when it cannot be read.
+    pub fn get_in(&self, scope: Scope, id: Id) -> Result<Option<Entry<T>>> {
+        self.store.0.engine.read(|tx| get::<T>(tx, scope, id))
+    }
+
+    /// The records of this caller and those shared with them, newest first.
+    ///
+    /// # Errors
+    /// `Damaged` when one cannot be read.
+    pub fn list(&self, cx: &Cx, listing: &Listing) -> Result<Vec<Entry<T>>> {
+        let scope = scope_of::<T>(cx);
+        let entries = self.store.0.engine.read(|tx| {
+            let mut entries = list::<T>(tx, scope, listing)?;
+            if T::LEVEL == Level::User {
+                entries.extend(list_shared::<T>(tx, scope, listing)?);
+                entries.sort_by_key(|e| std::cmp::Reverse(e.id));
+                if listing.limit > 0 {
+                    entries.truncate(listing.limit);
+                }
+            }
+            Ok(entries)
+        })?;
+        entries.iter().for_each(|e| cx.taint(e.label));
+        Ok(entries)
+    }
+
+    /// The records of a scope, newest first, for code that acts for the device itself.
+    ///
+    /// # Errors
+    /// `Damaged` when one cannot be read.
+    pub fn list_in(&self, scope: Scope, listing: &Listing) -> Result<Vec<Entry<T>>> {
+        self.store.0.engine.read(|tx| list::<T>(tx, scope, listing))
+    }
+
+    /// Every record of the collection in every scope, in key order, without keeping them all in memory: for indexes
+    /// built at start. `each` must not hand content to a caller that was not checked.
+    ///
+    /// # Errors
+    /// `Damaged` when one cannot be read.
+    pub fn scan(&self, mut each: impl FnMut(Entry<T>)) -> Result<()> {
+        self.store.0.engine.read(|tx| {
+            let Some(table) = open(tx, T::NAME)? else { return Ok(()) };
+            for row in table.iter()? {
+                let (key, value) = row?;
+                each(entry(key.value(), value.value())?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Changes a record of this caller; shared ones may be changed only by their owner.
+    ///
+    /// # Errors
+    /// `Missing` when it is not there; what `change` answers; as [`Store::write`].
+    pub async fn update<F>(&self, cx: &Cx, id: Id, change: F) -> Result<Entry<T>>
+    where
+        F: FnMut(&mut T) -> Result<()> + Send + 'static,
+    {
+        self.update_in(scope_of::<T>(cx), cx.label(), id, change).await
+    }
+
+    /// Changes a record of a scope; the label can only get worse.
+    ///
+    /// # Errors
+    /// As [`Collection::update`].
+    pub async fn update_in<F>(&self, scope: Scope, label: Label, id: Id, mut change: F) -> Result<Entry<T>>
+    where
+        F: FnMut(&mut T) -> Result<()> + Send + 'static,
+    {
+        let this = self.clone();
+        self.store.write(move |tx| this.change(tx, scope, label, id, &mut change)).await
+    }
+
+    /// Deletes a record of this caller; `false` when it is not there.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn delete(&self, cx: &Cx, id: Id) -> Result<bool> {
+        self.delete_in(scope_of::<T>(cx), id).await
+    }
+
+    /// Deletes a record of a scope; `false` when it is not there.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn delete_in(&self, scope: Scope, id: Id) -> Result<bool> {
+        let this = self.clone();
+        self.store.write(move |tx| this.remove(tx, scope, id)).await
+    }
+
+    /// Within a write: stores a record under `id`, replacing what was there, and keeps the indexes true.
+    ///
+    /// # Errors
+    /// `Conflict` when a unique value is taken by another record.
+    pub fn put(&self, tx: &Tx, id: Id, stamp: &Stamp, value: &T) -> Result<Entry<T>> {
+        self.unindex(tx, stamp.scope, id)?;
+        for key in value.keys() {
+            let prefix = index_prefix(stamp.scope, &key);
+            if key.unique && tx.keys_raw(&index_table(T::NAME), &prefix)?.iter().any(|k| k.len() == prefix.len() + 16) {
+                let what = String::from_utf8_lossy(&key.value);
+                return Err(Error::Conflict(format!("there is already a {} called `{what}`: choose another name", T::WORD)));
+            }
+            tx.put_raw(&index_table(T::NAME), &[&prefix[..], id.as_bytes()].concat(), &[])?;
+        }
+        if stamp.audience == Audience::Household && T::LEVEL == Level::User {
+            let key = [&index_prefix(Scope::Household, &Key::many(SHARED, []))[..], id.as_bytes()].concat();
+            tx.put_raw(&index_table(T::NAME), &key, &stamp.scope.key())?;
+        }
+        let header = Header {
+            version: T::VERSION,
+            owner: stamp.owner,
+            audience: stamp.audience,
+            label: stamp.label,
+            source: stamp.source.clone(),
+            updated_ms: Id::new().millis(),
+        };
+        let key = record_key(stamp.scope, id);
+        tx.put_raw(T::NAME, &key, &encode(&header, value)?)?;
+        Ok(with_header(id, header, value.clone()))
+    }
+
+    /// Within a write: changes a record in place.
+    ///
+    /// # Errors
+    /// `Missing` when it is not there; what `change` answers.
+    pub fn change(
+        &self,
+        tx: &Tx,
+        scope: Scope,
+        label: Label,
+        id: Id,
+        change: &mut dyn FnMut(&mut T) -> Result<()>,
+    ) -> Result<Entry<T>> {
+        let Some(found) = self.read(tx, scope, id)? else {
+            return Err(Error::Missing(format!("there is no {} with the id {id}", T::WORD)));
+        };
+        let mut value = found.value;
+        change(&mut value)?;
+        let label = found.label.max(label);
+        self.put(tx, id, &Stamp { scope, owner: found.owner, audience: found.audience, label, source: found.source }, &value)
+    }
+
+    /// Within a write: reads a record.
+    ///
+    /// # Errors
+    /// `Damaged` when it cannot be read.
+    pub fn read(&self, tx: &Tx, scope: Scope, id: Id) -> Result<Option<Entry<T>>> {
+        let key = record_key(scope, id);
+        tx.get_raw(T::NAME, &key)?.map(|bytes| entry(&key, &bytes)).transpose()
+    }
+
+    /// Within a write: removes a record; `false` when it is not there.
+    ///
+    /// # Errors
+    /// `Damaged` when it cannot be read.
+    pub fn remove(&self, tx: &Tx, scope: Scope, id: Id) -> Result<bool> {
+        self.unindex(tx, scope, id)?;
+        tx.remove_raw(T::NAME, &record_key(scope, id))
+    }
+
+    fn unindex(&self, tx: &Tx, scope: Scope, id: Id) -> Result<()> {
+        let Some(old) = self.read(tx, scope, id)? else { return Ok(()) };
+        for key in old.value.keys() {
+            tx.remove_raw(&index_table(T::NAME), &[&index_prefix(scope, &key)[..], id.as_bytes()].concat())?;
+        }
+        let shared = [&index_prefix(Scope::Household, &Key::many(SHARED, []))[..], id.as_bytes()].concat();
+        tx.remove_raw(&index_table(T::NAME), &shared)?;
+        Ok(())
+    }
+}
+
+/// The scope a caller's records of this type are in.
+fn scope_of<T: Record>(cx: &Cx) -> Scope {
+    match T::LEVEL {
+        Level::Household => Scope::Household,
+        Level::User => Scope::User(cx.user()),
+        Level::Agent => Scope::Agent(cx.agent()),
+    }
+}
+
+fn index_table(name: &str) -> String {
+    format!("{name}.index")
+}
+
+fn record_key(scope: Scope, id: Id) -> Vec<u8> {
+    let mut key = scope.key();
+    key.extend(id.as_bytes());
+    key
+}
+
+/// Scope, index, value; the record's id follows.
+fn index_prefix(scope: Scope, key: &Key) -> Vec<u8> {
+    let mut prefix = scope.key();
+    prefix.push(key.index);
+    prefix.extend(&key.value);
+    prefix
+}
+
+fn with_header<T>(id: Id, h: Header, value: T) -> Entry<T> {
+    Entry { id, owner: h.owner, audience: h.audience, label: h.label, source: h.source, updated_ms: h.updated_ms, value }
+}
+
+/// The id is the last 16 bytes of a key.
+fn id_of(key: &[u8]) -> Result<Id> {
+    let tail = key.last_chunk::<16>().ok_or_else(|| Error::Damaged("a stored key is too short".into()))?;
+    Ok(Id::from_bytes(*tail))
+}
+
+fn entry<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Entry<T>> {
+    let (header, value) = decode(bytes)?;
+    Ok(with_header(id_of(key)?, header, value))
+}
+
+type OpenTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+/// `None` where nothing was ever written.
+fn open(tx: &ReadTransaction, name: &str) -> Result<Option<OpenTable>> {
+    match tx.open_table(Table::new(name)) {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn get<T: Record>(tx: &ReadTransaction, scope: Scope, id: Id) -> Result<Option<Entry<T>>> {
+    let Some(table) = open(tx, T::NAME)? else { return Ok(None) };
+    let key = record_key(scope, id);
+    let value = ReadableTable::get(&table, key.as_slice())?;
+    value.map(|v| entry(&key, v.value())).transpose()
+}
+
+fn get_shared<T: Record>(tx: &ReadTransaction, id: Id) -> Result<Option<Entry<T>>> {
+    let (Some(index), Some(table)) = (open(tx, &index_table(T::NAME))?, open(tx, T::NAME)?) else { return Ok(None) };
+    let key = [&index_prefix(Scope::Household, &Key::many(SHARED, []))[..], id.as_bytes()].concat();
+    let Some(scope) = ReadableTable::get(&index, key.as_slice())? else { return Ok(None) };
+    let key = [scope.value(), &id.as_bytes()[..]].concat();
+    let value = ReadableTable::get(&table, key.as_slice())?;
+    value.map(|v| entry(&key, v.value())).transpose()
+}
+
+/// The keys between `prefix`+`id` bounds, newest first, that have exactly an id after the prefix.
+fn newest<'t>(
+    table: &'t OpenTable,
+    prefix: &[u8],
+    before: Option<Id>,
+) -> Result<impl Iterator<Item = Result<(Vec<u8>, Vec<u8>)>> + 't> {
+    let from = prefix.to_vec();
+    let to = [prefix, &before.map_or([0xff; 16], |id| *id.as_bytes())[..]].concat();
+    let length = prefix.len() + 16;
+    let rows = table.range::<&[u8]>(from.as_slice()..to.as_slice())?;
+    Ok(rows.rev().filter_map(move |row| match row {
+        Ok((k, v)) if k.value().len() == length => Some(Ok((k.value().to_vec(), v.value().to_vec()))),
+        Ok(_) => None,
+        Err(e) => Some(Err(e.into())),
+    }))
+}
+
+fn list<T: Record>(tx: &ReadTransaction, scope: Scope, listing: &Listing) -> Result<Vec<Entry<T>>> {
+    let Some(table) = open(tx, T::NAME)? else { return Ok(vec![]) };
+    let limit = if listing.limit == 0 { usize::MAX } else { listing.limit };
+    let Some((index, value)) = &listing.by else {
+        return newest(&table, &scope.key(), listing.before)?
+            .take(limit)
+            .map(|row| row.and_then(|(key, bytes)| entry(&key, &bytes)))
+            .collect();
+    };
+    let Some(by) = open(tx, &index_table(T::NAME))? else { return Ok(vec![]) };
+    let mut found = vec![];
+    for row in newest(&by, &index_prefix(scope, &Key::many(*index, value)), listing.before)?.take(limit) {
+        found.extend(get(tx, scope, id_of(&row?.0)?)?);
+    }
+    Ok(found)
+}
+
+/// What others share with the household.
+fn list_shared<T: Record>(tx: &ReadTransaction, own: Scope, listing: &Listing) -> Result<Vec<Entry<T>>> {
+    let (Some(index), Some(table)) = (open(tx, &index_table(T::NAME))?, open(tx, T::NAME)?) else { return Ok(vec![]) };
+    let mut found = vec![];
+    for row in newest(&index, &index_prefix(Scope::Household, &Key::many(SHARED, [])), listing.before)? {
+        let (key, scope) = row?;
+        if scope == own.key() {
+            continue;
+        }
+        let key = [&scope[..], id_of(&key)?.as_bytes()].concat();
+        let Some(value) = ReadableTable::get(&table, key.as_slice())? else { continue };
+        let entry: Entry<T> = entry(&key, value.value())?;
+        let wanted = |(index, value): &(u8, Vec<u8>)| entry.value.keys().iter().any(|k| k.index == *index && k.value == *value);
+        if listing.by.as_ref().is_none_or(wanted) {
+            found.push(entry);
+        }
+        if listing.limit > 0 && found.len() == listing.limit {
+            break;
+        }
+    }
+    Ok(found)
+}

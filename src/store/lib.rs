@@ -1,0 +1,148 @@
+//! Layer 1: everything Hob keeps, in one redb file.
+//!
+//! A [`Collection`] holds records of one type. A key begins with its [`tool::Scope`]; a record is a small header
+//! (version, owner, audience, label, source) and a postcard body. All writes go through one OS thread that
+//! batches them into durable commits ([`Store::write`]); reads are short snapshots on the caller's thread.
+//!
+//! **Evolution**: new fields of a record go last, and their all-zero encoding is their default. Old bytes are
+//! then read padded with zeros, and old code ignores the tail of new bytes, so a rollback needs no migration.
+
+mod backup;
+mod collection;
+mod engine;
+mod error;
+mod record;
+mod secrets;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use backup::restore;
+pub use collection::{Collection, Entry, Listing, Stamp};
+pub use error::{Error, Result};
+pub use record::{Audience, Key, Level, Record};
+pub use writer::Tx;
+
+use secrets::DeviceKey;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tool::Id;
+
+/// The name of the file in the data folder.
+pub const FILE: &str = "hob.redb";
+/// The shape of what is stored. Raised only when old code could not read new files; see the evolution rule.
+pub const FORMAT: u32 = 1;
+
+/// A handle to the open store; cheap to clone. The file is unlocked when the last handle is gone.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    engine: Arc<engine::Engine>,
+    writer: writer::Writer,
+    key: DeviceKey,
+}
+
+impl Store {
+    /// Opens the store in the data folder `dir`, making both where they are missing (mode 0700).
+    ///
+    /// # Errors
+    /// `InUse` when another process holds it, `Newer` and `Damaged` when the file cannot be read; it is never changed then.
+    pub fn open(dir: &Path) -> Result<Self> {
+        backup::make_private_dir(dir)?;
+        let key = DeviceKey::load_or_make(&dir.join("device.key"))?;
+        Self::start(engine::Engine::open(dir.join(FILE))?, key)
+    }
+
+    /// The same store in memory, for tests.
+    ///
+    /// # Errors
+    /// `Io` when the system has no randomness to give.
+    pub fn in_memory() -> Result<Self> {
+        Self::start(engine::Engine::in_memory()?, DeviceKey::random()?)
+    }
+
+    fn start(engine: engine::Engine, key: DeviceKey) -> Result<Self> {
+        let engine = Arc::new(engine);
+        let writer = writer::Writer::start(engine.clone())?;
+        Ok(Self(Arc::new(Inner { engine, writer, key })))
+    }
+
+    /// The collection of one record type.
+    pub fn collection<T: Record>(&self) -> Collection<T> {
+        Collection::new(self.clone())
+    }
+
+    /// Runs `job` within the next durable commit and answers once it is on disk. Jobs of one batch share a
+    /// commit; a job that fails is undone alone. It may run more than once, so it must only touch the transaction.
+    ///
+    /// # Errors
+    /// What the job answers, or why the commit failed (`Full`, `Io`).
+    pub async fn write<T, F>(&self, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Tx) -> Result<T> + Send + 'static,
+    {
+        self.0.writer.write(job).await
+    }
+
+    /// Like [`Store::write`] for what may be lost in a power cut (usage counts): waits up to 5 s for a commit
+    /// to share, and answers nothing.
+    pub fn write_later<F>(&self, job: F)
+    where
+        F: FnMut(&Tx) -> Result<()> + Send + 'static,
+    {
+        self.0.writer.write_later(job);
+    }
+
+    /// The id of this device, made with the file.
+    pub fn device_id(&self) -> Id {
+        self.0.engine.device_id()
+    }
+
+    /// Seals a secret under the device key: it is stored encrypted, bound to its name.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn seal(&self, name: &str, secret: &[u8]) -> Result<()> {
+        let (name, sealed) = (name.to_owned(), self.0.key.seal(name, secret)?);
+        self.write(move |tx| tx.put_raw(secrets::TABLE, name.as_bytes(), &sealed)).await
+    }
+
+    /// Opens a sealed secret; `None` when there is none of that name.
+    ///
+    /// # Errors
+    /// `Damaged` when it was sealed under another device's key or was tampered with.
+    pub fn unseal(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let sealed = self.0.engine.read(|tx| engine::get_raw(tx, secrets::TABLE, name.as_bytes()))?;
+        sealed.map(|sealed| self.0.key.open(name, &sealed)).transpose()
+    }
+
+    /// Forgets a sealed secret.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn forget_secret(&self, name: &str) -> Result<()> {
+        let name = name.to_owned();
+        self.write(move |tx| tx.remove_raw(secrets::TABLE, name.as_bytes()).map(drop)).await
+    }
+
+    /// Writes a consistent copy to `file` while everything goes on. Secrets are left out: they are sealed to this device.
+    ///
+    /// # Errors
+    /// `Io` when `file` exists already or cannot be written; `Full` when the disk is full. Nothing half-made stays behind.
+    pub async fn backup(&self, file: PathBuf) -> Result<u64> {
+        let engine = self.0.engine.clone();
+        tokio::task::spawn_blocking(move || backup::backup(&engine, &file))
+            .await
+            .unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
+    }
+
+    /// Bytes of the file on disk; 0 in memory.
+    pub fn size(&self) -> u64 {
+        self.0.engine.size()
+    }
+}

@@ -1,0 +1,124 @@
+//! Sealed secrets: XChaCha20-Poly1305 under a key in a file only the daemon may read.
+//!
+//! A stolen card holds both file and key and so reveals the secrets; a copied data file alone does not.
+
+use crate::{Error, Result};
+use chacha20poly1305::{
+    KeyInit, XChaCha20Poly1305, XNonce,
+    aead::{Aead, Payload},
+};
+use std::{
+    fs,
+    io::{Read, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+/// The raw table sealed secrets live in; backups leave it out.
+pub(crate) const TABLE: &str = "secrets";
+const NONCE: usize = 24;
+
+/// The key of this device.
+pub(crate) struct DeviceKey([u8; 32]);
+
+impl DeviceKey {
+    /// A key for a store in memory.
+    pub fn random() -> Result<Self> {
+        let mut key = [0; 32];
+        fill(&mut key)?;
+        Ok(Self(key))
+    }
+
+    /// Reads the key, or makes one; refuses a key others may read.
+    pub fn load_or_make(path: &Path) -> Result<Self> {
+        match fs::File::open(path) {
+            Ok(mut file) => {
+                let shown = path.display();
+                let mode = file.metadata().map_err(|e| Error::io(format!("look at {shown}"), &e))?.permissions().mode();
+                if mode & 0o077 != 0 {
+                    return Err(Error::Io(format!("others may read {shown}: run `chmod 600 {shown}` and start again")));
+                }
+                let mut key = [0; 32];
+                file.read_exact(&mut key).map_err(|_| {
+                    Error::Damaged(format!("{shown} is too short to be a device key: restore it, or delete it and enter all secrets again"))
+                })?;
+                Ok(Self(key))
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let key = Self::random()?;
+                key.save(path).map_err(|e| Error::io(format!("make {}", path.display()), &e))?;
+                Ok(key)
+            }
+            Err(e) => Err(Error::io(format!("read {}", path.display()), &e)),
+        }
+    }
+
+    /// Written aside and renamed, so that a power cut leaves a whole key or none.
+    fn save(&self, path: &Path) -> std::io::Result<()> {
+        let aside = path.with_extension("new");
+        let _ = fs::remove_file(&aside);
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+        file.write_all(&self.0)?;
+        file.sync_all()?;
+        fs::rename(&aside, path)?;
+        if let Some(dir) = path.parent() {
+            fs::File::open(dir)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Nonce and ciphertext; the name is bound in, so that one secret cannot be passed off as another.
+    pub fn seal(&self, name: &str, secret: &[u8]) -> Result<Vec<u8>> {
+        let mut nonce = [0; NONCE];
+        fill(&mut nonce)?;
+        let sealed = XChaCha20Poly1305::new(&self.0.into())
+            .encrypt(&XNonce::from(nonce), Payload { msg: secret, aad: name.as_bytes() })
+            .map_err(|_| Error::Io("a secret could not be sealed: it is too long".into()))?;
+        Ok([&nonce[..], &sealed].concat())
+    }
+
+    /// The secret again.
+    pub fn open(&self, name: &str, sealed: &[u8]) -> Result<Vec<u8>> {
+        let damaged = || Error::Damaged(format!("the secret `{name}` was sealed by another device: enter it again"));
+        let (nonce, text) = sealed.split_first_chunk::<NONCE>().ok_or_else(damaged)?;
+        XChaCha20Poly1305::new(&self.0.into())
+            .decrypt(&XNonce::from(*nonce), Payload { msg: text, aad: name.as_bytes() })
+            .map_err(|_| damaged())
+    }
+}
+
+fn fill(bytes: &mut [u8]) -> Result<()> {
+    getrandom::fill(bytes).map_err(|e| Error::Io(format!("the system has no randomness to give: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sealed_under_name_and_device() {
+        let (ours, theirs) = (DeviceKey::random().unwrap(), DeviceKey::random().unwrap());
+        let sealed = ours.seal("key", b"hunter2").unwrap();
+        assert!(!sealed.windows(7).any(|w| w == b"hunter2"));
+        assert_eq!(ours.open("key", &sealed).unwrap(), b"hunter2");
+        let mut bent = sealed.clone();
+        *bent.last_mut().unwrap() ^= 1;
+        for (device, name, bytes) in [(&ours, "other", &sealed), (&theirs, "key", &sealed), (&ours, "key", &bent)] {
+            assert!(matches!(device.open(name, bytes), Err(Error::Damaged(_))));
+        }
+        assert!(ours.open("key", b"short").is_err());
+    }
+
+    #[test]
+    fn the_key_file_is_private_and_checked() {
+        let dir = std::env::temp_dir().join(format!("hob-key-{}", tool::Id::new()));
+        fs::create_dir(&dir).unwrap();
+        let path = dir.join("device.key");
+        let sealed = DeviceKey::load_or_make(&path).unwrap().seal("a", b"b").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(DeviceKey::load_or_make(&path).unwrap().open("a", &sealed).unwrap(), b"b");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(DeviceKey::load_or_make(&path).is_err_and(|e| e.to_string().contains("chmod 600")));
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,273 @@
+//! The store as its users see it: scopes, indexes, labels, batches, backup, and files that must be refused.
+
+use crate::*;
+use serde::{Deserialize, Serialize};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+use tool::{Channel, Cx, Id, Label, Ports, Principal, Role, SystemClock, UserId, Via};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Note {
+    title: String,
+    tag: String,
+}
+
+impl Record for Note {
+    const NAME: &'static str = "notes";
+    const WORD: &'static str = "note";
+    const LEVEL: Level = Level::User;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::unique(1, &self.title), Key::many(2, &self.tag)]
+    }
+}
+
+fn note(title: &str, tag: &str) -> Note {
+    Note { title: title.into(), tag: tag.into() }
+}
+
+fn person() -> Cx {
+    let ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+    let principal = Principal { user: UserId(Id::new()), role: Role::Member, ..Principal::owner() };
+    Cx::root(ports, principal, Via::direct(Channel::Api))
+}
+
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new() -> Self {
+        let dir = std::env::temp_dir().join(format!("hob-store-{}", Id::new()));
+        std::fs::create_dir(&dir).unwrap();
+        Self(dir)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn one_person_cannot_see_find_change_or_delete_anothers() {
+    let notes = Store::in_memory().unwrap().collection::<Note>();
+    let (anna, ben) = (person(), person());
+    let hers = notes.insert(&anna, "chat", note("diary", "private")).await.unwrap();
+    notes.insert(&ben, "chat", note("diary", "private")).await.unwrap();
+
+    assert_eq!(notes.get(&anna, hers.id).unwrap().unwrap(), hers);
+    assert_eq!(notes.get(&ben, hers.id).unwrap(), None);
+    assert_eq!(notes.list(&ben, &Listing::default()).unwrap().len(), 1);
+    assert!(matches!(notes.update(&ben, hers.id, |_| Ok(())).await, Err(Error::Missing(_))));
+    assert!(!notes.delete(&ben, hers.id).await.unwrap());
+    assert!(notes.delete(&anna, hers.id).await.unwrap());
+    assert_eq!(notes.list(&anna, &Listing::default()).unwrap(), []);
+}
+
+#[tokio::test]
+async fn shared_records_are_read_by_all_and_changed_by_their_owner() {
+    let notes = Store::in_memory().unwrap().collection::<Note>();
+    let (anna, ben) = (person(), person());
+    let stamp = notes.stamp(&anna, "chat").audience(Audience::Household);
+    let shared = notes.insert_as(stamp, note("wifi", "home")).await.unwrap();
+
+    assert_eq!(notes.get(&ben, shared.id).unwrap().unwrap().owner, anna.user());
+    let by_tag = Listing { by: Some((2, b"home".to_vec())), ..Listing::default() };
+    assert_eq!(notes.list(&ben, &by_tag).unwrap().len(), 1);
+    assert!(notes.update(&ben, shared.id, |_| Ok(())).await.is_err());
+    assert!(notes.delete(&anna, shared.id).await.unwrap());
+    assert_eq!(notes.get(&ben, shared.id).unwrap(), None);
+}
+
+#[tokio::test]
+async fn indexes_follow_every_change() {
+    let notes = Store::in_memory().unwrap().collection::<Note>();
+    let cx = person();
+    let tagged = |tag: &str| Listing { by: Some((2, tag.as_bytes().to_vec())), ..Listing::default() };
+    let a = notes.insert(&cx, "chat", note("a", "red")).await.unwrap();
+    let b = notes.insert(&cx, "chat", note("b", "red")).await.unwrap();
+    notes.insert(&cx, "chat", note("c", "redder")).await.unwrap();
+    let ids = |l: &Listing| notes.list(&cx, l).unwrap().iter().map(|e| e.id).collect::<Vec<_>>();
+    assert_eq!(ids(&tagged("red")), [b.id, a.id]);
+
+    notes
+        .update(&cx, a.id, |n| {
+            n.tag = "blue".into();
+            Ok(())
+        })
+        .await
+        .unwrap();
+    assert_eq!(ids(&tagged("red")), [b.id]);
+    assert_eq!(ids(&tagged("blue")), [a.id]);
+    assert_eq!(ids(&Listing { before: Some(b.id), ..Listing::default() }), [a.id]);
+    assert_eq!(ids(&Listing { limit: 1, ..Listing::default() }).len(), 1);
+
+    let taken = notes.insert(&cx, "chat", note("b", "")).await;
+    assert!(taken.is_err_and(|e| e.to_string().contains("already a note called `b`")));
+    notes.delete(&cx, b.id).await.unwrap();
+    notes.insert(&cx, "chat", note("b", "")).await.unwrap();
+}
+
+#[tokio::test]
+async fn labels_travel_through_records() {
+    let notes = Store::in_memory().unwrap().collection::<Note>();
+    let web = person();
+    web.taint(Label::Outside);
+    let page = notes.insert(&web, "web", note("page", "")).await.unwrap();
+    assert_eq!(page.label, Label::Outside);
+
+    let later = Cx::root(web.ports().clone(), web.principal().clone(), web.via().clone());
+    assert_eq!(later.label(), Label::Own);
+    notes.get(&later, page.id).unwrap();
+    assert_eq!(later.label(), Label::Outside, "reading it taints the run");
+
+    let clean = Cx::root(web.ports().clone(), web.principal().clone(), web.via().clone());
+    let changed = notes.update(&clean, page.id, |_| Ok(())).await.unwrap();
+    assert_eq!(changed.label, Label::Outside, "a clean run does not wash it");
+}
+
+#[tokio::test]
+async fn a_job_that_fails_or_panics_is_undone_alone() {
+    let store = Store::in_memory().unwrap();
+    let notes = store.collection::<Note>();
+    let cx = person();
+    let jobs = (0..100).map(|i| {
+        let (notes, stamp) = (notes.clone(), notes.stamp(&cx, "test"));
+        let store = store.clone();
+        tokio::spawn(async move {
+            let job = move |tx: &Tx| {
+                notes.put(tx, Id::new(), &stamp, &note(&i.to_string(), ""))?;
+                match i % 10 {
+                    3 => Err(Error::Conflict("no".into())),
+                    7 => panic!("on purpose"),
+                    _ => Ok(i),
+                }
+            };
+            store.write(job).await
+        })
+    });
+    let mut good = 0;
+    for job in jobs.collect::<Vec<_>>() {
+        good += job.await.unwrap().is_ok() as usize;
+    }
+    assert_eq!(good, 80);
+    assert_eq!(notes.list(&cx, &Listing::default()).unwrap().len(), 80);
+}
+
+#[tokio::test]
+async fn writers_share_commits_and_closing_keeps_the_patient_ones() {
+    let dir = Dir::new();
+    let ran = Arc::new(AtomicU32::new(0));
+    {
+        let store = Store::open(&dir.0).unwrap();
+        let (notes, cx) = (store.collection::<Note>(), person());
+        let all = (0..50).map(|i| {
+            let (notes, cx) = (notes.clone(), cx.clone());
+            tokio::spawn(async move { notes.insert(&cx, "t", note(&i.to_string(), "")).await.map(drop) })
+        });
+        for one in all.collect::<Vec<_>>() {
+            one.await.unwrap().unwrap();
+        }
+        let counted = ran.clone();
+        store.write_later(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        });
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 1, "closing commits what waited");
+    let store = Store::open(&dir.0).unwrap();
+    let mut n = 0;
+    store.collection::<Note>().scan(|_| n += 1).unwrap();
+    assert_eq!(n, 50);
+}
+
+#[tokio::test]
+async fn secrets_are_sealed_on_disk() {
+    let dir = Dir::new();
+    let store = Store::open(&dir.0).unwrap();
+    store.seal("openai", b"sk-very-secret-value").await.unwrap();
+    assert_eq!(store.unseal("openai").unwrap().as_deref(), Some(&b"sk-very-secret-value"[..]));
+    assert_eq!(store.unseal("other").unwrap(), None);
+    let bytes = std::fs::read(dir.0.join(FILE)).unwrap();
+    assert!(!bytes.windows(20).any(|w| w == b"sk-very-secret-value"));
+    store.forget_secret("openai").await.unwrap();
+    assert_eq!(store.unseal("openai").unwrap(), None);
+}
+
+#[tokio::test]
+async fn backup_and_restore_keep_everything_but_the_secrets() {
+    let (dir, other) = (Dir::new(), Dir::new());
+    let cx = person();
+    let file = other.0.join("backup.hob");
+    let store = Store::open(&dir.0).unwrap();
+    let notes = store.collection::<Note>();
+    let kept = notes.insert(&cx, "t", note("kept", "x")).await.unwrap();
+    store.seal("key", b"sealed").await.unwrap();
+    assert!(store.backup(file.clone()).await.unwrap() > 0);
+    assert!(store.backup(file.clone()).await.is_err_and(|e| e.to_string().contains("exists already")));
+    notes.insert(&cx, "t", note("later", "x")).await.unwrap();
+    assert!(matches!(restore(&dir.0, &file), Err(Error::InUse(_))), "not under a running daemon");
+    drop((notes, store));
+
+    let before = restore(&dir.0, &file).unwrap();
+    assert!(before.exists());
+    let store = Store::open(&dir.0).unwrap();
+    let found = store.collection::<Note>().list(&cx, &Listing::default()).unwrap();
+    assert_eq!(found, [kept]);
+    assert_eq!(store.unseal("key").unwrap().as_deref(), Some(&b"sealed"[..]), "this device keeps its secrets");
+
+    restore(&other.0, &file).unwrap();
+    let elsewhere = Store::open(&other.0).unwrap();
+    assert_eq!(elsewhere.unseal("key").unwrap(), None, "and they do not leave it");
+}
+
+#[tokio::test]
+async fn files_that_must_not_be_touched_are_refused() {
+    let dir = Dir::new();
+    let file = dir.0.join(FILE);
+    let store = Store::open(&dir.0).unwrap();
+    let second = Store::open(&dir.0).err().unwrap();
+    assert!(matches!(&second, Error::InUse(_)) && second.to_string().contains("--data"));
+    store.write(|tx| tx.put_raw(crate::engine::META, crate::engine::META_FORMAT, &9u32.to_le_bytes())).await.unwrap();
+    drop(store);
+
+    let untouched = std::fs::read(&file).unwrap();
+    let newer = Store::open(&dir.0).err().unwrap();
+    assert!(matches!(newer, Error::Newer { found: 9, ours: FORMAT, .. }));
+    assert_eq!(std::fs::read(&file).unwrap().len(), untouched.len());
+
+    let good = std::env::temp_dir().join(format!("hob-junk-{}", Id::new()));
+    for junk in [b"not a database at all".to_vec(), vec![0; 4096], untouched[..untouched.len() / 2].to_vec()] {
+        std::fs::write(&file, &junk).unwrap();
+        let refused = Store::open(&dir.0).err().unwrap();
+        assert!(refused.to_string().contains("hob restore"), "{refused}");
+        assert_eq!(std::fs::read(&file).unwrap(), junk, "left as it was");
+        std::fs::write(&good, &junk).unwrap();
+        assert!(matches!(restore(&dir.0, &good), Err(Error::Damaged(_))));
+    }
+    let _ = std::fs::remove_file(good);
+}
+
+#[tokio::test]
+async fn ids_do_not_go_back_across_a_restart() {
+    let dir = Dir::new();
+    let store = Store::open(&dir.0).unwrap();
+    let ahead = Id::new().millis() + 86_400_000;
+    store.write(move |tx| tx.put_raw(crate::engine::META, b"x", b"")).await.unwrap();
+    drop(store);
+    // A day ahead, as if the clock had been set back since.
+    let db = redb::Database::open(dir.0.join(FILE)).unwrap();
+    let tx = db.begin_write().unwrap();
+    tx.open_table(crate::engine::Table::new("meta"))
+        .unwrap()
+        .insert(&b"last"[..], &ahead.to_le_bytes()[..])
+        .unwrap();
+    tx.commit().unwrap();
+    drop(db);
+    let _store = Store::open(&dir.0).unwrap();
+    assert!(Id::new().millis() >= ahead);
+}

@@ -1,0 +1,217 @@
+//! The one thread that writes: it gathers jobs into durable commits, because a commit costs a card far more
+//! than the bytes in it.
+
+use crate::{Error, Result, engine};
+use crate::engine::{Engine, Table};
+use redb::{Durability, ReadableTable, WriteTransaction};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+use tokio::sync::oneshot;
+
+/// At most this many jobs share a commit.
+const BATCH: usize = 256;
+/// How long a job that is in no hurry waits for company.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An open write transaction, as jobs see it.
+pub struct Tx<'a>(&'a WriteTransaction);
+
+impl Tx<'_> {
+    pub(crate) fn get_raw(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let table = self.0.open_table(Table::new(table))?;
+        let value = table.get(key)?.map(|v| v.value().to_vec());
+        Ok(value)
+    }
+
+    pub(crate) fn put_raw(&self, table: &str, key: &[u8], value: &[u8]) -> Result<()> {
+        self.0.open_table(Table::new(table))?.insert(key, value)?;
+        Ok(())
+    }
+
+    pub(crate) fn remove_raw(&self, table: &str, key: &[u8]) -> Result<bool> {
+        let gone = self.0.open_table(Table::new(table))?.remove(key)?.is_some();
+        Ok(gone)
+    }
+
+    /// The keys that begin with `prefix`, in order.
+    pub(crate) fn keys_raw(&self, table: &str, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let table = self.0.open_table(Table::new(table))?;
+        let mut keys = vec![];
+        for entry in table.range::<&[u8]>(prefix..)? {
+            let (key, _) = entry?;
+            if !key.value().starts_with(prefix) {
+                break;
+            }
+            keys.push(key.value().to_vec());
+        }
+        Ok(keys)
+    }
+}
+
+/// A job and where its answer goes.
+trait Job: Send {
+    fn run(&mut self, tx: &Tx) -> Result<()>;
+    fn answer(self: Box<Self>, committed: Result<()>);
+}
+
+struct Asked<T, F> {
+    job: F,
+    value: Option<T>,
+    to: Option<oneshot::Sender<Result<T>>>,
+}
+
+impl<T: Send, F: FnMut(&Tx) -> Result<T> + Send> Job for Asked<T, F> {
+    fn run(&mut self, tx: &Tx) -> Result<()> {
+        self.value = Some((self.job)(tx)?);
+        Ok(())
+    }
+    fn answer(self: Box<Self>, committed: Result<()>) {
+        let Self { job, value, to } = *self;
+        // A job may hold a handle to the store: let go of it before the asker goes on, who may drop the last one.
+        drop(job);
+        let answer = committed.and_then(|()| value.ok_or_else(|| Error::Io("a write was lost".into())));
+        match to {
+            // Whoever asked may have gone; the write stands all the same.
+            Some(to) => drop(to.send(answer)),
+            None => {
+                if let Err(e) = answer {
+                    tracing::warn!(error = %e, "a deferred write was lost");
+                }
+            }
+        }
+    }
+}
+
+enum Urgency {
+    Now(Box<dyn Job>),
+    Later(Box<dyn Job>),
+}
+
+pub(crate) struct Writer {
+    jobs: Option<mpsc::Sender<Urgency>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Writer {
+    pub fn start(engine: Arc<Engine>) -> Result<Self> {
+        let (jobs, inbox) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || work(&engine, &inbox))
+            .map_err(|e| Error::io("start the writer", &e))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    pub async fn write<T, F>(&self, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Tx) -> Result<T> + Send + 'static,
+    {
+        let gone = || Error::Io("the store is closed".into());
+        let (to, answer) = oneshot::channel();
+        let job = Box::new(Asked { job, value: None, to: Some(to) });
+        self.jobs.as_ref().ok_or_else(gone)?.send(Urgency::Now(job)).map_err(|_| gone())?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    pub fn write_later<F>(&self, job: F)
+    where
+        F: FnMut(&Tx) -> Result<()> + Send + 'static,
+    {
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(Urgency::Later(Box::new(Asked { job, value: None, to: None })));
+        }
+    }
+}
+
+impl Drop for Writer {
+    /// Commits what still waits, then lets go of the file.
+    fn drop(&mut self) {
+        self.jobs.take();
+        if let Some(thread) = self.thread.take()
+            // The last handle may go with a job, on the writer's own thread, which then just ends.
+            && thread.thread().id() != thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
+    let mut patient: Vec<Box<dyn Job>> = vec![];
+    let mut due: Option<Instant> = None;
+    loop {
+        let next = match due {
+            None => inbox.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+            Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
+        };
+        let closing = matches!(next, Err(mpsc::RecvTimeoutError::Disconnected));
+        let mut batch: Vec<Box<dyn Job>> = vec![];
+        let mut waiting = next.ok();
+        while let Some(job) = waiting {
+            match job {
+                Urgency::Now(job) => batch.push(job),
+                Urgency::Later(job) => {
+                    due.get_or_insert_with(|| Instant::now() + PATIENCE);
+                    patient.push(job);
+                }
+            }
+            waiting = if batch.len() < BATCH { inbox.try_recv().ok() } else { None };
+        }
+        if !batch.is_empty() || closing || due.is_some_and(|due| due <= Instant::now()) {
+            batch.append(&mut patient);
+            due = None;
+            commit(engine, batch);
+        }
+        if closing {
+            return;
+        }
+    }
+}
+
+/// Commits all jobs together. One that fails is taken out, and the others run again without it.
+fn commit(engine: &Engine, mut batch: Vec<Box<dyn Job>>) {
+    while !batch.is_empty() {
+        match engine.with(|db| try_commit(db, &mut batch)) {
+            Ok(None) => return batch.into_iter().for_each(|job| job.answer(Ok(()))),
+            Ok(Some((bad, error))) => batch.remove(bad).answer(Err(error)),
+            Err(error) => {
+                tracing::error!(%error, jobs = batch.len(), "a commit failed");
+                if let Err(e) = engine.reopen() {
+                    tracing::error!(error = %e, "the data file could not be opened again yet");
+                }
+                return batch.into_iter().for_each(|job| job.answer(Err(error.clone())));
+            }
+        }
+    }
+}
+
+/// `Ok(Some((index, why)))` when a job failed and nothing was written.
+fn try_commit(db: &redb::Database, batch: &mut [Box<dyn Job>]) -> Result<Option<(usize, Error)>> {
+    let mut tx = db.begin_write()?;
+    tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
+    // Opening after a power cut takes milliseconds instead of a scan of the whole file.
+    tx.set_quick_repair(true);
+    for (i, job) in batch.iter_mut().enumerate() {
+        let ran = catch_unwind(AssertUnwindSafe(|| job.run(&Tx(&tx))));
+        match ran.unwrap_or_else(|_| Err(Error::Io("a write panicked; nothing of it was stored".into()))) {
+            Ok(()) => {}
+            // What the disk did is nobody's fault in particular: the whole batch fails.
+            Err(e @ (Error::Full | Error::Io(_))) if !matches!(&e, Error::Io(t) if t.contains("panicked")) => {
+                drop(tx.abort());
+                return Err(e);
+            }
+            Err(e) => {
+                tx.abort()?;
+                return Ok(Some((i, e)));
+            }
+        }
+    }
+    Tx(&tx).put_raw(engine::META, engine::META_LAST, &tool::Id::new().millis().to_le_bytes())?;
+    tx.commit()?;
+    Ok(None)
+}

@@ -1,0 +1,144 @@
+//! The bus: everything that happens, numbered, kept for a while, told to whoever listens.
+
+use crate::UserId;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+use tokio::sync::broadcast;
+
+/// How many events are kept for listeners that come late.
+const KEPT: usize = 1000;
+
+/// Something that happened.
+#[derive(Debug, Clone, Serialize)]
+pub struct Event {
+    /// Grows by one; survives no restart.
+    pub seq: u64,
+    /// What kind: `tool:after`, `chat:text`, `pin:changed`.
+    pub topic: String,
+    /// When.
+    pub at: Timestamp,
+    /// The particulars.
+    pub data: Value,
+    /// Whom it concerns; `None` concerns the household.
+    #[serde(skip)]
+    pub to: Option<UserId>,
+}
+
+/// What a listener hears next.
+#[derive(Debug, Clone)]
+pub enum Heard {
+    /// The next event.
+    Event(Arc<Event>),
+    /// Events were missed: read the state anew and go on from here.
+    Resync,
+}
+
+struct Shared {
+    kept: Mutex<(u64, VecDeque<Arc<Event>>)>,
+    live: broadcast::Sender<Arc<Event>>,
+}
+
+/// A handle to the one bus of a process; cheap to clone.
+#[derive(Clone)]
+pub struct Bus(Arc<Shared>);
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self(Arc::new(Shared { kept: Mutex::new((0, VecDeque::new())), live: broadcast::channel(KEPT).0 }))
+    }
+}
+
+impl Bus {
+    /// Tell everybody (`to` = `None`) or one person's listeners. Never blocks.
+    pub fn publish(&self, topic: impl Into<String>, to: Option<UserId>, data: Value) {
+        let mut kept = self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        kept.0 += 1;
+        let event = Arc::new(Event { seq: kept.0, topic: topic.into(), at: Timestamp::now(), data, to });
+        if kept.1.len() == KEPT {
+            kept.1.pop_front();
+        }
+        kept.1.push_back(event.clone());
+        // Sent under the lock, so that a listener that catches up misses nothing and hears nothing twice.
+        let _ = self.0.live.send(event);
+    }
+
+    /// Listen from now on, or from just after event `after` where that is still kept.
+    pub fn listen(&self, after: Option<u64>) -> Listener {
+        let kept = self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let live = self.0.live.subscribe();
+        let Some(after) = after else { return Listener { missed: VecDeque::new(), live } };
+        let mut missed: VecDeque<Heard> =
+            kept.1.iter().filter(|e| e.seq > after).map(|e| Heard::Event(e.clone())).collect();
+        // `after` beyond the newest comes from before a restart; a gap at the front was already forgotten.
+        let forgotten = kept.1.front().is_some_and(|first| first.seq > after + 1);
+        if after > kept.0 || forgotten {
+            missed.push_front(Heard::Resync);
+        }
+        Listener { missed, live }
+    }
+}
+
+/// One who listens.
+pub struct Listener {
+    missed: VecDeque<Heard>,
+    live: broadcast::Receiver<Arc<Event>>,
+}
+
+impl Listener {
+    /// The next thing; waits for it. `None` once the bus is gone.
+    pub async fn next(&mut self) -> Option<Heard> {
+        if let Some(heard) = self.missed.pop_front() {
+            return Some(heard);
+        }
+        match self.live.recv().await {
+            Ok(event) => Some(Heard::Event(event)),
+            Err(broadcast::error::RecvError::Lagged(_)) => Some(Heard::Resync),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn seqs(mut listener: Listener, n: usize) -> Vec<u64> {
+        let mut all = vec![];
+        for _ in 0..n {
+            match listener.next().await {
+                Some(Heard::Event(e)) => all.push(e.seq),
+                Some(Heard::Resync) => all.push(0),
+                None => break,
+            }
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn a_listener_catches_up_without_gap_or_repeat() {
+        let bus = Bus::default();
+        for _ in 0..3 {
+            bus.publish("t", None, Value::Null);
+        }
+        let late = bus.listen(Some(1));
+        bus.publish("t", None, Value::Null);
+        assert_eq!(seqs(late, 3).await, [2, 3, 4]);
+    }
+
+    #[tokio::test]
+    async fn who_missed_too_much_is_told() {
+        let bus = Bus::default();
+        let slow = bus.listen(None);
+        for _ in 0..2 * KEPT {
+            bus.publish("t", None, Value::Null);
+        }
+        assert_eq!(seqs(slow, 1).await, [0]);
+        assert_eq!(seqs(bus.listen(Some(2)), 2).await, [0, 1001]);
+        assert_eq!(seqs(bus.listen(Some(99_999)), 1).await, [0]);
+    }
+}

@@ -1,0 +1,178 @@
+//! The context of one call: who, where, on whose behalf, and the ports.
+
+use crate::{
+    AgentId, Answer, Channel, Error, Id, Label, Output, Owner, Ports, Principal, Question, Result, UserId, Via,
+};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio_util::sync::CancellationToken;
+
+/// How deep calls may call calls.
+pub const MAX_DEPTH: u8 = 8;
+
+/// What a call knows. Cheap to clone; made by a door ([`Cx::root`]) and narrowed on the way down, never widened.
+#[derive(Clone)]
+pub struct Cx(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    call: Id,
+    run: Option<Id>,
+    conversation: Option<Id>,
+    principal: Principal,
+    via: Via,
+    owner: Owner,
+    depth: u8,
+    workspace: Option<PathBuf>,
+    /// Shared by every call of a run: once something from outside was read, the run stays tainted.
+    tainted: Arc<AtomicBool>,
+    cancel: CancellationToken,
+    ports: Ports,
+}
+
+impl Cx {
+    /// The context of something a door received.
+    pub fn root(ports: Ports, principal: Principal, via: Via) -> Self {
+        Self(Arc::new(Inner {
+            call: Id::new(),
+            run: None,
+            conversation: None,
+            principal,
+            via,
+            owner: Owner::Core,
+            depth: 0,
+            workspace: None,
+            tainted: Arc::default(),
+            cancel: CancellationToken::new(),
+            ports,
+        }))
+    }
+
+    /// The same caller within a run of a conversation; cancelling the token ends every call of the run.
+    pub fn in_run(&self, run: Id, conversation: Id, cancel: CancellationToken) -> Self {
+        self.with(|c| {
+            c.run = Some(run);
+            c.conversation = Some(conversation);
+            c.cancel = cancel;
+        })
+    }
+
+    /// The same caller at one tool call: a fresh call id, and who made the tool. Dispatch does this.
+    pub fn at_call(&self, owner: Owner) -> Self {
+        self.with(|c| {
+            c.call = Id::new();
+            c.owner = owner;
+            c.cancel = self.0.cancel.child_token();
+        })
+    }
+
+    /// The same caller, with a folder for file tools.
+    pub fn in_workspace(&self, folder: PathBuf) -> Self {
+        self.with(|c| c.workspace = Some(folder))
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
+        let mut inner = (*self.0).clone();
+        change(&mut inner);
+        Self(Arc::new(inner))
+    }
+
+    /// This call's id.
+    pub fn call_id(&self) -> Id {
+        self.0.call
+    }
+    /// The run this call is part of.
+    pub fn run(&self) -> Option<Id> {
+        self.0.run
+    }
+    /// The conversation this call is part of.
+    pub fn conversation(&self) -> Option<Id> {
+        self.0.conversation
+    }
+    /// On whose behalf.
+    pub fn principal(&self) -> &Principal {
+        &self.0.principal
+    }
+    /// The person.
+    pub fn user(&self) -> UserId {
+        self.0.principal.user
+    }
+    /// The agent that acts for them.
+    pub fn agent(&self) -> AgentId {
+        self.0.principal.agent
+    }
+    /// The way the call came in.
+    pub fn via(&self) -> &Via {
+        &self.0.via
+    }
+    /// The door.
+    pub fn channel(&self) -> Channel {
+        self.0.via.channel
+    }
+    /// Who made the tool that is running.
+    pub fn owner(&self) -> &Owner {
+        &self.0.owner
+    }
+    /// How many calls stand above this one.
+    pub fn depth(&self) -> u8 {
+        self.0.depth
+    }
+    /// The folder for file tools, where there is one.
+    pub fn workspace(&self) -> Option<&Path> {
+        self.0.workspace.as_deref()
+    }
+    /// The ports.
+    pub fn ports(&self) -> &Ports {
+        &self.0.ports
+    }
+
+    /// `Outside` once anything from outside was read in this run.
+    pub fn label(&self) -> Label {
+        if self.0.tainted.load(Ordering::Relaxed) { Label::Outside } else { Label::Own }
+    }
+    /// Something with this label was read: the run takes the worse of both.
+    pub fn taint(&self, label: Label) {
+        if label == Label::Outside {
+            self.0.tainted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The token that ends this call.
+    pub fn cancel(&self) -> &CancellationToken {
+        &self.0.cancel
+    }
+
+    /// Calls another tool as the same principal: same budget and taint, one level deeper.
+    ///
+    /// # Errors
+    /// Whatever the tool answers; `Denied` beyond [`MAX_DEPTH`].
+    pub async fn call(&self, name: &str, args: Value) -> Result<Output> {
+        if self.0.depth >= MAX_DEPTH {
+            return Err(Error::denied(format!(
+                "calls are nested deeper than {MAX_DEPTH}: `{name}` was not called; call it from further up"
+            )));
+        }
+        let deeper = self.with(|c| c.depth += 1);
+        self.0.ports.dispatch.call(deeper, name, args).await
+    }
+
+    /// Asks the person behind this call.
+    ///
+    /// # Errors
+    /// `Unavailable` where nobody can be asked.
+    pub async fn ask(&self, question: Question) -> Result<Answer> {
+        self.0.ports.ask.ask(self.clone(), question).await
+    }
+
+    /// Tells how far the call has come; `note` is a short plain phrase.
+    pub fn progress(&self, note: &str) {
+        let data = json!({"callId": self.0.call, "runId": self.0.run, "note": note});
+        self.0.ports.bus.publish("tool:progress", Some(self.user()), data);
+    }
+}

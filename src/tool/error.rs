@@ -1,0 +1,66 @@
+//! The one way a call fails: a kind for policy, a text that tells the caller what to do next.
+
+use serde::{Deserialize, Serialize};
+
+/// The result of a call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed. The kind is for policy and status codes; the text goes to the model or the person as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(tag = "code", content = "message", rename_all = "snake_case")]
+pub enum Error {
+    /// The arguments do not fit; the caller can mend them.
+    #[error("{0}")]
+    BadArgs(String),
+    /// What was asked for does not exist, or not for this caller.
+    #[error("{0}")]
+    NotFound(String),
+    /// A rule forbids it.
+    #[error("{0}")]
+    Denied(String),
+    /// It cannot be had now or here (no driver, no key, device away, disk full); trying later may help.
+    #[error("{0}")]
+    Unavailable(String),
+    /// It was tried and went wrong.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    /// The arguments do not fit.
+    pub fn bad_args(text: impl Into<String>) -> Self {
+        Self::BadArgs(text.into())
+    }
+    /// Not there, or not for this caller.
+    pub fn not_found(text: impl Into<String>) -> Self {
+        Self::NotFound(text.into())
+    }
+    /// A rule forbids it.
+    pub fn denied(text: impl Into<String>) -> Self {
+        Self::Denied(text.into())
+    }
+    /// Not now, or not here.
+    pub fn unavailable(text: impl Into<String>) -> Self {
+        Self::Unavailable(text.into())
+    }
+    /// Tried, and went wrong.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self::Failed(text.into())
+    }
+    /// The kind as a stable word: `bad_args`, `not_found`, `denied`, `unavailable` or `failed`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::BadArgs(_) => "bad_args",
+            Self::NotFound(_) => "not_found",
+            Self::Denied(_) => "denied",
+            Self::Unavailable(_) => "unavailable",
+            Self::Failed(_) => "failed",
+        }
+    }
+    /// The text alone.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::BadArgs(t) | Self::NotFound(t) | Self::Denied(t) | Self::Unavailable(t) | Self::Failed(t) => t,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A family of tools: plain async functions over one typed state.
+
+use crate::{Cx, Error, Output, Owner, Result, Risk, output::IntoOutput, schema_of};
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+
+/// What runs when a tool is called; dispatch has already checked the arguments against the schema.
+pub type Run = Arc<dyn Fn(Cx, Value) -> BoxFuture<'static, Result<Output>> + Send + Sync>;
+
+/// How long a call may take unless the tool says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// One tool, as the catalogue keeps it.
+#[derive(Clone)]
+pub struct Tool {
+    /// The canonical name: a letter, then letters, digits and underscores, 64 at most.
+    pub name: Arc<str>,
+    /// What it does, for models and people.
+    pub description: Arc<str>,
+    /// Parameters as an inlined JSON Schema object.
+    pub parameters: Value,
+    /// The worst it can do.
+    pub risk: Risk,
+    /// Who made it.
+    pub owner: Owner,
+    /// The heading it stands under.
+    pub category: Arc<str>,
+    /// The family it belongs to; families are switched as a whole.
+    pub group: Arc<str>,
+    /// Other names it answers to.
+    pub aliases: Vec<Arc<str>>,
+    /// Words it is found by; never shown to a model.
+    pub tags: Vec<Arc<str>>,
+    /// Whether a person should be asked first.
+    pub requires_confirmation: bool,
+    /// Off tools are listed and answer with how to turn them on.
+    pub enabled: bool,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// The function.
+    pub run: Run,
+}
+
+/// A family under construction: its tools over a state `S` that each call receives as a clone.
+pub struct Family<S> {
+    name: Arc<str>,
+    about: Arc<str>,
+    category: Arc<str>,
+    phrases: &'static str,
+    state: S,
+    tools: Vec<Tool>,
+}
+
+impl<S: Clone + Send + Sync + 'static> Family<S> {
+    /// A family called `name` (its group), with one sentence about it.
+    pub fn new(name: &str, about: &str, state: S) -> Self {
+        let mut category = name.to_owned();
+        if let Some(first) = category.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        Self { name: name.into(), about: about.into(), category: category.into(), phrases: "", state, tools: vec![] }
+    }
+
+    /// The heading its tools stand under, where that is not the name.
+    pub fn category(mut self, category: &str) -> Self {
+        self.category = category.into();
+        self.tools.iter_mut().for_each(|t| t.category = category.into());
+        self
+    }
+
+    /// The sentences people say for these tools (see `reflex` for the notation), one file per language.
+    pub fn phrases(mut self, phrases: &'static str) -> Self {
+        self.phrases = phrases;
+        self
+    }
+
+    /// Adds a tool: the argument struct's doc is its description, its fields are the parameters.
+    pub fn tool<A, R, F, Fut>(mut self, name: &str, risk: Risk, function: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        R: IntoOutput,
+        F: Fn(S, Cx, A) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+    {
+        let (description, parameters) = schema_of::<A>();
+        let (state, tool) = (self.state.clone(), Arc::<str>::from(name));
+        let run: Run = Arc::new(move |cx, args| {
+            let (state, function, tool) = (state.clone(), function.clone(), tool.clone());
+            Box::pin(async move {
+                let args = serde_json::from_value(args)
+                    .map_err(|e| Error::bad_args(format!("the arguments of `{tool}` do not fit: {e}")))?;
+                function(state, cx, args).await?.into_output()
+            })
+        });
+        self.tools.push(Tool {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            risk,
+            owner: Owner::Core,
+            category: self.category.clone(),
+            group: self.name.clone(),
+            aliases: vec![],
+            tags: vec![],
+            requires_confirmation: false,
+            enabled: true,
+            timeout: TIMEOUT,
+            run,
+        });
+        self
+    }
+
+    /// Another name for the tool just added.
+    pub fn alias(self, name: &str) -> Self {
+        self.last(|t| t.aliases.push(name.into()))
+    }
+    /// Words the tool just added is found by, separated by spaces.
+    pub fn tags(self, words: &str) -> Self {
+        self.last(|t| t.tags.extend(words.split_whitespace().map(Arc::from)))
+    }
+    /// A person should be asked before the tool just added runs.
+    pub fn confirm(self) -> Self {
+        self.last(|t| t.requires_confirmation = true)
+    }
+    /// How long a call of the tool just added may take.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.last(|t| t.timeout = timeout)
+    }
+
+    fn last(mut self, change: impl FnOnce(&mut Tool)) -> Self {
+        if let Some(tool) = self.tools.last_mut() {
+            change(tool);
+        }
+        self
+    }
+
+    /// The family's name, the sentence about it, its phrases and its tools.
+    pub fn into_parts(self) -> (Arc<str>, Arc<str>, &'static str, Vec<Tool>) {
+        (self.name, self.about, self.phrases, self.tools)
+    }
+}

@@ -1,0 +1,148 @@
+//! Ids: 16 bytes, ordered by time, never going backwards when the clock does. Written as UUID version 7.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::{fmt, str::FromStr, sync::Mutex, time::SystemTime};
+
+/// A time-ordered id. Bytes 0–5 are milliseconds since 1970, then 12 bits of sequence and 62 random bits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Id([u8; 16]);
+
+/// The last (milliseconds, sequence) given out: one per process, because ids must be unique across it.
+static LAST: Mutex<(u64, u16)> = Mutex::new((0, 0));
+const SEQUENCE_END: u16 = 1 << 12;
+
+impl Id {
+    /// The id of nothing: all zero.
+    pub const NIL: Id = Id([0; 16]);
+
+    /// A fresh id, greater than every id made before it in this process and above [`Id::raise_floor`].
+    pub fn new() -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+        let (ms, sequence) = {
+            let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            *last = match *last {
+                (ms, _) if now > ms => (now, 0),
+                (ms, n) if n + 1 < SEQUENCE_END => (ms, n + 1),
+                (ms, _) => (ms + 1, 0),
+            };
+            *last
+        };
+        let mut b = [0u8; 16];
+        // Without randomness the sequence alone still keeps ids of one process apart.
+        let _ = getrandom::fill(&mut b[8..]);
+        b[..6].copy_from_slice(&ms.to_be_bytes()[2..]);
+        b[6..8].copy_from_slice(&(0x7000 | sequence).to_be_bytes());
+        b[8] = 0x80 | (b[8] & 0x3f);
+        Self(b)
+    }
+
+    /// Never again give out an id at or before `ms` (milliseconds since 1970): the store calls this with the
+    /// newest time it has seen, so that a clock that went back cannot reorder records.
+    pub fn raise_floor(ms: u64) {
+        let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if ms > last.0 {
+            *last = (ms, 0);
+        }
+    }
+
+    /// When the id was made: milliseconds since 1970.
+    pub fn millis(&self) -> u64 {
+        self.0[..6].iter().fold(0, |ms, b| ms << 8 | u64::from(*b))
+    }
+
+    /// The 16 bytes, as stored in keys.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// An id from its 16 bytes.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, b) in self.0.iter().enumerate() {
+            if matches!(i, 4 | 6 | 8 | 10) {
+                f.write_str("-")?;
+            }
+            write!(f, "{b:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Id {
+    type Err = crate::Error;
+    /// Reads the 36 characters of a UUID; dashes may be left out.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || crate::Error::bad_args(format!("`{}` is not an id: ids look like 0197f3a2-….", clip(text)));
+        let mut bytes = [0u8; 16];
+        let mut digits = text.bytes().filter(|b| *b != b'-');
+        for byte in &mut bytes {
+            let hex = |d: Option<u8>| d.and_then(|d| (d as char).to_digit(16)).ok_or_else(wrong);
+            *byte = (hex(digits.next())? << 4 | hex(digits.next())?) as u8;
+        }
+        if digits.next().is_some() { Err(wrong()) } else { Ok(Self(bytes)) }
+    }
+}
+
+fn clip(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if s.is_human_readable() { s.collect_str(self) } else { self.0.serialize(s) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        if d.is_human_readable() {
+            String::deserialize(d)?.parse().map_err(de::Error::custom)
+        } else {
+            <[u8; 16]>::deserialize(d).map(Self)
+        }
+    }
+}
+
+impl schemars::JsonSchema for Id {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Id".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_grow_even_when_the_clock_does_not() {
+        let ids: Vec<Id> = (0..10_000).map(|_| Id::new()).collect();
+        assert!(ids.windows(2).all(|w| w[0] < w[1]));
+        let future = Id::new().millis() + 3_600_000;
+        Id::raise_floor(future);
+        assert!(Id::new().millis() >= future);
+    }
+
+    #[test]
+    fn text_and_back() {
+        let id = Id::new();
+        assert_eq!(id.to_string().len(), 36);
+        assert_eq!(id.to_string().parse::<Id>(), Ok(id));
+        for bad in ["", "12", "zz97f3a2-0000-7000-8000-000000000000", "0197f3a2-0000-7000-8000-0000000000000"] {
+            assert!(bad.parse::<Id>().is_err(), "{bad}");
+        }
+    }
+}

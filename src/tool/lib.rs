@@ -1,0 +1,37 @@
+//! Layer 0: the types and ports every other crate speaks.
+//!
+//! A tool is one async function and one argument struct, gathered in a [`Family`]. What a call may know is
+//! its [`Cx`]; what it answers is an [`Output`] or an [`Error`]; what it may do is its [`Risk`]. The traits in
+//! [`ports`] are the only way upward: lower layers call them, the assembly in `src/main.rs` fills them.
+
+mod bus;
+mod clock;
+mod cx;
+mod error;
+mod family;
+mod id;
+mod output;
+pub mod ports;
+mod principal;
+mod risk;
+mod schema;
+
+pub use bus::{Bus, Event, Heard, Listener};
+pub use clock::{Clock, FixedClock, SystemClock};
+pub use cx::{Cx, MAX_DEPTH};
+pub use error::{Error, Result};
+pub use family::{Family, Run, Tool};
+pub use id::Id;
+pub use output::Output;
+pub use ports::{Answer, Ask, Dispatch, Ports, Question, Settings, ToolInfo, Unconnected};
+pub use principal::{AgentId, Channel, Label, Owner, Peer, Principal, Role, Scope, UserId, Via};
+pub use risk::Risk;
+pub use schema::schema_of;
+
+/// Everything the file of a tool family needs.
+pub mod prelude {
+    pub use crate::{Cx, Error, Family, Id, Output, Result, Risk};
+    pub use schemars::{self, JsonSchema};
+    pub use serde::{Deserialize, Serialize};
+    pub use serde_json::{Value, json};
+}

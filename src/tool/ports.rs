@@ -1,0 +1,109 @@
+//! The ports: what lower layers may ask of upper ones, as traits the assembly fills.
+
+use crate::{Bus, Clock, Cx, Output, Result, Risk};
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What is told about a tool to those who may call it.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ToolInfo {
+    /// The canonical name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The parameters, as JSON Schema.
+    pub parameters: Value,
+    /// The worst it can do.
+    pub risk: Risk,
+}
+
+/// Calling a tool by name: the one verb upward.
+pub trait Dispatch: Send + Sync + 'static {
+    /// Finds, checks, decides, runs and records one call.
+    fn call(&self, cx: Cx, name: &str, args: Value) -> BoxFuture<'static, Result<Output>>;
+    /// The tools this caller could call.
+    fn list(&self, cx: &Cx) -> Vec<ToolInfo>;
+}
+
+/// A question for the person behind a call.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Question {
+    /// The question, in plain words.
+    pub text: String,
+    /// Answers to choose from; empty for a free answer.
+    pub choices: Vec<String>,
+}
+
+/// What the person answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer(pub String);
+
+/// Asking the person behind a call.
+pub trait Ask: Send + Sync + 'static {
+    /// Asks and waits. `Unavailable` where nobody can be asked.
+    fn ask(&self, cx: Cx, question: Question) -> BoxFuture<'static, Result<Answer>>;
+}
+
+/// Looking up services people set up (keys, addresses), by service name.
+pub trait Settings: Send + Sync + 'static {
+    /// All entries of a service, the default first; empty when nobody set it up.
+    fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)>;
+
+    /// One entry: the named one, else the default.
+    fn entry(&self, service: &str, label: Option<&str>) -> Option<Map<String, Value>> {
+        self.entries(service).into_iter().find(|(name, _)| label.is_none_or(|wanted| wanted == name)).map(|e| e.1)
+    }
+    /// One field of an entry.
+    fn field(&self, service: &str, field: &str, label: Option<&str>) -> Option<Value> {
+        self.entry(service, label)?.remove(field)
+    }
+}
+
+/// The ports a call carries.
+#[derive(Clone)]
+pub struct Ports {
+    /// Calling tools.
+    pub dispatch: Arc<dyn Dispatch>,
+    /// Asking people.
+    pub ask: Arc<dyn Ask>,
+    /// Looking up services.
+    pub settings: Arc<dyn Settings>,
+    /// Telling what happened.
+    pub bus: Bus,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Ports with nothing behind them: no tool is found, nobody can be asked, nothing is set up.
+pub struct Unconnected;
+
+impl Dispatch for Unconnected {
+    fn call(&self, _: Cx, name: &str, _: Value) -> BoxFuture<'static, Result<Output>> {
+        let text = format!("there is no tool called `{name}`");
+        Box::pin(async { Err(crate::Error::NotFound(text)) })
+    }
+    fn list(&self, _: &Cx) -> Vec<ToolInfo> {
+        vec![]
+    }
+}
+
+impl Ask for Unconnected {
+    fn ask(&self, _: Cx, _: Question) -> BoxFuture<'static, Result<Answer>> {
+        Box::pin(async { Err(crate::Error::unavailable("nobody can be asked through this door yet")) })
+    }
+}
+
+impl Settings for Unconnected {
+    fn entries(&self, _: &str) -> Vec<(String, Map<String, Value>)> {
+        vec![]
+    }
+}
+
+impl Ports {
+    /// Ports with nothing behind them, to be filled one by one; lower layers test with them.
+    pub fn unconnected(clock: Arc<dyn Clock>) -> Self {
+        let nothing = Arc::new(Unconnected);
+        Self { dispatch: nothing.clone(), ask: nothing.clone(), settings: nothing, bus: Bus::default(), clock }
+    }
+}

@@ -1,0 +1,189 @@
+//! Who calls, through which door, and whose data it is.
+
+use crate::Id;
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::Arc};
+
+/// A person of the household.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UserId(pub Id);
+
+impl UserId {
+    /// The person who claimed the device; also who calls over the local socket.
+    pub const OWNER: UserId = UserId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1]));
+}
+
+impl fmt::Display for UserId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One of the household's agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AgentId(pub Id);
+
+impl AgentId {
+    /// The general agent every household has.
+    pub const GENERAL: AgentId = AgentId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 2]));
+}
+
+/// What a person may do at most. Ordered: a viewer may least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// May look.
+    #[default]
+    Viewer,
+    /// May use everything but administration.
+    Member,
+    /// May do everything.
+    Admin,
+}
+
+/// On whose behalf a call is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// The person.
+    pub user: UserId,
+    /// What that person may do at most.
+    pub role: Role,
+    /// The agent that acts for them.
+    pub agent: AgentId,
+}
+
+impl Principal {
+    /// The claiming person, as admin, through the general agent.
+    pub fn owner() -> Self {
+        Self { user: UserId::OWNER, role: Role::Admin, agent: AgentId::GENERAL }
+    }
+}
+
+/// The door a call came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Channel {
+    /// The web page, with a session cookie.
+    Page,
+    /// The command line, over the local socket.
+    Cli,
+    /// A program with an API token.
+    Api,
+    /// A schedule, rule or trigger: no person is there.
+    Machine,
+}
+
+/// What kind of counterpart is at the other end of the door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Peer {
+    /// One person.
+    #[default]
+    Direct,
+    /// Several people read along.
+    Group,
+    /// Spoken, heard by whoever is in the room.
+    Voice,
+    /// A program.
+    Machine,
+}
+
+/// The way a call came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Via {
+    /// The door.
+    pub channel: Channel,
+    /// The chat within the door, where it has several.
+    pub chat: Option<Arc<str>>,
+    /// Who is at the other end.
+    pub peer: Peer,
+}
+
+impl Via {
+    /// A direct conversation through `channel`.
+    pub fn direct(channel: Channel) -> Self {
+        Self { channel, chat: None, peer: Peer::Direct }
+    }
+}
+
+/// Who made the tool that is being run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Owner {
+    /// It is part of Hob.
+    #[default]
+    Core,
+    /// A person wrote it.
+    Person(UserId),
+    /// A model wrote it for this person; until approvals exist it runs only for them.
+    Model(UserId),
+    /// A plugin brought it.
+    Plugin(Arc<str>),
+    /// An MCP server offers it.
+    McpServer(Arc<str>),
+}
+
+/// Whose a record is; the first bytes of its key. Household ⊃ user ⊃ agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The device and everybody who lives with it.
+    Household,
+    /// One person.
+    User(UserId),
+    /// One agent, for everybody.
+    Agent(AgentId),
+    /// One agent, for one person ("open" agents).
+    AgentUser(AgentId, UserId),
+}
+
+impl Scope {
+    /// The key prefix: a tag byte and the ids, of fixed length for each tag.
+    pub fn key(&self) -> Vec<u8> {
+        let mut key = Vec::with_capacity(33);
+        match self {
+            Scope::Household => key.push(0),
+            Scope::User(user) => {
+                key.push(1);
+                key.extend(user.0.as_bytes());
+            }
+            Scope::Agent(agent) => {
+                key.push(2);
+                key.extend(agent.0.as_bytes());
+            }
+            Scope::AgentUser(agent, user) => {
+                key.push(3);
+                key.extend(agent.0.as_bytes());
+                key.extend(user.0.as_bytes());
+            }
+        }
+        key
+    }
+}
+
+/// Where content came from. The worse label wins when things mix; only a person clears it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Label {
+    /// From the household, or made here.
+    #[default]
+    Own,
+    /// From outside (web, mail, other programs): it may carry instructions of a stranger.
+    Outside,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_scope_is_a_prefix_of_another() {
+        let (user, agent) = (UserId(Id::new()), AgentId(Id::new()));
+        let all = [Scope::Household, Scope::User(user), Scope::Agent(agent), Scope::AgentUser(agent, user)];
+        for (i, a) in all.iter().enumerate() {
+            for (j, b) in all.iter().enumerate() {
+                assert_eq!(i == j, b.key().starts_with(&a.key()), "{a:?} {b:?}");
+            }
+        }
+    }
+}
