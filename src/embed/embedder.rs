@@ -1,0 +1,246 @@
+//! The queue in front of the model: one OS thread that loads it when needed and drops it when idle.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SendError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::model::Model;
+use crate::{Error, allocator};
+
+/// Turns texts into vectors; a clone shares the same thread and model.
+///
+/// Nothing runs and nothing is loaded until the first call. Calls are answered one after another,
+/// in the order they came. The thread ends with the last clone.
+#[derive(Clone)]
+pub struct Embedder {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    idle: Duration,
+    /// Set by the thread alone.
+    loaded: Arc<AtomicBool>,
+    /// The way to the thread, from the first call on.
+    queue: Mutex<Option<Sender<Job>>>,
+}
+
+/// One text and where its vector goes.
+struct Job {
+    text: String,
+    reply: oneshot::Sender<Result<Vec<f32>, Error>>,
+}
+
+impl Embedder {
+    /// `idle` is how long after the last call the model stays in memory (about 60 MB); loading it
+    /// again takes a quarter of a second on a fast machine.
+    pub fn new(idle: Duration) -> Self {
+        let loaded = Arc::new(AtomicBool::new(false));
+        Self { shared: Arc::new(Shared { idle, loaded, queue: Mutex::new(None) }) }
+    }
+
+    /// The unit vector of `text`, [`crate::DIM`] floats.
+    ///
+    /// Only the first 256 tokens count, some 190 English words. A text without a single token
+    /// (empty, blanks) is [`Error::Empty`]. The future may be dropped: a text whose turn has not
+    /// come is then skipped.
+    pub async fn embed(&self, text: &str) -> Result<Vec<f32>, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.submit(Job { text: text.to_owned(), reply })?;
+        answer.await.unwrap_or_else(|_| {
+            Err(Error::Unavailable(
+                "the embedding thread ended before it answered: try again, and report the crash it left".into(),
+            ))
+        })
+    }
+
+    /// The vectors of `texts`, in their order; the first error ends it.
+    ///
+    /// Each text queues on its own, so that a question asked meanwhile waits for one of them and
+    /// not for all.
+    pub async fn embed_all(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Error> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for text in &texts {
+            vectors.push(self.embed(text).await?);
+        }
+        Ok(vectors)
+    }
+
+    /// Whether the model is in memory now.
+    pub fn loaded(&self) -> bool {
+        self.shared.loaded.load(Ordering::Relaxed)
+    }
+
+    /// Hands a job to the thread, which is started if there is none or the last one crashed.
+    fn submit(&self, job: Job) -> Result<(), Error> {
+        let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = match &*queue {
+            Some(queue) => queue.send(job),
+            None => Err(SendError(job)),
+        };
+        let Err(SendError(job)) = sent else { return Ok(()) };
+        let (sender, jobs) = mpsc::channel();
+        let (idle, loaded) = (self.shared.idle, self.shared.loaded.clone());
+        thread::Builder::new().name("embed".into()).spawn(move || serve(&jobs, idle, &loaded)).map_err(|error| {
+            Error::Unavailable(format!("the embedding thread did not start ({error}): free some memory and try again"))
+        })?;
+        // The thread holds the other end until this sender is gone, so this cannot fail; if it
+        // did, the dropped reply would tell the caller.
+        let _ = sender.send(job);
+        *queue = Some(sender);
+        Ok(())
+    }
+}
+
+/// The thread: sleeps without a model until a job comes, then works until none came for `idle`.
+fn serve(jobs: &Receiver<Job>, idle: Duration, loaded: &AtomicBool) {
+    while let Ok(job) = jobs.recv() {
+        if job.reply.is_closed() {
+            continue;
+        }
+        match Model::load() {
+            Ok(model) => {
+                let _flag = Flag::raise(loaded);
+                work(model, job, jobs, idle);
+            }
+            Err(error) => job.answer(Err(error)),
+        }
+        allocator::trim();
+    }
+}
+
+/// Answers jobs until none came for `idle` or nobody is left who could send one.
+fn work(model: Model, first: Job, jobs: &Receiver<Job>, idle: Duration) {
+    let mut next = Ok(first);
+    while let Ok(job) = next {
+        if !job.reply.is_closed() {
+            let vector = model.embed(&job.text);
+            job.answer(vector);
+        }
+        next = jobs.recv_timeout(idle);
+    }
+}
+
+impl Job {
+    /// A caller that no longer waits is no failure.
+    fn answer(self, answer: Result<Vec<f32>, Error>) {
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// Says that the model is loaded as long as it lives, which a crash ends too.
+struct Flag<'a>(&'a AtomicBool);
+
+impl<'a> Flag<'a> {
+    fn raise(flag: &'a AtomicBool) -> Self {
+        flag.store(true, Ordering::Relaxed);
+        Self(flag)
+    }
+}
+
+impl Drop for Flag<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::{DIM, Quantized};
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    async fn until_unloaded(loaded: &AtomicBool) {
+        let start = Instant::now();
+        while loaded.load(Ordering::Relaxed) {
+            assert!(start.elapsed() < Duration::from_secs(20), "the model is still loaded");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_idle_model_is_dropped_and_comes_back() {
+        let embedder = Embedder::new(Duration::from_millis(50));
+        assert!(!embedder.loaded(), "nothing is loaded before the first call");
+        let first = embedder.embed("the lamp in the garage").await.unwrap();
+        until_unloaded(&embedder.shared.loaded).await;
+        assert_eq!(embedder.embed("the lamp in the garage").await.unwrap(), first);
+        until_unloaded(&embedder.shared.loaded).await;
+    }
+
+    #[tokio::test]
+    async fn a_busy_model_stays_until_the_last_clone_is_gone() {
+        let embedder = Embedder::new(LONG);
+        embedder.embed("one").await.unwrap();
+        assert!(embedder.loaded());
+        assert_eq!(embedder.embed(" ").await, Err(Error::Empty));
+        assert!(embedder.clone().loaded(), "a text that cannot be embedded does no harm");
+        let loaded = embedder.shared.loaded.clone();
+        drop(embedder);
+        until_unloaded(&loaded).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn many_callers_get_their_own_vectors() {
+        let embedder = Embedder::new(LONG);
+        let texts: Vec<String> = (0..12).map(|i| format!("note number {i}: {}", "rain ".repeat(i))).collect();
+        let calls: Vec<_> = texts
+            .iter()
+            .map(|text| {
+                let (embedder, text) = (embedder.clone(), text.clone());
+                tokio::spawn(async move { embedder.embed(&text).await })
+            })
+            .collect();
+        let in_order = embedder.embed_all(texts).await.unwrap();
+        assert_eq!(in_order.len(), calls.len());
+        for (call, expected) in calls.into_iter().zip(&in_order) {
+            assert_eq!(expected.len(), DIM);
+            assert_eq!(&call.await.unwrap().unwrap(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_dropped_call_disturbs_nobody() {
+        let embedder = Embedder::new(LONG);
+        for _ in 0..3 {
+            let call = embedder.embed("nobody waits for this");
+            assert!(tokio::time::timeout(Duration::ZERO, call).await.is_err());
+        }
+        assert_eq!(embedder.embed("somebody waits for this").await.unwrap().len(), DIM);
+        assert_eq!(embedder.embed_all(Vec::new()).await.unwrap(), Vec::<Vec<f32>>::new());
+    }
+
+    #[tokio::test]
+    async fn a_crashed_thread_is_replaced() {
+        let embedder = Embedder::new(LONG);
+        // As a crash leaves it: a sender without a receiver.
+        *embedder.shared.queue.lock().unwrap() = Some(mpsc::channel().0);
+        assert_eq!(embedder.embed("still here").await.unwrap().len(), DIM);
+    }
+
+    #[tokio::test]
+    async fn stored_vectors_keep_what_is_near() {
+        let embedder = Embedder::new(LONG);
+        let rows: Vec<Quantized> = embedder
+            .embed_all(
+                ["who looked after the heating?", "Marta serviced the boiler on 3 October", "Paris is in France"]
+                    .map(String::from)
+                    .to_vec(),
+            )
+            .await
+            .unwrap()
+            .iter()
+            .map(|vector| Quantized::quantize(vector).unwrap())
+            .collect();
+        let [question, right, wrong] = &rows[..] else { unreachable!() };
+        assert!(question.dot(right) > question.dot(wrong) + 0.1);
+        let bits = |row: &Quantized| question.signature().hamming(&row.signature());
+        assert!(bits(right) < bits(wrong));
+    }
+}

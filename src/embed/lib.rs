@@ -1,0 +1,37 @@
+//! Text to a unit vector with the model inside the binary.
+//!
+//! [`Embedder`] turns a text into [`DIM`] floats of length 1; the dot product of two of them says
+//! how near two texts are in meaning, from about 0 (unrelated) to 1 (the same). [`Quantized`] is
+//! the same vector in 388 bytes, for storing, and [`Signature`] in 48, for a first pass over many.
+//!
+//! The model and its vocabulary come from `models/`, whose README says where they are from.
+
+mod allocator;
+mod embedder;
+mod model;
+mod vector;
+mod wordpiece;
+
+pub use embedder::Embedder;
+pub use vector::{Quantized, Signature};
+
+/// How many numbers a vector has.
+pub const DIM: usize = 384;
+
+/// The model's name, recorded beside stored vectors: vectors of different models cannot be
+/// compared, so a row with another name is computed again from its text.
+pub const MODEL: &str = "all-MiniLM-L6-v2.int8";
+
+/// Why there is no vector.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The text has no token; skip it.
+    #[error("there is nothing to embed: give a text with at least one letter, digit or sign")]
+    Empty,
+    /// The model did not answer; search by words instead. The text says what to do about it.
+    #[error("{0}")]
+    Unavailable(String),
+    /// These are not the numbers or bytes of a vector; compute it again from its text.
+    #[error("not a vector of this model ({0}): compute it again from its text")]
+    NotAVector(String),
+}

@@ -1,0 +1,428 @@
+//! Layer 2: long-term memory, searched by words and by meaning.
+//!
+//! A memory is a record of its person with a vector beside it. [`Memories::recall`] ranks by words (BM25) and by
+//! meaning (the local model) over an index in RAM and fuses both ranks; where the model cannot be had it goes
+//! on with words alone and says so.
+
+mod index;
+mod words;
+
+use embed::{Embedder, Quantized};
+use index::{Index, Row};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::{Audience, Collection, Entry, Key, Level, Listing, Record, Store};
+use tool::{
+    Cx, Error, Id, Result,
+    prelude::{JsonSchema, schemars},
+};
+
+/// What sort of thing is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Something that is so.
+    #[default]
+    Fact,
+    /// What somebody likes.
+    Preference,
+    /// What happened or will.
+    Event,
+    /// How something is done.
+    Skill,
+}
+
+/// A memory as it is stored. New fields go last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Stored {
+    content: String,
+    kind: Kind,
+    importance: f32,
+    tags: Vec<String>,
+    uses: u32,
+}
+
+impl Record for Stored {
+    const NAME: &'static str = "memories";
+    const WORD: &'static str = "memory";
+    const LEVEL: Level = Level::User;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::many(1, [self.kind as u8])]
+    }
+}
+
+/// The vector of a memory, under the same id.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Vector {
+    model: String,
+    bytes: Vec<u8>,
+}
+
+impl Record for Vector {
+    const NAME: &'static str = "memory-vectors";
+    const WORD: &'static str = "memory vector";
+    const LEVEL: Level = Level::User;
+}
+
+/// What is to be remembered.
+#[derive(Debug, Clone, Default)]
+pub struct New {
+    /// The text, 1 to 8,000 characters.
+    pub content: String,
+    /// What sort of thing it is.
+    pub kind: Kind,
+    /// 0 to 1; higher ranks before lower among equals.
+    pub importance: f32,
+    /// For filtering.
+    pub tags: Vec<String>,
+    /// Whether the household may recall it.
+    pub shared: bool,
+}
+
+/// A memory as it is told.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    /// Its id.
+    pub id: Id,
+    /// The text.
+    pub content: String,
+    /// What sort of thing it is.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// 0 to 1.
+    pub importance: f32,
+    /// For filtering.
+    pub tags: Vec<String>,
+    /// When it was remembered: milliseconds since 1970.
+    pub created_ms: u64,
+    /// How often it was recalled.
+    pub uses: u32,
+    /// Whether the household may recall it.
+    pub shared: bool,
+}
+
+impl From<Entry<Stored>> for Memory {
+    fn from(e: Entry<Stored>) -> Self {
+        Self {
+            id: e.id,
+            content: e.value.content,
+            kind: e.value.kind,
+            importance: e.value.importance,
+            tags: e.value.tags,
+            created_ms: e.id.millis(),
+            uses: e.value.uses,
+            shared: e.audience == Audience::Household,
+        }
+    }
+}
+
+/// A memory that was found, and why.
+#[derive(Debug, Clone, Serialize)]
+pub struct Hit {
+    /// The memory.
+    #[serde(flatten)]
+    pub memory: Memory,
+    /// How well it fits, 0 to 1: the cosine of the meanings, raised by shared words.
+    pub score: f32,
+    /// Why it was found: `same words: boiler` or `similar meaning`.
+    pub why: String,
+}
+
+/// What a search gave.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recalled {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// False when the model could not be had and words alone decided.
+    pub by_meaning: bool,
+}
+
+/// Which memories.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only this sort.
+    pub kind: Option<Kind>,
+    /// Only with all of these tags.
+    pub tags: Vec<String>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+impl Filter {
+    fn lets(&self, stored: &Stored) -> bool {
+        self.kind.is_none_or(|k| k == stored.kind) && self.tags.iter().all(|t| stored.tags.contains(t))
+    }
+}
+
+/// How much is remembered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// All of this person's memories.
+    pub total: usize,
+    /// By sort.
+    pub facts: usize,
+    /// By sort.
+    pub preferences: usize,
+    /// By sort.
+    pub events: usize,
+    /// By sort.
+    pub skills: usize,
+    /// The mean importance, 0 to 1.
+    pub average_importance: f32,
+    /// How many can be found by meaning.
+    pub with_meaning: usize,
+}
+
+/// The longest text one memory may have, in characters.
+pub const LONGEST: usize = 8000;
+
+/// The memories of the household; cheap to clone.
+#[derive(Clone)]
+pub struct Memories {
+    records: Collection<Stored>,
+    vectors: Collection<Vector>,
+    embedder: Embedder,
+    /// Built on first use, so that a start costs nothing.
+    index: Arc<Mutex<Option<Index>>>,
+}
+
+impl Memories {
+    /// The memories in `store`.
+    pub fn new(store: &Store, embedder: Embedder) -> Self {
+        Self { records: store.collection(), vectors: store.collection(), embedder, index: Arc::default() }
+    }
+
+    /// Remembers a text durably, with its meaning where the model can be had.
+    ///
+    /// # Errors
+    /// `BadArgs` when it is empty or too long; `Unavailable` when the disk is full.
+    pub async fn remember(&self, cx: &Cx, new: New) -> Result<Memory> {
+        let content = new.content.trim().to_owned();
+        if content.is_empty() {
+            return Err(Error::bad_args("there is nothing to remember: say what"));
+        }
+        if content.chars().count() > LONGEST {
+            return Err(Error::bad_args(format!("a memory holds at most {LONGEST} characters: remember it in parts")));
+        }
+        let vector = self.meaning(&content).await;
+        let stored = Stored { content, kind: new.kind, importance: new.importance.clamp(0.0, 1.0), tags: new.tags, uses: 0 };
+        let audience = if new.shared { Audience::Household } else { Audience::Private };
+        let stamp = self.records.stamp(cx, "remember").audience(audience);
+        let (this, id, bytes) = (self.clone(), Id::new(), vector.as_ref().map(|v| v.to_bytes().to_vec()));
+        let job_stamp = stamp.clone();
+        let entry = self
+            .records
+            .store()
+            .write(move |tx| {
+                if let Some(bytes) = &bytes {
+                    let vector = Vector { model: embed::MODEL.into(), bytes: bytes.clone() };
+                    this.vectors.put(tx, id, &job_stamp, &vector)?;
+                }
+                this.records.put(tx, id, &job_stamp, &stored)
+            })
+            .await?;
+        if let Some(index) = &mut *self.locked() {
+            index.add(row(&entry, vector), &entry.value.content);
+        }
+        Ok(entry.into())
+    }
+
+    /// The memories that fit a question best, by words and by meaning. Those that have nothing to do with it are left out.
+    ///
+    /// # Errors
+    /// `BadArgs` when the query is empty; `Failed` when the data cannot be read.
+    pub async fn recall(&self, cx: &Cx, query: &str, filter: Filter) -> Result<Recalled> {
+        if query.trim().is_empty() {
+            return Err(Error::bad_args("say what to look for"));
+        }
+        let meaning = self.meaning(query).await;
+        let ranked = self.with_index(|index| index.search(cx.user(), query, meaning.as_ref()))?;
+        let mut hits = vec![];
+        for found in ranked {
+            if hits.len() == filter.limit.max(1) {
+                break;
+            }
+            // Read through the collection, which checks whose it is and taints the run where it must.
+            if let Some(entry) = self.records.get(cx, found.id)?.filter(|e| filter.lets(&e.value)) {
+                hits.push(Hit { memory: entry.into(), score: found.score, why: found.why });
+            }
+        }
+        self.count_uses(cx, &hits);
+        Ok(Recalled { hits, by_meaning: meaning.is_some() })
+    }
+
+    /// Forgets a memory; `false` when this person has none of that id.
+    ///
+    /// # Errors
+    /// `Unavailable` when the disk is full.
+    pub async fn forget(&self, cx: &Cx, id: Id) -> Result<bool> {
+        let (this, scope) = (self.clone(), tool::Scope::User(cx.user()));
+        let gone = self
+            .records
+            .store()
+            .write(move |tx| {
+                this.vectors.remove(tx, scope, id)?;
+                this.records.remove(tx, scope, id)
+            })
+            .await?;
+        if let Some(index) = self.locked().as_mut().filter(|_| gone) {
+            index.remove(id);
+        }
+        Ok(gone)
+    }
+
+    /// The newest memories of this person and those shared with them.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn list(&self, cx: &Cx, filter: &Filter) -> Result<Vec<Memory>> {
+        let by = filter.kind.map(|k| (1, vec![k as u8]));
+        let limit = if filter.tags.is_empty() { filter.limit } else { 0 };
+        let all = self.records.list(cx, &Listing { by, limit, ..Listing::default() })?;
+        let wanted = all.into_iter().filter(|e| filter.lets(&e.value)).map(Memory::from);
+        Ok(if filter.limit == 0 { wanted.collect() } else { wanted.take(filter.limit).collect() })
+    }
+
+    /// Raises a memory's importance by `amount` (0 to 1 stays the range).
+    ///
+    /// # Errors
+    /// `NotFound` when this person has none of that id.
+    pub async fn boost(&self, cx: &Cx, id: Id, amount: f32) -> Result<Memory> {
+        let boosted = self
+            .records
+            .update(cx, id, move |m| {
+                m.importance = (m.importance + amount).clamp(0.0, 1.0);
+                Ok(())
+            })
+            .await?;
+        if let Some(index) = &mut *self.locked() {
+            index.set_importance(id, boosted.value.importance);
+        }
+        Ok(boosted.into())
+    }
+
+    /// How much this person remembers.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn stats(&self, cx: &Cx) -> Result<Stats> {
+        let all = self.records.list(cx, &Listing::default())?;
+        let count = |kind| all.iter().filter(|e| e.value.kind == kind).count();
+        let importance: f32 = all.iter().map(|e| e.value.importance).sum();
+        Ok(Stats {
+            total: all.len(),
+            facts: count(Kind::Fact),
+            preferences: count(Kind::Preference),
+            events: count(Kind::Event),
+            skills: count(Kind::Skill),
+            average_importance: importance / all.len().max(1) as f32,
+            with_meaning: self.with_index(|index| index.with_meaning(cx.user()))?,
+        })
+    }
+
+    /// Gives a meaning to memories that were stored while the model could not be had, or under another model.
+    /// Answers how many it mended.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read or written.
+    pub async fn mend(&self) -> Result<usize> {
+        let mut without = vec![];
+        let have = self.load_vectors()?;
+        self.records.scan(|e| {
+            if !have.contains_key(&e.id) {
+                without.push(e);
+            }
+        })?;
+        let mut mended = 0;
+        for entry in without {
+            let Some(vector) = self.meaning(&entry.value.content).await else { break };
+            let stamp = store::Stamp {
+                scope: tool::Scope::User(entry.owner),
+                owner: entry.owner,
+                audience: entry.audience,
+                label: entry.label,
+                source: entry.source.clone(),
+            };
+            let (vectors, bytes) = (self.vectors.clone(), vector.to_bytes().to_vec());
+            self.records
+                .store()
+                .write(move |tx| {
+                    let vector = Vector { model: embed::MODEL.into(), bytes: bytes.clone() };
+                    vectors.put(tx, entry.id, &stamp, &vector).map(drop)
+                })
+                .await?;
+            if let Some(index) = &mut *self.locked() {
+                index.set_vector(entry.id, vector);
+            }
+            mended += 1;
+        }
+        Ok(mended)
+    }
+
+    /// The meaning of a text; `None`, and a line in the log, where the model cannot be had.
+    async fn meaning(&self, text: &str) -> Option<Quantized> {
+        match self.embedder.embed(text).await.and_then(|v| Quantized::quantize(&v)) {
+            Ok(vector) => Some(vector),
+            Err(error) => {
+                tracing::warn!(%error, "the meaning of a text could not be had; words alone decide");
+                None
+            }
+        }
+    }
+
+    fn count_uses(&self, cx: &Cx, hits: &[Hit]) {
+        let ids: Vec<Id> = hits.iter().map(|h| h.memory.id).collect();
+        let (records, scope) = (self.records.clone(), tool::Scope::User(cx.user()));
+        self.records.store().write_later(move |tx| {
+            for id in &ids {
+                // Shared memories belong to another scope; only their owner's recalls count.
+                if records.read(tx, scope, *id)?.is_some() {
+                    records.change(tx, scope, tool::Label::Own, *id, &mut |m| {
+                        m.uses = m.uses.saturating_add(1);
+                        Ok(())
+                    })?;
+                }
+            }
+            Ok(())
+        });
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Option<Index>> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `f` with the index, building it first when this is the first use.
+    fn with_index<T>(&self, f: impl FnOnce(&mut Index) -> T) -> Result<T> {
+        let mut slot = self.locked();
+        if let Some(index) = &mut *slot {
+            return Ok(f(index));
+        }
+        let mut vectors = self.load_vectors()?;
+        let mut index = Index::default();
+        self.records.scan(|e| index.add(row(&e, vectors.remove(&e.id)), &e.value.content))?;
+        Ok(f(slot.insert(index)))
+    }
+
+    fn load_vectors(&self) -> Result<std::collections::HashMap<Id, Quantized>> {
+        let mut vectors = std::collections::HashMap::new();
+        self.vectors.scan(|e| {
+            if e.value.model == embed::MODEL
+                && let Ok(vector) = Quantized::from_bytes(&e.value.bytes)
+            {
+                vectors.insert(e.id, vector);
+            }
+        })?;
+        Ok(vectors)
+    }
+}
+
+fn row(entry: &Entry<Stored>, vector: Option<Quantized>) -> Row {
+    let shared = entry.audience == Audience::Household;
+    Row::new(entry.id, entry.owner, shared, entry.value.importance, vector)
+}
+
+#[cfg(test)]
+mod tests;

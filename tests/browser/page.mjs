@@ -1,0 +1,102 @@
+// What the browser tests and the picture script share: Chromium, sizes, and the few things a person does on the page.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export const hob = need('HOB_URL').replace(/\/$/, '');
+const folder = process.env.SHOTS ?? '';
+
+export const phone = { width: 390, height: 844 };
+export const desktop = { width: 1280, height: 800 };
+export const sizes = { phone, desktop };
+export const schemes = ['light', 'dark'];
+
+export function need(name) {
+  const value = process.env[name];
+  assert.ok(value, `set ${name} (see tests/browser/README.md)`);
+  return value;
+}
+
+export function launch() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync',
+    ],
+  });
+}
+
+/** A fresh browser profile; `problems` collects script errors, CSP refusals and requests that leave the device. */
+export async function open(browser, { size = phone, scheme = 'light', storageState, scale = 1 } = {}) {
+  const context = await browser.newContext({
+    viewport: size, colorScheme: scheme, reducedMotion: 'reduce', deviceScaleFactor: scale,
+    hasTouch: size === phone, isMobile: size === phone, locale: 'en-GB', ...(storageState && { storageState }),
+  });
+  context.setDefaultTimeout(20_000);
+  const page = await context.newPage();
+  const problems = [];
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  page.on('console', (line) => {
+    // The browser itself notes every 4xx; those are answers the page deals with.
+    if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) problems.push(`console: ${line.text()}`);
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${hob}/`)) problems.push(`left the device: ${request.url()}`);
+  });
+  return { context, page, problems };
+}
+
+export const message = (page) => page.getByRole('textbox', { name: 'Message' });
+export const exchanges = (page) => page.locator('article.exchange');
+
+/** Types a message, sends it, and waits for the whole answer; returns its place on the page. */
+export async function ask(page, words) {
+  const before = await exchanges(page).count();
+  await message(page).fill(words);
+  await message(page).press('Enter');
+  const exchange = exchanges(page).nth(before);
+  await exchange.and(page.locator('[data-state]:not([data-state="running"])')).waitFor();
+  assert.equal(await exchange.getAttribute('data-state'), 'done', await exchange.innerText());
+  return exchange;
+}
+
+export const answer = (exchange) => exchange.locator('.hob');
+
+/** Claims with the printed link, and waits for the room. */
+export async function claim(page, link) {
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Claim this Hob' }).click();
+  await message(page).waitFor();
+}
+
+export async function accessible(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  const found = violations.map((v) => `${v.id}: ${v.help}\n    ${v.nodes.map((n) => n.html).join('\n    ')}`);
+  assert.deepEqual(found, [], `axe on ${what}`);
+}
+
+/** Nothing scrolls sideways; on a phone everything to press is at least 44 px high. */
+export async function fits(page, size, what) {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(wide, 0, `${what} scrolls sideways by ${wide} px`);
+  if (size !== phone) return;
+  const small = await page.evaluate(() =>
+    [...document.querySelectorAll('button, input, textarea, summary')]
+      .filter((element) => element.checkVisibility())
+      .map((element) => ({ name: element.getAttribute('aria-label') ?? element.textContent, box: element.getBoundingClientRect() }))
+      .filter(({ box }) => box.height < 43.9 || box.width < 43.9)
+      .map(({ name, box }) => `${name}: ${box.width} × ${box.height}`));
+  assert.deepEqual(small, [], `${what} has targets under 44 px`);
+}
+
+export async function shot(page, name) {
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+}

@@ -1,0 +1,32 @@
+// What the browser keeps for the page: the draft (this tab) and the last conversation (this device).
+// Storage may be full or forbidden; the page works without it.
+
+function put(store: () => Storage, key: string, value: string): void {
+  try {
+    if (value) store().setItem(key, value);
+    else store().removeItem(key);
+  } catch {
+    // Nothing to do: the value lives on in memory until the tab closes.
+  }
+}
+
+function take(store: () => Storage, key: string): string {
+  try {
+    return store().getItem(key) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+const tab = () => sessionStorage;
+const device = () => localStorage;
+
+export const draft = {
+  get: () => take(tab, 'hob.draft'),
+  set: (value: string) => put(tab, 'hob.draft', value),
+};
+
+export const lastConversation = {
+  get: () => take(device, 'hob.conversation'),
+  set: (id: string) => put(device, 'hob.conversation', id),
+};

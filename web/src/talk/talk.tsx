@@ -1,0 +1,155 @@
+// The Talk room: the conversation is the page.
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Session } from '../api';
+import { useAway } from '../away';
+import { Down, Flame, Fresh, Menu } from '../icons';
+import { text } from '../text';
+import { Composer } from './composer';
+import { Earlier } from './earlier';
+import { Exchange } from './exchange';
+import { useTalk } from './use-talk';
+
+interface Props {
+  session: Session;
+  onSignOut: () => void;
+  onRefused: () => void;
+}
+
+/** With less free room than this under a new message, the page is lifted once and the answer grows into the room. */
+const ROOM = 0.45;
+
+export function Talk({ session, onSignOut, onRefused }: Props): JSX.Element {
+  const talk = useTalk(onRefused);
+  const away = useAway();
+  const [drawer, setDrawer] = useState(false);
+  const [lifted, setLifted] = useState('');
+  const [below, setBelow] = useState(false);
+  const end = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
+  const following = useRef(false);
+  const newest = talk.turns.at(-1);
+
+  // A new question: decide once where it stands, then nothing above the growing text moves.
+  useLayoutEffect(() => {
+    if (!talk.busy || !newest || newest.key === lifted) return;
+    following.current = false;
+    const article = document.querySelector(`[data-key="${newest.key}"]`);
+    const floor = box.current?.getBoundingClientRect().top ?? innerHeight;
+    if (article && floor - article.getBoundingClientRect().bottom < innerHeight * ROOM) setLifted(newest.key);
+  }, [newest?.key, talk.busy]);
+
+  useLayoutEffect(() => {
+    const article = lifted && document.querySelector(`[data-key="${lifted}"]`);
+    if (!article) return;
+    scrollTo(0, document.documentElement.scrollHeight);
+    if (article.getBoundingClientRect().top < 0) article.scrollIntoView({ block: 'start' });
+  }, [lifted]);
+
+  // A stored conversation opens at its end.
+  const count = talk.turns.length;
+  useLayoutEffect(() => {
+    if (count && !talk.busy && !lifted) scrollTo(0, document.documentElement.scrollHeight);
+  }, [talk.loading, talk.conversationId]);
+
+  useLayoutEffect(() => {
+    if (following.current) end.current?.scrollIntoView({ block: 'end' });
+  });
+
+  useEffect(() => {
+    const marker = end.current;
+    if (!marker) return;
+    const watch = new IntersectionObserver(
+      ([entry]) => setBelow(!!entry && !entry.isIntersecting && entry.boundingClientRect.top > 0),
+      { rootMargin: '0px 0px -70px 0px' },
+    );
+    watch.observe(marker);
+    let top = scrollY;
+    const onScroll = () => {
+      if (scrollY < top) following.current = false;
+      top = scrollY;
+    };
+    addEventListener('scroll', onScroll, { passive: true });
+    return () => {
+      watch.disconnect();
+      removeEventListener('scroll', onScroll);
+    };
+  }, []);
+
+  const goDown = () => {
+    following.current = talk.busy;
+    end.current?.scrollIntoView({ block: 'end' });
+  };
+
+  const moveTo = (action: () => void) => () => {
+    setLifted('');
+    action();
+    document.getElementById('message')?.focus();
+  };
+
+  const empty = !talk.turns.length && !talk.loading;
+  return (
+    <>
+      <header class={empty ? 'top clear' : 'top'}>
+        <div>
+          <Flame alive={talk.busy} />
+          <h1>{text.name}</h1>
+          <span class="where">{session.name}</span>
+          <button type="button" class="bare" aria-label={text.menu.fresh} title={text.menu.fresh} onClick={moveTo(talk.fresh)}><Fresh /></button>
+          <button ref={opener} type="button" class="bare" aria-label={text.menu.open} title={text.menu.open} aria-haspopup="dialog" onClick={() => setDrawer(true)}><Menu /></button>
+          <p class="banner" role="status">{away && <span>{text.away}</span>}</p>
+        </div>
+      </header>
+
+      <main class="talk">
+        <section class="conversation" aria-label={text.talk.conversation} aria-busy={talk.busy || talk.loading}>
+          {talk.note && <p class="soft small note" role="status">{talk.note}</p>}
+          {empty && (
+            <div class="empty">
+              <Flame big alive />
+              <h2>{text.talk.greeting(new Date().getHours())}</h2>
+              <p class="soft">{text.talk.invite}</p>
+              <ul aria-label={text.talk.tryOne}>
+                {text.talk.ideas.map((idea) => (
+                  <li key={idea}><button type="button" onClick={moveTo(() => talk.setDraft(idea))}>{idea}</button></li>
+                ))}
+              </ul>
+            </div>
+          )}
+          {talk.turns.map((turn) => (
+            <Exchange key={turn.key} turn={turn} lifted={turn.key === lifted} onAgain={talk.again} />
+          ))}
+          <div ref={end} class="end" />
+        </section>
+        <div class="dock" ref={box}>
+          {below && !empty && (
+            <button type="button" class="more" aria-label={text.talk.more} onClick={goDown}><Down /></button>
+          )}
+          <Composer
+            value={talk.draft}
+            busy={talk.busy}
+            onInput={talk.setDraft}
+            onSend={() => talk.send(talk.draft)}
+            onStop={talk.stop}
+          />
+        </div>
+        <p class="unseen" aria-live="polite">{talk.heard}</p>
+      </main>
+
+      {drawer && (
+        <Earlier
+          session={session}
+          current={talk.conversationId}
+          onOpen={(id) => moveTo(() => talk.open(id))()}
+          onFresh={moveTo(talk.fresh)}
+          onSignOut={onSignOut}
+          onClose={() => {
+            setDrawer(false);
+            opener.current?.focus();
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+// What Hob did, as one quiet line that opens into arguments, result and time.
+import type { JSX } from 'preact';
+import { Chevron } from '../icons';
+import { duration, isLookup, text, toolWords } from '../text';
+import { parsed, type Call } from './turns';
+
+/** How many things a lookup brought back, when its result says so. */
+function found(call: Call): number | null {
+  if (!isLookup(call.name)) return null;
+  const result = parsed(call.result);
+  if (Array.isArray(result)) return result.length;
+  if (!result || typeof result !== 'object') return null;
+  const fields = result as Record<string, unknown>;
+  const list = Object.values(fields).find(Array.isArray);
+  if (list) return list.length;
+  return typeof fields['count'] === 'number' ? fields['count'] : null;
+}
+
+/** JSON up to this long stands on one line. */
+const SHORT = 42;
+
+function shown(value: unknown): string {
+  const plain = parsed(value);
+  if (plain === null || plain === undefined || plain === '') return text.tool.nothing;
+  if (typeof plain === 'string') return plain;
+  if (typeof plain === 'object' && !Object.keys(plain).length) return text.tool.nothing;
+  const lines = JSON.stringify(plain, null, 2);
+  const one = lines.replace(/\n\s*/g, ' ');
+  return one.length <= SHORT ? one : lines;
+}
+
+function Detail({ title, value }: { title: string; value: unknown }): JSX.Element {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd><pre tabIndex={0} role="group" aria-label={title}>{shown(value)}</pre></dd>
+    </div>
+  );
+}
+
+export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | undefined }): JSX.Element {
+  const words = toolWords(call.name);
+  const count = call.ended && !call.isError ? found(call) : null;
+  const state = !call.ended ? 'running' : call.isError ? 'failed' : 'ended';
+  return (
+    <details class={`did ${state}`}>
+      <summary>
+        <span class="dot" />
+        <span class="label">
+          {call.ended ? words.did : `${words.doing}…`}
+          {call.isError && <> · <b>{text.tool.failed}</b></>}
+          {count !== null && <> · <b>{text.tool.found(count)}</b></>}
+          {call.ms !== undefined && <> · {duration(call.ms)}</>}
+        </span>
+        {mark}
+        <Chevron />
+      </summary>
+      <div class="inside">
+        {call.say && <p>{call.say}</p>}
+        <dl>
+          <Detail title={text.tool.given} value={call.args} />
+          {call.ended && call.result !== undefined && (
+            <Detail title={call.isError ? text.tool.wrong : text.tool.gave} value={call.result} />
+          )}
+          <div class="facts">
+            <dt>{text.tool.tool}</dt>
+            <dd><code>{call.name}</code></dd>
+            {call.ms !== undefined && <><dt>{text.tool.took}</dt><dd>{duration(call.ms)}</dd></>}
+          </div>
+        </dl>
+      </div>
+    </details>
+  );
+}
+
+const FEW = 3;
+
+/** All that was done under one piece of words: a line each, or one line for many once they are over. */
+export function ToolLines({ calls, settled, mark }: { calls: Call[]; settled: boolean; mark?: JSX.Element | undefined }): JSX.Element {
+  const last = calls.length - 1;
+  const lines = (own: JSX.Element | undefined) =>
+    calls.map((call, n) => <ToolLine key={call.id} call={call} mark={n === last ? own : undefined} />);
+  if (calls.length <= FEW || !settled) return <>{lines(mark)}</>;
+  const failed = calls.filter((call) => call.isError).length;
+  const took = calls.reduce((sum, call) => sum + (call.ms ?? 0), 0);
+  return (
+    <details class={`did ${failed ? 'failed' : 'ended'}`}>
+      <summary>
+        <span class="dot" />
+        <span class="label">
+          {text.tool.many(calls.length)}
+          {failed > 0 && <> · <b>{text.tool.oneFailed(failed)}</b></>} · {duration(took)}
+        </span>
+        {mark}
+        <Chevron />
+      </summary>
+      <div class="inside">{lines(undefined)}</div>
+    </details>
+  );
+}
