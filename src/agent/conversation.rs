@@ -1,0 +1,304 @@
+//! Conversations as they are stored: a head, and one record for each message in the order it happened.
+
+use llm::{Message, ToolCall, ToolResult};
+use serde::{Deserialize, Serialize};
+use store::{Collection, Key, Level, Listing, Record, Store};
+use tool::{Cx, Error, Id, Result, Scope};
+
+/// The head of a conversation. New fields go last.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Head {
+    title: String,
+    messages: u32,
+}
+
+impl Record for Head {
+    const NAME: &'static str = "conversations";
+    const WORD: &'static str = "conversation";
+    const LEVEL: Level = Level::User;
+}
+
+/// Who said a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    User,
+    Assistant,
+    Tool,
+}
+
+/// One message. New fields go last.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Line {
+    conversation: Id,
+    run: Id,
+    role: Role,
+    content: String,
+    calls: Vec<StoredCall>,
+    result: Option<StoredResult>,
+    model: String,
+}
+
+impl Record for Line {
+    const NAME: &'static str = "messages";
+    const WORD: &'static str = "message";
+    const LEVEL: Level = Level::User;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::many(1, self.conversation.as_bytes())]
+    }
+}
+
+/// A tool call as it is stored and shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredCall {
+    /// The provider's id for it.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments as JSON text, as the model wrote them.
+    pub arguments: String,
+}
+
+/// What a call gave, as it is stored and shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredResult {
+    /// The id of the call it answers.
+    pub tool_call_id: String,
+    /// The tool.
+    pub name: String,
+    /// What the model was told.
+    pub content: String,
+    /// What the person is told.
+    pub say: Option<String>,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// A conversation in a list.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationSummary {
+    /// Its id.
+    pub id: Id,
+    /// The beginning of its first message.
+    pub title: String,
+    /// When it began: milliseconds since 1970.
+    pub created_at: u64,
+    /// When it last went on: milliseconds since 1970.
+    pub updated_at: u64,
+    /// How many messages it has.
+    pub message_count: u32,
+}
+
+/// One message as it is shown.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredMessage {
+    /// Its id.
+    pub id: Id,
+    /// The run it is part of.
+    pub run_id: Id,
+    /// `user`, `assistant` or `tool`.
+    pub role: &'static str,
+    /// The text.
+    pub content: String,
+    /// The calls the model asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<StoredCall>,
+    /// What a call gave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_results: Vec<StoredResult>,
+    /// The model that said it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// When: milliseconds since 1970.
+    pub created_at: u64,
+}
+
+/// A conversation with all its messages.
+#[derive(Debug, Clone, Serialize)]
+pub struct Conversation {
+    /// Its head.
+    #[serde(flatten)]
+    pub head: ConversationSummary,
+    /// Its messages, the first first.
+    pub messages: Vec<StoredMessage>,
+}
+
+/// How long a title is, in characters.
+const TITLE: usize = 60;
+
+#[derive(Clone)]
+pub(crate) struct Conversations {
+    heads: Collection<Head>,
+    lines: Collection<Line>,
+}
+
+impl Conversations {
+    pub fn new(store: &Store) -> Self {
+        Self { heads: store.collection(), lines: store.collection() }
+    }
+
+    /// Whether this person has that conversation.
+    pub fn check(&self, cx: &Cx, id: Id) -> Result<()> {
+        self.heads.get(cx, id)?.map(drop).ok_or_else(|| missing(id))
+    }
+
+    pub fn list(&self, cx: &Cx, limit: usize) -> Result<Vec<ConversationSummary>> {
+        // The latest first is by change, not by birth; a household has few enough to sort them all.
+        let mut all: Vec<_> = self.heads.list(cx, &Listing::default())?.into_iter().map(summary).collect();
+        all.sort_by_key(|c| std::cmp::Reverse((c.updated_at, c.id)));
+        if limit > 0 {
+            all.truncate(limit);
+        }
+        Ok(all)
+    }
+
+    pub fn get(&self, cx: &Cx, id: Id) -> Result<Conversation> {
+        let head = self.heads.get(cx, id)?.map(summary).ok_or_else(|| missing(id))?;
+        let messages = self.lines(cx, id, 0)?.into_iter().map(shown).collect();
+        Ok(Conversation { head, messages })
+    }
+
+    /// Stores the person's message and answers the conversation as the model will see it, the new message last.
+    pub async fn begin(&self, cx: &Cx, id: Id, run: Id, text: &str) -> Result<Vec<Message>> {
+        // Reading first: what the conversation holds from outside must taint this run.
+        let mut history: Vec<Message> = self.lines(cx, id, 0)?.into_iter().map(|(_, line)| line.into()).collect();
+        self.add(cx, Line::new(id, run, Role::User, text)).await?;
+        history.push(Message::User(text.to_owned()));
+        Ok(history)
+    }
+
+    /// Stores what the model said.
+    pub async fn add_answer(&self, cx: &Cx, run: Id, text: &str, calls: &[ToolCall], model: &str) -> Result<()> {
+        let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, text);
+        let stored = |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
+        line.calls = calls.iter().map(stored).collect();
+        line.model = model.to_owned();
+        self.add(cx, line).await
+    }
+
+    /// Stores what a call gave.
+    pub async fn add_result(&self, cx: &Cx, run: Id, result: &ToolResult, duration_ms: u64) -> Result<()> {
+        let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Tool, "");
+        let r = result.clone();
+        line.result = Some(StoredResult {
+            tool_call_id: r.call_id,
+            name: r.name,
+            content: r.content,
+            say: r.say,
+            is_error: r.is_error,
+            duration_ms,
+        });
+        self.add(cx, line).await
+    }
+
+    /// One commit for the message and the head that counts it; a first message makes the head.
+    async fn add(&self, cx: &Cx, line: Line) -> Result<()> {
+        let (this, conversation, id) = (self.clone(), line.conversation, Id::new());
+        let (stamp, head_stamp) = (self.lines.stamp(cx, "chat"), self.heads.stamp(cx, "chat"));
+        let scope = head_stamp.scope;
+        self.heads
+            .store()
+            .write(move |tx| {
+                let mut head = match this.heads.read(tx, scope, conversation)? {
+                    Some(found) => found.value,
+                    None => Head { title: title(&line.content), messages: 0 },
+                };
+                head.messages += 1;
+                this.heads.put(tx, conversation, &head_stamp, &head)?;
+                this.lines.put(tx, id, &stamp, &line).map(drop)
+            })
+            .await
+            .map_err(Error::from)
+    }
+
+    pub async fn delete(&self, cx: &Cx, id: Id) -> Result<()> {
+        self.check(cx, id)?;
+        let lines: Vec<Id> = self.lines(cx, id, 0)?.into_iter().map(|(id, _)| id).collect();
+        let (this, scope) = (self.clone(), Scope::User(cx.user()));
+        let delete = move |tx: &store::Tx| {
+            for line in &lines {
+                this.lines.remove(tx, scope, *line)?;
+            }
+            this.heads.remove(tx, scope, id).map(drop)
+        };
+        self.heads.store().write(delete).await.map_err(Error::from)
+    }
+
+    /// The messages in order, each with its id.
+    fn lines(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<(Id, Line)>> {
+        let by = Some((1, id.as_bytes().to_vec()));
+        let mut lines = self.lines.list(cx, &Listing { by, limit, before: None })?;
+        lines.reverse();
+        Ok(lines.into_iter().map(|e| (e.id, e.value)).collect())
+    }
+}
+
+impl Line {
+    fn new(conversation: Id, run: Id, role: Role, content: &str) -> Self {
+        let content = content.to_owned();
+        Self { conversation, run, role, content, calls: vec![], result: None, model: String::new() }
+    }
+}
+
+impl From<Line> for Message {
+    fn from(line: Line) -> Self {
+        match (line.role, line.result) {
+            (Role::User, _) => Message::User(line.content),
+            (Role::Tool, Some(r)) => Message::Tool(ToolResult {
+                call_id: r.tool_call_id,
+                name: r.name,
+                content: r.content,
+                say: r.say,
+                is_error: r.is_error,
+            }),
+            (Role::Assistant | Role::Tool, _) => {
+                let call = |c: StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
+                Message::Assistant { content: line.content, tool_calls: line.calls.into_iter().map(call).collect() }
+            }
+        }
+    }
+}
+
+fn summary(entry: store::Entry<Head>) -> ConversationSummary {
+    ConversationSummary {
+        id: entry.id,
+        title: entry.value.title,
+        created_at: entry.id.millis(),
+        updated_at: entry.updated_ms,
+        message_count: entry.value.messages,
+    }
+}
+
+fn shown((id, line): (Id, Line)) -> StoredMessage {
+    StoredMessage {
+        id,
+        run_id: line.run,
+        role: match line.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        },
+        content: line.content,
+        tool_calls: line.calls,
+        tool_results: line.result.into_iter().collect(),
+        model: line.model,
+        created_at: id.millis(),
+    }
+}
+
+fn title(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+fn missing(id: Id) -> Error {
+    Error::not_found(format!("there is no conversation {id} of yours: leave conversationId out to begin a new one"))
+}

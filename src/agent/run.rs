@@ -1,0 +1,377 @@
+//! One run: ask the model, run the tools it wants, and again, until it answers.
+
+use crate::{Agent, Busy, guard::LoopGuard, prompt};
+use futures::{StreamExt, future::join_all};
+use llm::{Delta, Message, Request, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
+use memory::Filter;
+use serde::Serialize;
+use serde_json::Value;
+use std::time::Instant;
+use tokio::sync::mpsc;
+use tool::{Cx, Error, Id, Output};
+
+/// How much of one result the model is shown, in bytes.
+const RESULT_SHOWN: usize = 16 * 1024;
+/// How many memories are put into the prompt, and how alike they must be.
+const MEMORIES: usize = 5;
+const MEMORY_SCORE: f32 = 0.3;
+
+/// Something that happens in a run.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Step {
+    /// The model thinks aloud.
+    Thinking {
+        /// More of its thoughts.
+        text: String,
+    },
+    /// The model says more of its answer.
+    Text {
+        /// The next words.
+        delta: String,
+    },
+    /// A tool begins.
+    ToolStart {
+        /// The provider's id of the call.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// Its arguments: an object, or the text as the model broke it.
+        arguments: Value,
+    },
+    /// A tool ended.
+    ToolEnd {
+        /// The provider's id of the call.
+        call_id: String,
+        /// What it gave.
+        #[serde(flatten)]
+        record: CallRecord,
+    },
+    /// The answer; nothing follows.
+    Done(Answer),
+    /// There is no answer; nothing follows.
+    Error {
+        /// A stable word: `cancelled`, `model`, `limit` or the code of a tool error.
+        code: &'static str,
+        /// What happened and what to do.
+        message: String,
+    },
+}
+
+/// One call that was made.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallRecord {
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// What it gave: JSON, or text.
+    pub result: Value,
+    /// A sentence for the person, where the tool has one.
+    pub say: Option<String>,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// The end of a run.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// The final text.
+    pub response: String,
+    /// The conversation, to go on with.
+    pub conversation_id: Id,
+    /// This run.
+    pub run_id: Id,
+    /// Every call that was made, in order.
+    pub tool_calls: Vec<CallRecord>,
+    /// What it cost.
+    pub usage: Usage,
+    /// The model that answered.
+    pub model: String,
+}
+
+pub(crate) struct Run {
+    pub agent: Agent,
+    pub cx: Cx,
+    pub run: Id,
+    pub conversation: Id,
+    pub text: String,
+    pub tool_choice: ToolChoice,
+    pub steps: mpsc::UnboundedSender<Step>,
+    pub _busy: Busy,
+}
+
+/// Why a run ended without an answer.
+struct Stop(&'static str, String);
+
+impl From<Error> for Stop {
+    fn from(e: Error) -> Self {
+        Stop(e.code(), e.message().to_owned())
+    }
+}
+
+/// What the model said in one turn.
+#[derive(Default)]
+struct Said {
+    text: String,
+    calls: Vec<ToolCall>,
+}
+
+impl Run {
+    pub async fn go(self, history: Vec<Message>) {
+        let began = Instant::now();
+        self.publish("run:started", serde_json::json!({}));
+        let step = match self.answer(history).await {
+            Ok(answer) => Step::Done(answer),
+            Err(Stop(code, message)) => Step::Error { code, message },
+        };
+        let outcome = if let Step::Error { code, .. } = &step { code } else { "ok" };
+        tracing::info!(run = %self.run, outcome, ms = began.elapsed().as_millis() as u64, "run ended");
+        self.publish("run:ended", serde_json::json!({"outcome": outcome}));
+        let steps = self.steps.clone();
+        // The conversation is free again before anybody hears that the run is over.
+        drop(self);
+        let _ = steps.send(step);
+    }
+
+    async fn answer(&self, history: Vec<Message>) -> Result<Answer, Stop> {
+        let config = &self.agent.config;
+        let mut messages = window(history, config.max_messages, config.max_tokens);
+        messages.insert(0, Message::System(self.prompt().await));
+        let tools = self.tools();
+        let (mut guard, mut records, mut usage) = (LoopGuard::default(), vec![], Usage::default());
+        for turn in 0..config.max_turns {
+            // Only the first turn is bound to call something: a model told so every time would never end.
+            let tool_choice = if turn == 0 { self.tool_choice.clone() } else { ToolChoice::Auto };
+            let tools = if self.tool_choice == ToolChoice::None { vec![] } else { tools.clone() };
+            let said = self.ask(Request { messages: messages.clone(), tools, tool_choice }, &mut usage).await?;
+            self.keep_answer(&said).await?;
+            if said.calls.is_empty() {
+                let (run_id, conversation_id, model) = (self.run, self.conversation, self.agent.model());
+                return Ok(Answer { response: said.text, conversation_id, run_id, tool_calls: records, usage, model });
+            }
+            if records.len() + said.calls.len() > config.max_tool_calls as usize {
+                return Err(Stop("limit", format!(
+                    "the model wanted more than {} tool calls in one run and was stopped: ask for less at once",
+                    config.max_tool_calls
+                )));
+            }
+            let results = join_all(said.calls.iter().map(|call| self.call(call))).await;
+            messages.push(Message::Assistant { content: said.text, tool_calls: said.calls.clone() });
+            let mut circling = None;
+            for ((record, result), call) in results.into_iter().zip(&said.calls) {
+                if guard.repeats(&call.name, &call.arguments, &result.content) {
+                    circling = Some(call.name.clone());
+                }
+                self.agent.conversations.add_result(&self.cx, self.run, &result, record.duration_ms).await?;
+                messages.push(Message::Tool(result));
+                records.push(record);
+            }
+            if self.cx.cancel().is_cancelled() {
+                return Err(cancelled());
+            }
+            if let Some(name) = circling {
+                return Err(Stop("limit", format!(
+                    "the model called `{name}` three times with the same arguments and the same result and was stopped: \
+                     say it differently, or choose another model"
+                )));
+            }
+        }
+        Err(Stop("limit", format!(
+            "the model did not come to an answer within {} turns and was stopped: ask for less at once",
+            config.max_turns
+        )))
+    }
+
+    /// Asks the model once and passes on what it says.
+    async fn ask(&self, request: Request, usage: &mut Usage) -> Result<Said, Stop> {
+        let mut stream = self.agent.provider.stream(request);
+        let mut said = Said::default();
+        loop {
+            let delta = tokio::select! {
+                biased;
+                () = self.cx.cancel().cancelled() => {
+                    self.keep_answer(&said).await?;
+                    return Err(cancelled());
+                }
+                delta = stream.next() => delta,
+            };
+            match delta {
+                None => break,
+                Some(Ok(Delta::Text(delta))) => {
+                    said.text.push_str(&delta);
+                    self.tell(Step::Text { delta });
+                }
+                Some(Ok(Delta::Thinking(text))) => self.tell(Step::Thinking { text }),
+                Some(Ok(Delta::ToolCall(call))) => said.calls.push(call),
+                Some(Ok(Delta::Done { cut, usage: cost })) => {
+                    *usage += cost;
+                    if cut {
+                        tracing::warn!("the model's answer was cut short by a length limit");
+                    }
+                }
+                Some(Err(error)) => {
+                    // What was already said was heard: it stays in the conversation.
+                    said.calls.clear();
+                    self.keep_answer(&said).await?;
+                    return Err(Stop("model", error.to_string()));
+                }
+            }
+        }
+        if said.text.trim().is_empty() && said.calls.is_empty() {
+            return Err(Stop("model", "the model said nothing at all: ask again, or choose another model".into()));
+        }
+        Ok(said)
+    }
+
+    /// Makes one call; whatever goes wrong becomes a result the model can act on.
+    async fn call(&self, call: &ToolCall) -> (CallRecord, ToolResult) {
+        let parsed = parse_arguments(call);
+        let arguments = parsed.clone().unwrap_or_else(|_| Value::String(call.arguments.clone()));
+        self.tell(Step::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments: arguments.clone() });
+        let began = Instant::now();
+        let outcome = match parsed {
+            Ok(args) => self.cx.call(&call.name, args).await,
+            Err(error) => Err(error),
+        };
+        let duration_ms = began.elapsed().as_millis() as u64;
+        let (output, is_error) = match outcome {
+            Ok(output) => (output, false),
+            Err(error) => (Output::text(error.message()), true),
+        };
+        let content = shown(output.model_text());
+        let (name, say) = (call.name.clone(), output.say);
+        let record = CallRecord { name, arguments, result: output.content, say, is_error, duration_ms };
+        self.tell(Step::ToolEnd { call_id: call.id.clone(), record: record.clone() });
+        let result = ToolResult {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            content: if is_error { format!("Error: {content}") } else { content },
+            say: record.say.clone(),
+            is_error,
+        };
+        (record, result)
+    }
+
+    /// Stores what was said in this turn, if anything was.
+    async fn keep_answer(&self, said: &Said) -> Result<(), Stop> {
+        if said.text.is_empty() && said.calls.is_empty() {
+            return Ok(());
+        }
+        let model = self.agent.model();
+        Ok(self.agent.conversations.add_answer(&self.cx, self.run, &said.text, &said.calls, &model).await?)
+    }
+
+    async fn prompt(&self) -> String {
+        // Reflex looks into memory itself, and by the person's own words.
+        let memories = if self.agent.model() == "reflex" { vec![] } else { self.memories().await };
+        prompt::compose(&self.cx, &prompt::Context { base: &self.agent.config.prompt, memories })
+    }
+
+    /// What is remembered that has to do with this message.
+    async fn memories(&self) -> Vec<String> {
+        let filter = Filter { limit: MEMORIES, ..Filter::default() };
+        match self.agent.memories.recall(&self.cx, &self.text, filter).await {
+            Ok(found) => {
+                found.hits.into_iter().filter(|h| h.score >= MEMORY_SCORE).map(|h| h.memory.content).collect()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "memory could not be searched for the prompt");
+                vec![]
+            }
+        }
+    }
+
+    /// The everyday tools as the model sees them.
+    fn tools(&self) -> Vec<ToolDefinition> {
+        let shown = registry::EVERYDAY.iter().filter_map(|name| self.agent.registry.get(name));
+        shown
+            .filter(|t| t.enabled && t.risk.least_role() <= self.cx.principal().role)
+            .map(|t| ToolDefinition {
+                name: t.name.to_string(),
+                description: t.description.to_string(),
+                parameters: t.parameters.clone(),
+            })
+            .collect()
+    }
+
+    fn tell(&self, step: Step) {
+        // Nobody may be listening any more; the run goes on.
+        let _ = self.steps.send(step);
+    }
+
+    fn publish(&self, topic: &str, mut data: Value) {
+        data["runId"] = self.run.to_string().into();
+        data["conversationId"] = self.conversation.to_string().into();
+        self.cx.ports().bus.publish(topic, Some(self.cx.user()), data);
+    }
+}
+
+fn cancelled() -> Stop {
+    Stop("cancelled", "stopped, as you asked".into())
+}
+
+/// The arguments as JSON; broken JSON becomes an error that shows the model where.
+fn parse_arguments(call: &ToolCall) -> Result<Value, Error> {
+    serde_json::from_str(&call.arguments).map_err(|e| {
+        Error::bad_args(format!("the arguments of `{}` are not valid JSON ({e}): write them again as one JSON object", call.name))
+    })
+}
+
+fn shown(mut text: String) -> String {
+    if text.len() > RESULT_SHOWN {
+        let whole = text.len();
+        text.truncate(text.floor_char_boundary(RESULT_SHOWN));
+        text.push_str(&format!("\n[cut: {whole} bytes in all; ask for less]"));
+    }
+    text
+}
+
+/// The newest messages that fit, beginning with one of the person's: results without their call confuse servers.
+fn window(history: Vec<Message>, max_messages: usize, max_tokens: usize) -> Vec<Message> {
+    let (mut kept, mut tokens) = (0, 0);
+    for message in history.iter().rev().take(max_messages) {
+        tokens += tokens_of(message);
+        if tokens > max_tokens && kept > 0 {
+            break;
+        }
+        kept += 1;
+    }
+    let recent = history.len() - kept;
+    let start = history[recent..].iter().position(|m| matches!(m, Message::User(_))).map_or(recent, |n| recent + n);
+    history.into_iter().skip(start).collect()
+}
+
+/// Four characters a token, and fifty characters' worth for each call and result.
+fn tokens_of(message: &Message) -> usize {
+    let characters = match message {
+        Message::System(text) | Message::User(text) => text.len(),
+        Message::Assistant { content, tool_calls } => {
+            content.len() + tool_calls.iter().map(|c| c.arguments.len() + 50).sum::<usize>()
+        }
+        Message::Tool(result) => result.content.len() + 50,
+    };
+    characters / 4 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_keeps_whole_turns() {
+        let user = |t: &str| Message::User(t.into());
+        let tool = || Message::Tool(ToolResult { call_id: "".into(), name: "".into(), content: "x".repeat(400), say: None, is_error: false });
+        let said = |t: &str| Message::Assistant { content: t.into(), tool_calls: vec![] };
+        let all = vec![user("1"), said("a"), user("2"), tool(), said("b"), user("3")];
+        assert_eq!(window(all.clone(), 100, 100_000), all);
+        assert_eq!(window(all.clone(), 4, 100_000), all[2..]);
+        assert_eq!(window(all.clone(), 3, 100_000), all[5..]);
+        assert_eq!(window(all.clone(), 100, 50), all[5..]);
+        assert_eq!(window(all.clone(), 100, 0), all[5..], "the newest message always goes");
+    }
+}

@@ -1,0 +1,211 @@
+//! The agent with a scripted provider: the loop, its limits, what is stored.
+
+use super::*;
+use embed::Embedder;
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use llm::{Delta, Error as ModelError, Message, Request, ToolCall, Usage};
+use std::time::Duration;
+use tool::{Channel, Ports, Principal, SystemClock, Via, prelude::*};
+
+/// What the scripted model does when asked, given the request.
+type Act = Box<dyn Fn(&Request) -> Vec<Result<Delta, ModelError>> + Send + Sync>;
+
+struct Scripted {
+    acts: Mutex<Vec<Act>>,
+    asked: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Provider for Scripted {
+    fn model(&self) -> String {
+        "test/script".into()
+    }
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+        let mut acts = self.acts.lock().unwrap();
+        let act = if acts.len() > 1 { acts.remove(0) } else { acts.pop().unwrap() };
+        let deltas = act(&request);
+        // The last act repeats for ever.
+        if acts.is_empty() {
+            acts.push(act);
+        }
+        self.asked.lock().unwrap().push(request);
+        stream::iter(deltas).chain(stream::pending().take(0)).boxed()
+    }
+}
+
+/// Count up.
+#[derive(Deserialize, JsonSchema)]
+struct Count {
+    /// From.
+    from: u32,
+}
+
+async fn count(_: (), _: Cx, args: Count) -> Result<u32> {
+    Ok(args.from + 1)
+}
+async fn wait(_: (), _: Cx, _: Count) -> Result<u32> {
+    std::future::pending().await
+}
+
+struct House {
+    agent: Agent,
+    cx: Cx,
+    asked: Arc<Mutex<Vec<Request>>>,
+}
+
+fn house(acts: Vec<Act>) -> House {
+    let store = Store::in_memory().unwrap();
+    let registry = Registry::new().unwrap();
+    let family =
+        Family::new("test", "", ()).tool("count", Risk::Observe, count).tool("wait", Risk::Observe, wait);
+    registry.add(family).unwrap();
+    let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+    ports.dispatch = Arc::new(registry.clone());
+    let cx = Cx::root(ports, Principal::owner(), Via::direct(Channel::Api));
+    let asked = Arc::<Mutex<Vec<Request>>>::default();
+    let provider = Arc::new(Scripted { acts: Mutex::new(acts), asked: asked.clone() });
+    let memories = Memories::new(&store, Embedder::new(Duration::from_secs(60)));
+    let config = Config { max_turns: 5, max_tool_calls: 8, ..Config::default() };
+    House { agent: Agent::new(config, &store, registry, memories, provider), cx, asked }
+}
+
+fn says(text: &str) -> Act {
+    let text = text.to_owned();
+    Box::new(move |_| vec![Ok(Delta::Text(text.clone())), done()])
+}
+fn done() -> Result<Delta, ModelError> {
+    Ok(Delta::Done { cut: false, usage: Usage { total_tokens: 1, ..Usage::default() } })
+}
+fn calls(calls: &[(&str, &str)]) -> Act {
+    let calls: Vec<(String, String)> = calls.iter().map(|(n, a)| (n.to_string(), a.to_string())).collect();
+    Box::new(move |_| {
+        let call = |(i, (name, arguments)): (usize, &(String, String))| {
+            Ok(Delta::ToolCall(ToolCall { id: format!("c{i}"), name: name.clone(), arguments: arguments.clone() }))
+        };
+        calls.iter().enumerate().map(call).chain([done()]).collect()
+    })
+}
+
+async fn outcome(house: &House, text: &str, conversation: Option<Id>) -> (Vec<Step>, Id) {
+    let say = Say { message: text.into(), conversation, ..Say::default() };
+    let mut running = house.agent.chat(&house.cx, say).await.unwrap();
+    let mut steps = vec![];
+    while let Some(step) = running.steps.recv().await {
+        steps.push(step);
+    }
+    (steps, running.conversation)
+}
+
+fn end(steps: &[Step]) -> (&str, String) {
+    match steps.last() {
+        Some(Step::Done(answer)) => ("done", answer.response.clone()),
+        Some(Step::Error { code, message }) => (code, message.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn tools_run_in_parallel_and_their_results_go_back() {
+    let house = house(vec![calls(&[("count", "{\"from\":1}"), ("count", "{\"from\":5}")]), says("2 and 6")]);
+    let (steps, conversation) = outcome(&house, "count", None).await;
+    assert_eq!(end(&steps), ("done", "2 and 6".into()));
+    let Some(Step::Done(answer)) = steps.last() else { panic!() };
+    assert_eq!(answer.tool_calls.iter().map(|c| c.result.clone()).collect::<Vec<_>>(), [json!(2), json!(6)]);
+    assert_eq!(answer.usage.total_tokens, 2);
+    let asked = house.asked.lock().unwrap();
+    let results: Vec<_> = asked[1].messages.iter().filter(|m| matches!(m, Message::Tool(_))).collect();
+    assert_eq!(results.len(), 2);
+    let stored = house.agent.conversation(&house.cx, conversation).unwrap();
+    let roles: Vec<_> = stored.messages.iter().map(|m| m.role).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool", "assistant"]);
+    assert_eq!(stored.head.message_count, 5);
+}
+
+#[tokio::test]
+async fn mistakes_go_back_to_the_model_to_mend() {
+    let house = house(vec![
+        calls(&[("count", "{\"from\":"), ("cuont", "{}"), ("count", "{\"from\":\"x\"}")]),
+        says("sorry"),
+    ]);
+    let (steps, _) = outcome(&house, "count", None).await;
+    assert_eq!(end(&steps).1, "sorry");
+    let asked = house.asked.lock().unwrap();
+    let told: Vec<String> = asked[1]
+        .messages
+        .iter()
+        .filter_map(|m| if let Message::Tool(r) = m { Some(r.content.clone()) } else { None })
+        .collect();
+    for (told, part) in told.iter().zip(["not valid JSON", "did you mean `count`", "do not fit"]) {
+        assert!(told.starts_with("Error: ") && told.contains(part), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn every_way_a_run_can_go_wrong_ends_with_a_sentence() {
+    let same = || calls(&[("count", "{\"from\":1}")]);
+    let n = Mutex::new(0);
+    let other: Act = Box::new(move |_| {
+        let mut n = n.lock().unwrap();
+        *n += 1;
+        vec![Ok(Delta::ToolCall(ToolCall { id: "x".into(), name: "count".into(), arguments: format!("{{\"from\":{n}}}") })), done()]
+    });
+    let many: Vec<(&str, &str)> = vec![("count", "{\"from\":1}"); 9];
+    let broken: Act = Box::new(|_| vec![Ok(Delta::Text("half an".into())), Err(ModelError::Broken("it stopped".into()))]);
+    let rows: Vec<(Act, &str, &str)> = vec![
+        (same(), "limit", "three times"),
+        (other, "limit", "within 5 turns"),
+        (calls(&many), "limit", "more than 8 tool calls"),
+        (broken, "model", "it stopped"),
+        (Box::new(|_| vec![done()]), "model", "said nothing"),
+    ];
+    for (act, code, part) in rows {
+        let house = house(vec![act]);
+        let (steps, conversation) = outcome(&house, "go", None).await;
+        let (got, message) = end(&steps);
+        assert!(got == code && message.contains(part), "{got}: {message}");
+        // The conversation is free and whole: the next message is answered.
+        assert!(house.agent.conversation(&house.cx, conversation).unwrap().messages[0].content == "go");
+        outcome(&house, "again", Some(conversation)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_stopped_and_one_conversation_runs_once() {
+    let house = house(vec![calls(&[("wait", "{\"from\":1}")]), says("x")]);
+    let say = |conversation| Say { message: "wait".into(), conversation, ..Say::default() };
+    let mut running = house.agent.chat(&house.cx, say(None)).await.unwrap();
+    let second = house.agent.chat(&house.cx, say(Some(running.conversation))).await;
+    assert!(second.is_err_and(|e| e.to_string().contains("still answering")));
+    let stranger = Principal { user: UserId(Id::new()), ..Principal::owner() };
+    let stranger = Cx::root(house.cx.ports().clone(), stranger, house.cx.via().clone());
+    assert!(!house.agent.cancel(&stranger, running.run), "only its owner stops a run");
+    assert!(matches!(house.agent.chat(&stranger, say(Some(running.conversation))).await, Err(Error::NotFound(_))));
+
+    while !matches!(running.steps.recv().await, Some(Step::ToolStart { .. })) {}
+    assert!(house.agent.cancel(&house.cx, running.run));
+    let mut last = None;
+    while let Some(step) = running.steps.recv().await {
+        last = Some(step);
+    }
+    assert!(matches!(last, Some(Step::Error { code: "cancelled", .. })), "{last:?}");
+    house.agent.delete_conversation(&house.cx, running.conversation).await.unwrap();
+    assert!(house.agent.conversations(&house.cx, 0).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_and_is_listed() {
+    let house = house(vec![says("one"), says("two")]);
+    let (_, conversation) = outcome(&house, "first\nmessage", None).await;
+    outcome(&house, "second", Some(conversation)).await;
+    let listed = house.agent.conversations(&house.cx, 10).unwrap();
+    assert_eq!((listed.len(), listed[0].title.as_str(), listed[0].message_count), (1, "first message", 4));
+    let asked = house.asked.lock().unwrap();
+    let said: Vec<_> = asked[1].messages.iter().skip(1).collect();
+    assert!(matches!(said[..], [Message::User(_), Message::Assistant { .. }, Message::User(_)]), "{said:?}");
+    for bad in ["", "  \n"] {
+        let say = Say { message: bad.into(), ..Say::default() };
+        assert!(house.agent.chat(&house.cx, say).await.is_err());
+    }
+}

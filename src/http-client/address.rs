@@ -1,0 +1,175 @@
+//! What kind of place an address is: outside, in the house, this device, or nowhere a tool has business.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Where an address leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The internet.
+    Outside,
+    /// Another machine of the house: private, link-local, unique-local, shared (CGNAT).
+    House,
+    /// This device itself.
+    Device,
+    /// Metadata services, multicast, broadcast, reserved and documentation ranges.
+    Nowhere,
+}
+
+impl Place {
+    /// What to say about it to someone who may not go there.
+    pub(crate) fn why(self) -> &'static str {
+        match self {
+            Place::Outside => "is on the internet",
+            Place::House => "is an address inside the house",
+            Place::Device => "is this device itself",
+            Place::Nowhere => "is an address no tool has business with",
+        }
+    }
+}
+
+/// Metadata services of clouds: they hand out keys to whoever asks from inside.
+const METADATA: [Ipv4Addr; 4] = [
+    Ipv4Addr::new(169, 254, 169, 254),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(192, 0, 0, 192),
+];
+
+/// Where `ip` leads, looking through the forms of IPv6 that carry an IPv4 address.
+pub(crate) fn place(ip: IpAddr) -> Place {
+    match ip {
+        IpAddr::V4(ip) => place4(ip),
+        IpAddr::V6(ip) => place6(ip),
+    }
+}
+
+fn place4(ip: Ipv4Addr) -> Place {
+    if METADATA.contains(&ip) {
+        return Place::Nowhere;
+    }
+    match ip.octets() {
+        // Linux connects 0.0.0.0 to the device itself.
+        [0, ..] | [127, ..] => Place::Device,
+        [10, ..] | [192, 168, ..] | [169, 254, ..] => Place::House,
+        [172, b, ..] if b & 0xf0 == 16 => Place::House,
+        [100, b, ..] if b & 0xc0 == 64 => Place::House,
+        // Protocol assignments, documentation, 6to4 relays, benchmarks (IANA special-purpose registry).
+        [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => Place::Nowhere,
+        [198, 18 | 19, ..] => Place::Nowhere,
+        // Multicast, reserved, broadcast.
+        [224..=255, ..] => Place::Nowhere,
+        _ => Place::Outside,
+    }
+}
+
+fn place6(ip: Ipv6Addr) -> Place {
+    let s = ip.segments();
+    let inner = Ipv4Addr::from(((s[6] as u32) << 16) | s[7] as u32);
+    match s {
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Place::Device,
+        // ::ffff:a.b.c.d connects to a.b.c.d; 64:ff9b:: is how networks without IPv4 reach it (RFC 6052).
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => place4(inner),
+        // ::a.b.c.d is obsolete; where it still leads, it leads there. Never outside.
+        [0, 0, 0, 0, 0, 0, ..] => match place4(inner) {
+            Place::Outside => Place::Nowhere,
+            place => place,
+        },
+        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] => Place::Nowhere,
+        [a, ..] if a & 0xfe00 == 0xfc00 => Place::House,
+        // Link-local, and site-local before it was abolished.
+        [a, ..] if a & 0xff80 == 0xfe80 => Place::House,
+        // 6to4 carries an IPv4 address in its second and third groups; Teredo and others live in 2001::/23.
+        [0x2002, ..] | [0x2001, 0..0x200, ..] => Place::Nowhere,
+        // Documentation.
+        [0x2001, 0xdb8, ..] | [0x3fff, 0..0x1000, ..] => Place::Nowhere,
+        // Only 2000::/3 is handed out as global unicast.
+        [a, ..] if a & 0xe000 == 0x2000 => Place::Outside,
+        _ => Place::Nowhere,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place::*, *};
+
+    #[test]
+    fn every_range_is_told_apart() {
+        let table = [
+            ("8.8.8.8", Outside),
+            ("1.1.1.1", Outside),
+            ("93.184.216.34", Outside),
+            ("9.255.255.255", Outside),
+            ("11.0.0.0", Outside),
+            ("172.15.255.255", Outside),
+            ("172.32.0.0", Outside),
+            ("192.167.1.1", Outside),
+            ("192.169.1.1", Outside),
+            ("100.63.255.255", Outside),
+            ("100.128.0.0", Outside),
+            ("169.253.1.1", Outside),
+            ("223.255.255.255", Outside),
+            ("2606:4700:4700::1111", Outside),
+            ("2a00:1450:4001:81b::200e", Outside),
+            ("::ffff:8.8.8.8", Outside),
+            ("64:ff9b::808:808", Outside),
+            ("10.0.0.1", House),
+            ("10.255.255.255", House),
+            ("172.16.0.1", House),
+            ("172.31.255.255", House),
+            ("192.168.0.1", House),
+            ("192.168.255.255", House),
+            ("169.254.0.1", House),
+            ("100.64.0.1", House),
+            ("100.127.255.255", House),
+            ("fc00::1", House),
+            ("fd12:3456:789a::1", House),
+            ("fe80::1", House),
+            ("febf::1", House),
+            ("fec0::1", House),
+            ("::ffff:192.168.1.1", House),
+            ("::ffff:10.0.0.1", House),
+            ("::192.168.1.1", House),
+            ("64:ff9b::192.168.1.1", House),
+            ("127.0.0.1", Device),
+            ("127.255.255.254", Device),
+            ("0.0.0.0", Device),
+            ("0.1.2.3", Device),
+            ("::", Device),
+            ("::1", Device),
+            ("::ffff:127.0.0.1", Device),
+            ("::ffff:0.0.0.0", Device),
+            ("::127.0.0.1", Device),
+            ("64:ff9b::127.0.0.1", Device),
+            ("169.254.169.254", Nowhere),
+            ("::ffff:169.254.169.254", Nowhere),
+            ("fd00:ec2::254", Nowhere),
+            ("100.100.100.200", Nowhere),
+            ("168.63.129.16", Nowhere),
+            ("192.0.0.192", Nowhere),
+            ("192.0.2.1", Nowhere),
+            ("198.51.100.7", Nowhere),
+            ("203.0.113.7", Nowhere),
+            ("198.18.0.1", Nowhere),
+            ("198.19.255.255", Nowhere),
+            ("192.88.99.1", Nowhere),
+            ("224.0.0.1", Nowhere),
+            ("239.255.255.250", Nowhere),
+            ("240.0.0.1", Nowhere),
+            ("255.255.255.255", Nowhere),
+            ("2002:7f00:1::", Nowhere),
+            ("2002:c0a8:101::1", Nowhere),
+            ("2001:0:4136:e378::1", Nowhere),
+            ("2001:db8::1", Nowhere),
+            ("3fff:fff::1", Nowhere),
+            ("64:ff9b:1::1", Nowhere),
+            ("::8.8.8.8", Nowhere),
+            ("100::1", Nowhere),
+            ("5f00::1", Nowhere),
+            ("ff02::1", Nowhere),
+            ("ff0e::1", Nowhere),
+        ];
+        for (text, expected) in table {
+            assert_eq!(place(text.parse().unwrap()), expected, "{text}");
+        }
+    }
+}

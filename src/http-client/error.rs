@@ -1,0 +1,106 @@
+//! Why a request failed, in words that say what to do about it.
+
+use std::{error::Error as StdError, time::Duration};
+
+/// The result of a request.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a request failed. Hosts are named, whole URLs never: a query may hold a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The URL, method or a header cannot be used; the caller can mend it.
+    #[error("{0}")]
+    BadRequest(String),
+    /// The guard forbids the address.
+    #[error("`{host}` {why}; a person can allow it by adding `{host}` to the hosts tools may reach")]
+    Blocked {
+        /// The name or address, as in the URL.
+        host: String,
+        /// What it is: "is an address inside the house".
+        why: &'static str,
+    },
+    /// The server sends one elsewhere and the request may not follow.
+    #[error("{0}")]
+    Redirected(String),
+    /// The answer is larger than the cap.
+    #[error("the answer of `{host}` is larger than {} MB: ask for a smaller part of it", .limit / 1_048_576)]
+    TooLarge {
+        /// Who answered.
+        host: String,
+        /// The cap in bytes.
+        limit: usize,
+    },
+    /// Nothing came for too long.
+    #[error("`{host}` {what} within {} s: it may be busy or down; try again later", .after.as_secs())]
+    TimedOut {
+        /// Who was asked.
+        host: String,
+        /// What did not happen: "did not answer".
+        what: &'static str,
+        /// How long it was waited.
+        after: Duration,
+    },
+    /// No connection came about: no such name, refused, no network, a bad certificate.
+    #[error("`{host}` cannot be reached ({why}): check the address and the network")]
+    Unreachable {
+        /// Who was asked.
+        host: String,
+        /// What the system says.
+        why: String,
+    },
+    /// The connection broke in the middle.
+    #[error("the connection to `{host}` broke ({why}): try again")]
+    Broken {
+        /// Who was asked.
+        host: String,
+        /// What the system says.
+        why: String,
+    },
+    /// The client itself could not be made.
+    #[error("HTTP cannot be used on this device: {0}")]
+    Setup(String),
+}
+
+impl Error {
+    /// What reqwest says, told in our words; what our own resolver said comes out as it went in.
+    pub(crate) fn of(host: &str, why: &reqwest::Error) -> Self {
+        let mut link: Option<&(dyn StdError + 'static)> = Some(why);
+        while let Some(error) = link {
+            if let Some(ours) = error.downcast_ref::<Error>() {
+                return ours.clone();
+            }
+            link = error.source();
+        }
+        let (host, text) = (host.to_owned(), root_cause(why));
+        if why.is_builder() {
+            Self::BadRequest(format!("the request to `{host}` cannot be made: {text}"))
+        } else if why.is_connect() && why.is_timeout() {
+            Self::TimedOut { host, what: "could not be connected to", after: crate::CONNECT }
+        } else if why.is_connect() {
+            Self::Unreachable { host, why: text }
+        } else {
+            Self::Broken { host, why: text }
+        }
+    }
+}
+
+impl From<Error> for tool::Error {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::BadRequest(_) => Self::BadArgs(text),
+            Error::Blocked { .. } => Self::Denied(text),
+            Error::TimedOut { .. } | Error::Unreachable { .. } | Error::Setup(_) => Self::Unavailable(text),
+            Error::Redirected(_) | Error::TooLarge { .. } | Error::Broken { .. } => Self::Failed(text),
+        }
+    }
+}
+
+/// The innermost reason of an error: the layers above only say that something below failed.
+pub(crate) fn root_cause(error: &(dyn StdError + 'static)) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

@@ -1,0 +1,72 @@
+//! HTTP to the outside: a guarded fetch for tools, a streaming client for model servers, a client of our own socket.
+//!
+//! Three clients for three degrees of trust. [`Guarded`] carries what tools ask for and never reaches into the
+//! house unless a person allowed it. [`ModelHttp`] talks to the address a person configured, wherever that is.
+//! [`Local`] reaches the running daemon over its unix socket. None of them reads proxy settings from the
+//! environment: where a request goes is decided here alone.
+
+mod address;
+mod error;
+mod guard;
+mod guarded;
+mod local;
+mod model;
+mod stream;
+#[cfg(test)]
+mod testing;
+
+pub use bytes::Bytes;
+pub use error::{Error, Result};
+pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, TIMEOUT};
+pub use local::Local;
+pub use model::{ModelHttp, Patience};
+pub use stream::Streaming;
+
+use reqwest::{Client, ClientBuilder, redirect};
+use std::{
+    sync::{Once, OnceLock},
+    time::Duration,
+};
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A client that is built when first needed: reading the system's certificates takes time and memory that a
+/// quiet device need not spend.
+struct Lazy {
+    client: OnceLock<Client>,
+    build: Box<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
+}
+
+impl Lazy {
+    fn new(build: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static) -> Self {
+        Self { client: OnceLock::new(), build: Box::new(build) }
+    }
+
+    fn get(&self) -> Result<&Client> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let builder = || (self.build)(base());
+        // A small image may have no certificates: plain HTTP in the house must work all the same.
+        let client = builder().build().or_else(|why| {
+            tracing::warn!(why = %error::root_cause(&why), "no system certificates: https will not work");
+            builder().tls_certs_only([]).build()
+        });
+        let client = client.map_err(|why| Error::Setup(error::root_cause(&why)))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+/// What all clients have in common.
+fn base() -> ClientBuilder {
+    static PROVIDER: Once = Once::new();
+    // An error only means that somebody installed one before us, which serves as well.
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    Client::builder()
+        .user_agent(concat!("hob/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+}

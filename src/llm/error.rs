@@ -1,0 +1,38 @@
+//! What goes wrong with a model server, as the reader has to act on it.
+
+use std::time::Duration;
+
+/// Why a model did not answer. Each text names the server and says what to do.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// It could not be reached, or the connection broke before anything was said.
+    #[error("{0}")]
+    Network(String),
+    /// It said nothing for too long.
+    #[error("{0}")]
+    Timeout(String),
+    /// It is being asked too often.
+    #[error("{text}")]
+    Busy {
+        /// The sentence.
+        text: String,
+        /// How long the server asked to wait.
+        after: Option<Duration>,
+    },
+    /// It failed on its side.
+    #[error("{0}")]
+    Server(String),
+    /// The key, model name or request is not accepted; asking again cannot help.
+    #[error("{0}")]
+    Refused(String),
+    /// The stream ended or broke in the middle of an answer.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl Error {
+    /// Whether the same request may succeed when made again.
+    pub fn worth_retrying(&self) -> bool {
+        !matches!(self, Error::Refused(_) | Error::Broken(_))
+    }
+}

@@ -1,0 +1,126 @@
+//! Asking again: when nothing was said yet and the same request may succeed.
+
+use crate::{Delta, Error, Provider, Request};
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use std::{sync::Arc, time::Duration};
+
+/// The longest pause, also where a server asks for more: a person is waiting.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// A provider that asks again after failures that pass: up to `times` more, pausing `first`, then twice as long.
+pub struct Retrying<P> {
+    inner: Arc<P>,
+    times: u32,
+    first: Duration,
+}
+
+impl<P: Provider> Retrying<P> {
+    /// Wraps `inner`.
+    pub fn new(inner: P, times: u32, first: Duration) -> Self {
+        Self { inner: Arc::new(inner), times, first }
+    }
+}
+
+enum State {
+    Ask { tried: u32 },
+    Wait { pause: Duration, tried: u32 },
+    Relay(BoxStream<'static, Result<Delta, Error>>),
+}
+
+impl<P: Provider> Provider for Retrying<P> {
+    fn model(&self) -> String {
+        self.inner.model()
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+        let (inner, times, first) = (self.inner.clone(), self.times, self.first);
+        stream::unfold(State::Ask { tried: 0 }, move |mut state| {
+            let (inner, request) = (inner.clone(), request.clone());
+            async move {
+                loop {
+                    state = match state {
+                        State::Relay(mut rest) => return rest.next().await.map(|delta| (delta, State::Relay(rest))),
+                        State::Wait { pause, tried } => {
+                            tokio::time::sleep(pause).await;
+                            State::Ask { tried }
+                        }
+                        State::Ask { tried } => {
+                            let mut answer = inner.stream(request.clone());
+                            match answer.next().await {
+                                Some(Err(error)) if error.worth_retrying() && tried < times => {
+                                    let pause = pause(&error, first, tried);
+                                    tracing::warn!(%error, tried, ?pause, "the model is asked again");
+                                    State::Wait { pause, tried: tried + 1 }
+                                }
+                                Some(delta) => return Some((delta, State::Relay(answer))),
+                                None => return None,
+                            }
+                        }
+                    }
+                }
+            }
+        })
+        .boxed()
+    }
+}
+
+/// What the server asked for, else twice as long each time, with jitter so that many Hobs do not come back at once.
+fn pause(error: &Error, first: Duration, tried: u32) -> Duration {
+    let grown = first.saturating_mul(1 << tried.min(10));
+    let wanted = match error {
+        Error::Busy { after: Some(after), .. } => *after,
+        _ => grown.mul_f64(0.75 + 0.5 * f64::from(tool::Id::new().as_bytes()[15]) / 255.0),
+    };
+    wanted.min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::TryStreamExt;
+    use std::sync::Mutex;
+
+    /// Answers from a script, one entry a request.
+    struct Script(Mutex<Vec<Vec<Result<Delta, Error>>>>);
+
+    impl Provider for Script {
+        fn model(&self) -> String {
+            "script".into()
+        }
+        fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, Error>> {
+            stream::iter(self.0.lock().unwrap().remove(0)).boxed()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_asked_again_and_what_is_not() {
+        let text = |t: &str| Ok(Delta::Text(t.into()));
+        let down = || Err(Error::Network("down".into()));
+        let refused = || Err(Error::Refused("no".into()));
+        let cut = || Err(Error::Broken("cut".into()));
+        let rows: Vec<(Vec<Vec<_>>, Result<usize, Error>, usize)> = vec![
+            (vec![vec![down()], vec![down()], vec![text("hi")]], Ok(1), 0),
+            (vec![vec![down()], vec![down()], vec![down()], vec![down()], vec![text("x")]], Err(Error::Network("down".into())), 1),
+            (vec![vec![refused()], vec![text("x")]], Err(Error::Refused("no".into())), 1),
+            (vec![vec![text("a"), cut()], vec![text("x")]], Err(Error::Broken("cut".into())), 1),
+        ];
+        for (i, (script, expected, left)) in rows.into_iter().enumerate() {
+            let provider = Retrying::new(Script(Mutex::new(script)), 3, Duration::from_secs(1));
+            let got: Result<Vec<Delta>, Error> = provider.stream(Request::default()).try_collect().await;
+            assert_eq!(got.map(|d| d.len()), expected, "row {i}");
+            assert_eq!(provider.inner.0.lock().unwrap().len(), left, "row {i}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_says_when_is_heard_within_reason() {
+        let busy = |s| Error::Busy { text: "".into(), after: Some(Duration::from_secs(s)) };
+        assert_eq!(pause(&busy(2), Duration::from_secs(1), 0), Duration::from_secs(2));
+        assert_eq!(pause(&busy(3600), Duration::from_secs(1), 0), LONGEST);
+        let third = pause(&Error::Server("".into()), Duration::from_secs(1), 2);
+        assert!((3.0..=5.0).contains(&third.as_secs_f64()), "{third:?}");
+    }
+}

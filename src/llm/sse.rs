@@ -1,0 +1,85 @@
+//! Server-sent events from bytes, however they are cut.
+
+/// A line longer than this is no event of a model server.
+const LONGEST_LINE: usize = 4 << 20;
+
+/// Gathers bytes into the data of whole events.
+#[derive(Default)]
+pub(crate) struct Events {
+    line: Vec<u8>,
+    data: Option<String>,
+    after_cr: bool,
+}
+
+impl Events {
+    /// Takes the next bytes and answers the data of every event they complete; `None` when a line is absurdly long.
+    pub fn feed(&mut self, bytes: &[u8]) -> Option<Vec<String>> {
+        let mut done = vec![];
+        for &byte in bytes {
+            match byte {
+                // The second half of CR LF.
+                b'\n' if std::mem::take(&mut self.after_cr) => {}
+                b'\n' | b'\r' => {
+                    self.after_cr = byte == b'\r';
+                    done.extend(self.end_line());
+                }
+                _ => {
+                    self.after_cr = false;
+                    self.line.push(byte);
+                    if self.line.len() > LONGEST_LINE {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(done)
+    }
+
+    /// What is left when the stream ends: some servers forget the last blank line.
+    pub fn finish(&mut self) -> Option<String> {
+        self.end_line().or_else(|| self.data.take())
+    }
+
+    /// Ends a line; a blank one ends the event and answers its data.
+    fn end_line(&mut self) -> Option<String> {
+        let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
+        if line.is_empty() {
+            return self.data.take();
+        }
+        if let Some(data) = line.strip_prefix("data:") {
+            let data = data.strip_prefix(' ').unwrap_or(data);
+            match &mut self.data {
+                Some(all) => {
+                    all.push('\n');
+                    all.push_str(data);
+                }
+                None => self.data = Some(data.to_owned()),
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_anywhere_it_is_the_same() {
+        let text = "\u{feff}: hello\r\ndata: {\"a\":\"ü\"}\r\n\r\nevent: x\ndata:one\ndata: two\n\n:ka\n\ndata: [DONE]";
+        for size in 1..text.len() {
+            let mut events = Events::default();
+            let mut all: Vec<String> = vec![];
+            for piece in text.as_bytes().chunks(size) {
+                all.extend(events.feed(piece).unwrap());
+            }
+            all.extend(events.finish());
+            assert_eq!(all, ["{\"a\":\"ü\"}", "one\ntwo", "[DONE]"], "{size}");
+        }
+    }
+
+    #[test]
+    fn an_endless_line_ends() {
+        assert!(Events::default().feed(&vec![b'x'; LONGEST_LINE + 1]).is_none());
+    }
+}

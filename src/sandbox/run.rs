@@ -1,0 +1,148 @@
+//! Drives one call: JavaScript runs on blocking threads in turns, operations of the host run as tasks beside it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tokio::{sync::Semaphore, task::JoinSet};
+
+use crate::{
+    Fault, Host, Limits, Outcome, Script,
+    instance::{Answer, Bounds, Instance, Standing},
+    machine::{Machine, Operation},
+};
+
+/// What the next turn does.
+enum Step {
+    Start(Box<Script>),
+    Settle(Vec<Answer>),
+}
+
+struct Call {
+    machine: Arc<Machine>,
+    turns: Arc<Semaphore>,
+    host: Arc<dyn Host>,
+    limits: Limits,
+    network: bool,
+    instance: Option<Instance>,
+    began: Instant,
+    /// Time spent waiting for a turn, which is not the tool's.
+    waited: Duration,
+    stop: Arc<AtomicBool>,
+}
+
+/// Tells the blocking thread that nobody waits for it any more.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+pub(crate) async fn run(
+    machine: Arc<Machine>,
+    turns: Arc<Semaphore>,
+    script: Script,
+    host: Arc<dyn Host>,
+    limits: Limits,
+) -> Outcome {
+    let stop = Arc::new(AtomicBool::new(false));
+    let _guard = StopOnDrop(stop.clone());
+    let mut call = Call {
+        machine,
+        turns,
+        host,
+        limits,
+        network: script.network,
+        instance: None,
+        began: Instant::now(),
+        waited: Duration::ZERO,
+        stop,
+    };
+    let result = call.drive(script).await;
+    let wall = call.began.elapsed().saturating_sub(call.waited);
+    let cpu = call.instance.as_ref().map_or(Duration::ZERO, Instance::cpu);
+    let logs = call.instance.as_mut().map(Instance::take_logs).unwrap_or_default();
+    Outcome { result, logs, cpu, wall }
+}
+
+impl Call {
+    async fn drive(&mut self, script: Script) -> Result<Value, Fault> {
+        let mut running = JoinSet::new();
+        let mut step = Step::Start(Box::new(script));
+        loop {
+            if let Standing::Done(value) = self.turn(step).await? {
+                return Ok(value);
+            }
+            for operation in self.instance.as_mut().map(Instance::take_operations).unwrap_or_default() {
+                self.begin(operation, &mut running);
+            }
+            step = Step::Settle(self.answers(&mut running).await?);
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        self.began + self.waited + self.limits.wall
+    }
+
+    /// One turn in the guest. The permit stays with the thread, also when this future is dropped.
+    async fn turn(&mut self, step: Step) -> Result<Standing, Fault> {
+        let queued = Instant::now();
+        let internal = |error: &dyn std::fmt::Display| Fault::Internal(error.to_string());
+        let permit = self.turns.clone().acquire_owned().await.map_err(|error| internal(&error))?;
+        self.waited += queued.elapsed();
+        let (deadline, limits, stop) = (self.deadline(), self.limits.clone(), self.stop.clone());
+        let (machine, host, network) = (self.machine.clone(), self.host.clone(), self.network);
+        let instance = self.instance.take();
+        let turn = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let bounds = Bounds { limits: &limits, deadline, stop: &stop };
+            let mut instance = match instance.map_or_else(|| machine.instance(host, &limits, network), Ok) {
+                Ok(instance) => instance,
+                Err(fault) => return (None, Err(fault)),
+            };
+            let standing = match step {
+                Step::Start(script) => instance.start(&script, &bounds),
+                Step::Settle(answers) => instance.settle(answers, &bounds),
+            };
+            (Some(instance), standing)
+        });
+        let (instance, standing) = turn.await.map_err(|error| internal(&error))?;
+        self.instance = instance;
+        standing
+    }
+
+    /// Starts an operation as a task of its own, so that it goes on while JavaScript computes.
+    fn begin(&self, Operation { id, op, input }: Operation, running: &mut JoinSet<Answer>) {
+        if op == "sleep" {
+            let ms = input["ms"].as_f64().unwrap_or(0.0).clamp(0.0, 1e9);
+            running.spawn(async move {
+                tokio::time::sleep(Duration::from_secs_f64(ms / 1000.0)).await;
+                Answer { id, result: Ok(Value::Null) }
+            });
+            return;
+        }
+        let work = self.host.operate(&op, input);
+        running.spawn(async move { Answer { id, result: work.await } });
+    }
+
+    /// At least one answer, and all others that are there already.
+    async fn answers(&self, running: &mut JoinSet<Answer>) -> Result<Vec<Answer>, Fault> {
+        let joined = |answer: Result<Answer, tokio::task::JoinError>| {
+            answer.map_err(|_| Fault::Internal("an operation of the host panicked".to_owned()))
+        };
+        let first = tokio::time::timeout_at(self.deadline().into(), running.join_next()).await;
+        let first = first.map_err(|_| Fault::Wall(self.limits.wall))?.ok_or(Fault::NeverSettles)?;
+        let mut answers = vec![joined(first)?];
+        while let Some(more) = running.try_join_next() {
+            answers.push(joined(more)?);
+        }
+        Ok(answers)
+    }
+}
