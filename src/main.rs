@@ -1,2 +1,38 @@
-//! Hob.
-fn main() {}
+//! `hob`: parse, build, register, start. The plan of the house is in [`house::build`].
+
+mod cli;
+mod client;
+mod config;
+mod house;
+mod serve;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let command = cli::parse();
+    // Other programs of the same user must not read keys out of this process's memory.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| cli::default_filter(&command)),
+        )
+        .with_writer(std::io::stderr)
+        .init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => {
+            eprintln!("hob: the system gives no threads: {e}");
+            return ExitCode::from(1);
+        }
+    };
+    let outcome = runtime.block_on(cli::run(command));
+    // What still blocks on a device or a socket must not hold up the end.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hob: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}

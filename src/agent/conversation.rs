@@ -175,7 +175,8 @@ impl Conversations {
     /// Stores what the model said.
     pub async fn add_answer(&self, cx: &Cx, run: Id, text: &str, calls: &[ToolCall], model: &str) -> Result<()> {
         let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, text);
-        let stored = |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
+        let stored =
+            |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
         line.calls = calls.iter().map(stored).collect();
         line.model = model.to_owned();
         self.add(cx, line).await

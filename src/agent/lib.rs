@@ -42,13 +42,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            max_turns: 50,
-            max_tool_calls: 200,
-            max_messages: 100,
-            max_tokens: 100_000,
-            prompt: prompt::BASE.into(),
-        }
+        Self { max_turns: 50, max_tool_calls: 200, max_messages: 100, max_tokens: 100_000, prompt: prompt::BASE.into() }
     }
 }
 

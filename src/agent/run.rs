@@ -155,10 +155,13 @@ impl Run {
                 return Ok(Answer { response: said.text, conversation_id, run_id, tool_calls: records, usage, model });
             }
             if records.len() + said.calls.len() > config.max_tool_calls as usize {
-                return Err(Stop("limit", format!(
-                    "the model wanted more than {} tool calls in one run and was stopped: ask for less at once",
-                    config.max_tool_calls
-                )));
+                return Err(Stop(
+                    "limit",
+                    format!(
+                        "the model wanted more than {} tool calls in one run and was stopped: ask for less at once",
+                        config.max_tool_calls
+                    ),
+                ));
             }
             let results = join_all(said.calls.iter().map(|call| self.call(call))).await;
             messages.push(Message::Assistant { content: said.text, tool_calls: said.calls.clone() });
@@ -175,16 +178,22 @@ impl Run {
                 return Err(cancelled());
             }
             if let Some(name) = circling {
-                return Err(Stop("limit", format!(
-                    "the model called `{name}` three times with the same arguments and the same result and was stopped: \
+                return Err(Stop(
+                    "limit",
+                    format!(
+                        "the model called `{name}` three times with the same arguments and the same result and was stopped: \
                      say it differently, or choose another model"
-                )));
+                    ),
+                ));
             }
         }
-        Err(Stop("limit", format!(
-            "the model did not come to an answer within {} turns and was stopped: ask for less at once",
-            config.max_turns
-        )))
+        Err(Stop(
+            "limit",
+            format!(
+                "the model did not come to an answer within {} turns and was stopped: ask for less at once",
+                config.max_turns
+            ),
+        ))
     }
 
     /// Asks the model once and passes on what it says.
@@ -276,9 +285,7 @@ impl Run {
     async fn memories(&self) -> Vec<String> {
         let filter = Filter { limit: MEMORIES, ..Filter::default() };
         match self.agent.memories.recall(&self.cx, &self.text, filter).await {
-            Ok(found) => {
-                found.hits.into_iter().filter(|h| h.score >= MEMORY_SCORE).map(|h| h.memory.content).collect()
-            }
+            Ok(found) => found.hits.into_iter().filter(|h| h.score >= MEMORY_SCORE).map(|h| h.memory.content).collect(),
             Err(error) => {
                 tracing::warn!(%error, "memory could not be searched for the prompt");
                 vec![]
@@ -318,7 +325,10 @@ fn cancelled() -> Stop {
 /// The arguments as JSON; broken JSON becomes an error that shows the model where.
 fn parse_arguments(call: &ToolCall) -> Result<Value, Error> {
     serde_json::from_str(&call.arguments).map_err(|e| {
-        Error::bad_args(format!("the arguments of `{}` are not valid JSON ({e}): write them again as one JSON object", call.name))
+        Error::bad_args(format!(
+            "the arguments of `{}` are not valid JSON ({e}): write them again as one JSON object",
+            call.name
+        ))
     })
 }
 
@@ -365,7 +375,15 @@ mod tests {
     #[test]
     fn the_window_keeps_whole_turns() {
         let user = |t: &str| Message::User(t.into());
-        let tool = || Message::Tool(ToolResult { call_id: "".into(), name: "".into(), content: "x".repeat(400), say: None, is_error: false });
+        let tool = || {
+            Message::Tool(ToolResult {
+                call_id: "".into(),
+                name: "".into(),
+                content: "x".repeat(400),
+                say: None,
+                is_error: false,
+            })
+        };
         let said = |t: &str| Message::Assistant { content: t.into(), tool_calls: vec![] };
         let all = vec![user("1"), said("a"), user("2"), tool(), said("b"), user("3")];
         assert_eq!(window(all.clone(), 100, 100_000), all);

@@ -58,8 +58,7 @@ struct House {
 fn house(acts: Vec<Act>) -> House {
     let store = Store::in_memory().unwrap();
     let registry = Registry::new().unwrap();
-    let family =
-        Family::new("test", "", ()).tool("count", Risk::Observe, count).tool("wait", Risk::Observe, wait);
+    let family = Family::new("test", "", ()).tool("count", Risk::Observe, count).tool("wait", Risk::Observe, wait);
     registry.add(family).unwrap();
     let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
     ports.dispatch = Arc::new(registry.clone());
@@ -125,10 +124,8 @@ async fn tools_run_in_parallel_and_their_results_go_back() {
 
 #[tokio::test]
 async fn mistakes_go_back_to_the_model_to_mend() {
-    let house = house(vec![
-        calls(&[("count", "{\"from\":"), ("cuont", "{}"), ("count", "{\"from\":\"x\"}")]),
-        says("sorry"),
-    ]);
+    let house =
+        house(vec![calls(&[("count", "{\"from\":"), ("cuont", "{}"), ("count", "{\"from\":\"x\"}")]), says("sorry")]);
     let (steps, _) = outcome(&house, "count", None).await;
     assert_eq!(end(&steps).1, "sorry");
     let asked = house.asked.lock().unwrap();
@@ -149,10 +146,18 @@ async fn every_way_a_run_can_go_wrong_ends_with_a_sentence() {
     let other: Act = Box::new(move |_| {
         let mut n = n.lock().unwrap();
         *n += 1;
-        vec![Ok(Delta::ToolCall(ToolCall { id: "x".into(), name: "count".into(), arguments: format!("{{\"from\":{n}}}") })), done()]
+        vec![
+            Ok(Delta::ToolCall(ToolCall {
+                id: "x".into(),
+                name: "count".into(),
+                arguments: format!("{{\"from\":{n}}}"),
+            })),
+            done(),
+        ]
     });
     let many: Vec<(&str, &str)> = vec![("count", "{\"from\":1}"); 9];
-    let broken: Act = Box::new(|_| vec![Ok(Delta::Text("half an".into())), Err(ModelError::Broken("it stopped".into()))]);
+    let broken: Act =
+        Box::new(|_| vec![Ok(Delta::Text("half an".into())), Err(ModelError::Broken("it stopped".into()))]);
     let rows: Vec<(Act, &str, &str)> = vec![
         (same(), "limit", "three times"),
         (other, "limit", "within 5 turns"),

@@ -11,8 +11,8 @@ mod sse;
 mod wire;
 
 pub use error::Error;
-pub use message::{Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
 pub use http_client::Patience;
+pub use message::{Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
 pub use openai::{OpenAi, OpenAiConfig};
 pub use retry::Retrying;
 

@@ -154,11 +154,14 @@ async fn ask(
 /// Some servers do not stream, whatever they are asked.
 async fn whole(who: &str, answer: Streaming) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
     let bytes = answer.bytes(WHOLE_ANSWER).await.map_err(|e| told(who, e))?;
-    let broken = |e| Error::Server(format!("the model server `{who}` sent an answer that is not JSON ({e}): check its address"));
+    let broken =
+        |e| Error::Server(format!("the model server `{who}` sent an answer that is not JSON ({e}): check its address"));
     let reply: Reply = serde_json::from_slice(&bytes).map_err(broken)?;
     let mut pieces = Pieces::default();
     let mut deltas = pieces.take(reply).map_err(|text| Error::Server(format!("`{who}` says: {text}")))?;
-    deltas.extend(pieces.finish().ok_or_else(|| Error::Server(format!("the model server `{who}` sent an empty answer")))?);
+    deltas.extend(
+        pieces.finish().ok_or_else(|| Error::Server(format!("the model server `{who}` sent an empty answer")))?,
+    );
     Ok(stream::iter(deltas.into_iter().map(Ok)).boxed())
 }
 
@@ -173,8 +176,14 @@ struct Reading {
 
 fn streamed(who: String, answer: Streaming) -> BoxStream<'static, Result<Delta, Error>> {
     let body = answer.into_stream().boxed();
-    let reading =
-        Reading { who, body, events: Events::default(), pieces: Pieces::default(), ready: VecDeque::new(), ended: false };
+    let reading = Reading {
+        who,
+        body,
+        events: Events::default(),
+        pieces: Pieces::default(),
+        ready: VecDeque::new(),
+        ended: false,
+    };
     stream::unfold(Some(reading), |reading| async {
         let mut reading = reading?;
         loop {
@@ -196,10 +205,9 @@ impl Reading {
     async fn read_on(&mut self) -> Result<(), Error> {
         let who = &self.who;
         let data = match self.body.next().await {
-            Some(Ok(bytes)) => self
-                .events
-                .feed(&bytes)
-                .ok_or_else(|| Error::Broken(format!("the model server `{who}` sent something that is no event stream")))?,
+            Some(Ok(bytes)) => self.events.feed(&bytes).ok_or_else(|| {
+                Error::Broken(format!("the model server `{who}` sent something that is no event stream"))
+            })?,
             Some(Err(error)) => {
                 // Whether anything was said decides if asking again is safe: half an answer is not asked for twice.
                 return Err(match told(who, error) {
@@ -259,8 +267,12 @@ async fn refusal(config: &OpenAiConfig, answer: Streaming) -> Error {
     let said = said(&body);
     let (who, model) = (&config.provider, &config.model);
     match status {
-        401 | 403 => Error::Refused(format!("the model server `{who}` does not accept the key: set the right one{said}")),
-        404 => Error::Refused(format!("the model server `{who}` has no model `{model}` at this address: check both{said}")),
+        401 | 403 => {
+            Error::Refused(format!("the model server `{who}` does not accept the key: set the right one{said}"))
+        }
+        404 => {
+            Error::Refused(format!("the model server `{who}` has no model `{model}` at this address: check both{said}"))
+        }
         429 => Error::Busy {
             text: format!("the model server `{who}` is asked too often: wait a little and ask again{said}"),
             after,

@@ -103,7 +103,11 @@ mod tests {
         let cut = || Err(Error::Broken("cut".into()));
         let rows: Vec<(Vec<Vec<_>>, Result<usize, Error>, usize)> = vec![
             (vec![vec![down()], vec![down()], vec![text("hi")]], Ok(1), 0),
-            (vec![vec![down()], vec![down()], vec![down()], vec![down()], vec![text("x")]], Err(Error::Network("down".into())), 1),
+            (
+                vec![vec![down()], vec![down()], vec![down()], vec![down()], vec![text("x")]],
+                Err(Error::Network("down".into())),
+                1,
+            ),
             (vec![vec![refused()], vec![text("x")]], Err(Error::Refused("no".into())), 1),
             (vec![vec![text("a"), cut()], vec![text("x")]], Err(Error::Broken("cut".into())), 1),
         ];

@@ -231,7 +231,8 @@ mod tests {
 
         assert_eq!(run(&[delta(json!({"content": "cut"}))]).2, None, "cut off");
         assert_eq!(run(&[delta(json!({"content": "long"})), end("length")]).2, Some(true));
-        let whole = [json!({"choices": [{"message": {"content": [{"type": "text", "text": "hi"}]}, "finish_reason": "stop"}]})];
+        let whole =
+            [json!({"choices": [{"message": {"content": [{"type": "text", "text": "hi"}]}, "finish_reason": "stop"}]})];
         assert_eq!(run(&whole).0, "hi");
     }
 

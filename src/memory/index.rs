@@ -173,7 +173,8 @@ impl Index {
             near.select_nth_unstable(CANDIDATES);
             near.truncate(CANDIDATES);
         }
-        let cosine = |n: u32| self.rows.get(n as usize).and_then(|r| r.vector.as_ref()).map_or(0.0, |(v, _)| v.dot(meaning));
+        let cosine =
+            |n: u32| self.rows.get(n as usize).and_then(|r| r.vector.as_ref()).map_or(0.0, |(v, _)| v.dot(meaning));
         let mut ranked: Vec<(u32, f32)> = near.into_iter().map(|(_, n)| (n, cosine(n))).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
         ranked

@@ -208,7 +208,8 @@ impl Memories {
             return Err(Error::bad_args(format!("a memory holds at most {LONGEST} characters: remember it in parts")));
         }
         let vector = self.meaning(&content).await;
-        let stored = Stored { content, kind: new.kind, importance: new.importance.clamp(0.0, 1.0), tags: new.tags, uses: 0 };
+        let stored =
+            Stored { content, kind: new.kind, importance: new.importance.clamp(0.0, 1.0), tags: new.tags, uses: 0 };
         let audience = if new.shared { Audience::Household } else { Audience::Private };
         let stamp = self.records.stamp(cx, "remember").audience(audience);
         let (this, id, bytes) = (self.clone(), Id::new(), vector.as_ref().map(|v| v.to_bytes().to_vec()));

@@ -2,12 +2,12 @@
 
 /// Words that say nothing about what a text is about.
 const FILLER: &[&str] = &[
-    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "before", "but", "by",
-    "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if",
-    "in", "into", "is", "it", "its", "just", "know", "last", "me", "my", "no", "not", "of", "on", "or", "our", "out", "over",
-    "please", "remember", "said", "say", "she", "should", "so", "some", "tell", "that", "the", "their", "them", "then",
-    "there", "they", "this", "to", "up", "us", "was", "we", "were", "what", "whats", "when", "where", "which", "who", "whose",
-    "why", "will", "with", "would", "you", "your",
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "before", "but",
+    "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how",
+    "i", "if", "in", "into", "is", "it", "its", "just", "know", "last", "me", "my", "no", "not", "of", "on", "or",
+    "our", "out", "over", "please", "remember", "said", "say", "she", "should", "so", "some", "tell", "that", "the",
+    "their", "them", "then", "there", "they", "this", "to", "up", "us", "was", "we", "were", "what", "whats", "when",
+    "where", "which", "who", "whose", "why", "will", "with", "would", "you", "your",
 ];
 
 /// The terms of a text, in order, with repeats.
@@ -40,7 +40,9 @@ mod tests {
 
     #[test]
     fn forms_of_a_word_meet() {
-        for (a, b) in [("boiler", "boilers"), ("serviced", "services"), ("watering", "watered"), ("batteries", "battery")] {
+        for (a, b) in
+            [("boiler", "boilers"), ("serviced", "services"), ("watering", "watered"), ("batteries", "battery")]
+        {
             assert_eq!(terms(a), terms(b), "{a} {b}");
         }
         assert_eq!(terms("Who looked after the heating?"), ["look", "heat"]);

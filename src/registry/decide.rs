@@ -37,7 +37,11 @@ pub fn decide(principal: &Principal, via: &Via, maker: &Owner, tool: &Tool, _arg
     let name = &tool.name;
     if principal.role < tool.risk.least_role() {
         let role = tool.risk.least_role();
-        return Decision::new(Verdict::Deny, "role", format!("`{name}` needs the role {role:?}: ask an admin of this Hob"));
+        return Decision::new(
+            Verdict::Deny,
+            "role",
+            format!("`{name}` needs the role {role:?}: ask an admin of this Hob"),
+        );
     }
     if let Owner::Model(user) = &tool.owner
         && (*user != principal.user || via.channel == Channel::Machine)
@@ -45,7 +49,9 @@ pub fn decide(principal: &Principal, via: &Via, maker: &Owner, tool: &Tool, _arg
         return Decision::new(
             Verdict::Deny,
             "model-made",
-            format!("`{name}` was written by a model and runs only for the person who asked for it, from their own door"),
+            format!(
+                "`{name}` was written by a model and runs only for the person who asked for it, from their own door"
+            ),
         );
     }
     if tool.requires_confirmation && *maker != Owner::Core {
@@ -55,8 +61,9 @@ pub fn decide(principal: &Principal, via: &Via, maker: &Owner, tool: &Tool, _arg
             format!("`{name}` needs a person's yes, so a custom tool cannot call it: call it yourself"),
         );
     }
-    let dangerous_when_tainted =
-        matches!(tool.risk, Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin) || tool.requires_confirmation;
+    // A custom tool runs in the sandbox and asks for itself; what it calls is judged here again.
+    let dangerous_when_tainted = matches!(tool.risk, Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin)
+        || (tool.requires_confirmation && tool.owner == Owner::Core);
     if label == Label::Outside && dangerous_when_tainted {
         return Decision::new(
             Verdict::Ask,
@@ -96,8 +103,8 @@ mod tests {
 
     #[test]
     fn the_table() {
-        use {Channel::*, Label::*, Risk::*, Verdict::*};
         use Role::{Member, Viewer};
+        use {Channel::*, Label::*, Risk::*, Verdict::*};
         let me = UserId(Id::new());
         let other = UserId(Id::new());
         let core = || Owner::Core;

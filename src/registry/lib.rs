@@ -12,6 +12,7 @@ mod validate;
 pub use catalogue::Listed;
 pub use decide::{Decision, Verdict, decide};
 pub use meta::{EVERYDAY, help};
+pub use validate::{check_arguments, check_schema};
 
 use catalogue::Catalogue;
 use std::sync::{Arc, PoisonError, RwLock};

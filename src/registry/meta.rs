@@ -1,8 +1,8 @@
 //! The meta-tools: how a model finds, learns and calls any tool without being shown them all.
 
 use crate::{Registry, validate};
-use tool::prelude::*;
 use tool::Tool;
+use tool::prelude::*;
 
 /// The tools a model is shown beside the meta-tools; everything else is found with `search_tools`.
 pub const EVERYDAY: &[&str] = &[
@@ -90,7 +90,7 @@ pub fn help(tool: &Tool) -> Value {
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        "usage": validate::expects(tool),
+        "usage": validate::expects(&tool.parameters),
         "category": tool.category,
         "risk": tool.risk,
         "timeoutSeconds": tool.timeout.as_secs(),
@@ -121,7 +121,6 @@ async fn use_tool(registry: Registry, cx: Cx, args: Use) -> Result<Output> {
         other => other,
     }
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -19,10 +19,19 @@ pub(crate) fn arguments(tool: &Tool, args: Value) -> Result<Value> {
     if !args.is_object() {
         return Err(Error::bad_args(format!("the arguments of `{}` must be a JSON object", tool.name)));
     }
-    let validator = jsonschema::validator_for(&tool.parameters)
-        .map_err(|e| Error::failed(format!("the schema of `{}` is broken: {e}", tool.name)))?;
+    check_arguments(&tool.name, &tool.parameters, &args)?;
+    Ok(args)
+}
+
+/// Checks arguments against a schema.
+///
+/// # Errors
+/// `BadArgs` that names the faults and what the tool expects; `Failed` when the schema itself is broken.
+pub fn check_arguments(name: &str, parameters: &Value, args: &Value) -> Result<()> {
+    let validator = jsonschema::validator_for(parameters)
+        .map_err(|e| Error::failed(format!("the schema of `{name}` is broken: {e}")))?;
     let faults: Vec<String> = validator
-        .iter_errors(&args)
+        .iter_errors(args)
         .take(FAULTS)
         .map(|e| {
             let at = e.instance_path().to_string();
@@ -31,21 +40,27 @@ pub(crate) fn arguments(tool: &Tool, args: Value) -> Result<Value> {
         })
         .collect();
     if faults.is_empty() {
-        return Ok(args);
+        return Ok(());
     }
-    Err(Error::bad_args(format!(
-        "the arguments of `{}` do not fit: {}. {}",
-        tool.name,
-        faults.join("; "),
-        expects(tool)
-    )))
+    let faults = faults.join("; ");
+    Err(Error::bad_args(format!("the arguments of `{name}` do not fit: {faults}. {}", expects(parameters))))
+}
+
+/// Checks that a schema is one, and stands alone: references would let it reach for files or hosts.
+///
+/// # Errors
+/// `BadArgs` that says what is wrong.
+pub fn check_schema(parameters: &Value) -> Result<()> {
+    jsonschema::validator_for(parameters)
+        .map(drop)
+        .map_err(|e| Error::bad_args(format!("this is not a usable JSON schema: {e}")))
 }
 
 /// One line that says what a tool expects: `It takes content (string), type (fact|event)?.`
-pub(crate) fn expects(tool: &Tool) -> String {
+pub(crate) fn expects(parameters: &Value) -> String {
     let required: Vec<&str> =
-        tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let Some(fields) = tool.parameters["properties"].as_object().filter(|f| !f.is_empty()) else {
+        parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let Some(fields) = parameters["properties"].as_object().filter(|f| !f.is_empty()) else {
         return "It takes no arguments.".into();
     };
     let shown: Vec<String> = fields
@@ -60,7 +75,11 @@ pub(crate) fn expects(tool: &Tool) -> String {
 
 fn kind(schema: &Value) -> String {
     if let Some(choices) = schema["enum"].as_array() {
-        return choices.iter().map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned)).collect::<Vec<_>>().join("|");
+        return choices
+            .iter()
+            .map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned))
+            .collect::<Vec<_>>()
+            .join("|");
     }
     match &schema["type"] {
         Value::String(one) if one == "array" => format!("list of {}", kind(&schema["items"])),

@@ -129,7 +129,8 @@ fn check_and_copy(file: &Path, aside: &Path, old: Option<&Database>) -> Result<(
     let shown = file.display();
     let _ = fs::remove_file(aside);
     fs::copy(file, aside).map_err(|e| Error::io(format!("read {shown}"), &e))?;
-    let unusable = |what: String| Error::Damaged(format!("{shown} is not a usable backup ({what}): nothing was changed"));
+    let unusable =
+        |what: String| Error::Damaged(format!("{shown} is not a usable backup ({what}): nothing was changed"));
     let mut db = Database::open(aside).map_err(|e| unusable(e.to_string()))?;
     if !db.check_integrity().map_err(|e| unusable(e.to_string()))? {
         return Err(unusable("its checksums do not match".into()));

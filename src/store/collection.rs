@@ -243,7 +243,10 @@ impl<T: Record> Collection<T> {
             let prefix = index_prefix(stamp.scope, &key);
             if key.unique && tx.keys_raw(&index_table(T::NAME), &prefix)?.iter().any(|k| k.len() == prefix.len() + 16) {
                 let what = String::from_utf8_lossy(&key.value);
-                return Err(Error::Conflict(format!("there is already a {} called `{what}`: choose another name", T::WORD)));
+                return Err(Error::Conflict(format!(
+                    "there is already a {} called `{what}`: choose another name",
+                    T::WORD
+                )));
             }
             tx.put_raw(&index_table(T::NAME), &[&prefix[..], id.as_bytes()].concat(), &[])?;
         }
@@ -282,7 +285,12 @@ impl<T: Record> Collection<T> {
         let mut value = found.value;
         change(&mut value)?;
         let label = found.label.max(label);
-        self.put(tx, id, &Stamp { scope, owner: found.owner, audience: found.audience, label, source: found.source }, &value)
+        self.put(
+            tx,
+            id,
+            &Stamp { scope, owner: found.owner, audience: found.audience, label, source: found.source },
+            &value,
+        )
     }
 
     /// Within a write: reads a record.
@@ -342,7 +350,15 @@ fn index_prefix(scope: Scope, key: &Key) -> Vec<u8> {
 }
 
 fn with_header<T>(id: Id, h: Header, value: T) -> Entry<T> {
-    Entry { id, owner: h.owner, audience: h.audience, label: h.label, source: h.source, updated_ms: h.updated_ms, value }
+    Entry {
+        id,
+        owner: h.owner,
+        audience: h.audience,
+        label: h.label,
+        source: h.source,
+        updated_ms: h.updated_ms,
+        value,
+    }
 }
 
 /// The id is the last 16 bytes of a key.
@@ -429,7 +445,8 @@ fn list_shared<T: Record>(tx: &ReadTransaction, own: Scope, listing: &Listing) -
         let key = [&scope[..], id_of(&key)?.as_bytes()].concat();
         let Some(value) = ReadableTable::get(&table, key.as_slice())? else { continue };
         let entry: Entry<T> = entry(&key, value.value())?;
-        let wanted = |(index, value): &(u8, Vec<u8>)| entry.value.keys().iter().any(|k| k.index == *index && k.value == *value);
+        let wanted =
+            |(index, value): &(u8, Vec<u8>)| entry.value.keys().iter().any(|k| k.index == *index && k.value == *value);
         if listing.by.as_ref().is_none_or(wanted) {
             found.push(entry);
         }

@@ -91,7 +91,9 @@ fn open_file(path: &std::path::Path) -> Result<Database> {
         redb::DatabaseError::UpgradeRequired(v) => damaged(format!("file format {v}")),
         redb::DatabaseError::RepairAborted => damaged("repair failed".into()),
         redb::DatabaseError::Storage(redb::StorageError::Corrupted(what)) => damaged(what),
-        redb::DatabaseError::Storage(redb::StorageError::Io(e)) if e.kind() == std::io::ErrorKind::InvalidData => damaged(e.to_string()),
+        redb::DatabaseError::Storage(redb::StorageError::Io(e)) if e.kind() == std::io::ErrorKind::InvalidData => {
+            damaged(e.to_string())
+        }
         redb::DatabaseError::Storage(redb::StorageError::Io(e)) => Error::io(format!("open {shown}"), &e),
         other => Error::Io(format!("could not open {shown}: {other}")),
     })

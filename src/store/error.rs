@@ -43,7 +43,10 @@ pub enum Error {
 impl Error {
     /// An I/O failure while doing something: "could not `doing`".
     pub(crate) fn io(doing: impl std::fmt::Display, e: &std::io::Error) -> Self {
-        if matches!(e.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded | std::io::ErrorKind::FileTooLarge) {
+        if matches!(
+            e.kind(),
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded | std::io::ErrorKind::FileTooLarge
+        ) {
             return Error::Full;
         }
         Error::Io(format!("could not {doing}: {e}"))

@@ -81,14 +81,16 @@ const PADDING: usize = 256;
 pub(crate) fn encode<T: Record>(header: &Header, body: &T) -> Result<Vec<u8>> {
     let wrong = |e| Error::Io(format!("a {} could not be written: {e}", T::WORD));
     let head = postcard::to_stdvec(header).map_err(wrong)?;
-    let length = u16::try_from(head.len()).map_err(|_| Error::Io(format!("the source of a {} is too long", T::WORD)))?;
+    let length =
+        u16::try_from(head.len()).map_err(|_| Error::Io(format!("the source of a {} is too long", T::WORD)))?;
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.extend(head);
     postcard::to_extend(body, bytes).map_err(wrong)
 }
 
 pub(crate) fn decode<T: Record>(bytes: &[u8]) -> Result<(Header, T)> {
-    let damaged = || Error::Damaged(format!("a stored {} cannot be read: restore a backup with `hob restore FILE`", T::WORD));
+    let damaged =
+        || Error::Damaged(format!("a stored {} cannot be read: restore a backup with `hob restore FILE`", T::WORD));
     let (length, rest) = bytes.split_first_chunk::<2>().ok_or_else(damaged)?;
     let (head, body) = rest.split_at_checked(u16::from_le_bytes(*length).into()).ok_or_else(damaged)?;
     Ok((decode_padded(head).ok_or_else(damaged)?, decode_padded(body).ok_or_else(damaged)?))

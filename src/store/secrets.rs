@@ -40,7 +40,9 @@ impl DeviceKey {
                 }
                 let mut key = [0; 32];
                 file.read_exact(&mut key).map_err(|_| {
-                    Error::Damaged(format!("{shown} is too short to be a device key: restore it, or delete it and enter all secrets again"))
+                    Error::Damaged(format!(
+                        "{shown} is too short to be a device key: restore it, or delete it and enter all secrets again"
+                    ))
                 })?;
                 Ok(Self(key))
             }

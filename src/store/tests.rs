@@ -262,10 +262,7 @@ async fn ids_do_not_go_back_across_a_restart() {
     // A day ahead, as if the clock had been set back since.
     let db = redb::Database::open(dir.0.join(FILE)).unwrap();
     let tx = db.begin_write().unwrap();
-    tx.open_table(crate::engine::Table::new("meta"))
-        .unwrap()
-        .insert(&b"last"[..], &ahead.to_le_bytes()[..])
-        .unwrap();
+    tx.open_table(crate::engine::Table::new("meta")).unwrap().insert(&b"last"[..], &ahead.to_le_bytes()[..]).unwrap();
     tx.commit().unwrap();
     drop(db);
     let _store = Store::open(&dir.0).unwrap();

@@ -1,8 +1,8 @@
 //! The one thread that writes: it gathers jobs into durable commits, because a commit costs a card far more
 //! than the bytes in it.
 
-use crate::{Error, Result, engine};
 use crate::engine::{Engine, Table};
+use crate::{Error, Result, engine};
 use redb::{Durability, ReadableTable, WriteTransaction};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -1,0 +1,174 @@
+//! What every answer looks like, and what every bad request hears.
+
+use axum::{
+    body::{Body, HttpBody},
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{HeaderValue, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures::{FutureExt, StreamExt};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use std::panic::AssertUnwindSafe;
+use tool::{Error, Id};
+
+/// The largest JSON body, in bytes.
+const LARGEST: usize = 1 << 20;
+/// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
+const DRAINED: usize = 64 << 20;
+
+/// `{"success":true,"data":…,"meta":…}`.
+pub(crate) struct Data<T>(pub StatusCode, pub T);
+
+/// A plain 200.
+pub(crate) fn ok<T: Serialize>(data: T) -> Data<T> {
+    Data(StatusCode::OK, data)
+}
+
+impl<T: Serialize> IntoResponse for Data<T> {
+    fn into_response(self) -> Response {
+        (self.0, axum::Json(json!({"success": true, "data": self.1, "meta": meta()}))).into_response()
+    }
+}
+
+/// `{"success":false,"error":{"code","message","details?"},"meta":…}`.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: StatusCode,
+    code: String,
+    message: String,
+}
+
+impl Failure {
+    pub fn new(status: u16, code: &str, message: impl Into<String>) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+        Self { status, code: code.into(), message: message.into() }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Self {
+        let status = match &e {
+            Error::BadArgs(_) => 400,
+            Error::Denied(_) => 403,
+            Error::NotFound(_) => 404,
+            // Not the server's fault and not for good: the state of things does not allow it now.
+            Error::Unavailable(_) => 409,
+            Error::Failed(_) => 422,
+        };
+        Self::new(status, e.code(), e.message())
+    }
+}
+
+impl From<store::Error> for Failure {
+    fn from(e: store::Error) -> Self {
+        Error::from(e).into()
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let error = json!({"code": self.code, "message": self.message});
+        (self.status, axum::Json(json!({"success": false, "error": error, "meta": meta()}))).into_response()
+    }
+}
+
+fn meta() -> Value {
+    json!({"requestId": Id::new(), "timestamp": jiff::Timestamp::now().to_string()})
+}
+
+pub(crate) type Answer<T> = Result<Data<T>, Failure>;
+
+/// A JSON body of a known shape.
+pub(crate) struct Json<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+        // Also what keeps other sites out: no browser sends this type across sites without asking first.
+        if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+            return Err(Failure::new(
+                415,
+                "not_json",
+                "send the header `Content-Type: application/json`, and JSON as the body",
+            ));
+        }
+        let bytes = read(request.into_body()).await?;
+        serde_json::from_slice(&bytes)
+            .map(Json)
+            .map_err(|e| Failure::new(400, "bad_args", format!("the body is not what this address takes: {e}")))
+    }
+}
+
+async fn read(body: Body) -> Result<Vec<u8>, Failure> {
+    let large = || {
+        let text = format!("the body is larger than {} MB: send less at once", LARGEST >> 20);
+        Failure::new(413, "too_large", text)
+    };
+    if body.size_hint().lower() > DRAINED as u64 {
+        return Err(large());
+    }
+    let (mut bytes, mut length) = (vec![], 0);
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Failure::new(400, "bad_args", "the body broke off: send it again"))?;
+        length += piece.len();
+        if length > DRAINED {
+            return Err(large());
+        }
+        if length <= LARGEST {
+            bytes.extend_from_slice(&piece);
+        }
+    }
+    if length > LARGEST { Err(large()) } else { Ok(bytes) }
+}
+
+/// An id in the path.
+pub(crate) struct PathId(pub Id);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathId {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let axum::extract::Path(text) = axum::extract::Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Failure::new(400, "bad_args", "the id in the address is not readable"))?;
+        Ok(Self(text.parse::<Id>()?))
+    }
+}
+
+/// Query parameters of a known shape.
+pub(crate) struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        axum::extract::Query::<T>::from_request_parts(parts, state).await.map(|q| Self(q.0)).map_err(|e| {
+            Failure::new(400, "bad_args", format!("the query is not what this address takes: {}", e.body_text()))
+        })
+    }
+}
+
+/// Around every request: a panic becomes an answer, and every answer carries the security headers.
+pub(crate) async fn finish(request: Request, next: Next) -> Response {
+    let mut response = AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a request broke inside");
+        Failure::new(500, "broken", "this broke inside Hob and is a fault of ours: the log has more").into_response()
+    });
+    let headers = response.headers_mut();
+    for (name, value) in [
+        ("content-security-policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,142 @@
+//! Digital lines of any Linux board through the GPIO character device.
+
+use crate::{Driver, Error, Pin, Result};
+use gpiocdev::{Request, chip::Chip, line::Value};
+use std::{collections::BTreeMap, fs::File, io, path::PathBuf};
+
+/// What to do where the device files are there but closed to us.
+pub(crate) const JOIN_GROUP: &str =
+    "add Hob's user to the group `gpio` (`sudo usermod -aG gpio USER`) and start it again";
+
+/// Labels of the chips behind a Raspberry Pi header. Their numbers changed between models and kernels.
+const HEADERS: [&str; 4] = ["pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835", "raspberrypi,gpio"];
+
+/// The lines of one GPIO chip: line n is pin n.
+pub(crate) struct Cdev {
+    path: PathBuf,
+    lines: u32,
+    /// Closing a request gives its line back, so each is kept for as long as the board is.
+    outputs: BTreeMap<Pin, Request>,
+}
+
+struct Found {
+    path: PathBuf,
+    label: String,
+    lines: u32,
+}
+
+impl Cdev {
+    /// Opens the chip of the header, else the first that is meant for wiring; says which, or in words why none.
+    pub(crate) fn open() -> Result<(Self, String), String> {
+        let mut found = Vec::new();
+        let mut closed = None;
+        for path in gpiocdev::chip::chips().unwrap_or_default() {
+            match File::open(&path) {
+                Err(why) if why.kind() == io::ErrorKind::PermissionDenied => closed = Some(path),
+                Err(_) => {}
+                Ok(_) => found.extend(Chip::from_path(&path).and_then(|chip| chip.info()).ok().map(|info| Found {
+                    path,
+                    label: info.label,
+                    lines: info.num_lines,
+                })),
+            }
+        }
+        match (choose(found), closed) {
+            (Some(chip), _) => {
+                let named = format!("`{}` at {}", chip.label, chip.path.display());
+                Ok((Self { path: chip.path, lines: chip.lines, outputs: BTreeMap::new() }, named))
+            }
+            (None, Some(path)) => Err(format!("no permission for {}: {JOIN_GROUP}", path.display())),
+            (None, None) => {
+                Err("this machine has no GPIO header; start Hob with `--board sim` to try it without".into())
+            }
+        }
+    }
+
+    fn request(&self, pin: Pin, output: Option<Value>) -> Result<Request> {
+        let mut builder = Request::builder();
+        builder.on_chip(&self.path).with_consumer("hob").with_line(pin.number().into());
+        match output {
+            Some(value) => builder.as_output(value),
+            None => builder.as_is(),
+        };
+        builder.request().map_err(failed(pin))
+    }
+}
+
+fn choose(mut found: Vec<Found>) -> Option<Found> {
+    let header = HEADERS.iter().find_map(|label| found.iter().position(|chip| chip.label == *label));
+    let any = || found.iter().position(|chip| !is_internal(&chip.label));
+    let index = header.or_else(any)?;
+    Some(found.swap_remove(index))
+}
+
+/// Chips that drive parts of the machine itself: the ACPI chips of PCs (`INT34C5:00`, `AMDI0030:00`) and the
+/// firmware's expanders of a Raspberry Pi (power of the SD card, the camera, the radio).
+fn is_internal(label: &str) -> bool {
+    let acpi = label.split_once(':').is_some_and(|(id, number)| {
+        id.len() >= 7 && id.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit()) && number.len() == 2
+    });
+    acpi || label.contains("exp-gpio") || label.contains("brcm")
+}
+
+fn failed(pin: Pin) -> impl Fn(gpiocdev::Error) -> Error {
+    move |why| {
+        let what = why.to_string();
+        let busy = what.contains("EBUSY") || what.to_lowercase().contains("busy");
+        let what = if busy { "another program or driver holds it".to_owned() } else { what };
+        Error::Failed { pin, what }
+    }
+}
+
+impl Driver for Cdev {
+    fn name(&self) -> &'static str {
+        "cdev"
+    }
+    fn has(&self, pin: Pin) -> bool {
+        u32::from(pin.number()) < self.lines
+    }
+    fn read(&mut self, pin: Pin) -> Result<bool> {
+        let line = pin.number().into();
+        let value = match self.outputs.get(&pin) {
+            Some(output) => output.value(line),
+            None => self.request(pin, None)?.value(line),
+        };
+        Ok(value.map_err(failed(pin))? == Value::Active)
+    }
+    fn write(&mut self, pin: Pin, high: bool) -> Result<()> {
+        let value = if high { Value::Active } else { Value::Inactive };
+        match self.outputs.get(&pin) {
+            Some(output) => output.set_value(pin.number().into(), value).map_err(failed(pin)),
+            None => {
+                let output = self.request(pin, Some(value))?;
+                self.outputs.insert(pin, output);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_found_by_its_label() {
+        let table: [(&[&str], Option<&str>); 8] = [
+            (&["gpio-brcmstb@107d508500", "pinctrl-rp1", "raspberrypi-exp-gpio"], Some("pinctrl-rp1")),
+            (&["pinctrl-bcm2711", "raspberrypi-exp-gpio"], Some("pinctrl-bcm2711")),
+            (&["raspberrypi-exp-gpio", "brcmvirt-gpio", "pinctrl-bcm2835"], Some("pinctrl-bcm2835")),
+            (&["raspberrypi-exp-gpio", "brcmvirt-gpio", "gpio-brcmstb@7d517c00"], None),
+            (&["INT34C5:00"], None),
+            (&["AMDI0030:00", "ftdi-cbus"], Some("ftdi-cbus")),
+            (&["1c20800.pinctrl", "1f02c00.pinctrl"], Some("1c20800.pinctrl")),
+            (&[], None),
+        ];
+        for (labels, expected) in table {
+            let found = |label: &&str| Found { path: PathBuf::new(), label: (*label).to_owned(), lines: 28 };
+            let chosen = choose(labels.iter().map(found).collect());
+            assert_eq!(chosen.map(|chip| chip.label).as_deref(), expected, "{labels:?}");
+        }
+    }
+}

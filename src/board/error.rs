@@ -1,0 +1,40 @@
+//! Why a pin could not be read or driven.
+
+use crate::Pin;
+
+/// The result of a pin call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a pin could not be read or driven.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The number is none of a header pin.
+    #[error("{0} is not a pin: header pins have BCM numbers from 0 to {max}", max = Pin::MAX)]
+    BadPin(i64),
+    /// There is no driver; the text says why and what to do.
+    #[error("pins cannot be used here: {0}")]
+    NoDriver(String),
+    /// The driver does not have this pin.
+    #[error("this board has no pin {0}: `gpio_list` shows the pins it has")]
+    NoSuchPin(Pin),
+    /// The driver could not do it.
+    #[error("pin {pin} could not be used: {what}")]
+    Failed {
+        /// Which pin.
+        pin: Pin,
+        /// What the system says.
+        what: String,
+    },
+}
+
+impl From<Error> for tool::Error {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::BadPin(_) => Self::BadArgs(text),
+            Error::NoDriver(_) => Self::Unavailable(text),
+            Error::NoSuchPin(_) => Self::NotFound(text),
+            Error::Failed { .. } => Self::Failed(text),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A pin of the header, by its BCM number.
+
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A header pin: BCM 0 to 27. A value of this type is always one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct Pin(u8);
+
+impl Pin {
+    /// The highest number.
+    pub const MAX: u8 = 27;
+
+    /// All pins in order.
+    pub fn all() -> impl Iterator<Item = Pin> {
+        (0..=Self::MAX).map(Pin)
+    }
+
+    /// The BCM number.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<i64> for Pin {
+    type Error = Error;
+    fn try_from(number: i64) -> Result<Self, Error> {
+        u8::try_from(number).ok().filter(|n| *n <= Self::MAX).map(Pin).ok_or(Error::BadPin(number))
+    }
+}
+
+impl From<Pin> for i64 {
+    fn from(pin: Pin) -> i64 {
+        pin.0.into()
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The level at a pin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Level {
+    /// Which pin.
+    pub pin: Pin,
+    /// Whether it is high (3.3 V) or low (0 V).
+    pub high: bool,
+    /// Whether Hob drives it.
+    pub driven: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_header_pins_are_pins() {
+        for (number, good) in [(0, true), (17, true), (27, true), (28, false), (-1, false), (256 + 17, false)] {
+            assert_eq!(Pin::try_from(number).is_ok(), good, "{number}");
+            assert_eq!(
+                Pin::deserialize(serde::de::value::I64Deserializer::<serde::de::value::Error>::new(number)).is_ok(),
+                good
+            );
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The command line: what can be asked, and which part answers.
+
+use crate::{
+    client::{self, Client},
+    config::{Config, data_dir},
+    serve,
+};
+use anyhow::{Context, Result};
+use board::BoardKind;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use tracing_subscriber::EnvFilter;
+
+/// An always-on agent for a home or workshop.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub place: Place,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where the data is, and how it is configured.
+#[derive(Args, Clone)]
+pub struct Place {
+    /// The data folder.
+    #[arg(long, global = true, env = "HOB_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The configuration, instead of hob.toml in the data folder.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run the daemon.
+    Serve {
+        /// Where the page and the API listen.
+        #[arg(long, value_name = "ADDR:PORT")]
+        listen: Option<String>,
+        /// The device's name.
+        #[arg(long)]
+        name: Option<String>,
+        /// Which pins.
+        #[arg(long, value_name = "auto|sim|none")]
+        board: Option<BoardKind>,
+    },
+    /// Say something and hear the answer; without TEXT, talk line by line.
+    Chat {
+        /// What to say.
+        text: Vec<String>,
+        /// Go on with this conversation.
+        #[arg(long, value_name = "ID")]
+        conversation: Option<String>,
+        /// Give the whole answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Call a tool.
+    Call {
+        /// The tool's name.
+        tool: String,
+        /// Its arguments, as a JSON object.
+        #[arg(default_value = "{}", value_parser = json_object)]
+        arguments: Value,
+        /// Give the whole answer as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the tools, or those that match.
+    Tools {
+        /// Give everything about them as JSON.
+        #[arg(long)]
+        json: bool,
+        /// Words that must all match.
+        query: Vec<String>,
+    },
+    /// Manage API tokens.
+    Token {
+        #[command(subcommand)]
+        command: TokenCommand,
+    },
+    /// Look whether all is well.
+    Doctor,
+    /// Write a copy of all data but the secrets to FILE.
+    Backup {
+        /// A file that does not exist yet.
+        file: PathBuf,
+    },
+    /// Put a backup in the place of the data; the daemon must not run.
+    Restore {
+        /// A file that `hob backup` wrote.
+        file: PathBuf,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum TokenCommand {
+    /// Make a token and print it, this once.
+    New {
+        /// Whom it is for; `owner` speaks for the person who claimed the device.
+        name: String,
+        /// What it may do at most.
+        #[arg(long, default_value = "admin")]
+        role: TokenRole,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum TokenRole {
+    Admin,
+    Member,
+    Viewer,
+}
+
+fn json_object(text: &str) -> Result<Value, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(Value::Object(object)),
+        Ok(_) => Err("the arguments must be a JSON object, such as {\"pin\": 17}".into()),
+        Err(e) => Err(format!("the arguments are not JSON ({e}); write them like {{\"pin\": 17}}")),
+    }
+}
+
+/// Reads the command line; a misuse ends the process with 2 and one line that says why.
+pub fn parse() -> Cli {
+    Cli::parse()
+}
+
+/// A daemon tells what it does; a command only what went wrong.
+pub fn default_filter(cli: &Cli) -> EnvFilter {
+    EnvFilter::new(if matches!(cli.command, Command::Serve { .. }) { "info" } else { "error" })
+}
+
+/// Does what was asked.
+pub async fn run(cli: Cli) -> Result<()> {
+    let data = data_dir(cli.place.data)?;
+    let config = || Config::load(cli.place.config.as_deref(), &data);
+    match cli.command {
+        Command::Serve { listen, name, board } => {
+            let mut config = config()?;
+            config.listen = listen.unwrap_or(config.listen);
+            config.name = name.unwrap_or(config.name);
+            config.board = board.unwrap_or(config.board);
+            serve::daemon(config, &data).await
+        }
+        Command::Restore { file } => restore(&data, &file),
+        command => {
+            let client = Client::connect(&data, config).await?;
+            let done = ask(&client, command).await;
+            client.close().await;
+            done
+        }
+    }
+}
+
+async fn ask(client: &Client, command: Command) -> Result<()> {
+    match command {
+        Command::Chat { text, conversation, json } => client::chat(client, &text.join(" "), conversation, json).await,
+        Command::Call { tool, arguments, json } => {
+            let path = format!("/api/v1/tools/{}/execute", client::escaped(&tool));
+            let data = client.data("POST", &path, Some(json!({"arguments": arguments}))).await?;
+            match (&data["result"], json) {
+                (_, true) => println!("{data}"),
+                (Value::String(text), false) => println!("{text}"),
+                (result, false) => println!("{result:#}"),
+            }
+            Ok(())
+        }
+        Command::Tools { json, query } => {
+            let path = format!("/api/v1/tools?query={}", client::escaped(&query.join(" ")));
+            let tools = client.data("GET", &path, None).await?["tools"].take();
+            if json {
+                println!("{tools:#}");
+                return Ok(());
+            }
+            for tool in tools.as_array().into_iter().flatten() {
+                let about = tool["description"].as_str().unwrap_or_default();
+                println!(
+                    "{:<26} {}",
+                    tool["name"].as_str().unwrap_or_default(),
+                    about.lines().next().unwrap_or_default()
+                );
+            }
+            Ok(())
+        }
+        Command::Token { command: TokenCommand::New { name, role } } => {
+            let role = match role {
+                TokenRole::Admin => "admin",
+                TokenRole::Member => "member",
+                TokenRole::Viewer => "viewer",
+            };
+            let made = client.data("POST", "/api/v1/tokens", Some(json!({"name": name, "role": role}))).await?;
+            println!("{}", made["token"].as_str().unwrap_or_default());
+            eprintln!("this is shown only now: keep it safe");
+            Ok(())
+        }
+        Command::Doctor => client::doctor(client).await,
+        Command::Backup { file } => client::backup(client, &file).await,
+        Command::Serve { .. } | Command::Restore { .. } => Ok(()),
+    }
+}
+
+fn restore(data: &std::path::Path, file: &std::path::Path) -> Result<()> {
+    let before = store::restore(data, file).context("nothing was restored")?;
+    println!("restored {}", file.display());
+    if before.exists() {
+        println!("what was there before is in {}", before.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! The command line's side of the local socket.
+//!
+//! Where no daemon runs, the house is built here for as long as the command takes and served on the same socket,
+//! so that there is one way to ask.
+
+use crate::{config::Config, house, serve};
+use anyhow::{Context, Result, bail};
+use api::{House, Listeners};
+use futures::StreamExt;
+use http_client::{Local, Streaming};
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, IsTerminal, Write},
+    path::Path,
+};
+use tokio::task::JoinHandle;
+
+/// The largest answer that is not a stream, in bytes.
+const LARGEST: usize = 64 << 20;
+
+/// A way to the house.
+pub struct Client {
+    local: Local,
+    /// The house, where it was built for this command.
+    own: Option<(House, JoinHandle<std::io::Result<()>>)>,
+}
+
+impl Client {
+    /// Reaches the daemon of this data folder, or opens the data itself.
+    pub async fn connect(data: &Path, config: impl FnOnce() -> Result<Config>) -> Result<Self> {
+        let socket = data.join(serve::SOCKET);
+        let local = Local::new(&socket);
+        if socket.exists() && local.request("GET", "/healthz", None).await.is_ok() {
+            return Ok(Self { local, own: None });
+        }
+        // A claim is none of a command's business: a token that is never used keeps the code from being made.
+        let house = house::build(config()?, data, None)?;
+        let listeners = Listeners { tcp: None, socket: serve::open_socket(data)? };
+        let serving = tokio::spawn(api::serve(house.clone(), listeners));
+        Ok(Self { local, own: Some((house, serving)) })
+    }
+
+    /// Lets go of the house, if it was built for this command.
+    pub async fn close(self) {
+        if let Some((house, serving)) = self.own {
+            house.closing.cancel();
+            let _ = serving.await;
+            house::close(house);
+        }
+    }
+
+    /// The `data` of an answer.
+    pub async fn data(&self, method: &str, path: &str, body: Option<Value>) -> Result<Value> {
+        let answer = self.local.request(method, path, body).await?;
+        let (status, bytes) = (answer.status, answer.bytes(LARGEST).await?);
+        unwrapped(status, &bytes)
+    }
+
+    async fn stream(&self, method: &str, path: &str, body: Option<Value>) -> Result<Streaming> {
+        let answer = self.local.request(method, path, body).await?;
+        if (200..300).contains(&answer.status) {
+            return Ok(answer);
+        }
+        let (status, bytes) = (answer.status, answer.bytes(LARGEST).await?);
+        unwrapped(status, &bytes)?;
+        bail!("the daemon answered {status} in words nobody knows")
+    }
+}
+
+fn unwrapped(status: u16, bytes: &[u8]) -> Result<Value> {
+    let mut answer: Value =
+        serde_json::from_slice(bytes).with_context(|| format!("the daemon answered {status} in words nobody knows"))?;
+    match answer["success"].as_bool() {
+        Some(true) => Ok(answer["data"].take()),
+        _ => bail!("{}", answer["error"]["message"].as_str().unwrap_or("the daemon refused and did not say why")),
+    }
+}
+
+/// Text as part of a URL.
+pub fn escaped(text: &str) -> String {
+    text.bytes()
+        .map(|b| match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => (b as char).to_string(),
+            _ => format!("%{b:02X}"),
+        })
+        .collect()
+}
+
+/// Says `text`, or talks line by line when it is empty.
+pub async fn chat(client: &Client, text: &str, conversation: Option<String>, json: bool) -> Result<()> {
+    if json {
+        let body = json!({"message": text, "conversationId": conversation});
+        println!("{}", client.data("POST", "/api/v1/chat", Some(body)).await?);
+        return Ok(());
+    }
+    if !text.is_empty() {
+        return say(client, text, conversation).await.map(drop);
+    }
+    let person = std::io::stdin().is_terminal();
+    let mut conversation = conversation;
+    loop {
+        if person {
+            print!("> ");
+            std::io::stdout().flush()?;
+        }
+        let mut line = String::new();
+        if std::io::stdin().lock().read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        match say(client, line.trim(), conversation.clone()).await {
+            Ok(id) => conversation = Some(id),
+            // Talking goes on; only a pipe ends with the first failure.
+            Err(error) if person => eprintln!("hob: {error:#}"),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Says one thing, prints the answer as it comes, and answers the conversation's id.
+async fn say(client: &Client, text: &str, conversation: Option<String>) -> Result<String> {
+    let body = json!({"message": text, "conversationId": conversation, "stream": true});
+    let answer = client.stream("POST", "/api/v1/chat", Some(body)).await?;
+    let (mut pieces, mut buffer) = (answer.into_stream().boxed(), Vec::new());
+    let mut told = Told::default();
+    while let Some(piece) = pieces.next().await {
+        buffer.extend_from_slice(&piece?);
+        // Our own daemon ends events with an empty line and puts data on one line.
+        while let Some(end) = buffer.windows(2).position(|w| w == b"\n\n") {
+            let event: Vec<u8> = buffer.drain(..end + 2).collect();
+            if let Some(id) = told.take(&String::from_utf8_lossy(&event))? {
+                return Ok(id);
+            }
+        }
+    }
+    bail!("the daemon went away in the middle of its answer: ask again")
+}
+
+#[derive(Default)]
+struct Told {
+    any: bool,
+}
+
+impl Told {
+    /// Prints what an event says; the conversation's id when it was the last.
+    fn take(&mut self, event: &str) -> Result<Option<String>> {
+        let field = |name: &str| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
+        let (Some(name), Some(data)) = (field("event:"), field("data:")) else { return Ok(None) };
+        let data: Value = serde_json::from_str(data)?;
+        match name {
+            "text" => {
+                print!("{}", data["delta"].as_str().unwrap_or_default());
+                std::io::stdout().flush()?;
+                self.any = true;
+            }
+            "tool_end" if std::io::stderr().is_terminal() => {
+                let failed = if data["isError"] == true { ", failed" } else { "" };
+                eprintln!("· {} ({} ms{failed})", data["name"].as_str().unwrap_or_default(), data["durationMs"]);
+            }
+            "done" => {
+                println!();
+                return Ok(Some(data["conversationId"].as_str().unwrap_or_default().to_owned()));
+            }
+            "error" => {
+                if self.any {
+                    println!();
+                }
+                bail!("{}", data["message"].as_str().unwrap_or("the run failed and did not say why"));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+}
+
+/// Writes a backup to `file`.
+pub async fn backup(client: &Client, file: &Path) -> Result<()> {
+    let shown = file.display();
+    let open = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
+    let mut out = open.with_context(|| format!("could not make {shown}: choose a file that does not exist yet"))?;
+    let write = async {
+        let mut pieces = client.stream("POST", "/api/v1/backup", None).await?.into_stream().boxed();
+        let mut size = 0;
+        while let Some(piece) = pieces.next().await {
+            let piece = piece?;
+            size += piece.len();
+            out.write_all(&piece)?;
+        }
+        out.sync_all()?;
+        anyhow::Ok(size)
+    };
+    match write.await {
+        Ok(size) => {
+            println!("wrote {shown} ({size} bytes); secrets are not in it, they are sealed to this device");
+            Ok(())
+        }
+        Err(error) => {
+            // Half a backup is worse than none.
+            let _ = std::fs::remove_file(file);
+            Err(error.context(format!("{shown} was not written")))
+        }
+    }
+}
+
+/// Says how the house is, in lines.
+pub async fn doctor(client: &Client) -> Result<()> {
+    let daemon = if client.own.is_none() { "running" } else { "not running (looked at the data directly)" };
+    println!("daemon   {daemon}");
+    let who = client.data("GET", "/api/v1/session", None).await?;
+    println!("version  {}", who["version"].as_str().unwrap_or_default());
+    println!("model    {}", who["model"].as_str().unwrap_or_default());
+    for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
+        let path = format!("/api/v1/tools/{tool}/execute");
+        let told = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
+            Ok(data) => data["say"].as_str().map_or_else(|| data["result"].to_string(), str::to_owned),
+            Err(error) => format!("{error:#}"),
+        };
+        println!("{label:<8} {told}");
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! The configuration: one TOML file, checked whole at start, passed by value.
+
+use anyhow::{Context, Result, bail};
+use board::BoardKind;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The commented file a new data folder gets; a test keeps it true.
+pub const COMMENTED: &str = include_str!("hob.toml");
+/// The address of the page, unless the configuration or `--listen` says otherwise.
+const LISTEN: &str = "127.0.0.1:4620";
+
+/// What can be configured. Every key is documented in `hob.toml`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub name: String,
+    pub listen: String,
+    pub time_zone: String,
+    pub board: BoardKind,
+    pub model: Model,
+    pub agent: agent::Config,
+    pub http: Http,
+    pub services: Services,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Model {
+    pub name: String,
+    pub url: String,
+    pub max_tokens: u32,
+    pub retries: u32,
+    pub retry_delay_ms: u64,
+    pub first_word_seconds: u64,
+    pub silence_seconds: u64,
+    pub answer_seconds: u64,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Http {
+    pub allow: Vec<String>,
+}
+
+/// Services people set up, by name.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Services(BTreeMap<String, Map<String, Value>>);
+
+impl tool::Settings for Services {
+    fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)> {
+        self.0.get(service).map(|entry| ("default".to_owned(), entry.clone())).into_iter().collect()
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            name: "hob".into(),
+            listen: LISTEN.into(),
+            time_zone: String::new(),
+            board: BoardKind::Auto,
+            model: Model::default(),
+            agent: agent::Config::default(),
+            http: Http::default(),
+            services: Services::default(),
+        }
+    }
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            url: String::new(),
+            max_tokens: 0,
+            retries: 3,
+            retry_delay_ms: 1000,
+            first_word_seconds: 180,
+            silence_seconds: 90,
+            answer_seconds: 300,
+        }
+    }
+}
+
+impl Config {
+    /// Reads `file`, or `hob.toml` in the data folder where there is one.
+    pub fn load(file: Option<&Path>, data: &Path) -> Result<Self> {
+        let path = file.map_or_else(|| data.join("hob.toml"), Path::to_path_buf);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && file.is_none() => return Ok(Self::default()),
+            Err(e) => bail!("could not read the configuration {}: {e}", path.display()),
+        };
+        Self::parse(&text).with_context(|| format!("{} is not usable", path.display()))
+    }
+
+    /// Reads a configuration text; an unknown key is an error that names the nearest.
+    fn parse(text: &str) -> Result<Self> {
+        let table: toml::Table = toml::from_str(text)?;
+        let known = toml::Table::try_from(Self::default())?;
+        check_keys(&table, &known, "")?;
+        let config: Self = toml::from_str(text)?;
+        if config.name.is_empty()
+            || config.name.len() > 63
+            || !config.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        {
+            bail!("`name` must have 1 to 63 letters, digits and dashes: it becomes a name on the network");
+        }
+        Ok(config)
+    }
+
+    /// The model's provider, model, address and key, from the environment or the file; `None` is reflex.
+    pub fn model(&self, env: impl Fn(&str) -> Option<String>) -> Result<Option<llm::OpenAiConfig>> {
+        let name = env("HOB_MODEL").unwrap_or_else(|| self.model.name.clone());
+        if name.is_empty() || name == "reflex" {
+            return Ok(None);
+        }
+        let Some((provider, model)) = name.split_once('/').filter(|(p, m)| !p.is_empty() && !m.is_empty()) else {
+            bail!("HOB_MODEL=`{name}` is not provider/model: write it as custom/NAME or openai/NAME");
+        };
+        let in_file = || Some(self.model.url.clone()).filter(|url| !url.is_empty());
+        let (url, key) = match provider {
+            "openai" => {
+                let url = env("OPENAI_BASE_URL").or_else(in_file).unwrap_or_else(|| "https://api.openai.com/v1".into());
+                (Some(url), env("OPENAI_API_KEY"))
+            }
+            "custom" => (env("HOB_LLM_URL").or_else(in_file), env("HOB_LLM_KEY")),
+            other => bail!(
+                "the provider `{other}` is not spoken yet: use openai/MODEL, or custom/MODEL with HOB_LLM_URL for any server that \
+                 speaks OpenAI's format"
+            ),
+        };
+        let Some(url) = url else {
+            bail!("HOB_MODEL=`{name}` needs an address: set HOB_LLM_URL, such as http://192.168.1.5:8080/v1");
+        };
+        let seconds = Duration::from_secs;
+        Ok(Some(llm::OpenAiConfig {
+            provider: provider.into(),
+            model: model.into(),
+            url,
+            key,
+            max_tokens: Some(self.model.max_tokens).filter(|n| *n > 0),
+            patience: llm::Patience {
+                first_byte: seconds(self.model.first_word_seconds),
+                idle: seconds(self.model.silence_seconds),
+                overall: seconds(self.model.answer_seconds),
+            },
+            retries: self.model.retries,
+            retry_delay: Duration::from_millis(self.model.retry_delay_ms),
+        }))
+    }
+}
+
+/// Every key of `given` must be one of `known`, table by table; services have names of their own.
+fn check_keys(given: &toml::Table, known: &toml::Table, path: &str) -> Result<()> {
+    for (key, value) in given {
+        let Some(default) = known.get(key) else {
+            let nearest =
+                known.keys().max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b)));
+            let hint = nearest.map(|n| format!(": did you mean `{path}{n}`?")).unwrap_or_default();
+            bail!("there is no key `{path}{key}`{hint}");
+        };
+        if let (toml::Value::Table(given), toml::Value::Table(known)) = (value, default)
+            && key != "services"
+        {
+            check_keys(given, known, &format!("{path}{key}."))?;
+        }
+    }
+    Ok(())
+}
+
+/// The data folder: the flag or `HOB_DATA` (clap reads both), else the system's, else the person's own.
+pub fn data_dir(given: Option<PathBuf>) -> Result<PathBuf> {
+    if let Some(dir) = given {
+        return Ok(std::path::absolute(dir)?);
+    }
+    // systemd sets this for every unit it starts.
+    if std::env::var_os("INVOCATION_ID").is_some() && rustix::process::getuid().is_root() {
+        return Ok("/var/lib/hob".into());
+    }
+    let env = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    match (env("XDG_DATA_HOME"), env("HOME")) {
+        (Some(xdg), _) if xdg.is_absolute() => Ok(xdg.join("hob")),
+        (_, Some(home)) => Ok(home.join(".local/share/hob")),
+        _ => bail!("there is no home folder to keep data in: choose one with --data DIR"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commented file with every key switched on, without the example service.
+    fn uncommented() -> String {
+        let example = COMMENTED.find("#[services.weather]").unwrap();
+        COMMENTED[..example]
+            .lines()
+            .map(|l| l.strip_prefix('#').filter(|l| !l.starts_with([' ', '#'])).unwrap_or(l))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[test]
+    fn the_commented_file_documents_every_key_with_its_default() {
+        let mut defaults = toml::Table::try_from(Config::default()).unwrap();
+        // Written as empty: the text itself is long, and part of the agent.
+        defaults["agent"]["prompt"] = toml::Value::String(String::new());
+        let documented: toml::Table = toml::from_str(&uncommented()).unwrap();
+        assert_eq!(documented, defaults);
+        assert!(Config::parse(COMMENTED).is_ok());
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest() {
+        for (text, part) in [
+            ("lisen = \"x\"", "`lisen`: did you mean `listen`?"),
+            ("[model]\nretrys = 1", "`model.retrys`: did you mean `model.retries`?"),
+            ("board = \"arduino\"", "arduino"),
+            ("name = \"a b\"", "`name` must have"),
+            ("x", "expected"),
+        ] {
+            let error = format!("{:#}", Config::parse(text).unwrap_err());
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(Config::parse("[services.anything]\nat_all = 1").is_ok());
+    }
+
+    #[test]
+    fn the_model_comes_from_the_environment_first() {
+        let env = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string())
+        };
+        let config = Config::default();
+        assert!(config.model(env(&[])).unwrap().is_none());
+        assert!(config.model(env(&[("HOB_MODEL", "reflex")])).unwrap().is_none());
+        let custom =
+            config.model(env(&[("HOB_MODEL", "custom/a/b"), ("HOB_LLM_URL", "http://x"), ("HOB_LLM_KEY", "k")]));
+        let custom = custom.unwrap().unwrap();
+        assert_eq!((custom.model.as_str(), custom.url.as_str(), custom.key.as_deref()), ("a/b", "http://x", Some("k")));
+        for (pairs, part) in [
+            (&[("HOB_MODEL", "gpt")][..], "provider/model"),
+            (&[("HOB_MODEL", "custom/m")], "HOB_LLM_URL"),
+            (&[("HOB_MODEL", "nobody/m")], "not spoken yet"),
+        ] {
+            let error = config.model(env(pairs)).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The tools that make tools.
+
+use crate::{Change, Created, CustomTools, Draft, Permission, Status};
+use tool::prelude::*;
+
+/// The family `custom` over the household's custom tools.
+pub fn family(tools: CustomTools) -> Family<CustomTools> {
+    Family::new("dynamicTools", "Write tools in JavaScript and manage them.", tools)
+        .category("Dynamic Tools")
+        .tool("create_tool", Risk::Execute, create)
+        .tags("write program javascript new custom function automate code")
+        .confirm()
+        .tool("list_custom_tools", Risk::Observe, list)
+        .tags("mine own written javascript")
+        .tool("toggle_custom_tool", Risk::Execute, toggle)
+        .tags("enable disable switch activate")
+        .tool("delete_custom_tool", Risk::Destroy, delete)
+        .tags("remove drop")
+        .confirm()
+}
+
+/// Write a new reusable tool in JavaScript, when no existing tool fits.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    /// Lower-case letters, digits and underscores.
+    name: String,
+    /// What it does.
+    description: String,
+    /// JSON Schema of its parameters (type object), as an object or JSON text.
+    parameters: Option<Value>,
+    /// The same, under its other name.
+    parameter_schema: Option<Value>,
+    /// Body of an async function: read `args`, `return` the result. `utils` has helpers; `fetch` needs network.
+    code: String,
+    /// A heading.
+    category: Option<String>,
+    /// What it needs.
+    #[serde(default)]
+    permissions: Vec<Permission>,
+    /// Services it needs keys for: [{"name": …}].
+    required_api_keys: Option<Vec<Value>>,
+}
+
+async fn create(tools: CustomTools, cx: Cx, args: Create) -> Result<Output> {
+    let parameters = args
+        .parameters
+        .or(args.parameter_schema)
+        .ok_or_else(|| Error::bad_args("`parameters` is missing: give a JSON Schema of type object"))?;
+    let draft = Draft {
+        name: args.name,
+        description: args.description,
+        parameters,
+        code: args.code,
+        category: args.category,
+        permissions: args.permissions,
+        required_api_keys: args.required_api_keys.map_or(Value::Null, Value::from),
+        ..Draft::default()
+    };
+    // Within a run a model writes it; otherwise a person calls this tool by hand.
+    let by = if cx.run().is_some() { Created::Llm } else { Created::User };
+    let made = tools.create(&cx, draft, by).await?;
+    let next = match made.status {
+        Status::PendingApproval => "It waits for a person's approval before it can be used.",
+        _ => "It can be called by its name now.",
+    };
+    let say = format!("I made the tool {}. {next}", made.name);
+    let content =
+        json!({"id": made.id, "name": made.name, "version": made.version, "status": made.status, "note": next});
+    Ok(Output { content, ..Output::default() }.say(say))
+}
+
+/// List the tools people and models have written here.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct List {
+    /// Only this category.
+    category: Option<String>,
+    /// Only with this status.
+    status: Option<Status>,
+}
+
+async fn list(tools: CustomTools, _cx: Cx, args: List) -> Result<Output> {
+    let all = tools.list()?;
+    let stats = tools.stats()?;
+    let shown: Vec<Value> = all
+        .iter()
+        .filter(|t| args.status.is_none_or(|s| s == t.status))
+        .filter(|t| args.category.as_ref().is_none_or(|c| t.category.as_ref() == Some(c)))
+        .map(|t| {
+            json!({"id": t.id, "name": t.name, "description": t.description, "status": t.status, "category": t.category,
+                   "createdBy": t.created_by, "usageCount": t.usage_count})
+        })
+        .collect();
+    let say = match shown.len() {
+        0 => "There are no custom tools.".to_owned(),
+        _ => format!("Custom tools: {}.", all.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ")),
+    };
+    let counts = json!({"total": stats.total, "active": stats.active, "pendingApproval": stats.pending_approval});
+    Ok(Output { content: json!({"tools": shown, "stats": counts}), ..Output::default() }.say(say))
+}
+
+/// Enable or disable a custom tool.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Toggle {
+    /// Its name.
+    name: String,
+    /// True to enable.
+    enabled: bool,
+}
+
+async fn toggle(tools: CustomTools, cx: Cx, args: Toggle) -> Result<Value> {
+    let tool = tools.named(&args.name)?;
+    may_change(&cx, &tool, "switch")?;
+    let change = if args.enabled { Change::Enable } else { Change::Disable };
+    let tool = tools.set_status(&tool.id, change).await?;
+    Ok(json!({"name": tool.name, "enabled": tool.status == Status::Active, "status": tool.status}))
+}
+
+/// Delete a custom tool for good; needs confirm: true.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Delete {
+    /// Its name.
+    name: String,
+    /// Must be true.
+    #[serde(default)]
+    confirm: bool,
+}
+
+async fn delete(tools: CustomTools, cx: Cx, args: Delete) -> Result<Value> {
+    let tool = tools.named(&args.name)?;
+    may_change(&cx, &tool, "delete")?;
+    if !args.confirm {
+        let note = format!("Deleting `{}` cannot be undone: call again with confirm: true.", tool.name);
+        return Ok(json!({"deleted": false, "requiresConfirmation": true, "note": note}));
+    }
+    tools.delete(&tool.id).await?;
+    Ok(json!({"deleted": true, "name": tool.name}))
+}
+
+/// A model may change only what a model made.
+fn may_change(cx: &Cx, tool: &crate::CustomTool, verb: &str) -> Result<()> {
+    if cx.run().is_some() && tool.created_by == Created::User {
+        return Err(Error::denied(format!(
+            "`{}` was written by a person, so a model cannot {verb} it: ask them to do it themselves",
+            tool.name
+        )));
+    }
+    Ok(())
+}

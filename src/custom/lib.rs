@@ -1,0 +1,321 @@
+//! Layer 3: tools that people and models write in JavaScript.
+//!
+//! A custom tool is a record of the household. While it is active it stands in the catalogue like any other tool,
+//! and each call runs its code in the sandbox with nothing in reach but what [`host`] authorises.
+
+mod family;
+mod host;
+mod record;
+mod secrets;
+
+pub use family::family;
+pub use record::{Created, CustomTool, Draft, Patch, Permission, Stats, Status};
+
+use host::Reach;
+use http_client::Guarded;
+use record::{Stored, checked, handle_of};
+use registry::Registry;
+use sandbox::{Limits, Sandbox, Script};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use store::{Collection, Entry, Listing, Stamp, Store};
+use tool::{Cx, Error, Id, Label, Output, Owner, Result, Risk, Scope, Tool, UserId};
+
+/// How long a call may take in all: its own 30 s, and a while to wait for its turn.
+const TIMEOUT: Duration = Duration::from_secs(90);
+
+/// The custom tools of the household; cheap to clone.
+#[derive(Clone)]
+pub struct CustomTools {
+    records: Collection<Stored>,
+    registry: Registry,
+    sandbox: Sandbox,
+    web: Guarded,
+}
+
+impl CustomTools {
+    /// The custom tools in `store`; `web` is what tools with the permission `network` reach.
+    pub fn new(store: &Store, registry: Registry, sandbox: Sandbox, web: Guarded) -> Self {
+        Self { records: store.collection(), registry, sandbox, web }
+    }
+
+    /// Puts every active tool into the catalogue; at start-up. One that cannot be is left out and logged.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn load(&self) -> Result<()> {
+        for entry in self.records.list_in(Scope::Household, &Listing::default())? {
+            if let Err(error) = self.publish(&entry) {
+                tracing::warn!(tool = %entry.value.name, %error, "a custom tool could not be put into the catalogue");
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a new tool. What a model makes with a dangerous permission waits for a person; the rest is active at once.
+    ///
+    /// # Errors
+    /// `BadArgs` when the draft is unusable or its name is taken.
+    pub async fn create(&self, cx: &Cx, draft: Draft, by: Created) -> Result<CustomTool> {
+        let stored = checked(draft, by)?;
+        if self.registry.get(&stored.name).is_some() {
+            return Err(Error::bad_args(format!(
+                "there is already a tool called `{}`: choose another name",
+                stored.name
+            )));
+        }
+        // Owned by the person it was made for: until approvals exist a model's tool runs only for them.
+        let stamp = Stamp { owner: cx.user(), label: cx.label(), ..Stamp::household("create_tool") };
+        let entry = self.records.insert_as(stamp, stored).await?;
+        self.publish(&entry)?;
+        Ok(entry.into())
+    }
+
+    /// All tools, the newest first.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn list(&self) -> Result<Vec<CustomTool>> {
+        let all = self.records.list_in(Scope::Household, &Listing::default())?;
+        Ok(all.into_iter().map(CustomTool::from).collect())
+    }
+
+    /// One tool by its id, `tool_` and 16 hex digits.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none.
+    pub fn get(&self, id: &str) -> Result<CustomTool> {
+        self.entry(id).map(CustomTool::from)
+    }
+
+    /// One tool by its name.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none.
+    pub fn named(&self, name: &str) -> Result<CustomTool> {
+        self.by(1, name.as_bytes())?
+            .map(CustomTool::from)
+            .ok_or_else(|| Error::not_found(format!("there is no custom tool called `{name}`: see list_custom_tools")))
+    }
+
+    /// Changes what the patch names; new code or parameters raise the version.
+    ///
+    /// # Errors
+    /// `NotFound`; `BadArgs` when the result is unusable or its new name is taken.
+    pub async fn update(&self, cx: &Cx, id: &str, patch: Patch) -> Result<CustomTool> {
+        let entry = self.entry(id)?;
+        let old_name = entry.value.name.clone();
+        let changed = patch.apply(&entry.value)?;
+        if changed.name != old_name && self.registry.get(&changed.name).is_some() {
+            return Err(Error::bad_args(format!(
+                "there is already a tool called `{}`: choose another name",
+                changed.name
+            )));
+        }
+        let change = move |stored: &mut Stored| {
+            *stored = changed.clone();
+            Ok(())
+        };
+        let entry = self.records.update_in(Scope::Household, cx.label(), entry.id, change).await?;
+        self.registry.remove(&old_name);
+        self.publish(&entry)?;
+        Ok(entry.into())
+    }
+
+    /// Switches a tool. Only a person ends `pending_approval`, by approving or rejecting.
+    ///
+    /// # Errors
+    /// `NotFound`; `BadArgs` when the tool is not in a state that lets it.
+    pub async fn set_status(&self, id: &str, change: Change) -> Result<CustomTool> {
+        let entry = self.entry(id)?;
+        let status = change.from(entry.value.status, &entry.value.name)?;
+        let set = move |stored: &mut Stored| {
+            stored.status = status;
+            Ok(())
+        };
+        let entry = self.records.update_in(Scope::Household, Label::Own, entry.id, set).await?;
+        self.registry.remove(&entry.value.name);
+        self.publish(&entry)?;
+        Ok(entry.into())
+    }
+
+    /// Deletes a tool for good.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none.
+    pub async fn delete(&self, id: &str) -> Result<()> {
+        let entry = self.entry(id)?;
+        self.records.delete_in(Scope::Household, entry.id).await?;
+        self.registry.remove(&entry.value.name);
+        Ok(())
+    }
+
+    /// How many there are.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn stats(&self) -> Result<Stats> {
+        Ok(Stats::of(&self.list()?))
+    }
+
+    /// Runs a draft once without keeping it.
+    ///
+    /// # Errors
+    /// `BadArgs` when the draft is unusable; `Failed` with what its code threw.
+    pub async fn test(&self, cx: &Cx, draft: Draft, args: Value) -> Result<Output> {
+        let stored = checked(draft, Created::User)?;
+        registry::check_arguments(&stored.name, &stored.parameters(), &args)?;
+        self.run(cx, &stored, args).await
+    }
+
+    fn entry(&self, id: &str) -> Result<Entry<Stored>> {
+        let found = match handle_of(id) {
+            Some(handle) => self.by(2, &handle)?,
+            None => None,
+        };
+        found.ok_or_else(|| {
+            let id: String = id.chars().take(40).collect();
+            Error::not_found(format!("there is no custom tool with the id `{id}`: ids look like tool_0123456789abcdef"))
+        })
+    }
+
+    fn by(&self, index: u8, value: &[u8]) -> Result<Option<Entry<Stored>>> {
+        let listing = Listing { by: Some((index, value.to_vec())), limit: 1, before: None };
+        Ok(self.records.list_in(Scope::Household, &listing)?.pop())
+    }
+
+    /// Puts an active tool into the catalogue.
+    fn publish(&self, entry: &Entry<Stored>) -> Result<()> {
+        let stored = &entry.value;
+        if stored.status != Status::Active {
+            return Ok(());
+        }
+        let (this, id) = (self.clone(), entry.id);
+        self.registry.add_tool(Tool {
+            name: stored.name.as_str().into(),
+            description: stored.description.as_str().into(),
+            parameters: stored.parameters(),
+            risk: Risk::Execute,
+            owner: maker(stored.created_by, entry.owner),
+            category: stored.category.as_deref().unwrap_or("Custom").into(),
+            group: "custom".into(),
+            aliases: vec![],
+            tags: vec!["custom".into()],
+            requires_confirmation: stored.requires_approval,
+            enabled: true,
+            timeout: TIMEOUT,
+            run: Arc::new(move |cx, args| {
+                let this = this.clone();
+                Box::pin(async move { this.call(cx, id, args).await })
+            }),
+        })
+    }
+
+    /// A call from the catalogue: the record is read anew, so that a change a moment ago counts.
+    async fn call(&self, cx: Cx, id: Id, args: Value) -> Result<Output> {
+        let gone = || Error::not_found("this custom tool was deleted a moment ago");
+        let entry = self.records.get_in(Scope::Household, id)?.ok_or_else(gone)?;
+        if entry.value.status != Status::Active {
+            return Err(Error::unavailable(format!("`{}` is not active: a person can enable it", entry.value.name)));
+        }
+        // Code that came from outside taints whoever runs it.
+        cx.taint(entry.label);
+        let output = self.run(&cx, &entry.value, args).await;
+        self.count_use(id);
+        output
+    }
+
+    async fn run(&self, cx: &Cx, stored: &Stored, args: Value) -> Result<Output> {
+        let context = json!({
+            "toolName": stored.name,
+            "callId": cx.call_id(),
+            "conversationId": cx.conversation(),
+            "userId": cx.user().to_string(),
+        });
+        let network = stored.permissions.contains(&Permission::Network);
+        let reach = Arc::new(Reach::new(cx.clone(), self.web.clone(), network));
+        let script = Script { code: stored.code.clone(), args, context, network };
+        let outcome = self.sandbox.run(script, reach.clone(), Limits::default()).await;
+        for log in &outcome.logs {
+            tracing::debug!(level = log.level, "[{}] {}", stored.name, log.text);
+        }
+        let content = outcome.result.map_err(|fault| Error::failed(told(&stored.name, &fault)))?;
+        let logs: Vec<Value> = outcome.logs.iter().map(|l| json!({"level": l.level, "text": l.text})).collect();
+        let mut output = Output { content, label: reach.label(), ..Output::default() }
+            .meta("dynamicTool", stored.name.as_str())
+            .meta("executionTime", outcome.wall.as_millis() as u64);
+        if !logs.is_empty() {
+            output = output.meta("logs", logs);
+        }
+        Ok(output)
+    }
+
+    fn count_use(&self, id: Id) {
+        let (records, now) = (self.records.clone(), Id::new().millis());
+        self.records.store().write_later(move |tx| {
+            let count = &mut |stored: &mut Stored| {
+                stored.usage_count = stored.usage_count.saturating_add(1);
+                stored.last_used_ms = now;
+                Ok(())
+            };
+            match records.change(tx, Scope::Household, Label::Own, id, count) {
+                Err(store::Error::Missing(_)) => Ok(()),
+                other => other.map(drop),
+            }
+        });
+    }
+}
+
+/// A fault as a sentence; what QuickJS says of deep recursion tells an author too little.
+fn told(name: &str, fault: &sandbox::Fault) -> String {
+    let text = format!("`{name}` failed: {fault}");
+    match text.contains("call stack size exceeded") {
+        true => format!("{text}. It recurses too deeply: use a loop, or recurse less"),
+        false => text,
+    }
+}
+
+fn maker(by: Created, person: UserId) -> Owner {
+    match by {
+        Created::User => Owner::Person(person),
+        Created::Llm => Owner::Model(person),
+    }
+}
+
+/// What a person wants done with a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Let it be used.
+    Enable,
+    /// Take it out of use.
+    Disable,
+    /// Let a model's pending tool be used.
+    Approve,
+    /// Refuse a model's pending tool.
+    Reject,
+}
+
+impl Change {
+    fn from(self, status: Status, name: &str) -> Result<Status> {
+        use Status::{Active, Disabled, PendingApproval, Rejected};
+        match (self, status) {
+            (Change::Approve, PendingApproval) => Ok(Active),
+            (Change::Reject, PendingApproval) => Ok(Rejected),
+            (Change::Approve | Change::Reject, _) => {
+                Err(Error::bad_args(format!("`{name}` is not waiting for approval: it is {}", status.word())))
+            }
+            (Change::Enable, PendingApproval | Rejected) => Err(Error::bad_args(format!(
+                "`{name}` is {}: only a person's approval can make it usable",
+                status.word()
+            ))),
+            (Change::Enable, _) => Ok(Active),
+            (Change::Disable, PendingApproval | Rejected) => {
+                Err(Error::bad_args(format!("`{name}` is {} and cannot be used anyway", status.word())))
+            }
+            (Change::Disable, _) => Ok(Disabled),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+//! What a custom tool is: stored, shown, drafted, changed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Entry, Key, Level, Record};
+use tool::{
+    Error, Id, Result,
+    prelude::{JsonSchema, schemars},
+};
+
+/// The longest code, in characters.
+const CODE: usize = 50_000;
+/// The longest description, in characters.
+const DESCRIPTION: usize = 2_000;
+/// The longest parameter schema, in bytes of JSON.
+const SCHEMA: usize = 32 * 1024;
+
+/// Who wrote a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Created {
+    /// A person.
+    #[default]
+    User,
+    /// A model.
+    Llm,
+}
+
+/// Whether a tool can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It can.
+    #[default]
+    Active,
+    /// Somebody switched it off.
+    Disabled,
+    /// A model made it with a dangerous permission; a person has to look at it.
+    PendingApproval,
+    /// A person looked at it and said no.
+    Rejected,
+}
+
+impl Status {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Disabled => "disabled",
+            Status::PendingApproval => "waiting for approval",
+            Status::Rejected => "rejected",
+        }
+    }
+}
+
+/// What a tool may ask of the world. So far only `network` opens anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Permission {
+    /// `fetch`.
+    Network,
+    /// Files of the workspace.
+    Filesystem,
+    /// Custom tables.
+    Database,
+    /// Commands.
+    Shell,
+    /// Sending mail.
+    Email,
+    /// Making schedules.
+    Scheduling,
+}
+
+impl Permission {
+    /// Whether a model's tool with it waits for a person.
+    fn is_dangerous(self) -> bool {
+        matches!(self, Permission::Filesystem | Permission::Shell | Permission::Email)
+    }
+}
+
+/// A tool as it is stored. New fields go last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Stored {
+    /// The 8 bytes of `tool_<16 hex digits>`.
+    pub handle: [u8; 8],
+    pub name: String,
+    pub description: String,
+    /// JSON text.
+    pub parameters: String,
+    pub code: String,
+    pub category: Option<String>,
+    pub permissions: Vec<Permission>,
+    pub status: Status,
+    pub requires_approval: bool,
+    pub created_by: Created,
+    pub version: u32,
+    pub usage_count: u32,
+    /// Milliseconds since 1970; 0 is never.
+    pub last_used_ms: u64,
+    /// JSON text; empty is none.
+    pub metadata: String,
+    /// JSON text; empty is none.
+    pub required_api_keys: String,
+}
+
+impl Record for Stored {
+    const NAME: &'static str = "custom-tools";
+    const WORD: &'static str = "custom tool";
+    const LEVEL: Level = Level::Household;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::unique(1, &self.name), Key::unique(2, self.handle)]
+    }
+}
+
+impl Stored {
+    /// The parameter schema; it was checked before it was stored.
+    pub fn parameters(&self) -> Value {
+        json_or_null(&self.parameters)
+    }
+}
+
+fn json_or_null(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or(Value::Null)
+}
+
+/// The stored handle in an id such as `tool_0123456789abcdef`.
+pub(crate) fn handle_of(id: &str) -> Option<[u8; 8]> {
+    let digits = id.strip_prefix("tool_").filter(|d| d.len() == 16)?;
+    u64::from_str_radix(digits, 16).ok().map(u64::to_be_bytes)
+}
+
+/// A tool as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CustomTool {
+    /// `tool_` and 16 hex digits.
+    pub id: String,
+    /// The person it belongs to.
+    pub user_id: String,
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// Its parameters, as JSON Schema.
+    pub parameters: Value,
+    /// Its JavaScript.
+    pub code: String,
+    /// The heading it stands under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// Whether it can be used.
+    pub status: Status,
+    /// What it may ask of the world.
+    pub permissions: Vec<Permission>,
+    /// Whether each call needs a person's yes.
+    pub requires_approval: bool,
+    /// Who wrote it.
+    pub created_by: Created,
+    /// Raised with each change of code or parameters.
+    pub version: u32,
+    /// How often it was called.
+    pub usage_count: u32,
+    /// When it was last called (ISO 8601).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<String>,
+    /// When it was made (ISO 8601).
+    pub created_at: String,
+    /// When it was last changed (ISO 8601).
+    pub updated_at: String,
+    /// Whatever its author keeps with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// The services it needs keys for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_api_keys: Option<Value>,
+}
+
+fn iso(ms: u64) -> String {
+    let time = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    time.unwrap_or_default().to_string()
+}
+
+impl From<Entry<Stored>> for CustomTool {
+    fn from(e: Entry<Stored>) -> Self {
+        let s = e.value;
+        Self {
+            id: format!("tool_{:016x}", u64::from_be_bytes(s.handle)),
+            user_id: e.owner.to_string(),
+            parameters: s.parameters(),
+            name: s.name,
+            description: s.description,
+            code: s.code,
+            category: s.category,
+            status: s.status,
+            permissions: s.permissions,
+            requires_approval: s.requires_approval,
+            created_by: s.created_by,
+            version: s.version,
+            usage_count: s.usage_count,
+            last_used_at: (s.last_used_ms > 0).then(|| iso(s.last_used_ms)),
+            created_at: iso(e.id.millis()),
+            updated_at: iso(e.updated_ms),
+            metadata: Some(json_or_null(&s.metadata)).filter(|v| !v.is_null()),
+            required_api_keys: Some(json_or_null(&s.required_api_keys)).filter(|v| !v.is_null()),
+        }
+    }
+}
+
+/// A tool as somebody writes it down.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Draft {
+    /// Lower case, digits and underscores; begins with a letter.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// A JSON Schema of `type: "object"`.
+    pub parameters: Value,
+    /// The body of an async function of `args`.
+    pub code: String,
+    /// The heading it stands under.
+    #[serde(default)]
+    pub category: Option<String>,
+    /// What it may ask of the world.
+    #[serde(default)]
+    pub permissions: Vec<Permission>,
+    /// Whether each call needs a person's yes.
+    #[serde(default)]
+    pub requires_approval: Option<bool>,
+    /// Whatever its author keeps with it.
+    #[serde(default)]
+    pub metadata: Value,
+    /// The services it needs keys for.
+    #[serde(default)]
+    pub required_api_keys: Value,
+}
+
+/// What is to be changed; what is absent stays.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Patch {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub parameters: Option<Value>,
+    pub code: Option<String>,
+    pub category: Option<String>,
+    pub permissions: Option<Vec<Permission>>,
+    pub requires_approval: Option<bool>,
+    pub metadata: Option<Value>,
+    pub required_api_keys: Option<Value>,
+}
+
+impl Patch {
+    /// The stored tool with the changes, checked as a new one would be.
+    pub(crate) fn apply(self, old: &Stored) -> Result<Stored> {
+        let draft = Draft {
+            name: self.name.unwrap_or_else(|| old.name.clone()),
+            description: self.description.unwrap_or_else(|| old.description.clone()),
+            parameters: self.parameters.unwrap_or_else(|| old.parameters()),
+            code: self.code.unwrap_or_else(|| old.code.clone()),
+            category: self.category.or_else(|| old.category.clone()),
+            permissions: self.permissions.unwrap_or_else(|| old.permissions.clone()),
+            requires_approval: self.requires_approval.or(Some(old.requires_approval)),
+            metadata: self.metadata.unwrap_or_else(|| json_or_null(&old.metadata)),
+            required_api_keys: self.required_api_keys.unwrap_or_else(|| json_or_null(&old.required_api_keys)),
+        };
+        let new = checked(draft, old.created_by)?;
+        let changed = new.code != old.code || new.parameters() != old.parameters();
+        Ok(Stored {
+            handle: old.handle,
+            // A person changes it, so it stays as usable as it was.
+            status: old.status,
+            version: old.version + u32::from(changed),
+            usage_count: old.usage_count,
+            last_used_ms: old.last_used_ms,
+            ..new
+        })
+    }
+}
+
+/// A draft that can be kept, as version 1.
+pub(crate) fn checked(draft: Draft, by: Created) -> Result<Stored> {
+    check_name(&draft.name)?;
+    let length = |what: &str, text: &str, most: usize| match text.chars().count() {
+        0 => Err(Error::bad_args(format!("`{what}` is empty: every tool needs one"))),
+        n if n > most => Err(Error::bad_args(format!("`{what}` has {n} characters, and {most} is the most"))),
+        _ => Ok(()),
+    };
+    length("description", draft.description.trim(), DESCRIPTION)?;
+    length("code", draft.code.trim(), CODE)?;
+    let parameters = check_parameters(draft.parameters)?;
+    check_code(&draft.code)?;
+    let dangerous = draft.permissions.iter().any(|p| p.is_dangerous());
+    let optional = |value: &Value| if value.is_null() { String::new() } else { value.to_string() };
+    let mut handle = [0; 8];
+    handle.copy_from_slice(&Id::new().as_bytes()[8..]);
+    Ok(Stored {
+        handle,
+        name: draft.name,
+        description: draft.description.trim().to_owned(),
+        parameters: parameters.to_string(),
+        code: draft.code,
+        category: draft.category.filter(|c| !c.trim().is_empty()),
+        permissions: draft.permissions,
+        status: if by == Created::Llm && dangerous { Status::PendingApproval } else { Status::Active },
+        requires_approval: draft.requires_approval.unwrap_or(by == Created::Llm) || by == Created::Llm,
+        created_by: by,
+        version: 1,
+        usage_count: 0,
+        last_used_ms: 0,
+        metadata: optional(&draft.metadata),
+        required_api_keys: optional(&draft.required_api_keys),
+    })
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let good = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= 64
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if good {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    Err(Error::bad_args(format!(
+        "`{shown}` cannot be a custom tool's name: begin with a lower-case letter, then lower-case letters, digits and \
+         underscores, 64 at most"
+    )))
+}
+
+/// The schema as an object; JSON text is taken for what it says.
+fn check_parameters(parameters: Value) -> Result<Value> {
+    let parameters = match parameters {
+        Value::String(text) => {
+            serde_json::from_str(&text).map_err(|e| Error::bad_args(format!("`parameters` is not valid JSON: {e}")))?
+        }
+        other => other,
+    };
+    if parameters["type"] != "object" {
+        let example = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+        return Err(Error::bad_args(format!("`parameters` must be a JSON Schema of type object, such as {example}")));
+    }
+    if parameters.to_string().len() > SCHEMA {
+        return Err(Error::bad_args(format!("`parameters` is longer than {SCHEMA} bytes: make it simpler")));
+    }
+    registry::check_schema(&parameters)?;
+    Ok(parameters)
+}
+
+fn check_code(code: &str) -> Result<()> {
+    let Err(forbidden) = sandbox::validate(code) else { return Ok(()) };
+    let told: Vec<String> =
+        forbidden.iter().take(5).map(|f| format!("line {}: `{}` ({})", f.line, f.pattern, f.why)).collect();
+    Err(Error::bad_args(format!("the code contains forbidden patterns: {}", told.join("; "))))
+}
+
+/// How many tools there are.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)]
+pub struct Stats {
+    pub total: usize,
+    pub active: usize,
+    pub disabled: usize,
+    pub pending_approval: usize,
+    #[serde(rename = "createdByLLM")]
+    pub created_by_llm: usize,
+    pub created_by_user: usize,
+    pub total_usage: u64,
+}
+
+impl Stats {
+    pub(crate) fn of(tools: &[CustomTool]) -> Self {
+        let status = |s| tools.iter().filter(|t| t.status == s).count();
+        let by = |c| tools.iter().filter(|t| t.created_by == c).count();
+        Self {
+            total: tools.len(),
+            active: status(Status::Active),
+            disabled: status(Status::Disabled),
+            pending_approval: status(Status::PendingApproval),
+            created_by_llm: by(Created::Llm),
+            created_by_user: by(Created::User),
+            total_usage: tools.iter().map(|t| u64::from(t.usage_count)).sum(),
+        }
+    }
+}

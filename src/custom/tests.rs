@@ -1,0 +1,155 @@
+//! Custom tools with the real store, sandbox and dispatch.
+
+use super::*;
+use tool::{Channel, Ports, Principal, SystemClock, Via};
+
+fn house() -> (CustomTools, Cx) {
+    let store = Store::in_memory().unwrap();
+    let registry = Registry::new().unwrap();
+    let tools = CustomTools::new(&store, registry.clone(), Sandbox::new(Duration::from_secs(60)), Guarded::new(vec![]));
+    registry.add(family(tools.clone())).unwrap();
+    let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+    ports.dispatch = Arc::new(registry);
+    (tools, Cx::root(ports, Principal::owner(), Via::direct(Channel::Api)))
+}
+
+fn draft(name: &str, code: &str) -> Draft {
+    Draft {
+        name: name.into(),
+        description: "For a test".into(),
+        parameters: json!({"type": "object", "properties": {"n": {"type": "number"}}}),
+        code: code.into(),
+        ..Draft::default()
+    }
+}
+
+fn model(cx: &Cx) -> Cx {
+    cx.in_run(Id::new(), Id::new(), Default::default())
+}
+
+#[tokio::test]
+async fn made_called_changed_and_deleted() {
+    let (tools, cx) = house();
+    let made = tools.create(&cx, draft("double_it", "return args.n * 2"), Created::User).await.unwrap();
+    assert!(made.id.starts_with("tool_") && made.id.len() == 21, "{}", made.id);
+    assert_eq!(cx.call("double_it", json!({"n": 21})).await.unwrap().content, json!(42));
+    assert!(cx.call("double_it", json!({"n": "x"})).await.unwrap_err().message().contains("do not fit"));
+    let taken = tools.create(&cx, draft("double_it", "return 1"), Created::User).await;
+    assert!(taken.unwrap_err().message().contains("already a tool"));
+    let core = tools.create(&cx, draft("search_tools", "return 1"), Created::User).await;
+    assert!(core.is_err());
+
+    let patch = Patch { code: Some("return args.n * 3".into()), name: Some("triple_it".into()), ..Patch::default() };
+    let changed = tools.update(&cx, &made.id, patch).await.unwrap();
+    assert_eq!((changed.version, changed.name.as_str()), (2, "triple_it"));
+    assert_eq!(cx.call("triple_it", json!({"n": 2})).await.unwrap().content, json!(6));
+    assert!(cx.call("double_it", json!({"n": 2})).await.is_err());
+
+    tools.set_status(&made.id, Change::Disable).await.unwrap();
+    assert!(cx.call("triple_it", json!({})).await.is_err());
+    tools.set_status(&made.id, Change::Enable).await.unwrap();
+    assert_eq!(tools.stats().unwrap().active, 1);
+    tools.delete(&made.id).await.unwrap();
+    assert!(tools.get(&made.id).is_err() && cx.call("triple_it", json!({})).await.is_err());
+}
+
+#[tokio::test]
+async fn hostile_code_ends_with_a_sentence_and_the_next_call_works() {
+    let (tools, cx) = house();
+    let rows = [
+        ("for(;;){}", "CPU"),
+        ("const a=[]; for(;;) a.push(new ArrayBuffer(1<<20))", "memory"),
+        ("const f=n=>f(n+1)+1; return f(0)", "recurs"),
+        ("throw new Error('no such thing')", "no such thing"),
+        ("return ((;", "SyntaxError"),
+    ];
+    for (code, part) in rows {
+        let error = tools.test(&cx, draft("bad", code), json!({})).await.unwrap_err();
+        let text = error.message().to_lowercase();
+        assert!(text.contains(&part.to_lowercase()), "{code}: {text}");
+        let fine = tools.test(&cx, draft("good", "return 1 + 1"), json!({})).await.unwrap();
+        assert_eq!(fine.content, json!(2));
+    }
+}
+
+#[tokio::test]
+async fn what_a_model_makes() {
+    let (tools, cx) = house();
+    let made = model(&cx)
+        .call(
+            "create_tool",
+            json!({"name": "greet", "description": "Greet", "parameters": "{\"type\":\"object\",\"properties\":{}}",
+                   "code": "return 'hello ' + context.toolName"}),
+        )
+        .await
+        .unwrap();
+    assert_eq!((&made.content["version"], &made.content["status"]), (&json!(1), &json!("active")));
+    assert_eq!(cx.call("greet", json!({})).await.unwrap().content, json!("hello greet"));
+    let stranger = Principal { user: UserId(Id::new()), ..Principal::owner() };
+    let stranger = Cx::root(cx.ports().clone(), stranger, cx.via().clone());
+    assert!(stranger.call("greet", json!({})).await.is_err(), "only for whom it was made");
+    let machine = Cx::root(cx.ports().clone(), cx.principal().clone(), Via::direct(Channel::Machine));
+    assert!(machine.call("greet", json!({})).await.is_err(), "and from their door");
+
+    let args = json!({"name": "risky", "description": "d", "parameter_schema": {"type": "object"}, "code": "return 1",
+                      "permissions": ["shell"]});
+    let risky = model(&cx).call("create_tool", args).await.unwrap();
+    assert_eq!(risky.content["status"], "pending_approval");
+    let id = risky.content["id"].as_str().unwrap();
+    assert!(cx.call("risky", json!({})).await.is_err());
+    assert!(tools.set_status(id, Change::Enable).await.is_err(), "enabling is no way around approval");
+    tools.set_status(id, Change::Approve).await.unwrap();
+    assert_eq!(cx.call("risky", json!({})).await.unwrap().content, json!(1));
+
+    tools.create(&cx, draft("mine", "return 1"), Created::User).await.unwrap();
+    let delete = |name: &str, confirm| json!({"name": name, "confirm": confirm});
+    assert!(matches!(model(&cx).call("delete_custom_tool", delete("mine", true)).await, Err(Error::Denied(_))));
+    let asked = model(&cx).call("delete_custom_tool", delete("greet", false)).await.unwrap();
+    assert_eq!(asked.content["deleted"], false);
+    assert!(model(&cx).call("delete_custom_tool", delete("greet", true)).await.is_ok());
+}
+
+#[tokio::test]
+async fn drafts_that_cannot_be_kept() {
+    let (tools, cx) = house();
+    let with = |change: fn(&mut Draft)| {
+        let mut d = draft("fine", "return 1");
+        change(&mut d);
+        d
+    };
+    let rows = [
+        (with(|d| d.name = "Bad Name".into()), "lower-case"),
+        (with(|d| d.description = " ".into()), "`description` is empty"),
+        (with(|d| d.code = "".into()), "`code` is empty"),
+        (with(|d| d.code = "x".repeat(60_000)), "50000"),
+        (with(|d| d.parameters = json!({"type": "string"})), "type object"),
+        (with(|d| d.parameters = json!("{")), "not valid JSON"),
+        (with(|d| d.parameters = json!({"type": "object", "properties": {"a": {"type": "no"}}})), "schema"),
+        (with(|d| d.code = "return require('fs')".into()), "require"),
+    ];
+    for (draft, part) in rows {
+        let error = tools.create(&cx, draft, Created::User).await.unwrap_err();
+        assert!(error.message().contains(part), "{part}: {error}");
+    }
+    assert!(tools.list().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_tools_reach() {
+    let (tools, cx) = house();
+    let run = |code: &str, network: bool| {
+        let permissions = if network { vec![Permission::Network] } else { vec![] };
+        let draft = Draft { permissions, ..draft("reach", code) };
+        let (tools, cx) = (tools.clone(), cx.clone());
+        async move { tools.test(&cx, draft, json!({})).await }
+    };
+    assert_eq!(run("return typeof fetch", false).await.unwrap().content, json!("undefined"));
+    let found = run("return (await utils.callTool('search_tools', {query: 'create'})).count", false).await.unwrap();
+    assert_eq!((found.content, found.label), (json!(1), Label::Own));
+    let refused = run("await utils.callTool('create_tool', {})", false).await.unwrap_err();
+    assert!(refused.message().contains("do not fit"), "{refused}");
+    assert_eq!(cx.label(), Label::Own);
+    let blocked = run("await fetch('http://127.0.0.1:1/')", true).await.unwrap_err();
+    assert!(blocked.message().contains("127.0.0.1"), "{blocked}");
+    assert_eq!(cx.label(), Label::Outside, "who reaches out is tainted");
+}

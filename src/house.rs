@@ -1,0 +1,101 @@
+//! The assembly: every part is built once, from the ground up, and given what it needs.
+
+use crate::config::Config;
+use agent::Agent;
+use anyhow::Result;
+use api::{Access, House};
+use board::{Board, Device};
+use custom::CustomTools;
+use embed::Embedder;
+use http_client::Guarded;
+use llm::{OpenAi, Provider};
+use memory::Memories;
+use reflex::Reflex;
+use registry::Registry;
+use sandbox::Sandbox;
+use std::{path::Path, sync::Arc, time::Duration};
+use store::Store;
+use tokio_util::sync::CancellationToken;
+use tool::{Bus, Clock, Ports, SystemClock, Unconnected};
+
+/// How long the model and the JavaScript engine stay in memory after their last use.
+const IDLE: Duration = Duration::from_secs(600);
+/// How long after a start memories without a meaning are looked for: a start has better things to do.
+const MEND_AFTER: Duration = Duration::from_secs(60);
+
+/// Builds the house over the data in `data`. Nothing runs yet but what the parts themselves need.
+pub fn build(config: Config, data: &Path, token: Option<&str>) -> Result<House> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(Some(config.time_zone.as_str()).filter(|z| !z.is_empty()))?);
+    let model = config.model(|name| std::env::var(name).ok().filter(|v| !v.is_empty()))?;
+
+    // Parts.
+    let store = Store::open(data)?;
+    let embedder = Embedder::new(IDLE);
+    let board = Board::open(config.board);
+
+    // Services.
+    let memories = Memories::new(&store, embedder.clone());
+    let registry = Registry::new()?;
+    let ports = Ports {
+        dispatch: Arc::new(registry.clone()),
+        ask: Arc::new(Unconnected),
+        settings: Arc::new(config.services),
+        bus: Bus::default(),
+        clock: clock.clone(),
+    };
+
+    // Families.
+    registry.add(tools_everyday::memory(memories.clone()))?;
+    registry.add(tools_everyday::utilities(Device::new(data)))?;
+    registry.add(tools_hardware::gpio(board.clone()))?;
+    let web = Guarded::new(config.http.allow);
+    let custom = CustomTools::new(&store, registry.clone(), Sandbox::new(IDLE), web);
+    registry.add(custom::family(custom.clone()))?;
+    custom.load()?;
+
+    // Mind.
+    let provider: Arc<dyn Provider> = match model {
+        Some(model) => Arc::new(OpenAi::new(model)),
+        None => {
+            let tools = registry.clone();
+            let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
+            Arc::new(Reflex::new(&registry.phrases(), risk, embedder, clock)?)
+        }
+    };
+    let agent = Agent::new(config.agent, &store, registry.clone(), memories.clone(), provider);
+
+    let access = Access::new(&store, token)?;
+    tell_pins(&board, ports.bus.clone());
+    mend_later(memories);
+    let closing = CancellationToken::new();
+    Ok(House { access, agent, registry, custom, store, ports, name: config.name, closing })
+}
+
+/// Lets go of everything, so that the data file is unlocked when this returns.
+pub fn close(house: House) {
+    house.agent.cancel_all();
+    // The catalogue holds tools, which hold parts, which hold the catalogue.
+    house.registry.close();
+}
+
+/// Pins that change are told on the bus.
+fn tell_pins(board: &Board, bus: Bus) {
+    let mut changes = board.changes();
+    tokio::spawn(async move {
+        while let Ok((pin, high)) = changes.recv().await {
+            bus.publish("pin:changed", None, serde_json::json!({"pin": pin, "high": high}));
+        }
+    });
+}
+
+/// Memories that were stored while the model could not be had get their meaning later.
+fn mend_later(memories: Memories) {
+    tokio::spawn(async move {
+        tokio::time::sleep(MEND_AFTER).await;
+        match memories.mend().await {
+            Ok(0) => {}
+            Ok(mended) => tracing::info!(mended, "memories can now be found by meaning"),
+            Err(error) => tracing::warn!(%error, "memories without a meaning could not be mended"),
+        }
+    });
+}

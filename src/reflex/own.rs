@@ -1,0 +1,109 @@
+//! What `reflex` says itself: help, courtesy, and how to say plainly what it will not guess.
+
+use crate::{phrases::Intent, slots::LAST_PIN};
+
+/// The answer to one of its own headings (`/help`, `/forget` …); `shown` are the tools here with their sentences.
+pub(crate) fn answer(name: &str, shown: &[(&str, &str)]) -> String {
+    match name {
+        "/hello" => "Hello. Say “help” to see what I understand.".to_owned(),
+        "/thanks" => "You are welcome.".to_owned(),
+        "/bye" => "I am here when you need me.".to_owned(),
+        "/who" => "I am Hob. I run on this device, and just now without a language model, so I understand plain \
+                   sentences only. Say “help” to see which."
+            .to_owned(),
+        "/sorry" => {
+            "I am sorry. Without a language model I follow plain sentences only: say “help” to see which.".to_owned()
+        }
+        "/forget" => {
+            "I delete nothing from a sentence, since the wrong thing might go. Say “what do you remember?” to \
+                      see the memories; one can be deleted by its id, with the tool `forget`."
+                .to_owned()
+        }
+        "/remind" => "I cannot wait for a time or an event without a language model. I can keep it in memory: say \
+                      “remember that …”."
+            .to_owned(),
+        _ => help(shown),
+    }
+}
+
+fn help(shown: &[(&str, &str)]) -> String {
+    let lines: Vec<String> = shown.iter().map(|(_, sentence)| format!("- {sentence}")).collect();
+    if lines.is_empty() {
+        return "There is nothing I can do here without a language model.".to_owned();
+    }
+    format!("I understand sentences like these:\n{}\nAny other question I look up in memory.", lines.join("\n"))
+}
+
+/// The answer to what was not understood.
+pub(crate) fn unknown(shown: &[(&str, &str)]) -> String {
+    // One sentence for each of a few tools says more than all sentences of one.
+    let mut tools: Vec<&str> = vec![];
+    let mut some = vec![];
+    for (tool, sentence) in shown {
+        if !tools.contains(tool) && some.len() < 4 {
+            tools.push(tool);
+            some.push(format!("“{sentence}”"));
+        }
+    }
+    match some.is_empty() {
+        true => "I did not understand that.".to_owned(),
+        false => format!("I did not understand that. Try {}, or say “help”.", some.join(", ")),
+    }
+}
+
+/// The answer to no words, or to too many.
+pub(crate) fn unread(too_long: bool) -> String {
+    match too_long {
+        true => "That is too long for me to follow without a language model: say it in one sentence.".to_owned(),
+        false => "I heard nothing. Say “help” to see what I understand.".to_owned(),
+    }
+}
+
+/// How to say what `intent` does, with the pin that was named; a refusal where the sentence forbids it.
+pub(crate) fn plainly(intent: &Intent, pin: Option<u32>, forbids: bool) -> String {
+    if let Some(pin) = pin.filter(|pin| *pin > LAST_PIN) {
+        return format!("There is no pin {pin}: pins go from 0 to {LAST_PIN}.");
+    }
+    if forbids {
+        return match pin {
+            Some(pin) => format!("Understood: I leave pin {pin} as it is."),
+            None => "Understood: I do nothing.".to_owned(),
+        };
+    }
+    let Some(shown) = intent.shown.first() else { return unknown(&[]) };
+    let shown = match pin {
+        Some(pin) => with_pin(shown, pin),
+        None => shown.clone(),
+    };
+    format!("I do such things only when they are said plainly, and at once: say “{shown}”.")
+}
+
+/// The sentence with its "pin 17" replaced.
+fn with_pin(sentence: &str, pin: u32) -> String {
+    let words: Vec<String> = sentence.split(' ').map(str::to_owned).collect();
+    let mut out = words.clone();
+    for (i, pair) in words.windows(2).enumerate() {
+        if pair[0] == "pin" && pair[1].parse::<u32>().is_ok() {
+            out[i + 1] = pin.to_string();
+        }
+    }
+    out.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pin_that_was_named_is_shown() {
+        assert_eq!(with_pin("turn on pin 17", 4), "turn on pin 4");
+        assert_eq!(with_pin("remember that …", 4), "remember that …");
+    }
+
+    #[test]
+    fn a_few_tools_are_named() {
+        let shown = [("a", "one"), ("a", "two"), ("b", "three")];
+        assert_eq!(unknown(&shown), "I did not understand that. Try “one”, “three”, or say “help”.");
+        assert!(help(&shown).contains("- two"));
+    }
+}

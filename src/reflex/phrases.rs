@@ -1,0 +1,148 @@
+//! Phrase files: headings, templates and examples, read into intents.
+
+use crate::{
+    Error,
+    pattern::{self, Node},
+};
+use serde_json::{Map, Value};
+
+/// One heading: a tool with the arguments it fixes, and the sentences that mean it.
+#[derive(Debug, Clone)]
+pub(crate) struct Intent {
+    /// The tool; a name that begins with `/` is answered by `reflex` itself.
+    pub tool: String,
+    /// The arguments every sentence below it has.
+    pub fixed: Map<String, Value>,
+    pub templates: Vec<Template>,
+    /// Sentences that show people how to say it.
+    pub shown: Vec<String>,
+}
+
+/// One line below a heading.
+#[derive(Debug, Clone)]
+pub(crate) struct Template {
+    /// The line as written.
+    pub text: String,
+    pub nodes: Vec<Node>,
+    /// Whether it is only an example for words and meaning.
+    pub example_only: bool,
+    /// Where it stands: `memory.en:12`.
+    pub place: String,
+}
+
+impl Intent {
+    /// Whether `reflex` answers it itself.
+    pub fn is_own(&self) -> bool {
+        self.tool.starts_with('/')
+    }
+}
+
+/// Reads one file; `number` names it where it does not begin with a comment that does.
+///
+/// # Errors
+/// The first line that is not in the notation.
+pub(crate) fn read(text: &str, number: usize) -> Result<Vec<Intent>, Error> {
+    // Files may come joined together: each begins with a comment that names it, from which its lines are counted.
+    let (mut file, mut before) = (format!("phrase file {number}"), 0);
+    let mut intents: Vec<Intent> = vec![];
+    for (i, line) in text.lines().enumerate() {
+        if let Some(name) = file_named(line) {
+            (file, before) = (name.to_owned(), i);
+        }
+        let i = i - before;
+        let line = line.trim();
+        let wrong = |why: String| Error::Phrase { file: file.clone(), line: i + 1, text: line.to_owned(), why };
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(heading) = line.strip_prefix('=') {
+            let (tool, fixed) = heading_of(heading.trim()).map_err(wrong)?;
+            intents.push(Intent { tool, fixed, templates: vec![], shown: vec![] });
+            continue;
+        }
+        let Some(intent) = intents.last_mut() else { return Err(wrong("a heading `= tool` must come first".into())) };
+        if let Some(sentence) = line.strip_prefix('>') {
+            intent.shown.push(sentence.trim().to_owned());
+            continue;
+        }
+        let example = line.strip_prefix('~');
+        let nodes = pattern::parse(example.unwrap_or(line)).map_err(wrong)?;
+        if example.is_some() {
+            // An example may be followed by a call, so it must bring whatever every template of the tool brings.
+            let named = |nodes: &[Node]| pattern::slots_of(nodes).into_iter().filter_map(|s| s.0).collect::<Vec<_>>();
+            let mine = named(&nodes);
+            let needed = intent
+                .templates
+                .iter()
+                .filter(|t| !t.example_only)
+                .map(|t| named(&t.nodes))
+                .reduce(|all, these| all.into_iter().filter(|name| these.contains(name)).collect());
+            if let Some(name) = needed.unwrap_or_default().iter().find(|name| !mine.contains(name)) {
+                return Err(wrong(format!("the example lacks the argument `{name}`")));
+            }
+        }
+        let place = format!("{file}:{}", i + 1);
+        intent.templates.push(Template { text: line.to_owned(), nodes, example_only: example.is_some(), place });
+    }
+    Ok(intents)
+}
+
+/// The name in a comment such as `# memory.en: remembering`.
+fn file_named(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix("# ")?.split_once(':')?;
+    (name.contains('.') && !name.contains(' ')).then_some(name)
+}
+
+/// `gpio_write high=true` as the tool and its fixed arguments.
+fn heading_of(text: &str) -> Result<(String, Map<String, Value>), String> {
+    let (tool, mut rest) = text.split_once(' ').unwrap_or((text, ""));
+    let plain = tool.strip_prefix('/').unwrap_or(tool);
+    if plain.is_empty() || !plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(format!("`{tool}` is no tool name"));
+    }
+    let mut fixed = Map::new();
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Ok((tool.to_owned(), fixed));
+        }
+        let (key, value) = rest.split_once('=').ok_or("a fixed argument is `key=JSON`")?;
+        let mut values = serde_json::Deserializer::from_str(value).into_iter::<Value>();
+        let parsed = values.next().and_then(Result::ok).ok_or_else(|| format!("the value of `{key}` is no JSON"))?;
+        fixed.insert(key.to_owned(), parsed);
+        rest = value.get(values.byte_offset()..).unwrap_or("");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_file_becomes_intents() {
+        let text = "# test.en: a file\n= gpio_write high=true note=\"a b\"\n> turn on pin 4\n(turn|switch) on {pin:pin}\n~ light {pin:pin}\n\n= /help\nhelp";
+        let intents = read(text, 1).unwrap();
+        assert_eq!(intents.len(), 2);
+        assert_eq!(Value::Object(intents[0].fixed.clone()), json!({"high": true, "note": "a b"}));
+        assert_eq!(intents[0].shown, ["turn on pin 4"]);
+        assert_eq!(intents[0].templates[0].place, "test.en:4");
+        assert!(intents[0].templates[1].example_only);
+        assert!(intents[1].is_own());
+    }
+
+    #[test]
+    fn a_broken_line_is_named() {
+        for (text, wanted) in [
+            ("hello", "phrase file 3, line 1: a heading `= tool` must come first: `hello`"),
+            ("# x.en:\n= a b", "x.en, line 2: a fixed argument is `key=JSON`: `= a b`"),
+            ("# x.en:\n= a b=c", "x.en, line 2: the value of `b` is no JSON: `= a b=c`"),
+            ("# x.en:\n= a\n\n(b", "x.en, line 4: a `)` is missing: `(b`"),
+            ("# x.en:\n= a\nsay {t}\n~ talk", "x.en, line 4: the example lacks the argument `t`: `~ talk`"),
+            ("# x.en: x\n= a\nb\n# y.en: y\n(", "y.en, line 2: a `)` is missing: `(`"),
+            ("= a-b", "phrase file 3, line 1: `a-b` is no tool name: `= a-b`"),
+        ] {
+            assert_eq!(read(text, 3).map(|_| ()).unwrap_err().to_string(), wanted);
+        }
+    }
+}

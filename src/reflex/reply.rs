@@ -1,0 +1,188 @@
+//! Results of tools as sentences.
+
+use llm::{Message, ToolResult};
+use serde_json::Value;
+
+/// The longest rendering of a result; a person reads it, perhaps aloud.
+const MOST_CHARS: usize = 1500;
+/// How many entries of a list are told.
+const MOST_ENTRIES: usize = 10;
+
+/// The results that came after the person's last words, in order; empty where none did.
+pub(crate) fn pending(messages: &[Message]) -> Vec<&ToolResult> {
+    let after = messages.iter().rposition(|m| matches!(m, Message::User(_))).map_or(0, |i| i + 1);
+    let results = messages[after..].iter().filter_map(|m| match m {
+        Message::Tool(result) => Some(result),
+        _ => None,
+    });
+    results.collect()
+}
+
+/// The answer made of results: what each says, else its content in plain words.
+pub(crate) fn sentence(results: &[&ToolResult]) -> String {
+    let all: Vec<String> = results.iter().map(|r| one(r)).filter(|text| !text.is_empty()).collect();
+    if all.is_empty() { "Done.".to_owned() } else { all.join("\n") }
+}
+
+fn one(result: &ToolResult) -> String {
+    if result.is_error {
+        return format!("That did not work: {}", clip(&error_text(&result.content)));
+    }
+    match &result.say {
+        Some(say) if !say.trim().is_empty() => say.trim().to_owned(),
+        _ => clip(&plain(&result.content)),
+    }
+}
+
+/// The text of an error, which may be wrapped in JSON or led by its kind.
+fn error_text(content: &str) -> String {
+    let text = match serde_json::from_str::<Value>(content) {
+        Ok(Value::Object(map)) => ["message", "error", "text"]
+            .iter()
+            .find_map(|key| match map.get(*key)? {
+                Value::String(text) => Some(text.clone()),
+                Value::Object(inner) => inner.get("message")?.as_str().map(str::to_owned),
+                _ => None,
+            })
+            .unwrap_or_else(|| plain(content)),
+        Ok(Value::String(text)) => text,
+        _ => content.to_owned(),
+    };
+    let text = text.trim();
+    let kinds = ["bad_args", "not_found", "denied", "unavailable", "failed", "Error", "error"];
+    let led = kinds.iter().find_map(|kind| text.strip_prefix(kind)?.strip_prefix(':'));
+    match led.unwrap_or(text).trim() {
+        "" => "the tool gave no reason.".to_owned(),
+        text if text.ends_with(['.', '!', '?']) => text.to_owned(),
+        text => format!("{text}."),
+    }
+}
+
+/// Text as it is; JSON as lines.
+fn plain(content: &str) -> String {
+    match serde_json::from_str::<Value>(content) {
+        Ok(value @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => lines(&value, 0).join("\n"),
+        Ok(Value::Null) => String::new(),
+        Ok(Value::Bool(yes)) => if yes { "Yes." } else { "No." }.to_owned(),
+        _ => content.trim().to_owned(),
+    }
+}
+
+/// A value as lines: fields as "name: value", entries with a dash, two levels deep.
+fn lines(value: &Value, depth: usize) -> Vec<String> {
+    match value {
+        Value::Object(map) => {
+            let fields = map.iter().filter(|(_, v)| !v.is_null());
+            fields
+                .flat_map(|(key, value)| match value {
+                    Value::Object(_) | Value::Array(_) if depth == 0 => {
+                        let inner = lines(value, depth + 1);
+                        let inner = inner.into_iter().map(|line| format!("  {line}"));
+                        std::iter::once(format!("{}:", spaced(key))).chain(inner).collect()
+                    }
+                    _ => vec![format!("{}: {}", spaced(key), brief(value))],
+                })
+                .collect()
+        }
+        Value::Array(all) if all.is_empty() => vec!["(nothing)".to_owned()],
+        Value::Array(all) => {
+            let more = all.len().saturating_sub(MOST_ENTRIES);
+            let told = all.iter().take(MOST_ENTRIES).map(|entry| format!("- {}", brief(entry)));
+            told.chain((more > 0).then(|| format!("and {more} more"))).collect()
+        }
+        other => vec![brief(other)],
+    }
+}
+
+/// A value in one line.
+fn brief(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".to_owned(),
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Array(all) => all.iter().map(brief).collect::<Vec<_>>().join(", "),
+        Value::Object(map) => {
+            let told = ["content", "text", "name", "title"].iter().find_map(|key| map.get(*key)?.as_str());
+            let fields =
+                || map.iter().map(|(k, v)| format!("{} {}", spaced(k), brief(v))).collect::<Vec<_>>().join(", ");
+            told.map_or_else(fields, str::to_owned)
+        }
+    }
+}
+
+/// `freeBytes` and `free_bytes` as "free bytes".
+fn spaced(key: &str) -> String {
+    let mut out = String::new();
+    let mut lower = false;
+    for c in key.chars() {
+        if c == '_' || (c.is_uppercase() && lower) {
+            out.push(' ');
+        }
+        lower = c.is_lowercase();
+        out.extend(c.to_lowercase().filter(|c| *c != '_'));
+    }
+    out
+}
+
+fn clip(text: &str) -> String {
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(content: &str, say: Option<&str>, is_error: bool) -> ToolResult {
+        ToolResult {
+            call_id: "reflex-1".into(),
+            name: "t".into(),
+            content: content.into(),
+            say: say.map(str::to_owned),
+            is_error,
+        }
+    }
+
+    #[test]
+    fn results_become_sentences() {
+        for (content, say, is_error, wanted) in [
+            ("{}", Some("Pin 17 is high."), false, "Pin 17 is high."),
+            ("144", None, false, "144"),
+            ("a text\n", None, false, "a text"),
+            ("", None, false, "Done."),
+            ("null", None, false, "Done."),
+            ("true", None, false, "Yes."),
+            ("\"a text\"", None, false, "a text"),
+            (r#"{"freeBytes":12,"host_name":"hob","x":null}"#, None, false, "free bytes: 12\nhost name: hob"),
+            (r#"{"memories":[{"id":"1","content":"Anna likes tea"}]}"#, None, false, "memories:\n  - Anna likes tea"),
+            ("[]", None, false, "(nothing)"),
+            ("pin 40 does not exist", None, true, "That did not work: pin 40 does not exist."),
+            ("denied: a viewer may not.", Some("ignored"), true, "That did not work: a viewer may not."),
+            (r#"{"code":"denied","message":"a viewer may not"}"#, None, true, "That did not work: a viewer may not."),
+            (r#"{"error":{"message":"no"}}"#, None, true, "That did not work: no."),
+            ("", None, true, "That did not work: the tool gave no reason."),
+        ] {
+            assert_eq!(sentence(&[&result(content, say, is_error)]), wanted, "{content}");
+        }
+    }
+
+    #[test]
+    fn several_results_are_joined() {
+        let (one, two) = (result("", Some("One."), false), result("", Some("Two."), false));
+        assert_eq!(sentence(&[&one, &two]), "One.\nTwo.");
+        let long = result(&"é".repeat(5000), None, false);
+        assert_eq!(sentence(&[&long]).chars().count(), MOST_CHARS + 1);
+    }
+
+    #[test]
+    fn only_results_after_the_last_words_count() {
+        let tool = |say| Message::Tool(result("", Some(say), false));
+        let user = || Message::User("x".into());
+        assert_eq!(pending(&[user(), tool("a"), user()]).len(), 0);
+        assert_eq!(pending(&[user(), tool("a"), user(), tool("b"), tool("c")]).len(), 2);
+        assert_eq!(pending(&[]).len(), 0);
+    }
+}

@@ -1,0 +1,127 @@
+//! Times of day: "at 7", "7 pm", "17:30", "half past six", "quarter to nine", "noon", "six thirty".
+
+use super::{
+    date::{Part, part_named},
+    number,
+};
+use crate::sentence::Sentence;
+use jiff::civil::Time;
+
+/// A time of day, as said.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Clock {
+    pub time: Time,
+    /// Morning or afternoon was left open: the time holds the hour of a twelve-hour dial, 12 as 0.
+    pub dial: bool,
+}
+
+/// A time at `at` and how many tokens it takes. A bare number is a time only after "at".
+pub(crate) fn clock(s: &Sentence, at: usize) -> Option<(usize, Clock)> {
+    let lead = usize::from(["at", "by", "around", "before", "after", "until"].contains(&s.word(at)));
+    let begin = at + lead;
+    let exact = |count, hour| Some((lead + count, Clock { time: Time::new(hour, 0, 0, 0).ok()?, dial: false }));
+    match s.word(begin) {
+        "noon" | "midday" => return exact(1, 12),
+        "midnight" => return exact(1, 0),
+        _ => {}
+    }
+    let (count, hour, minute, marked) = past_or_to(s, begin).or_else(|| hour_and_minute(s, begin))?;
+    let after = begin + count;
+    let (suffix, half) = half_of_day(s, after);
+    let oclock = usize::from(suffix == 0 && ["o'clock", "oclock"].contains(&s.word(after)));
+    if !(marked || suffix > 0 || oclock > 0 || s.word(at) == "at") {
+        return None;
+    }
+    let count = lead + count + suffix + oclock;
+    clock_at(hour, minute, half).map(|clock| (count, clock))
+}
+
+/// What the hour means: a twelve-hour dial unless it can only be one of 24, or a half of the day was said.
+fn clock_at(hour: Hour, minute: i8, half: Option<bool>) -> Option<Clock> {
+    let Hour { hour, exact } = hour;
+    let (hour, dial) = match half {
+        Some(_) if hour > 12 => (hour, false),
+        Some(afternoon) => (hour % 12 + if afternoon { 12 } else { 0 }, false),
+        None if exact || hour == 0 || hour > 12 => (hour, false),
+        None => (hour % 12, true),
+    };
+    Some(Clock { time: Time::new(hour, minute, 0, 0).ok()?, dial })
+}
+
+/// An hour as said; exact when it was written as one of 24 ("07:00").
+#[derive(Clone, Copy)]
+struct Hour {
+    hour: i8,
+    exact: bool,
+}
+
+/// "am", "pm", "a.m.": how many tokens, and whether it is the afternoon.
+fn half_of_day(s: &Sentence, at: usize) -> (usize, Option<bool>) {
+    match (s.word(at), s.word(at + 1)) {
+        ("am", _) => (1, Some(false)),
+        ("pm", _) => (1, Some(true)),
+        ("a", "m") => (2, Some(false)),
+        ("p", "m") => (2, Some(true)),
+        _ => (0, None),
+    }
+}
+
+/// "half past six", "ten past 6", "quarter to nine".
+fn past_or_to(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
+    let a = usize::from(s.word(at) == "a");
+    let (count, minutes) = match s.word(at + a) {
+        "half" => (1, 30),
+        "quarter" => (1, 15),
+        _ => number::whole(s, at + a).filter(|(_, n)| (1..60).contains(n)).map(|(c, n)| (c, n as i8))?,
+    };
+    let unit = usize::from(["minutes", "minute"].contains(&s.word(at + a + count)));
+    let to = match s.word(at + a + count + unit) {
+        "past" | "after" => false,
+        "to" | "before" => true,
+        _ => return None,
+    };
+    let begin = at + a + count + unit + 1;
+    let (taken, hour) = match s.word(begin) {
+        "noon" | "midday" => (1, 12),
+        "midnight" => (1, 0),
+        _ => number::whole(s, begin).filter(|(_, n)| *n < 24).map(|(c, n)| (c, n as i8))?,
+    };
+    let count = a + count + unit + 1 + taken;
+    let (hour, minute) = if to { ((hour + 23) % 24, 60 - minutes) } else { (hour, minutes) };
+    // A quarter to one is a quarter past twelve on the dial, not past midnight.
+    let hour = if to && hour == 0 { 12 } else { hour };
+    Some((count, Hour { hour, exact: false }, minute, true))
+}
+
+/// "7", "17:30", "six thirty", "7.30 pm": the last value says whether its form alone shows a time.
+fn hour_and_minute(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
+    let word = s.word(at);
+    if let Some((hour, minute)) = word.split_once(':') {
+        let exact = hour.len() == 2 && hour.starts_with('0');
+        let minute = minute.get(..2)?.parse().ok()?;
+        return Some((1, Hour { hour: hour.parse().ok()?, exact }, minute, true));
+    }
+    let dotted = word.split_once('.').filter(|(h, m)| h.len() <= 2 && m.len() == 2);
+    if let Some((hour, minute)) = dotted {
+        let minute = minute.parse().ok().filter(|m| *m < 60)?;
+        return Some((1, Hour { hour: hour.parse().ok()?, exact: false }, minute, false));
+    }
+    let (count, hour) = number::whole(s, at).filter(|(_, n)| *n < 24)?;
+    let hour = Hour { hour: hour as i8, exact: false };
+    let spelled = !word.starts_with(|c: char| c.is_ascii_digit());
+    match number::whole(s, at + count).filter(|(_, m)| spelled && (10..60).contains(m)) {
+        Some((more, minute)) => Some((count + more, hour, minute as i8, false)),
+        None => Some((count, hour, 0, false)),
+    }
+}
+
+/// "in the morning", "at night"; directly after a day also "morning" alone.
+pub(crate) fn part_of_day(s: &Sentence, at: usize, after_day: bool) -> Option<(usize, Part)> {
+    if s.has(at, &["in", "the"]) {
+        return part_named(s.word(at + 2)).filter(|p| *p != Part::Night).map(|p| (3, p));
+    }
+    if s.has(at, &["at", "night"]) {
+        return Some((2, Part::Night));
+    }
+    part_named(s.word(at)).filter(|_| after_day).map(|p| (1, p))
+}

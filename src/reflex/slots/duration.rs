@@ -1,0 +1,110 @@
+//! Lengths of time: "20 minutes", "an hour and a half", "2h 30min", "three weeks".
+
+use super::number;
+use crate::sentence::Sentence;
+use jiff::Span;
+
+/// One unit of time: its seconds where it has a fixed length, else its months.
+#[derive(Clone, Copy, PartialEq)]
+enum Unit {
+    Seconds(f64),
+    Days(f64),
+    Months(f64),
+}
+
+fn unit(word: &str) -> Option<Unit> {
+    Some(match word {
+        "second" | "seconds" | "sec" | "secs" | "s" => Unit::Seconds(1.0),
+        "minute" | "minutes" | "min" | "mins" => Unit::Seconds(60.0),
+        "hour" | "hours" | "hr" | "hrs" | "h" => Unit::Seconds(3600.0),
+        "day" | "days" => Unit::Days(1.0),
+        "week" | "weeks" => Unit::Days(7.0),
+        "fortnight" => Unit::Days(14.0),
+        "month" | "months" => Unit::Months(1.0),
+        "year" | "years" => Unit::Months(12.0),
+        _ => return None,
+    })
+}
+
+/// A duration at `at`: how many tokens it takes, and the span; days, weeks and months stay calendar units.
+pub(crate) fn duration(s: &Sentence, at: usize) -> Option<(usize, Span)> {
+    let (mut count, mut seconds, mut days, mut months) = (0, 0.0, 0.0, 0.0);
+    loop {
+        let joint = usize::from(count > 0 && s.word(at + count) == "and");
+        let Some((taken, n, unit)) = part(s, at + count + joint) else { break };
+        match unit {
+            Unit::Seconds(each) => seconds += n * each,
+            // A broken day is hours; a broken month has no length, so only whole ones count.
+            Unit::Days(each) => {
+                days += (n * each).trunc();
+                seconds += (n * each).fract() * 86_400.0;
+            }
+            Unit::Months(each) if (n * each).fract() == 0.0 => months += n * each,
+            Unit::Months(_) => break,
+        }
+        count += joint + taken;
+    }
+    let span = Span::new()
+        .try_months(months as i64)
+        .and_then(|s| s.try_days(days as i64))
+        .and_then(|s| s.try_hours((seconds / 3600.0) as i64))
+        .and_then(|s| s.try_minutes((seconds % 3600.0 / 60.0) as i64))
+        .and_then(|s| s.try_seconds((seconds % 60.0).round() as i64));
+    (count > 0).then_some(())?;
+    Some((count, span.ok()?))
+}
+
+/// One number and its unit, with "and a half" on either side of the unit.
+fn part(s: &Sentence, at: usize) -> Option<(usize, f64, Unit)> {
+    if s.has(at, &["half", "an", "hour"]) || s.has(at, &["half", "a", "day"]) {
+        return Some((3, 0.5, unit(s.word(at + 2))?));
+    }
+    if s.has(at, &["a", "quarter", "of", "an", "hour"]) {
+        return Some((5, 0.25, Unit::Seconds(3600.0)));
+    }
+    if s.has(at, &["three", "quarters", "of", "an", "hour"]) {
+        return Some((5, 0.75, Unit::Seconds(3600.0)));
+    }
+    let (mut count, mut n) = number::amount(s, at).filter(|(_, n)| *n > 0.0 && *n < 1e6)?;
+    if s.word(at + count) == "half" && s.word(at + count + 1) == "hours" {
+        (count, n) = (count + 1, n + 0.5);
+    }
+    let unit = unit(s.word(at + count))?;
+    count += 1;
+    for (words, more) in [(["and", "a", "half"], 0.5), (["and", "a", "quarter"], 0.25)] {
+        if s.has(at + count, &words) {
+            return Some((count + 3, n + more, unit));
+        }
+    }
+    Some((count, n, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read() {
+        for (text, count, wanted) in [
+            ("20 minutes", 2, "PT20M"),
+            ("an hour and a half", 5, "PT1H30M"),
+            ("half an hour", 3, "PT30M"),
+            ("2h 30min", 4, "PT2H30M"),
+            ("two and a half hours", 5, "PT2H30M"),
+            ("1.5 hours", 2, "PT1H30M"),
+            ("an hour and 5 minutes", 5, "PT1H5M"),
+            ("three weeks", 2, "P21D"),
+            ("a month", 2, "P1M"),
+            ("2 years and 3 days", 5, "P24M3D"),
+            ("a quarter of an hour", 5, "PT15M"),
+            ("90 seconds", 2, "PT1M30S"),
+        ] {
+            let (taken, span) = duration(&Sentence::read(text), 0).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((taken, span.to_string().as_str()), (count, wanted), "{text}");
+        }
+        for text in ["20", "minutes", "a pound", "a pound of minutes", "", "0 minutes"] {
+            let got = duration(&Sentence::read(text), 0);
+            assert!(got.is_none(), "{text}: {got:?}");
+        }
+    }
+}

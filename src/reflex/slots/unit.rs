@@ -1,0 +1,109 @@
+//! Units of measurement as people say them, and as the calculator (`fend`) spells them.
+
+use crate::sentence::Sentence;
+
+/// The unit at `at`: how many tokens it takes and its spelling for the calculator.
+pub(crate) fn unit(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
+    UNITS
+        .iter()
+        .flat_map(|(spelling, names)| names.split('|').map(move |name| (name, *spelling)))
+        .filter(|(name, _)| name.split(' ').enumerate().all(|(i, w)| s.word(at + i) == w))
+        .map(|(name, spelling)| (name.split(' ').count(), spelling))
+        .max_by_key(|(count, _)| *count)
+}
+
+/// The calculator's spelling, and every way of saying it; "in" is missing because it is a preposition first.
+const UNITS: &[(&str, &str)] = &[
+    ("km", "km|kms|kilometer|kilometers|kilometre|kilometres"),
+    ("m", "m|meter|meters|metre|metres"),
+    ("cm", "cm|cms|centimeter|centimeters|centimetre|centimetres"),
+    ("mm", "mm|millimeter|millimeters|millimetre|millimetres"),
+    ("miles", "mile|miles|mi"),
+    ("nautical_mile", "nautical mile|nautical miles"),
+    ("yards", "yard|yards|yd|yds"),
+    ("feet", "foot|feet|ft"),
+    ("inches", "inch|inches"),
+    ("light_year", "light year|light years|lightyear|lightyears"),
+    ("km/h", "km h|kmh|kph|km / h|kilometers per hour|kilometres per hour|kilometers an hour|kilometres an hour"),
+    ("mph", "mph|miles per hour|miles an hour"),
+    ("m/s", "m s|m / s|meters per second|metres per second|meters a second"),
+    ("knots", "knot|knots"),
+    ("m^2", "square meter|square meters|square metre|square metres|sqm|m2|m ^ 2|square m"),
+    ("km^2", "square kilometer|square kilometers|square kilometre|square kilometres|km2"),
+    ("cm^2", "square centimeter|square centimeters|square centimetres|cm2"),
+    ("ft^2", "square foot|square feet|sqft|sq ft"),
+    ("acres", "acre|acres"),
+    ("hectares", "hectare|hectares|ha"),
+    ("m^3", "cubic meter|cubic meters|cubic metre|cubic metres|m3"),
+    ("kg", "kg|kgs|kilo|kilos|kilogram|kilograms|kilogramme|kilogrammes"),
+    ("grams", "g|gram|grams|gramme|grammes"),
+    ("mg", "mg|milligram|milligrams"),
+    ("tonnes", "tonne|tonnes|metric ton|metric tons"),
+    ("lb", "lb|lbs|pound|pounds"),
+    ("oz", "oz|ounce|ounces"),
+    ("stone", "stone|stones"),
+    ("litres", "l|liter|liters|litre|litres"),
+    ("ml", "ml|milliliter|milliliters|millilitre|millilitres"),
+    ("cl", "cl|centiliter|centiliters|centilitre|centilitres"),
+    ("dl", "dl|deciliter|deciliters|decilitre|decilitres"),
+    ("gallons", "gallon|gallons|gal"),
+    ("quarts", "quart|quarts"),
+    ("pints", "pint|pints"),
+    ("cups", "cup|cups"),
+    ("fluid_ounce", "fluid ounce|fluid ounces|fl oz"),
+    ("tablespoons", "tablespoon|tablespoons|tbsp"),
+    ("teaspoons", "teaspoon|teaspoons|tsp"),
+    ("celsius", "c|celsius|centigrade|degree celsius|degrees celsius|degrees c|degree c|degrees centigrade"),
+    ("fahrenheit", "f|fahrenheit|degree fahrenheit|degrees fahrenheit|degrees f|degree f"),
+    ("kelvin", "kelvin|kelvins|degrees kelvin"),
+    ("seconds", "second|seconds|sec|secs"),
+    ("minutes", "minute|minutes|min|mins"),
+    ("hours", "hour|hours|hr|hrs|h"),
+    ("days", "day|days"),
+    ("weeks", "week|weeks"),
+    ("months", "month|months"),
+    ("years", "year|years"),
+    ("milliseconds", "millisecond|milliseconds|ms"),
+    ("watts", "watt|watts|w"),
+    ("kW", "kw|kilowatt|kilowatts"),
+    ("hp", "hp|horsepower"),
+    ("joules", "joule|joules|j"),
+    ("kJ", "kj|kilojoule|kilojoules"),
+    ("kWh", "kwh|kilowatt hour|kilowatt hours"),
+    ("Wh", "wh|watt hour|watt hours"),
+    ("kcal", "kcal|kilocalorie|kilocalories|calories|calorie"),
+    ("bar", "bar|bars"),
+    ("psi", "psi"),
+    ("Pa", "pa|pascal|pascals"),
+    ("hPa", "hpa|hectopascal|hectopascals|millibar|millibars"),
+    ("atm", "atm|atmosphere|atmospheres"),
+    ("bytes", "byte|bytes"),
+    ("kB", "kb|kilobyte|kilobytes"),
+    ("MB", "mb|megabyte|megabytes"),
+    ("GB", "gb|gigabyte|gigabytes"),
+    ("TB", "tb|terabyte|terabytes"),
+    ("MiB", "mib|mebibyte|mebibytes"),
+    ("GiB", "gib|gibibyte|gibibytes"),
+    ("degrees", "degree|degrees"),
+    ("radians", "radian|radians|rad"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read() {
+        for (text, wanted) in [
+            ("miles per hour", Some((3, "mph"))),
+            ("miles", Some((1, "miles"))),
+            ("°C", Some((2, "celsius"))),
+            ("km/h", Some((2, "km/h"))),
+            ("pounds", Some((1, "lb"))),
+            ("in", None),
+            ("bananas", None),
+        ] {
+            assert_eq!(unit(&Sentence::read(text), 0), wanted, "{text}");
+        }
+    }
+}

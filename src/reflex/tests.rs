@@ -1,0 +1,288 @@
+//! The crate as its users see it: a table of sentences, the provider, and that nothing moves by accident.
+
+use super::*;
+use futures::FutureExt;
+use llm::{ToolDefinition, ToolResult};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tool::FixedClock;
+
+const PHRASES: [&str; 5] = [
+    include_str!("../tools-everyday/memory.en"),
+    include_str!("../tools-everyday/time.en"),
+    include_str!("../tools-everyday/maths.en"),
+    include_str!("../tools-everyday/device.en"),
+    include_str!("../tools-hardware/gpio.en"),
+];
+
+const SENTENCES: &str = include_str!("../../tests/golden/reflex.tsv");
+
+fn risk(name: &str) -> Option<Risk> {
+    Some(match name {
+        "remember" => Risk::Write,
+        "gpio_write" => Risk::Actuate,
+        "recall"
+        | "list_memories"
+        | "get_current_datetime"
+        | "calculate"
+        | "convert_units"
+        | "gpio_read"
+        | "gpio_list"
+        | "system_info"
+        | "search_tools" => Risk::Observe,
+        _ => return None,
+    })
+}
+
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(FixedClock("2026-11-20T14:30[Europe/Vienna]".parse().unwrap()))
+}
+
+fn with(embed: Embed) -> Reflex {
+    Reflex::with(&PHRASES, Box::new(risk), embed, clock()).unwrap()
+}
+
+/// Without the embedding model.
+fn reflex() -> Reflex {
+    with(Arc::new(|_| async { Err("no model here".to_owned()) }.boxed()))
+}
+
+struct Row {
+    text: &'static str,
+    tool: &'static str,
+    wanted: &'static str,
+    holds: &'static str,
+}
+
+fn rows() -> Vec<Row> {
+    let lines = SENTENCES.lines().filter(|l| !l.starts_with('#'));
+    let row = |line: &'static str| match line.split('\t').collect::<Vec<_>>()[..] {
+        [text, tool, wanted, holds] => Row { text, tool, wanted, holds },
+        _ => panic!("four columns: {line}"),
+    };
+    lines.map(row).collect()
+}
+
+/// What is wrong with where a sentence was placed.
+fn wrong(row: &Row, placed: &Placed) -> Option<String> {
+    let right = match row.tool {
+        "-" => placed.tool.is_none() && placed.say.as_deref().is_some_and(|say| say.contains(row.wanted)),
+        tool => {
+            placed.tool.as_deref() == Some(tool)
+                && serde_json::from_str::<Value>(row.wanted).is_ok_and(|args| args == placed.arguments)
+        }
+    };
+    (!right).then(|| {
+        let got = placed.tool.clone().or(placed.say.clone()).unwrap_or_default();
+        format!(
+            "{}\n    wanted {} {}\n    got    {got} {} [{}]",
+            row.text, row.tool, row.wanted, placed.arguments, placed.why
+        )
+    })
+}
+
+async fn check(reflex: &Reflex, rows: &[Row]) -> Vec<String> {
+    let mut all = vec![];
+    for row in rows {
+        all.extend(wrong(row, &reflex.place(row.text).await));
+    }
+    all
+}
+
+#[tokio::test]
+async fn sentences_are_placed_without_a_model() {
+    let mut rows = rows();
+    assert!(rows.len() >= 120);
+    rows.retain(|r| r.holds == "words");
+    let wrong = check(&reflex(), &rows).await;
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn shown_sentences_fit_a_template_of_their_tool() {
+    let reflex = reflex();
+    for intent in &reflex.0.intents {
+        for shown in &intent.shown {
+            let placed = reflex.place(shown).await;
+            assert_eq!((placed.stage, placed.tool.as_deref()), (Stage::Template, Some(&*intent.tool)), "{shown}");
+        }
+    }
+}
+
+fn request(messages: Vec<Message>) -> Request {
+    let tool = ToolDefinition { name: "recall".into(), description: String::new(), parameters: json!({}) };
+    Request { messages, tools: vec![tool], tool_choice: ToolChoice::Auto }
+}
+
+async fn deltas(reflex: &Reflex, request: Request) -> Vec<Delta> {
+    reflex.stream(request).map(Result::unwrap).collect().await
+}
+
+fn result(id: &str, content: &str, say: Option<&str>, is_error: bool) -> Message {
+    let (call_id, name, say) = (id.to_owned(), "gpio_write".to_owned(), say.map(str::to_owned));
+    Message::Tool(ToolResult { call_id, name, content: content.to_owned(), say, is_error })
+}
+
+const END: Delta = Delta::Done {
+    cut: false,
+    usage: Usage { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0 },
+};
+
+#[tokio::test]
+async fn a_turn_is_one_call_and_one_answer() {
+    let reflex = reflex();
+    let user = |text: &str| Message::User(text.to_owned());
+    let call = ToolCall {
+        id: "reflex-1".into(),
+        name: "gpio_write".into(),
+        arguments: json!({"high": true, "pin": 17}).to_string(),
+    };
+    let mut messages = vec![Message::System("Be kind.".into()), user("turn on pin 17")];
+    assert_eq!(deltas(&reflex, request(messages.clone())).await, [Delta::ToolCall(call.clone()), END]);
+
+    messages.push(Message::Assistant { content: String::new(), tool_calls: vec![call.clone()] });
+    messages.push(result("reflex-1", "{}", Some("Pin 17 is high."), false));
+    let answer = deltas(&reflex, request(messages.clone())).await;
+    assert_eq!(answer, [Delta::Text("Pin 17 is high.".into()), END]);
+
+    messages.push(Message::Assistant { content: "Pin 17 is high.".into(), tool_calls: vec![] });
+    messages.push(user("turn off pin 17"));
+    match &deltas(&reflex, request(messages.clone())).await[0] {
+        Delta::ToolCall(call) => assert_eq!(call.id, "reflex-2"),
+        other => panic!("{other:?}"),
+    }
+    messages.push(result("reflex-2", "the pin is taken", None, true));
+    let answer = deltas(&reflex, request(messages)).await;
+    assert_eq!(answer, [Delta::Text("That did not work: the pin is taken.".into()), END]);
+}
+
+#[tokio::test]
+async fn calls_are_made_only_where_they_may_be() {
+    let reflex = reflex();
+    let ask = |tool_choice: ToolChoice, tools: bool| {
+        let mut request = request(vec![Message::User("turn on pin 17".into())]);
+        request.tool_choice = tool_choice;
+        if !tools {
+            request.tools.clear();
+        }
+        request
+    };
+    for (choice, tools, calls) in [
+        (ToolChoice::Auto, true, true),
+        (ToolChoice::Required, true, true),
+        (ToolChoice::None, true, false),
+        (ToolChoice::Auto, false, false),
+        (ToolChoice::Named { name: "gpio_write".into() }, true, true),
+        (ToolChoice::Named { name: "recall".into() }, true, false),
+    ] {
+        let first = deltas(&reflex, ask(choice.clone(), tools)).await.remove(0);
+        assert_eq!(matches!(first, Delta::ToolCall(_)), calls, "{choice:?} {tools}: {first:?}");
+    }
+}
+
+#[tokio::test]
+async fn tools_that_are_not_here_are_not_called() {
+    let embed: Embed = Arc::new(|_| async { Err("no model here".to_owned()) }.boxed());
+    let bare = Reflex::with(&PHRASES, Box::new(|_| None), embed, clock()).unwrap();
+    for row in rows() {
+        let placed = bare.place(row.text).await;
+        assert_eq!(placed.tool, None, "{}: {placed:?}", row.text);
+        assert!(!placed.say.unwrap().is_empty(), "{}", row.text);
+    }
+}
+
+#[tokio::test]
+async fn a_broken_phrase_file_is_named() {
+    let embed = |_| async { Err("no model here".to_owned()) }.boxed();
+    let error = Reflex::with(&["# x.en:\n= a\n(b"], Box::new(risk), Arc::new(embed), clock()).err().unwrap();
+    assert_eq!(error.to_string(), "x.en, line 3: a `)` is missing: `(b`");
+}
+
+/// Random numbers that repeat, so that a failure can be seen again.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % count
+    }
+}
+
+/// Words in any order, with pins, verbs and negations among them: a call that changes something is made only where the
+/// sentence, courtesies aside, is word for word one of the plain forms.
+#[tokio::test]
+async fn word_salad_moves_nothing() {
+    const WORDS: &[&str] = &[
+        "turn", "on", "off", "pin", "17", "4", "not", "don't", "please", "switch", "set", "high", "low", "if", "the",
+        "maybe", "should", "I", "you", "it", "rains", "tomorrow", "and", "never", "gpio", "why", "did", "was", "light",
+        "is", "who", "forget", "delete", "in", "minutes", "time", "what", "?", ",", "without", "when", "door", "again",
+        "half",
+    ];
+    // A meaning stage that finds everything alike must not lead to an action either.
+    let reflex = with(Arc::new(|_| async { Ok(vec![1.0]) }.boxed()));
+    let mut dice = Dice(7);
+    for _ in 0..600 {
+        let count = 2 + dice.below(9);
+        let text = (0..count).map(|_| WORDS[dice.below(WORDS.len())]).collect::<Vec<_>>().join(" ");
+        let placed = reflex.place(&text).await;
+        let Some(tool) = &placed.tool else { continue };
+        if risk(tool) == Some(Risk::Observe) {
+            continue;
+        }
+        assert_eq!(placed.stage, Stage::Template, "{text}: {placed:?}");
+        let plain = text.replace(['?', ','], " ").replace("please", " ").replace("again", " ");
+        let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(plain.split(' ').count() <= 6 && !plain.contains("not") && !plain.contains("if"), "{text}: {placed:?}");
+    }
+}
+
+#[tokio::test]
+async fn random_text_is_answered() {
+    let reflex = reflex();
+    let signs: Vec<char> = "abc 17 (){}[]|=~>#\"'“”.,;:!?-+*/^%°é漢🙂\n\t\0".chars().collect();
+    let mut dice = Dice(11);
+    for _ in 0..1500 {
+        let text: String = (0..dice.below(60)).map(|_| signs[dice.below(signs.len())]).collect();
+        let placed = reflex.place(&text).await;
+        assert!(placed.tool.is_some() || placed.say.is_some_and(|say| !say.is_empty()), "{text:?}");
+    }
+    let long = "remember ".to_owned() + &"word ".repeat(50_000);
+    assert_eq!(reflex.place(&long).await.tool, None);
+}
+
+#[tokio::test]
+async fn the_model_is_asked_late_and_once_for_the_examples() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let reflex = with(Arc::new(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        async { Ok(vec![0.0]) }.boxed()
+    }));
+    reflex.place("turn on pin 17").await;
+    reflex.place("what time is it?").await;
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    reflex.place("bananas").await;
+    let first = asked.load(Ordering::Relaxed);
+    assert!(first > 100);
+    reflex.place("bananas").await;
+    assert_eq!(asked.load(Ordering::Relaxed), first + 1);
+}
+
+#[tokio::test]
+async fn sentences_are_placed_with_the_model() {
+    let embedder = embed::Embedder::new(std::time::Duration::from_secs(60));
+    let reflex = Reflex::new(&PHRASES, risk, embedder, clock()).unwrap();
+    let (guessed, sure): (Vec<Row>, Vec<Row>) = rows().into_iter().partition(|r| r.holds == "guess");
+    let mut all = check(&reflex, &sure).await;
+    let mut missed = vec![];
+    for row in &guessed {
+        let placed = reflex.place(row.text).await;
+        match placed.tool.as_deref().unwrap_or("-") {
+            tool if tool == row.tool => {}
+            "recall" | "-" => missed.push(row.text),
+            tool => all.push(format!("{}\n    wanted {}\n    got    {tool} [{}]", row.text, row.tool, placed.why)),
+        }
+    }
+    assert!(all.is_empty(), "{} wrong:\n{}", all.len(), all.join("\n"));
+    assert!(missed.len() * 10 <= guessed.len(), "{} of {} missed: {missed:#?}", missed.len(), guessed.len());
+}

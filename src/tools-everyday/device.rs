@@ -1,0 +1,160 @@
+//! How the device is.
+
+use board::{Device, State};
+use jiff::Timestamp;
+use tool::prelude::*;
+
+/// Get system information: model, operating system, processors and load, memory, disk, temperature, uptime. Sizes are
+/// in bytes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Info {}
+
+/// The state with its times in words a model reads.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'a> {
+    #[serde(flatten)]
+    state: &'a State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Timestamp>,
+    concerns: Vec<String>,
+}
+
+pub(crate) async fn info(device: Device, _: Cx, Info {}: Info) -> Result<Output> {
+    let state = device.state().await?;
+    let concerns = concerns(&state);
+    let sentence = sentence(&state, &concerns);
+    let started_at = i64::try_from(state.boot_time).ok().and_then(|s| Timestamp::from_second(s).ok());
+    Ok(Output::json(Told { state: &state, started_at, concerns })?.say(sentence))
+}
+
+/// What a person should look after.
+fn concerns(state: &State) -> Vec<String> {
+    let mut all = Vec::new();
+    if percent(state.memory.available, state.memory.total) < 10 {
+        all.push("memory is nearly full".to_owned());
+    }
+    if state.disk.as_ref().is_some_and(|disk| percent(disk.free, disk.total) < 5) {
+        all.push("the disk is nearly full".to_owned());
+    }
+    // A Raspberry Pi slows itself down from 80 °C.
+    if state.temperature.is_some_and(|t| t >= 80.0) {
+        all.push("the processor is too hot".to_owned());
+    }
+    if state.load[1] > 2.0 * state.cpus as f64 {
+        all.push("the processor is overloaded".to_owned());
+    }
+    all
+}
+
+fn sentence(state: &State, concerns: &[String]) -> String {
+    let mut parts = vec![format!("{}% of memory is in use", 100 - percent(state.memory.available, state.memory.total))];
+    if let Some(disk) = &state.disk {
+        parts.push(format!("{} of disk are free", size(disk.free)));
+    }
+    if let Some(t) = state.temperature {
+        parts.push(format!("it is {t:.0} °C warm"));
+    }
+    parts.push(format!("{} has been up for {}", state.hostname, span(state.uptime)));
+    let details = list(&parts);
+    match concerns {
+        [] => format!("All is well: {details}."),
+        some => format!("Careful, {}: {details}.", list(some)),
+    }
+}
+
+fn percent(part: u64, whole: u64) -> u64 {
+    part.saturating_mul(100) / whole.max(1)
+}
+
+fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// "12.3 GB".
+fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        b if b >= 1e12 => format!("{:.1} TB", b / 1e12),
+        b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
+        b => format!("{:.0} MB", b / 1e6),
+    }
+}
+
+/// The largest two units at most: "3 days", "5 hours", "12 minutes".
+fn span(seconds: u64) -> String {
+    let (n, unit) = match seconds {
+        0..120 => return "a minute".into(),
+        120..7200 => (seconds / 60, "minutes"),
+        7200..172_800 => (seconds / 3600, "hours"),
+        _ => (seconds / 86_400, "days"),
+    };
+    format!("{n} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, cx};
+
+    fn state() -> State {
+        State {
+            model: None,
+            os: "Linux".into(),
+            kernel: "6".into(),
+            arch: "aarch64".into(),
+            hostname: "hob".into(),
+            cpus: 4,
+            load: [0.1; 3],
+            memory: board::Memory { total: 1000, used: 400, available: 580 },
+            own_memory: 1,
+            disk: Some(board::Disk { path: "/".into(), total: 32_000_000_000, free: 12_340_000_000 }),
+            temperature: Some(51.4),
+            uptime: 300_000,
+            boot_time: 1_795_181_400,
+        }
+    }
+
+    #[test]
+    fn health_is_one_sentence() {
+        let well = state();
+        let mut bare = State { disk: None, temperature: None, uptime: 30, ..state() };
+        bare.memory.available = 999;
+        let mut ill = State { temperature: Some(83.0), load: [0.0, 9.0, 0.0], uptime: 7200, ..state() };
+        ill.memory.available = 90;
+        ill.disk.as_mut().unwrap().free = 400_000_000;
+        let table = [
+            (
+                well,
+                "All is well: 42% of memory is in use, 12.3 GB of disk are free, it is 51 °C warm and hob has been up \
+                 for 3 days.",
+            ),
+            (bare, "All is well: 1% of memory is in use and hob has been up for a minute."),
+            (
+                ill,
+                "Careful, memory is nearly full, the disk is nearly full, the processor is too hot and the processor \
+                 is overloaded: 91% of memory is in use, 400 MB of disk are free, it is 83 °C warm and hob has been up \
+                 for 2 hours.",
+            ),
+        ];
+        for (state, expected) in table {
+            assert_eq!(sentence(&state, &concerns(&state)), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn this_machine_answers() {
+        let device = Device::new(std::env::temp_dir());
+        let answer = call(crate::utilities(device), &cx(), "system_info", json!({})).await.unwrap();
+        for field in
+            ["os", "kernel", "arch", "hostname", "cpus", "load", "memory", "ownMemory", "disk", "uptime", "startedAt"]
+        {
+            assert!(!answer.content[field].is_null(), "{field} in {}", answer.content);
+        }
+        assert!(answer.say.unwrap().contains("% of memory is in use"));
+    }
+}

@@ -1,0 +1,267 @@
+//! Arithmetic and units, as people and models write them.
+
+use crate::arithmetic::{Answer, evaluate};
+use board::Device;
+use regex::Regex;
+use std::sync::LazyLock;
+use tool::prelude::*;
+
+/// Evaluate a mathematical expression: + - * / ^ mod, parentheses, sqrt, sin, ln, pi, percentages ("15% of 200") and
+/// units.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Calculate {
+    /// The expression, such as "2 * (3 + 4)".
+    expression: String,
+    /// Decimal places to round to, 0 to 10.
+    #[schemars(range(max = 10))]
+    precision: Option<u8>,
+}
+
+/// Convert a value between measurement units: length, mass, temperature, volume, area, speed, time, data, energy, ….
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Convert {
+    /// How much.
+    value: f64,
+    /// The unit it is in, such as "km", "°F" or "cups".
+    from: String,
+    /// The unit wanted.
+    to: String,
+}
+
+pub(crate) async fn calculate(_: Device, _: Cx, Calculate { expression, precision }: Calculate) -> Result<Output> {
+    let asked = expression.trim().trim_end_matches(['=', '?']).trim().to_owned();
+    let answer = evaluate(as_written(&asked)).await?;
+    let rounded = precision.and_then(|places| Some(round(answer.number()?, usize::from(places.min(10)))));
+    let text = rounded.as_deref().unwrap_or(&answer.text);
+    let formatted = with_unit(&grouped(text), &answer.unit);
+    let exact = !answer.approximate && rounded.as_ref().is_none_or(|r| *r == answer.text);
+    let sentence = format!("{asked} {} {formatted}.", if exact { "=" } else { "is about" });
+    let content = json!({"expression": expression, "result": result(text, &answer), "formatted": formatted});
+    Ok(Output { content, ..Output::default() }.say(sentence))
+}
+
+pub(crate) async fn convert(_: Device, _: Cx, Convert { value, from, to }: Convert) -> Result<Output> {
+    let (from_unit, to_unit) = (unit(&from)?, unit(&to)?);
+    let amount = decimal(value);
+    // In case of doubt the unit is meant as written; capitals are forgiven only where that means nothing.
+    let tries = [(from_unit.clone(), to_unit.clone()), (from_unit.to_lowercase(), to_unit.to_lowercase())];
+    let mut first = None;
+    for (from_unit, to_unit) in tries {
+        match evaluate(format!("({amount}) {from_unit} to {to_unit}")).await {
+            Err(why) => first = first.or(Some(why)),
+            Ok(answer) => {
+                let exact = answer.text.as_str();
+                let formatted = with_unit(&grouped(exact), &answer.unit);
+                let short = answer.number().map_or(exact.to_owned(), spoken);
+                let about = if short == exact && !answer.approximate { "is" } else { "is about" };
+                let given = with_unit(&grouped(&amount), &from_unit);
+                let sentence = format!("{given} {about} {}.", with_unit(&grouped(&short), &answer.unit));
+                let result = result(exact, &answer);
+                let content = json!({"value": value, "from": from, "to": to, "result": result, "formatted": formatted});
+                return Ok(Output { content, ..Output::default() }.say(sentence));
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| Error::failed("the units could not be converted: name them in another way")))
+}
+
+/// The value as a JSON number where it is one, else as text.
+fn result(text: &str, answer: &Answer) -> Value {
+    if let Ok(whole) = text.parse::<i64>() {
+        return whole.into();
+    }
+    let number = Answer { text: text.to_owned(), ..answer.clone() }.number();
+    number.map_or_else(|| text.into(), Value::from)
+}
+
+/// An expression as people write it, in the notation that is evaluated.
+fn as_written(expression: &str) -> String {
+    const WORDS: [(&str, &str); 18] = [
+        (r"(?i)\b(what is|what's|how much is|calculate|compute)\b", " "),
+        (r"(?i)\b(multiplied by|times)\b", "*"),
+        (r"(?i)\bdivided by\b", "/"),
+        (r"(?i)\b(to the power of|raised to)\b", "^"),
+        (r"(?i)\bplus\b", "+"),
+        (r"(?i)\bminus\b", "-"),
+        (r"(?i)\b(the )?(square )?root of\b", " sqrt "),
+        (r"(?i)\bcube root of\b", " cbrt "),
+        (r"(?i)\s*\bsquared\b", "^2"),
+        (r"(?i)\s*\bcubed\b", "^3"),
+        (r"(?i)\s*\bper ?cent\b", "%"),
+        (r"(?i)\bmodulo\b", "mod"),
+        (r"(\d)\s+[xX]\s+(\d)", "$1 * $2"),
+        ("√", " sqrt "),
+        ("²", "^2"),
+        ("³", "^3"),
+        ("[·∙⋅]", "*"),
+        ("[−–]", "-"),
+    ];
+    static RULES: LazyLock<Vec<(Regex, &str)>> =
+        LazyLock::new(|| WORDS.iter().filter_map(|(from, to)| Some((Regex::new(from).ok()?, *to))).collect());
+    RULES.iter().fold(expression.to_owned(), |text, (from, to)| from.replace_all(&text, *to).into_owned()).trim().into()
+}
+
+/// A unit as people write it, in the name that is evaluated.
+fn unit(written: &str) -> Result<String> {
+    let text = written.trim().replace('²', "^2").replace('³', "^3").replace('º', "°");
+    let fits = |c: char| c.is_alphanumeric() || " /^*°µ\"'%$€£.-_".contains(c);
+    if text.is_empty() || text.chars().count() > 40 || !text.chars().all(fits) {
+        return Err(Error::bad_args(format!("`{written}` is not a unit: name one such as km, kg, °C or cups")));
+    }
+    let lower = text.to_lowercase();
+    let known = match lower.trim_start_matches("degrees ").trim_start_matches("degree ") {
+        "c" | "°c" | "degc" | "celsius" | "centigrade" => "°C",
+        "f" | "°f" | "degf" | "fahrenheit" => "°F",
+        "k" | "°k" | "kelvin" | "kelvins" => "K",
+        "in" | "\"" => "inches",
+        "'" => "feet",
+        "fl oz" | "fl. oz." | "fl_oz" | "fluid ounce" | "fluid ounces" => "floz",
+        "nautical mile" | "nautical miles" => "nautical_miles",
+        "ton" | "tons" | "metric ton" | "metric tons" => "tonnes",
+        "short ton" | "short tons" => "short_ton",
+        // Bytes, not bits: nobody measures a disk in gigabits.
+        "kb" => "kB",
+        "mb" if text != "Mb" => "MB",
+        "gb" if text != "Gb" => "GB",
+        "tb" if text != "Tb" => "TB",
+        _ => {
+            let words = [("sq ", "square "), ("sq. ", "square "), ("cu ", "cubic "), ("cu. ", "cubic ")];
+            let spelled = words.iter().find_map(|(short, long)| Some(format!("{long}{}", lower.strip_prefix(short)?)));
+            return Ok(spelled.unwrap_or(text));
+        }
+    };
+    Ok(known.to_owned())
+}
+
+/// A float as fend reads it: without an exponent.
+fn decimal(value: f64) -> String {
+    format!("{value}")
+}
+
+/// Rounded to so many decimal places.
+fn round(value: f64, places: usize) -> String {
+    let text = format!("{value:.places$}");
+    // The rounding of a small negative number leaves a sign on zero.
+    if text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.')) { text.replace('-', "") } else { text }
+}
+
+/// As few digits as one would say: three decimal places, or four digits of what is below one.
+fn spoken(value: f64) -> String {
+    let places = if value == 0.0 || value.abs() >= 1.0 { 3 } else { (3 - value.abs().log10().floor() as i32) as usize };
+    let text = round(value, places.min(40));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Thousands set apart by commas; anything but a plain number stays as it is.
+fn grouped(text: &str) -> String {
+    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, fraction)| (whole, Some(fraction)));
+    if whole.len() < 4 || !whole.bytes().chain(fraction.unwrap_or("").bytes()).all(|b| b.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut out = sign.to_owned();
+    for (i, digit) in whole.char_indices() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+fn with_unit(number: &str, unit: &str) -> String {
+    match unit {
+        "" => number.to_owned(),
+        "%" => format!("{number}%"),
+        _ => format!("{number} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, cx};
+
+    async fn ask(tool: &str, args: Value) -> (Value, String) {
+        match call(crate::utilities(Device::new("/")), &cx(), tool, args).await {
+            Ok(output) => (output.content, output.say.unwrap()),
+            Err(error) => (Value::Null, error.to_string()),
+        }
+    }
+
+    #[tokio::test]
+    async fn sums_are_answered_in_a_sentence() {
+        let table = [
+            ("12 * 12", json!(144), "12 * 12 = 144."),
+            ("12 times 12", json!(144), "12 times 12 = 144."),
+            ("12 x 12 =", json!(144), "12 x 12 = 144."),
+            ("what is 15 percent of 200?", json!(30), "what is 15 percent of 200 = 30."),
+            ("square root of 16", json!(4), "square root of 16 = 4."),
+            ("5 squared plus 3", json!(28), "5 squared plus 3 = 28."),
+            ("10 divided by 4", json!(2.5), "10 divided by 4 = 2.5."),
+            ("0.1 + 0.2", json!(0.3), "0.1 + 0.2 = 0.3."),
+            ("1/3", json!(0.333_333_333_3), "1/3 is about 0.3333333333."),
+            ("2^100", json!(1.267_650_600_228_229_4e30), "2^100 = 1,267,650,600,228,229,401,496,703,205,376."),
+            ("1234567.5 * -2", json!(-2_469_135), "1234567.5 * -2 = -2,469,135."),
+            ("0x10 + 1", json!("0x11"), "0x10 + 1 = 0x11."),
+            ("5 km + 300 m", json!(5.3), "5 km + 300 m = 5.3 km."),
+        ];
+        for (expression, expected, sentence) in table {
+            let (content, said) = ask("calculate", json!({"expression": expression})).await;
+            assert_eq!((&content["result"], said.as_str()), (&expected, sentence), "{expression}");
+            assert_eq!(content["expression"], expression);
+        }
+    }
+
+    #[tokio::test]
+    async fn precision_rounds() {
+        let table = [
+            ("2/3", 2, json!(0.67), "2/3 is about 0.67."),
+            ("2/3", 0, json!(1), "2/3 is about 1."),
+            ("100", 2, json!(100.0), "100 is about 100.00."),
+            ("-0.001", 1, json!(0.0), "-0.001 is about 0.0."),
+        ];
+        for (expression, precision, expected, sentence) in table {
+            let (content, said) = ask("calculate", json!({"expression": expression, "precision": precision})).await;
+            assert_eq!((&content["result"], said.as_str()), (&expected, sentence), "{expression} to {precision}");
+        }
+    }
+
+    #[tokio::test]
+    async fn units_are_understood_as_people_write_them() {
+        let table = [
+            (20.0, "C", "F", "20 °C is 68 °F."),
+            (98.6, "fahrenheit", "celsius", "98.6 °F is 37 °C."),
+            (-5.0, "degrees celsius", "K", "-5 °C is 268.15 K."),
+            (5.0, "km", "miles", "5 km is about 3.107 miles."),
+            (5.0, "KM", "Miles", "5 km is about 3.107 miles."),
+            (1.0, "mile", "m", "1 mile is 1,609.344 m."),
+            (6.0, "in", "cm", "6 inches is 15.24 cm."),
+            (2.0, "cups", "ml", "2 cups is about 473.176 ml."),
+            (8.0, "fl oz", "ml", "8 floz is about 236.588 ml."),
+            (50.0, "sq m", "sqft", "50 square m is about 538.196 ft^2."),
+            (100.0, "km/h", "m/s", "100 km/h is about 27.778 m/s."),
+            (1.0, "gb", "MB", "1 GB is 1,000 MB."),
+            (2.0, "m³", "liters", "2 m^3 is 2,000 liters."),
+            (90.0, "minutes", "hours", "90 minutes is 1.5 hours."),
+            (1.0, "nm", "miles", "1 nm is about 0.0000000000006214 miles."),
+            (10.0, "USD", "EUR", "currencies cannot be converted: there are no exchange rates here"),
+        ];
+        for (value, from, to, expected) in table {
+            let (_, said) = ask("convert_units", json!({"value": value, "from": from, "to": to})).await;
+            assert_eq!(said, expected, "{value} {from} to {to}");
+        }
+        let (content, _) = ask("convert_units", json!({"value": 5, "from": "km", "to": "miles"})).await;
+        assert_eq!(content["result"], 3.106_855_961_2);
+        for (from, to) in [("km", "kg"), ("", "m"), ("km", "m) + (1"), ("blorps", "m"), ("km; 5", "m")] {
+            let error = ask("convert_units", json!({"value": 1, "from": from, "to": to})).await;
+            assert_eq!(error.0, Value::Null, "{from} to {to}: {error:?}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Remembering across conversations: facts, preferences, events and skills of one person.
+
+use memory::{Filter, Hit, Kind, Memories, New};
+use tool::prelude::*;
+
+/// What may be asked for at most, and without a word about it.
+const MOST: u32 = 50;
+const RECALLED: u32 = 10;
+const LISTED: u32 = 20;
+/// How many memories one call may store.
+const BATCH: usize = 50;
+
+/// Long-term memory.
+pub fn family(memories: Memories) -> Family<Memories> {
+    Family::new("memory", "Remember and recall things across conversations.", memories)
+        .phrases(include_str!("memory.en"))
+        .tool("remember", Risk::Write, remember)
+        .alias("memory_store")
+        .tags("save store memorize note record keep")
+        .tool("batch_remember", Risk::Write, batch)
+        .tags("save store memorize several")
+        .tool("recall", Risk::Observe, recall)
+        .alias("memory_recall")
+        .tags("search find memory know remember what when who where")
+        .tool("forget", Risk::Destroy, forget)
+        .tags("delete remove erase memory")
+        .tool("list_memories", Risk::Observe, list)
+        .tags("show recent memories")
+        .tool("boost_memory", Risk::Write, boost)
+        .tags("important importance raise")
+        .tool("memory_stats", Risk::Observe, stats)
+        .tags("count statistics memories")
+}
+
+/// Store information in persistent memory.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Remember {
+    /// The information to remember (concise but complete).
+    content: String,
+    /// What sort of thing it is.
+    #[serde(default, rename = "type")]
+    kind: Kind,
+    /// 0 to 1, higher = more important.
+    #[serde(default = "half")]
+    #[schemars(range(min = 0, max = 1))]
+    importance: f32,
+    /// Tags for categorization, such as ["work", "project-x"].
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Whether everybody in the household may recall it.
+    #[serde(default)]
+    shared: bool,
+}
+
+fn half() -> f32 {
+    0.5
+}
+
+impl From<Remember> for New {
+    fn from(r: Remember) -> New {
+        New { content: r.content, kind: r.kind, importance: r.importance, tags: r.tags, shared: r.shared }
+    }
+}
+
+async fn remember(memories: Memories, cx: Cx, args: Remember) -> Result<Output> {
+    let memory = memories.remember(&cx, args.into()).await?;
+    let sentence = format!("I will remember: {}", ended(&memory.content));
+    Ok(Output::json(memory)?.say(sentence))
+}
+
+/// Store multiple memories at once.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Batch {
+    /// The memories, 50 at most.
+    #[schemars(length(min = 1, max = 50))]
+    memories: Vec<Remember>,
+}
+
+async fn batch(memories: Memories, cx: Cx, args: Batch) -> Result<Output> {
+    if args.memories.is_empty() || args.memories.len() > BATCH {
+        return Err(Error::bad_args(format!("give 1 to {BATCH} memories at a time")));
+    }
+    // Checked before the first is stored, so that a mistake stores none.
+    if let Some(at) = args.memories.iter().position(|m| m.content.trim().is_empty()) {
+        return Err(Error::bad_args(format!("memory {} of the batch is empty: nothing was stored", at + 1)));
+    }
+    let mut stored = Vec::with_capacity(args.memories.len());
+    for memory in args.memories {
+        stored.push(memories.remember(&cx, memory.into()).await?);
+    }
+    let sentence = format!("I will remember {}.", things(stored.len()));
+    Ok(Output::json(json!({"count": stored.len(), "memories": stored}))?.say(sentence))
+}
+
+/// Search memory for relevant information, by words and by meaning.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Recall {
+    /// Natural language search query.
+    query: String,
+    /// Filter by memory type.
+    #[serde(rename = "type")]
+    kind: Option<Kind>,
+    /// Filter by tags: only memories that have all of them.
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Max results (default: 10, max: 50).
+    limit: Option<u32>,
+}
+
+async fn recall(memories: Memories, cx: Cx, args: Recall) -> Result<Output> {
+    let (limit, note) = limited(args.limit, RECALLED);
+    let filter = Filter { kind: args.kind, tags: args.tags, limit };
+    let found = memories.recall(&cx, &args.query, filter).await?;
+    let sentence = told(&found.hits);
+    let content = json!({"count": found.hits.len(), "memories": found.hits, "byMeaning": found.by_meaning});
+    Ok(noted(Output { content, ..Output::default() }.say(sentence), note))
+}
+
+/// Remove a specific memory for good.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Forget {
+    /// The id of the memory, as `recall` and `list_memories` show it.
+    memory_id: String,
+}
+
+async fn forget(memories: Memories, cx: Cx, args: Forget) -> Result<Output> {
+    let id: Id = args.memory_id.trim().parse()?;
+    if !memories.forget(&cx, id).await? {
+        return Err(unknown(id));
+    }
+    Ok(Output::json(json!({"memoryId": id, "forgotten": true}))?.say("I have forgotten it."))
+}
+
+/// List recent memories, newest first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct List {
+    /// Filter by memory type.
+    #[serde(rename = "type")]
+    kind: Option<Kind>,
+    /// Filter by tags: only memories that have all of them.
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Max results (default: 20, max: 50).
+    limit: Option<u32>,
+}
+
+async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
+    let (limit, note) = limited(args.limit, LISTED);
+    let all = memories.list(&cx, &Filter { kind: args.kind, tags: args.tags, limit })?;
+    let sentence = match all.as_slice() {
+        [] => "I remember nothing yet.".to_owned(),
+        [one] => format!("I remember one thing: {}", ended(&one.content)),
+        [newest, ..] => format!("Here are {} I remember; the newest: {}", things(all.len()), ended(&newest.content)),
+    };
+    let content = json!({"count": all.len(), "memories": all});
+    Ok(noted(Output { content, ..Output::default() }.say(sentence), note))
+}
+
+/// Increase a memory's importance.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Boost {
+    /// The id of the memory, as `recall` and `list_memories` show it.
+    memory_id: String,
+    /// By how much, 0 to 1.
+    #[serde(default = "tenth")]
+    #[schemars(range(min = 0, max = 1))]
+    amount: f32,
+}
+
+fn tenth() -> f32 {
+    0.1
+}
+
+async fn boost(memories: Memories, cx: Cx, args: Boost) -> Result<Output> {
+    let memory = memories.boost(&cx, args.memory_id.trim().parse()?, args.amount.clamp(0.0, 1.0)).await?;
+    let sentence = format!("That matters more now: {}", ended(&memory.content));
+    Ok(Output::json(memory)?.say(sentence))
+}
+
+/// Get memory system statistics.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Stats {}
+
+async fn stats(memories: Memories, cx: Cx, Stats {}: Stats) -> Result<Output> {
+    let stats = memories.stats(&cx)?;
+    let sentence = match stats.total {
+        0 => "I remember nothing yet.".to_owned(),
+        n => format!("I remember {}.", things(n)),
+    };
+    Ok(Output::json(stats)?.say(sentence))
+}
+
+/// How many to give, and a note where that is not what was asked for.
+fn limited(asked: Option<u32>, default: u32) -> (usize, Option<Value>) {
+    let asked = asked.unwrap_or(default);
+    let used = asked.clamp(1, MOST);
+    (used as usize, (asked != used).then(|| json!({"asked": asked, "used": used})))
+}
+
+fn noted(output: Output, note: Option<Value>) -> Output {
+    match note {
+        Some(note) => output.meta("limit", note),
+        None => output,
+    }
+}
+
+/// The best memory in its own words; with it up to two that fit nearly as well.
+fn told(hits: &[Hit]) -> String {
+    let Some(best) = hits.first() else { return "I remember nothing about that.".into() };
+    let good = hits.iter().take(3).filter(|hit| hit.score >= 0.8 * best.score);
+    good.map(|hit| ended(&hit.memory.content)).collect::<Vec<_>>().join(" ")
+}
+
+fn unknown(id: Id) -> Error {
+    Error::not_found(format!("there is no memory with the id {id}: `list_memories` and `recall` show ids"))
+}
+
+/// The text as a sentence: with a mark at its end.
+fn ended(text: &str) -> String {
+    let text = text.trim();
+    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
+}
+
+fn things(n: usize) -> String {
+    if n == 1 { "one thing".into() } else { format!("{n} things") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, cx};
+    use embed::Embedder;
+    use std::time::Duration;
+    use store::Store;
+
+    fn memories() -> Memories {
+        Memories::new(&Store::in_memory().unwrap(), Embedder::new(Duration::from_secs(600)))
+    }
+
+    async fn ask(memories: &Memories, tool: &str, args: Value) -> Result<Output> {
+        call(family(memories.clone()), &cx(), tool, args).await
+    }
+
+    async fn said(memories: &Memories, tool: &str, args: Value) -> String {
+        ask(memories, tool, args).await.map_or_else(|e| e.to_string(), |o| o.say.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_memory_is_told_in_its_own_words() {
+        let m = memories();
+        let boiler = "Marta serviced the boiler on 3 October";
+        let nothing = "I remember nothing about that.";
+        assert_eq!(said(&m, "recall", json!({"query": "boiler"})).await, nothing);
+        assert_eq!(said(&m, "list_memories", json!({})).await, "I remember nothing yet.");
+        let stored = ask(&m, "memory_store", json!({"content": boiler})).await.unwrap();
+        assert_eq!(stored.say.unwrap(), "I will remember: Marta serviced the boiler on 3 October.");
+        assert_eq!((&stored.content["type"], &stored.content["importance"]), (&json!("fact"), &json!(0.5)));
+        assert_eq!(said(&m, "memory_recall", json!({"query": "who serviced the boiler?"})).await, format!("{boiler}."));
+        assert_eq!(said(&m, "memory_stats", json!({})).await, "I remember one thing.");
+        let listed = said(&m, "list_memories", json!({"type": "fact"})).await;
+        assert_eq!(listed, format!("I remember one thing: {boiler}."));
+
+        let id = stored.content["id"].clone();
+        let boosted = ask(&m, "boost_memory", json!({"memoryId": id, "amount": 0.25})).await.unwrap();
+        assert_eq!(boosted.content["importance"], 0.75);
+        assert_eq!(said(&m, "forget", json!({"memoryId": id})).await, "I have forgotten it.");
+        assert_eq!(said(&m, "recall", json!({"query": "boiler"})).await, nothing);
+        for tool in ["forget", "boost_memory"] {
+            assert!(matches!(ask(&m, tool, json!({"memoryId": id})).await, Err(Error::NotFound(_))), "{tool}");
+            assert!(matches!(ask(&m, tool, json!({"memoryId": "7"})).await, Err(Error::BadArgs(_))), "{tool}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_batch_is_stored_whole_or_not_at_all() {
+        let m = memories();
+        let bad = json!({"memories": [{"content": "a"}, {"content": " "}]});
+        assert!(said(&m, "batch_remember", bad).await.contains("memory 2 of the batch is empty"));
+        let many: Vec<Value> = (0..51).map(|n| json!({"content": format!("n {n}")})).collect();
+        assert!(said(&m, "batch_remember", json!({"memories": many})).await.contains("1 to 50"));
+        assert_eq!(said(&m, "memory_stats", json!({})).await, "I remember nothing yet.");
+        let good = json!({"memories": [
+            {"content": "Anna likes tea", "type": "preference", "tags": ["drinks"]},
+            {"content": "Ben likes coffee", "type": "preference", "importance": 1, "shared": true},
+        ]});
+        assert_eq!(said(&m, "batch_remember", good).await, "I will remember 2 things.");
+        let tagged = ask(&m, "list_memories", json!({"tags": ["drinks"]})).await.unwrap();
+        assert_eq!(tagged.content["memories"][0]["content"], "Anna likes tea");
+    }
+
+    #[test]
+    fn limits_are_kept_and_told() {
+        let note = |asked, used| Some(json!({"asked": asked, "used": used}));
+        let table = [
+            (None, 10, None),
+            (Some(1), 1, None),
+            (Some(50), 50, None),
+            (Some(51), 50, note(51, 50)),
+            (Some(0), 1, note(0, 1)),
+        ];
+        for (asked, used, noted) in table {
+            assert_eq!(limited(asked, RECALLED), (used, noted), "{asked:?}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! GPIO: look at and drive the header pins.
+
+use board::{Board, Level, Pin};
+use tool::prelude::*;
+
+/// The header pins.
+pub fn family(board: Board) -> Family<Board> {
+    Family::new("gpio", "Look at and drive the header pins.", board)
+        .category("GPIO")
+        .phrases(include_str!("gpio.en"))
+        .tool("gpio_read", Risk::Observe, read)
+        .tags("pin input level state high low")
+        .tool("gpio_write", Risk::Actuate, write)
+        .tags("pin output switch turn on off high low relay lamp")
+        .tool("gpio_list", Risk::Observe, list)
+        .tags("pins header levels board")
+}
+
+/// Read the level of one pin without changing what it is used for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    /// BCM pin number.
+    #[schemars(with = "u8", range(max = 27))]
+    pin: Pin,
+}
+
+async fn read(board: Board, _: Cx, Read { pin }: Read) -> Result<Output> {
+    let level = board.read(pin).await?;
+    Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
+}
+
+/// Drive one output pin; it stays driven until changed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Write {
+    /// BCM pin number.
+    #[schemars(with = "u8", range(max = 27))]
+    pin: Pin,
+    /// Drive high (true) or low (false).
+    high: bool,
+}
+
+async fn write(board: Board, _: Cx, Write { pin, high }: Write) -> Result<Output> {
+    let level = board.write(pin, high).await?;
+    Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
+}
+
+/// List all pins with their level and whether Hob drives them, and what drives the board.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct List {}
+
+async fn list(board: Board, _: Cx, List {}: List) -> Result<Output> {
+    let levels = board.levels().await?;
+    let described = board.describe();
+    let (high, driven): (Vec<_>, Vec<_>) = (
+        levels.iter().filter(|l| l.high).map(|l| l.pin).collect(),
+        levels.iter().filter(|l| l.driven).map(|l| l.pin).collect(),
+    );
+    let on = match high.as_slice() {
+        [] => "all pins are off".to_owned(),
+        [one] => format!("pin {one} is on and all others are off"),
+        many => format!("pins {} are on and all others are off", listed(many)),
+    };
+    let mine = match driven.as_slice() {
+        [] => "I drive none of them".to_owned(),
+        [one] => format!("I drive pin {one}"),
+        many => format!("I drive pins {}", listed(many)),
+    };
+    let mut sentence = format!("{on}; {mine}.");
+    sentence[..1].make_ascii_uppercase();
+    Ok(Output::json(json!({"driver": described.driver, "why": described.why, "pins": levels}))?.say(sentence))
+}
+
+fn on_or_off(level: Level) -> &'static str {
+    if level.high { "on" } else { "off" }
+}
+
+/// "4, 17 and 22".
+fn listed(pins: &[Pin]) -> String {
+    let all: Vec<String> = pins.iter().map(Pin::to_string).collect();
+    match all.as_slice() {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        _ => all.join(""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use board::BoardKind;
+    use std::sync::Arc;
+    use tool::{Channel, Ports, Principal, SystemClock, Via};
+
+    fn cx() -> Cx {
+        let ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+        Cx::root(ports, Principal::owner(), Via::direct(Channel::Api))
+    }
+
+    async fn ask(board: &Board, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
+        let (_, _, _, tools) = family(board.clone()).into_parts();
+        let tool = tools.into_iter().find(|t| &*t.name == tool).unwrap();
+        (tool.run)(cx.clone(), args).await
+    }
+
+    #[tokio::test]
+    async fn pins_are_read_driven_and_listed() {
+        let board = Board::open(BoardKind::Sim);
+        let table = [
+            ("gpio_read", json!({"pin": 17}), "Pin 17 is off."),
+            ("gpio_list", json!({}), "All pins are off; I drive none of them."),
+            ("gpio_write", json!({"pin": 17, "high": true}), "Pin 17 is on."),
+            ("gpio_read", json!({"pin": 17}), "Pin 17 is on."),
+            ("gpio_list", json!({}), "Pin 17 is on and all others are off; I drive pin 17."),
+            ("gpio_write", json!({"pin": 0, "high": true}), "Pin 0 is on."),
+            ("gpio_write", json!({"pin": 27, "high": false}), "Pin 27 is off."),
+            ("gpio_list", json!({}), "Pins 0 and 17 are on and all others are off; I drive pins 0, 17 and 27."),
+        ];
+        for (tool, args, expected) in table {
+            assert_eq!(ask(&board, &cx(), tool, args.clone()).await.unwrap().say.unwrap(), expected, "{tool} {args}");
+        }
+        let read = ask(&board, &cx(), "gpio_read", json!({"pin": 17})).await.unwrap();
+        assert_eq!(read.content, json!({"pin": 17, "high": true, "driven": true}));
+        let all = ask(&board, &cx(), "gpio_list", json!({})).await.unwrap();
+        assert_eq!((all.content["pins"].as_array().unwrap().len(), &all.content["driver"]), (28, &json!("sim")));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_pin_is_refused_and_moves_nothing() {
+        let board = Board::open(BoardKind::Sim);
+        for pin in [json!(28), json!(-1), json!(300), json!("17"), json!(1.5), json!(null)] {
+            for tool in ["gpio_read", "gpio_write"] {
+                let mut args = json!({"pin": pin});
+                if tool == "gpio_write" {
+                    args["high"] = true.into();
+                }
+                let error = ask(&board, &cx(), tool, args).await.unwrap_err();
+                assert!(matches!(&error, Error::BadArgs(_)), "{tool} {pin}: {error}");
+            }
+        }
+        let error = ask(&board, &cx(), "gpio_read", json!({"pin": 28})).await.unwrap_err();
+        assert!(error.message().contains("BCM numbers from 0 to 27"), "{error}");
+        assert!(board.levels().await.unwrap().iter().all(|l| !l.high && !l.driven));
+    }
+
+    #[tokio::test]
+    async fn without_pins_the_tools_say_why() {
+        let board = Board::open(BoardKind::None);
+        for (tool, args) in [("gpio_list", json!({})), ("gpio_write", json!({"pin": 1, "high": true}))] {
+            let error = ask(&board, &cx(), tool, args).await.unwrap_err();
+            assert!(matches!(&error, Error::Unavailable(why) if why.contains("--board none")), "{tool}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_schema_names_the_range() {
+        let (_, _, _, tools) = family(Board::open(BoardKind::Sim)).into_parts();
+        let pin = &tools[1].parameters["properties"]["pin"];
+        assert_eq!((&pin["type"], &pin["minimum"], &pin["maximum"]), (&json!("integer"), &json!(0), &json!(27)));
+        assert_eq!(tools[1].risk, Risk::Actuate);
+    }
+}

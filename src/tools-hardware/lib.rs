@@ -1,0 +1,5 @@
+//! The header pins as tools.
+
+mod gpio;
+
+pub use gpio::family as gpio;
