@@ -46,6 +46,9 @@ pub enum Command {
         /// Which pins.
         #[arg(long, value_name = "auto|sim|none")]
         board: Option<BoardKind>,
+        /// Announce nothing on the network (so far nothing is announced anyway).
+        #[arg(long)]
+        no_mdns: bool,
     },
     /// Say something and hear the answer; without TEXT, talk line by line.
     Chat {
@@ -138,7 +141,7 @@ pub async fn run(cli: Cli) -> Result<()> {
     let data = data_dir(cli.place.data)?;
     let config = || Config::load(cli.place.config.as_deref(), &data);
     match cli.command {
-        Command::Serve { listen, name, board } => {
+        Command::Serve { listen, name, board, no_mdns: _ } => {
             let mut config = config()?;
             config.listen = listen.unwrap_or(config.listen);
             config.name = name.unwrap_or(config.name);

@@ -6,7 +6,7 @@ mod config;
 mod house;
 mod serve;
 
-use std::process::ExitCode;
+use std::{io::IsTerminal, process::ExitCode};
 
 fn main() -> ExitCode {
     let command = cli::parse();
@@ -17,6 +17,7 @@ fn main() -> ExitCode {
             tracing_subscriber::EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| cli::default_filter(&command)),
         )
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,

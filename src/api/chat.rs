@@ -32,7 +32,7 @@ pub(crate) struct ChatBody {
     #[serde(default)]
     stream: bool,
     #[serde(default)]
-    tool_choice: ToolChoice,
+    tool_choice: Value,
 }
 
 pub(crate) async fn chat(
@@ -43,8 +43,8 @@ pub(crate) async fn chat(
     if body.agent_id.as_deref().is_some_and(|a| a != "general") {
         return Err(Failure::new(404, "not_found", "there is only the agent `general` so far: leave agentId out"));
     }
-    let say =
-        Say { message: text_of(&body.message)?, conversation: body.conversation_id, tool_choice: body.tool_choice };
+    let tool_choice = choice_of(body.tool_choice)?;
+    let say = Say { message: text_of(&body.message)?, conversation: body.conversation_id, tool_choice };
     let running = house.agent.chat(&house.cx(&caller), say).await?;
     if body.stream {
         return Ok(Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response());
@@ -69,6 +69,15 @@ fn text_of(message: &Value) -> Result<String, Failure> {
         }
         _ => Err(wrong("`message` must be a string, or a list of parts".into())),
     }
+}
+
+fn choice_of(choice: Value) -> Result<ToolChoice, Failure> {
+    if choice.is_null() {
+        return Ok(ToolChoice::Auto);
+    }
+    serde_json::from_value(choice).map_err(|_| {
+        Failure::new(400, "bad_args", "`toolChoice` is \"auto\", \"none\", \"required\" or {\"name\": \"a tool\"}")
+    })
 }
 
 /// Waits for the end of the run.

@@ -3,11 +3,11 @@
 use crate::{
     Caller, House,
     access::must_be_admin,
-    envelope::{Answer, Data, Failure, Json, Query, ok},
+    envelope::{Answer, Data, Failure, Json, PathText, Query, ok},
 };
 use axum::{
     Extension, Router,
-    extract::{Path, State},
+    extract::State,
     http::StatusCode,
     routing::{get, post},
 };
@@ -78,7 +78,7 @@ async fn definitions(State(house): State<House>) -> Answer<Value> {
     Ok(ok(json!({"count": shown.len(), "tools": shown})))
 }
 
-async fn one(State(house): State<House>, Path(id): Path<String>) -> Answer<CustomTool> {
+async fn one(State(house): State<House>, PathText(id): PathText) -> Answer<CustomTool> {
     Ok(ok(house.custom.get(&id)?))
 }
 
@@ -105,7 +105,7 @@ async fn create(
 async fn update(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     Json(patch): Json<Patch>,
 ) -> Answer<CustomTool> {
     may_write(&caller)?;
@@ -115,7 +115,7 @@ async fn update(
 async fn delete(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Answer<Value> {
     may_write(&caller)?;
     house.custom.delete(&id).await?;
@@ -130,7 +130,7 @@ fn may_write(caller: &Caller) -> Result<(), Failure> {
     }
 }
 
-async fn enable(State(h): State<House>, Extension(c): Extension<Caller>, Path(id): Path<String>) -> Answer<CustomTool> {
+async fn enable(State(h): State<House>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
     may_write(&c)?;
     Ok(ok(h.custom.set_status(&id, Change::Enable).await?))
 }
@@ -138,7 +138,7 @@ async fn enable(State(h): State<House>, Extension(c): Extension<Caller>, Path(id
 async fn disable(
     State(h): State<House>,
     Extension(c): Extension<Caller>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Answer<CustomTool> {
     may_write(&c)?;
     Ok(ok(h.custom.set_status(&id, Change::Disable).await?))
@@ -147,13 +147,13 @@ async fn disable(
 async fn approve(
     State(h): State<House>,
     Extension(c): Extension<Caller>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Answer<CustomTool> {
     must_be_admin(&c)?;
     Ok(ok(h.custom.set_status(&id, Change::Approve).await?))
 }
 
-async fn reject(State(h): State<House>, Extension(c): Extension<Caller>, Path(id): Path<String>) -> Answer<CustomTool> {
+async fn reject(State(h): State<House>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
     must_be_admin(&c)?;
     Ok(ok(h.custom.set_status(&id, Change::Reject).await?))
 }
@@ -168,7 +168,7 @@ struct Execute {
 async fn execute(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     Json(body): Json<Execute>,
 ) -> Answer<Value> {
     let tool = house.custom.get(&id)?;

@@ -126,6 +126,19 @@ async fn read(body: Body) -> Result<Vec<u8>, Failure> {
     if length > LARGEST { Err(large()) } else { Ok(bytes) }
 }
 
+/// A piece of the path as text.
+pub(crate) struct PathText(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathText {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
+        path.map(|p| Self(p.0))
+            .map_err(|_| Failure::new(400, "bad_args", "the name in the address is not readable text"))
+    }
+}
+
 /// An id in the path.
 pub(crate) struct PathId(pub Id);
 
@@ -133,9 +146,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        let axum::extract::Path(text) = axum::extract::Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Failure::new(400, "bad_args", "the id in the address is not readable"))?;
+        let PathText(text) = PathText::from_request_parts(parts, state).await?;
         Ok(Self(text.parse::<Id>()?))
     }
 }

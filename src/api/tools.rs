@@ -2,12 +2,9 @@
 
 use crate::{
     Caller, House,
-    envelope::{Answer, Failure, Json, Query, ok},
+    envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
-use axum::{
-    Extension,
-    extract::{Path, State},
-};
+use axum::{Extension, extract::State};
 use registry::{Listed, Registry};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,7 +32,7 @@ pub(crate) async fn list(
 pub(crate) async fn one(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
-    Path(name): Path<String>,
+    PathText(name): PathText,
 ) -> Answer<Value> {
     let cx = house.cx(&caller);
     let found = house.registry.get(&name).filter(|t| Registry::visible(&cx, t));
@@ -58,7 +55,7 @@ pub(crate) struct Execute {
 pub(crate) async fn execute(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
-    Path(name): Path<String>,
+    PathText(name): PathText,
     Json(body): Json<Execute>,
 ) -> Answer<Value> {
     let began = Instant::now();

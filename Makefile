@@ -1,0 +1,91 @@
+# Hob's commands. `make run` and `make test` install what they lack; everything else expects a machine they ran on.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: run test check web setup setup-test lint unit browser clients pictures audit proof clean
+
+DATA ?= .hob
+PORT ?= 4620
+LISTEN := $(if $(LAN),0.0.0.0,127.0.0.1):$(PORT)
+PAGE := $(shell find web/src web/public web/index.html web/package-lock.json web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
+
+## Build everything and start Hob in .hob/ on loopback (LAN=1 opens it to the network).
+run: setup web/dist/index.html
+	@echo "building the daemon (the first time takes some minutes)"
+	cargo build --quiet
+	@exec target/debug/hob serve --data $(DATA) --board sim --listen $(LISTEN)
+
+## The whole test suite.
+test: setup setup-test web/dist/index.html
+	cargo test --workspace
+	$(MAKE) --no-print-directory browser clients
+
+## What is quick: format, lints, unit tests, and the frame (layers, lengths, licences, golden files).
+check: setup web/dist/index.html lint unit
+	cargo test --quiet --test hob frame
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cd web && npm run --silent check
+
+unit:
+	cargo test --quiet --workspace --lib --bins
+
+## The page in a real browser, against the real daemon.
+browser: web/dist/index.html tests/browser/node_modules
+	tests/browser/run
+
+## The API with real clients in Python.
+clients: tests/.venv
+	tests/clients/run
+
+## The pictures of the README, taken anew.
+pictures: setup setup-test web/dist/index.html tests/browser/node_modules
+	cargo build --quiet
+	tests/browser/run pictures
+	cp target/shots/hob-desktop-light.png target/shots/hob-phone-dark.png tests/pictures/
+
+## A release build, and the black-box tests against it.
+proof: setup setup-test web/dist/index.html
+	cargo build --release
+	@ls -l target/release/hob
+	HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob
+
+## Known vulnerabilities in dependencies; asks online.
+audit:
+	@command -v cargo-audit >/dev/null || { echo "install it first: cargo install cargo-audit --locked"; exit 1; }
+	cargo audit
+
+web: web/dist/index.html
+
+web/node_modules: web/package-lock.json
+	@echo "installing what the page is built with"
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web/dist/index.html: web/node_modules $(PAGE)
+	@echo "building the page"
+	cd web && npm run --silent build
+	@touch $@
+
+tests/browser/node_modules: tests/browser/package-lock.json
+	@echo "installing what drives the browser"
+	cd tests/browser && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+tests/.venv: tests/clients/requirements.txt
+	@echo "installing the Python clients"
+	python3 -m venv $@
+	$@/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+setup:
+	@.ci/setup build
+
+setup-test:
+	@.ci/setup test
+
+clean:
+	cargo clean
+	rm -rf web/dist web/node_modules tests/browser/node_modules tests/.venv

@@ -1,0 +1,193 @@
+//! The frame of the house: layers, who may name which dependency, lengths, licences, and what others see of it.
+
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Every crate and its layer. A crate uses only lower layers, never a sibling of its own.
+const LAYERS: &[(&str, u8)] = &[
+    ("tool", 0),
+    ("board", 1),
+    ("embed", 1),
+    ("http-client", 1),
+    ("sandbox", 1),
+    ("store", 1),
+    ("llm", 2),
+    ("memory", 2),
+    ("registry", 2),
+    ("custom", 3),
+    ("tools-everyday", 3),
+    ("tools-hardware", 3),
+    ("agent", 4),
+    ("reflex", 4),
+    ("api", 5),
+    ("hob", 6),
+];
+
+/// Big dependencies and the one crate that names each.
+const ONE_USER: &[(&str, &str)] = &[
+    ("anyhow", "hob"),
+    ("axum", "api"),
+    ("chacha20poly1305", "store"),
+    ("clap", "hob"),
+    ("fend-core", "tools-everyday"),
+    ("gpiocdev", "board"),
+    ("jsonschema", "registry"),
+    ("redb", "store"),
+    ("reqwest", "http-client"),
+    ("rppal", "board"),
+    ("rust-embed", "api"),
+    ("rustls", "http-client"),
+    ("schemars", "tool"),
+    ("sysinfo", "board"),
+    ("tract-onnx", "embed"),
+    ("wasmi", "sandbox"),
+];
+
+/// Licences that ask for no more than their text.
+const LICENCES: &[&str] = &[
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0",
+    "CDLA-Permissive-2.0", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Unlicense", "WTFPL", "Zlib",
+];
+
+/// The most lines a source file may have.
+const LINES: usize = 600;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn metadata() -> Value {
+    let cargo = Command::new(env!("CARGO")).current_dir(root()).args(["metadata", "--format-version", "1", "--locked"]).output();
+    serde_json::from_slice(&cargo.unwrap().stdout).unwrap()
+}
+
+/// The packages of the workspace: name → names of what it normally depends on.
+fn members(metadata: &Value) -> BTreeMap<String, Vec<String>> {
+    let text = |v: &Value| v.as_str().unwrap().to_owned();
+    let ours: Vec<String> = metadata["workspace_members"].as_array().unwrap().iter().map(text).collect();
+    metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|p| ours.contains(&text(&p["id"])))
+        .map(|p| {
+            let normal = p["dependencies"].as_array().unwrap().iter().filter(|d| d["kind"].is_null());
+            (text(&p["name"]), normal.map(|d| text(&d["name"])).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn frame_arrows_point_down() {
+    let layers: BTreeMap<&str, u8> = LAYERS.iter().copied().collect();
+    let members = members(&metadata());
+    assert_eq!(members.keys().map(String::as_str).collect::<Vec<_>>(), layers.keys().copied().collect::<Vec<_>>());
+    for (name, uses) in &members {
+        for used in uses.iter().filter_map(|u| layers.get_key_value(u.as_str())) {
+            assert!(*used.1 < layers[name.as_str()], "`{name}` must not use `{}`: it is not in a lower layer", used.0);
+        }
+    }
+}
+
+#[test]
+fn frame_big_dependencies_have_one_user() {
+    let members = members(&metadata());
+    for (dependency, user) in ONE_USER {
+        let users: Vec<&String> = members.iter().filter(|(_, uses)| uses.iter().any(|u| u == dependency)).map(|m| m.0).collect();
+        assert_eq!(users, [user], "`{dependency}` belongs to `{user}` alone");
+    }
+}
+
+#[test]
+fn frame_licences_and_sources_of_dependencies() {
+    for package in metadata()["packages"].as_array().unwrap() {
+        let (name, licence) = (&package["name"], package["license"].as_str().unwrap_or_default());
+        let fits = licence.replace('/', " OR ").split(" OR ").any(|choice| {
+            let plain = choice.replace(['(', ')'], "");
+            plain.split(" AND ").all(|l| LICENCES.contains(&l.trim()))
+        });
+        assert!(fits, "{name} has the licence `{licence}`");
+        let source = package["source"].as_str();
+        assert!(source.is_none_or(|s| s.starts_with("registry+")), "{name} comes from {source:?}");
+    }
+}
+
+/// Source files of our own, by their ending.
+fn sources(dir: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()) {
+        let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+        if entry.is_dir() {
+            if !["target", "node_modules", "dist", ".venv", ".git", ".hob", "golden"].contains(&name.as_str()) {
+                sources(&entry, endings, found);
+            }
+        } else if endings.iter().any(|e| name.ends_with(e)) {
+            found.push(entry);
+        }
+    }
+}
+
+#[test]
+fn frame_files_are_short_and_say_what_they_are() {
+    let mut files = vec![];
+    sources(root(), &[".rs", ".ts", ".tsx", ".mjs", ".js", ".css", ".py", ".c", ".sh"], &mut files);
+    assert!(files.len() > 80, "the walk found only {} files", files.len());
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let lines = text.lines().count();
+        assert!(lines <= LINES, "{} has {lines} lines: split it by meaning", file.display());
+        if file.extension().is_some_and(|e| e == "rs") {
+            assert!(text.starts_with("//! "), "{} does not open with a sentence about itself", file.display());
+        }
+    }
+}
+
+#[test]
+fn frame_no_reference_to_a_single_machine() {
+    let mut files = vec![];
+    let endings = [".rs", ".ts", ".tsx", ".mjs", ".py", ".toml", ".md", "Makefile", "run", "setup", ".json", ".html"];
+    sources(root(), &endings, &mut files);
+    let here = root().parent().unwrap().to_string_lossy().into_owned() + "/";
+    for file in files.iter().filter(|f| !f.ends_with("Cargo.lock")) {
+        let text = fs::read_to_string(file).unwrap();
+        // A clone directly under `/` has no parent worth looking for.
+        assert!(here.len() < 4 || !text.contains(&here), "{} names a path of this machine", file.display());
+    }
+}
+
+/// What models and programs see of each tool. After a change on purpose: `UPDATE_GOLDEN=1 make check`, and look at the diff.
+#[test]
+fn frame_tool_schemas_are_golden() {
+    let data = std::env::temp_dir().join(format!("hob-golden-{}", std::process::id()));
+    let listed = Command::new(env!("CARGO_BIN_EXE_hob"))
+        .env_clear()
+        .args(["--data", data.to_str().unwrap(), "tools", "--json"])
+        .output()
+        .unwrap();
+    let _ = fs::remove_dir_all(&data);
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let tools: Vec<Value> = serde_json::from_slice(&listed.stdout).unwrap();
+    let golden = root().join("tests/golden/tools");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(&golden);
+        fs::create_dir_all(&golden).unwrap();
+        for tool in &tools {
+            let file = golden.join(format!("{}.json", tool["name"].as_str().unwrap()));
+            fs::write(file, format!("{tool:#}\n")).unwrap();
+        }
+        return;
+    }
+    let kept = fs::read_dir(&golden).unwrap().count();
+    assert_eq!(kept, tools.len(), "tools came or went: UPDATE_GOLDEN=1 make check");
+    for tool in &tools {
+        let name = tool["name"].as_str().unwrap();
+        let text = fs::read_to_string(golden.join(format!("{name}.json"))).unwrap_or_default();
+        let kept: Value = serde_json::from_str(&text).unwrap_or_default();
+        assert_eq!(*tool, kept, "`{name}` looks different: if that is meant, UPDATE_GOLDEN=1 make check");
+        assert!(!tool["description"].as_str().unwrap().is_empty(), "`{name}` says nothing about itself");
+    }
+}
