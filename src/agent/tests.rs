@@ -206,8 +206,7 @@ async fn a_conversation_goes_on_and_is_listed() {
     outcome(&house, "second", Some(conversation)).await;
     let listed = house.agent.conversations(&house.cx, 10).unwrap();
     assert_eq!((listed.len(), listed[0].title.as_str(), listed[0].message_count), (1, "first message", 4));
-    let asked = house.asked.lock().unwrap();
-    let said: Vec<_> = asked[1].messages.iter().skip(1).collect();
+    let said = house.asked.lock().unwrap()[1].messages.split_off(1);
     assert!(matches!(said[..], [Message::User(_), Message::Assistant { .. }, Message::User(_)]), "{said:?}");
     for bad in ["", "  \n"] {
         let say = Say { message: bad.into(), ..Say::default() };
