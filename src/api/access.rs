@@ -53,6 +53,18 @@ impl Record for Credential {
     }
 }
 
+/// That somebody has claimed the device; it stays so when every session has expired.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Claimed {
+    user: UserId,
+}
+
+impl Record for Claimed {
+    const NAME: &'static str = "claimed";
+    const WORD: &'static str = "claim";
+    const LEVEL: Level = Level::Household;
+}
+
 /// The code a first person claims the device with; shown on the console, good for one use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim(String);
@@ -85,6 +97,17 @@ impl Claim {
     }
 }
 
+/// Sessions nobody can use any more go at the next start.
+fn forget_expired(credentials: &Collection<Credential>) -> tool::Result<()> {
+    let now = Id::new().millis();
+    let sessions = Listing { by: Some((2, vec![1])), ..Listing::default() };
+    for old in credentials.list_in(Scope::Household, &sessions)?.into_iter().filter(|c| c.value.expires_ms < now) {
+        let all = credentials.clone();
+        credentials.store().write_later(move |tx| all.remove(tx, Scope::Household, old.id).map(drop));
+    }
+    Ok(())
+}
+
 fn random(bytes: &mut [u8]) -> tool::Result<()> {
     getrandom::fill(bytes).map_err(|e| tool::Error::unavailable(format!("the system has no randomness to give: {e}")))
 }
@@ -95,6 +118,7 @@ pub struct Access(Arc<Inner>);
 
 struct Inner {
     credentials: Collection<Credential>,
+    claimed: Collection<Claimed>,
     /// The hash of `HOB_TOKEN`.
     fixed: Option<blake3::Hash>,
     claim: Mutex<Option<Claim>>,
@@ -114,11 +138,16 @@ impl Access {
             ));
         }
         let credentials: Collection<Credential> = store.collection();
+        forget_expired(&credentials)?;
         let any = Listing { limit: 1, ..Listing::default() };
-        let claimed = fixed.is_some() || !credentials.list_in(Scope::Household, &any)?.is_empty();
-        let claim = if claimed { None } else { Some(Claim::new()?) };
+        let claimed: Collection<Claimed> = store.collection();
+        let taken = fixed.is_some()
+            || !claimed.list_in(Scope::Household, &any)?.is_empty()
+            || !credentials.list_in(Scope::Household, &any)?.is_empty();
+        let claim = if taken { None } else { Some(Claim::new()?) };
         Ok(Self(Arc::new(Inner {
             credentials,
+            claimed,
             fixed: fixed.map(|token| blake3::hash(token.as_bytes())),
             claim: Mutex::new(claim),
             wrong: Mutex::default(),
@@ -251,7 +280,12 @@ pub(crate) async fn claim(State(house): State<House>, Json(body): Json<ClaimBody
     if access.0.claim.lock().unwrap_or_else(PoisonError::into_inner).take().is_none() {
         return Err(taken());
     }
-    match access.give("claim", Role::Admin, UserId::OWNER, true).await {
+    let mark = access.0.claimed.insert_as(Stamp::household("claim"), Claimed { user: UserId::OWNER }).await;
+    let given = match mark {
+        Ok(_) => access.give("claim", Role::Admin, UserId::OWNER, true).await,
+        Err(error) => Err(error.into()),
+    };
+    match given {
         Ok((_, key)) => Ok(signed_in(&key, &Principal::owner())),
         Err(failure) => {
             *access.0.claim.lock().unwrap_or_else(PoisonError::into_inner) = Some(expected);

@@ -187,7 +187,7 @@ impl<T: Record> Collection<T> {
             let Some(table) = open(tx, T::NAME)? else { return Ok(()) };
             for row in table.iter()? {
                 let (key, value) = row?;
-                each(entry(key.value(), value.value())?);
+                readable(entry(key.value(), value.value()))?.into_iter().for_each(&mut each);
             }
             Ok(())
         })
@@ -372,6 +372,19 @@ fn entry<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Entry<T>> {
     Ok(with_header(id_of(key)?, header, value))
 }
 
+/// One record that cannot be read (a newer Hob wrote it, or the disk bent it) must not hide all the others from a
+/// list: it is left out and logged. Asked for by its id, it is an error.
+fn readable<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Damaged(text)) => {
+            tracing::warn!("{text}");
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
 type OpenTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 /// `None` where nothing was ever written.
@@ -421,14 +434,14 @@ fn list<T: Record>(tx: &ReadTransaction, scope: Scope, listing: &Listing) -> Res
     let limit = if listing.limit == 0 { usize::MAX } else { listing.limit };
     let Some((index, value)) = &listing.by else {
         return newest(&table, &scope.key(), listing.before)?
+            .filter_map(|row| row.and_then(|(key, bytes)| readable(entry(&key, &bytes))).transpose())
             .take(limit)
-            .map(|row| row.and_then(|(key, bytes)| entry(&key, &bytes)))
             .collect();
     };
     let Some(by) = open(tx, &index_table(T::NAME))? else { return Ok(vec![]) };
     let mut found = vec![];
     for row in newest(&by, &index_prefix(scope, &Key::many(*index, value)), listing.before)?.take(limit) {
-        found.extend(get(tx, scope, id_of(&row?.0)?)?);
+        found.extend(readable(get(tx, scope, id_of(&row?.0)?))?.flatten());
     }
     Ok(found)
 }
@@ -444,7 +457,7 @@ fn list_shared<T: Record>(tx: &ReadTransaction, own: Scope, listing: &Listing) -
         }
         let key = [&scope[..], id_of(&key)?.as_bytes()].concat();
         let Some(value) = ReadableTable::get(&table, key.as_slice())? else { continue };
-        let entry: Entry<T> = entry(&key, value.value())?;
+        let Some(entry) = readable(entry::<T>(&key, value.value()))? else { continue };
         let wanted =
             |(index, value): &(u8, Vec<u8>)| entry.value.keys().iter().any(|k| k.index == *index && k.value == *value);
         if listing.by.as_ref().is_none_or(wanted) {

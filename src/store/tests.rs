@@ -186,6 +186,23 @@ async fn writers_share_commits_and_closing_keeps_the_patient_ones() {
 }
 
 #[tokio::test]
+async fn one_unreadable_record_does_not_hide_the_others() {
+    let store = Store::in_memory().unwrap();
+    let (notes, cx) = (store.collection::<Note>(), person());
+    let good = notes.insert(&cx, "t", note("good", "x")).await.unwrap();
+    let bad = notes.insert(&cx, "t", note("bad", "x")).await.unwrap();
+    let key = [&tool::Scope::User(cx.user()).key()[..], bad.id.as_bytes()].concat();
+    store.write(move |tx| tx.put_raw(Note::NAME, &key, &[255, 255, 1])).await.unwrap();
+    let mut scanned = 0;
+    notes.scan(|_| scanned += 1).unwrap();
+    assert_eq!(scanned, 1);
+    for by in [None, Some((2, b"x".to_vec()))] {
+        assert_eq!(notes.list(&cx, &Listing { by, limit: 5, before: None }).unwrap(), std::slice::from_ref(&good));
+    }
+    assert!(matches!(notes.get(&cx, bad.id), Err(Error::Damaged(_))));
+}
+
+#[tokio::test]
 async fn secrets_are_sealed_on_disk() {
     let dir = Dir::new();
     let store = Store::open(&dir.0).unwrap();
