@@ -1,6 +1,6 @@
 //! The assembly: every part is built once, from the ground up, and given what it needs.
 
-use crate::config::Config;
+use crate::{config::Config, warm};
 use agent::Agent;
 use anyhow::Result;
 use api::{Access, House};
@@ -59,7 +59,9 @@ pub fn build(config: Config, data: &Path, token: Option<&str>) -> Result<House> 
         None => {
             let tools = registry.clone();
             let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
-            Arc::new(Reflex::new(&registry.phrases(), risk, embedder, clock)?)
+            let reflex = Reflex::new(&registry.phrases(), risk, embedder, clock)?;
+            warm::warm(reflex.clone(), &store)?;
+            Arc::new(reflex)
         }
     };
     let agent = Agent::new(config.agent, &store, registry.clone(), memories.clone(), provider);

@@ -5,6 +5,7 @@ mod client;
 mod config;
 mod house;
 mod serve;
+mod warm;
 
 use std::{io::IsTerminal, process::ExitCode};
 

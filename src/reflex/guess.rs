@@ -6,11 +6,13 @@ use crate::{
     sentence::Sentence,
     slots::{self, Kind, number, unit},
 };
+use embed::Quantized;
 use futures::future::BoxFuture;
 use jiff::Zoned;
 use serde_json::{Map, Value};
 use std::{
     collections::{BTreeSet, HashMap},
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -51,7 +53,8 @@ pub(crate) struct Examples {
     /// The words that the examples of a tool have, and those that open them.
     tools: HashMap<String, Vocabulary>,
     texts: Vec<String>,
-    vectors: OnceCell<Vec<Vec<f32>>>,
+    /// Empty until they are computed or given back: no sentence waits for hundreds of vectors.
+    vectors: OnceCell<Vec<Quantized>>,
     embed: Embed,
     warned: AtomicBool,
 }
@@ -125,34 +128,47 @@ impl Examples {
         self.nearest(some.map(|e| (e, self.overlap(e, &said))), &said, intents)
     }
 
-    /// The nearest intent by words and meaning together; `None` where the model does not answer.
+    /// The nearest intent by words and meaning together; `None` where the model does not answer, or the vectors of the
+    /// examples are not there yet.
     pub async fn by_meaning(&self, s: &Sentence, now: &Zoned, intents: &[Intent]) -> Option<Near> {
         let masked = mask(s, now);
-        let vectors = self.vectors().await?;
+        let vectors = self.vectors.get()?;
         let asked = self.vector(masked.words.join(" ")).await?;
         let said = self.said(&masked.words);
         let scored = self.all.iter().filter_map(|e| {
             let vector = vectors.get(e.vector?)?;
-            let cosine: f32 = vector.iter().zip(&asked).map(|(a, b)| a * b).sum();
-            Some((e, (1.0 - WORDS_SHARE) * cosine + WORDS_SHARE * self.overlap(e, &said)))
+            Some((e, (1.0 - WORDS_SHARE) * vector.dot(&asked) + WORDS_SHARE * self.overlap(e, &said)))
         });
         self.nearest(scored, &said, intents)
     }
 
-    /// The vectors of all examples, computed at the first call.
-    pub async fn vectors(&self) -> Option<&Vec<Vec<f32>>> {
+    /// Computes the vectors of all examples, unless they are there; `None` where the model does not answer.
+    pub async fn vectors(&self) -> Option<&Vec<Quantized>> {
         let compute = || async {
             let mut vectors = Vec::with_capacity(self.texts.len());
             for text in &self.texts {
-                vectors.push((self.embed)(text.clone()).await?);
+                vectors.push(self.vector(text.clone()).await.ok_or(())?);
             }
-            Ok::<_, String>(vectors)
+            Ok::<_, ()>(vectors)
         };
-        self.vectors.get_or_try_init(compute).await.map_err(|why| self.warn(&why)).ok()
+        self.vectors.get_or_try_init(compute).await.ok()
     }
 
-    async fn vector(&self, text: String) -> Option<Vec<f32>> {
-        (self.embed)(text).await.map_err(|why| self.warn(&why)).ok()
+    /// Takes vectors that were computed before; `false` when they are not of these examples.
+    pub fn take(&self, vectors: Vec<Quantized>) -> bool {
+        vectors.len() == self.texts.len() && self.vectors.set(vectors).is_ok()
+    }
+
+    /// Tells these examples, and the model they are embedded with, from others.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (embed::MODEL, &self.texts).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    async fn vector(&self, text: String) -> Option<Quantized> {
+        let vector = (self.embed)(text).await.and_then(|v| Quantized::quantize(&v).map_err(|e| e.to_string()));
+        vector.map_err(|why| self.warn(&why)).ok()
     }
 
     /// Said once: without the model every sentence would repeat it.

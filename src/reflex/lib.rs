@@ -41,6 +41,7 @@ mod tests;
 pub use error::Error;
 pub use place::{Placed, Stage};
 
+use embed::Quantized;
 use futures::{StreamExt, stream, stream::BoxStream};
 use guess::{Embed, Examples};
 use llm::{Delta, Message, Provider, Request, ToolCall, ToolChoice, Usage};
@@ -103,9 +104,22 @@ impl Reflex {
         places.place(text).await
     }
 
-    /// Embeds the examples now, so that the first sentence that needs them does not wait: some seconds on a small board.
-    pub async fn warm(&self) {
-        self.0.examples.vectors().await;
+    /// Embeds the examples, some seconds of work on a small board, and answers the vectors to be kept for the next start.
+    /// Until they are there, sentences are placed by templates and words. `None` where the model does not answer.
+    pub async fn warm(&self) -> Option<Vec<u8>> {
+        let vectors = self.0.examples.vectors().await?;
+        Some(vectors.iter().flat_map(Quantized::to_bytes).collect())
+    }
+
+    /// Takes what [`Reflex::warm`] answered under the same [`Reflex::fingerprint`]; `false` when it does not fit.
+    pub fn give(&self, kept: &[u8]) -> bool {
+        let vectors: Result<Vec<_>, _> = kept.chunks(Quantized::BYTES).map(Quantized::from_bytes).collect();
+        vectors.is_ok_and(|vectors| self.0.examples.take(vectors))
+    }
+
+    /// Tells phrases and model from others: vectors fit only those they were computed for.
+    pub fn fingerprint(&self) -> u64 {
+        self.0.examples.fingerprint()
     }
 
     /// The answer to a request, as the deltas of a stream.

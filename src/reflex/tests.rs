@@ -47,6 +47,13 @@ fn reflex() -> Reflex {
     with(Arc::new(|_| async { Err("no model here".to_owned()) }.boxed()))
 }
 
+/// The one meaning of a model that finds everything alike.
+fn alike() -> Vec<f32> {
+    let mut vector = vec![0.0; embed::DIM];
+    vector[0] = 1.0;
+    vector
+}
+
 struct Row {
     text: &'static str,
     tool: &'static str,
@@ -219,7 +226,8 @@ async fn word_salad_moves_nothing() {
         "half",
     ];
     // A meaning stage that finds everything alike must not lead to an action either.
-    let reflex = with(Arc::new(|_| async { Ok(vec![1.0]) }.boxed()));
+    let reflex = with(Arc::new(|_| async { Ok(alike()) }.boxed()));
+    reflex.warm().await.unwrap();
     let mut dice = Dice(7);
     for _ in 0..600 {
         let count = 2 + dice.below(9);
@@ -253,25 +261,37 @@ async fn random_text_is_answered() {
 #[tokio::test]
 async fn the_model_is_asked_late_and_once_for_the_examples() {
     let asked = Arc::new(AtomicUsize::new(0));
-    let count = asked.clone();
-    let reflex = with(Arc::new(move |_| {
-        count.fetch_add(1, Ordering::Relaxed);
-        async { Ok(vec![0.0]) }.boxed()
-    }));
-    reflex.place("turn on pin 17").await;
-    reflex.place("what time is it?").await;
-    assert_eq!(asked.load(Ordering::Relaxed), 0);
-    reflex.place("bananas").await;
-    let first = asked.load(Ordering::Relaxed);
+    let counting = || {
+        let count = asked.clone();
+        with(Arc::new(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async { Ok(alike()) }.boxed()
+        }))
+    };
+    let so_far = || asked.load(Ordering::Relaxed);
+    let reflex = counting();
+    for text in ["turn on pin 17", "what time is it?", "bananas"] {
+        reflex.place(text).await;
+    }
+    assert_eq!(so_far(), 0, "no sentence waits for the examples");
+    let kept = reflex.warm().await.unwrap();
+    let first = so_far();
     assert!(first > 100);
     reflex.place("bananas").await;
-    assert_eq!(asked.load(Ordering::Relaxed), first + 1);
+    assert_eq!(so_far(), first + 1);
+
+    let again = counting();
+    assert_eq!(again.fingerprint(), reflex.fingerprint());
+    assert!(!again.give(&kept[1..]) && !again.give(&[]) && again.give(&kept));
+    again.place("bananas").await;
+    assert_eq!(so_far(), first + 2, "what was kept is not computed again");
 }
 
 #[tokio::test]
 async fn sentences_are_placed_with_the_model() {
     let embedder = embed::Embedder::new(std::time::Duration::from_secs(60));
     let reflex = Reflex::new(&PHRASES, risk, embedder, clock()).unwrap();
+    reflex.warm().await.unwrap();
     let (guessed, sure): (Vec<Row>, Vec<Row>) = rows().into_iter().partition(|r| r.holds == "guess");
     let mut all = check(&reflex, &sure).await;
     let mut missed = vec![];
