@@ -82,8 +82,8 @@ impl Default for Model {
             max_tokens: 0,
             retries: 3,
             retry_delay_ms: 1000,
-            first_word_seconds: 180,
-            silence_seconds: 90,
+            first_word_seconds: 120,
+            silence_seconds: 60,
             answer_seconds: 300,
         }
     }

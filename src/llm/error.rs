@@ -31,8 +31,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same request may succeed when made again.
+    /// Whether the same request may soon succeed when made again. After a time-out the person has waited long enough.
     pub fn worth_retrying(&self) -> bool {
-        !matches!(self, Error::Refused(_) | Error::Broken(_))
+        matches!(self, Error::Network(_) | Error::Busy { .. } | Error::Server(_))
     }
 }
