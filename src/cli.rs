@@ -128,7 +128,22 @@ fn json_object(text: &str) -> Result<Value, String> {
 
 /// Reads the command line; a misuse ends the process with 2 and one line that says why.
 pub fn parse() -> Cli {
-    Cli::parse()
+    Cli::try_parse().unwrap_or_else(|error| {
+        // Help and version are no misuse.
+        if !error.use_stderr() {
+            error.exit();
+        }
+        eprintln!("hob: {}; see `hob --help`", one_line(&error.to_string()));
+        std::process::exit(2)
+    })
+}
+
+/// What clap says in a paragraph, without its label and the hints after it.
+fn one_line(told: &str) -> String {
+    let lines: Vec<&str> =
+        told.trim_start_matches("error:").split("\n\nUsage:").next().unwrap_or_default().lines().collect();
+    let said = lines.iter().map(|l| l.trim()).filter(|l| !l.is_empty() && !l.starts_with("For more information"));
+    said.collect::<Vec<_>>().join(" ")
 }
 
 /// A daemon tells what it does; a command only what went wrong.
@@ -146,6 +161,7 @@ pub async fn run(cli: Cli) -> Result<()> {
             config.listen = listen.unwrap_or(config.listen);
             config.name = name.unwrap_or(config.name);
             config.board = board.unwrap_or(config.board);
+            config.check()?;
             serve::daemon(config, &data).await
         }
         Command::Restore { file } => restore(&data, &file),

@@ -11,6 +11,7 @@ use http_client::{Local, Streaming};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, IsTerminal, Write},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 use tokio::task::JoinHandle;
@@ -33,7 +34,6 @@ impl Client {
         if socket.exists() && local.request("GET", "/healthz", None).await.is_ok() {
             return Ok(Self { local, own: None });
         }
-        // A claim is none of a command's business: a token that is never used keeps the code from being made.
         let house = house::build(config()?, data, None)?;
         let listeners = Listeners { tcp: None, socket: serve::open_socket(data)? };
         let serving = tokio::spawn(api::serve(house.clone(), listeners));
@@ -45,7 +45,7 @@ impl Client {
         if let Some((house, serving)) = self.own {
             house.closing.cancel();
             let _ = serving.await;
-            house::close(house);
+            house::close(house).await;
         }
     }
 
@@ -178,7 +178,7 @@ impl Told {
 /// Writes a backup to `file`.
 pub async fn backup(client: &Client, file: &Path) -> Result<()> {
     let shown = file.display();
-    let open = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
+    let open = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
     let mut out = open.with_context(|| format!("could not make {shown}: choose a file that does not exist yet"))?;
     let write = async {
         let mut pieces = client.stream("POST", "/api/v1/backup", None).await?.into_stream().boxed();

@@ -107,13 +107,17 @@ impl Config {
         let known = toml::Table::try_from(Self::default())?;
         check_keys(&table, &known, "")?;
         let config: Self = toml::from_str(text)?;
-        if config.name.is_empty()
-            || config.name.len() > 63
-            || !config.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-        {
+        config.check()?;
+        Ok(config)
+    }
+
+    /// What types cannot say.
+    pub fn check(&self) -> Result<()> {
+        let plain = self.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        if self.name.is_empty() || self.name.len() > 63 || !plain {
             bail!("`name` must have 1 to 63 letters, digits and dashes: it becomes a name on the network");
         }
-        Ok(config)
+        Ok(())
     }
 
     /// The model's provider, model, address and key, from the environment or the file; `None` is reflex.

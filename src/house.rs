@@ -15,6 +15,7 @@ use registry::Registry;
 use sandbox::Sandbox;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
+use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, Ports, SystemClock, Unconnected};
 
@@ -22,6 +23,8 @@ use tool::{Bus, Clock, Ports, SystemClock, Unconnected};
 const IDLE: Duration = Duration::from_secs(600);
 /// How long after a start memories without a meaning are looked for: a start has better things to do.
 const MEND_AFTER: Duration = Duration::from_secs(60);
+/// How long runs may take to stop when the house closes.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Builds the house over the data in `data`. Nothing runs yet but what the parts themselves need.
 pub fn build(config: Config, data: &Path, token: Option<&str>) -> Result<House> {
@@ -54,50 +57,63 @@ pub fn build(config: Config, data: &Path, token: Option<&str>) -> Result<House> 
     custom.load()?;
 
     // Mind.
-    let provider: Arc<dyn Provider> = match model {
-        Some(model) => Arc::new(OpenAi::new(model)),
+    let (provider, reflex): (Arc<dyn Provider>, _) = match model {
+        Some(model) => (Arc::new(OpenAi::new(model)), None),
         None => {
             let tools = registry.clone();
             let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
             let reflex = Reflex::new(&registry.phrases(), risk, embedder, clock)?;
-            warm::warm(reflex.clone(), &store)?;
-            Arc::new(reflex)
+            (Arc::new(reflex.clone()), Some(reflex))
         }
     };
     let agent = Agent::new(config.agent, &store, registry.clone(), memories.clone(), provider);
 
     let access = Access::new(&store, token)?;
-    tell_pins(&board, ports.bus.clone());
-    mend_later(memories);
     let closing = CancellationToken::new();
+    tell_pins(&board, ports.bus.clone());
+    mend_later(memories, closing.clone());
+    if let Some(reflex) = reflex {
+        warm::warm(reflex, &store, closing.clone())?;
+    }
     Ok(House { access, agent, registry, custom, store, ports, name: config.name, closing })
 }
 
-/// Lets go of everything, so that the data file is unlocked when this returns.
-pub fn close(house: House) {
-    house.agent.cancel_all();
+/// Stops what runs, keeps what waits to be written, and lets go of everything.
+pub async fn close(house: House) {
+    house.closing.cancel();
+    house.agent.stop_all(PATIENCE).await;
     // The catalogue holds tools, which hold parts, which hold the catalogue.
     house.registry.close();
+    // Jobs that wait for company hold the store too.
+    if let Err(error) = house.store.flush().await {
+        tracing::warn!(%error, "the last counts were not kept");
+    }
 }
 
 /// Pins that change are told on the bus.
 fn tell_pins(board: &Board, bus: Bus) {
     let mut changes = board.changes();
     tokio::spawn(async move {
-        while let Ok((pin, high)) = changes.recv().await {
-            bus.publish("pin:changed", None, serde_json::json!({"pin": pin, "high": high}));
+        loop {
+            match changes.recv().await {
+                Ok((pin, high)) => bus.publish("pin:changed", None, serde_json::json!({"pin": pin, "high": high})),
+                // Some were missed; the next ones are not.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
         }
     });
 }
 
 /// Memories that were stored while the model could not be had get their meaning later.
-fn mend_later(memories: Memories) {
-    tokio::spawn(async move {
+fn mend_later(memories: Memories, closing: CancellationToken) {
+    let mend = async move {
         tokio::time::sleep(MEND_AFTER).await;
         match memories.mend().await {
             Ok(0) => {}
             Ok(mended) => tracing::info!(mended, "memories can now be found by meaning"),
             Err(error) => tracing::warn!(%error, "memories without a meaning could not be mended"),
         }
-    });
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(mend));
 }

@@ -13,6 +13,8 @@ fn main() -> ExitCode {
     let command = cli::parse();
     // Other programs of the same user must not read keys out of this process's memory.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    // What Hob writes is its owner's alone.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     tracing_subscriber::fmt()
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| cli::default_filter(&command)),

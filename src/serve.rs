@@ -11,6 +11,7 @@ use std::{
     net::SocketAddr,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use tokio::{
     net::TcpListener,
@@ -21,6 +22,8 @@ use tokio::{
 pub const SOCKET: &str = "hob.sock";
 /// How many crash files are kept.
 const CRASHES: usize = 20;
+/// How long runs may take to stop before the doors close.
+const STOPPING: Duration = Duration::from_secs(2);
 
 /// Runs until told to stop (SIGTERM, SIGINT).
 pub async fn daemon(config: Config, data: &Path) -> Result<()> {
@@ -36,9 +39,12 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
         eprintln!("\n  Open this link to claim this Hob:  {at}/#claim={}\n", claim.code());
     }
     let closing = house.closing.clone();
+    let agent = house.agent.clone();
     tokio::spawn(async move {
         stop_asked().await;
         tracing::info!("closing");
+        // Runs first: their listeners hear how they end, and then the doors close.
+        agent.stop_all(STOPPING).await;
         closing.cancel();
     });
     let serving = tokio::spawn(api::serve(house.clone(), Listeners { tcp: Some(tcp), socket }));
@@ -46,8 +52,9 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
     std::io::stdout().flush()?;
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
     let served = serving.await;
-    house::close(house);
+    // Before the data is let go: after that a successor may have made a socket of its own.
     let _ = std::fs::remove_file(data.join(SOCKET));
+    house::close(house).await;
     Ok(served??)
 }
 

@@ -5,6 +5,7 @@ use reflex::Reflex;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::{Collection, Entry, Level, Listing, Record, Stamp, Store};
+use tokio_util::sync::CancellationToken;
 use tool::Scope;
 
 /// How long after a start they are computed where they are missing: a start has better things to do.
@@ -24,20 +25,21 @@ impl Record for Phrases {
 }
 
 /// Gives reflex the vectors it computed before, or lets it compute and keep them in the background.
-pub fn warm(reflex: Reflex, store: &Store) -> Result<()> {
+pub fn warm(reflex: Reflex, store: &Store, closing: CancellationToken) -> Result<()> {
     let kept: Collection<Phrases> = store.collection();
     let old = kept.list_in(Scope::Household, &Listing::default())?;
     if old.iter().any(|e| e.value.fingerprint == reflex.fingerprint() && reflex.give(&e.value.vectors)) {
         return Ok(());
     }
-    tokio::spawn(async move {
+    let compute = async move {
         tokio::time::sleep(AFTER).await;
         if let Some(vectors) = reflex.warm().await
             && let Err(error) = keep(&kept, old, Phrases { fingerprint: reflex.fingerprint(), vectors }).await
         {
             tracing::warn!(%error, "the meanings of the phrases could not be kept and will be computed again");
         }
-    });
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(compute));
     Ok(())
 }
 

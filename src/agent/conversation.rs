@@ -2,7 +2,7 @@
 
 use llm::{Message, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
-use store::{Collection, Key, Level, Listing, Record, Store};
+use store::{Coded, Collection, Key, Level, Listing, Record, Store};
 use tool::{Cx, Error, Id, Result, Scope};
 
 /// The head of a conversation. New fields go last.
@@ -19,12 +19,16 @@ impl Record for Head {
 }
 
 /// Who said a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     User,
     Assistant,
     Tool,
+}
+
+impl Coded for Role {
+    const ALL: &'static [Self] = &[Role::User, Role::Assistant, Role::Tool];
+    const UNKNOWN: Self = Role::Assistant;
 }
 
 /// One message. New fields go last.
@@ -32,10 +36,13 @@ enum Role {
 struct Line {
     conversation: Id,
     run: Id,
+    #[serde(with = "store::coded")]
     role: Role,
     content: String,
-    calls: Vec<StoredCall>,
-    result: Option<StoredResult>,
+    /// `[StoredCall]` as JSON text: a struct inside a record could never grow.
+    calls: String,
+    /// A `StoredResult` as JSON text; empty is none.
+    result: String,
     model: String,
 }
 
@@ -163,10 +170,11 @@ impl Conversations {
         Ok(Conversation { head, messages })
     }
 
-    /// Stores the person's message and answers the conversation as the model will see it, the new message last.
-    pub async fn begin(&self, cx: &Cx, id: Id, run: Id, text: &str) -> Result<Vec<Message>> {
-        // Reading first: what the conversation holds from outside must taint this run.
-        let mut history: Vec<Message> = self.lines(cx, id, 0)?.into_iter().map(|(_, line)| line.into()).collect();
+    /// Stores the person's message and answers the last `limit` messages as the model will see them, the new one last.
+    pub async fn begin(&self, cx: &Cx, id: Id, run: Id, text: &str, limit: usize) -> Result<Vec<Message>> {
+        // Reading first: what the model is shown from outside must taint this run.
+        let lines = self.lines(cx, id, limit)?.into_iter().map(|(_, line)| line.into()).collect();
+        let mut history = answered(lines);
         self.add(cx, Line::new(id, run, Role::User, text)).await?;
         history.push(Message::User(text.to_owned()));
         Ok(history)
@@ -177,7 +185,7 @@ impl Conversations {
         let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, text);
         let stored =
             |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
-        line.calls = calls.iter().map(stored).collect();
+        line.calls = json(&calls.iter().map(stored).collect::<Vec<_>>());
         line.model = model.to_owned();
         self.add(cx, line).await
     }
@@ -186,7 +194,7 @@ impl Conversations {
     pub async fn add_result(&self, cx: &Cx, run: Id, result: &ToolResult, duration_ms: u64) -> Result<()> {
         let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Tool, "");
         let r = result.clone();
-        line.result = Some(StoredResult {
+        line.result = json(&StoredResult {
             tool_call_id: r.call_id,
             name: r.name,
             content: r.content,
@@ -242,13 +250,19 @@ impl Conversations {
 impl Line {
     fn new(conversation: Id, run: Id, role: Role, content: &str) -> Self {
         let content = content.to_owned();
-        Self { conversation, run, role, content, calls: vec![], result: None, model: String::new() }
+        Self { conversation, run, role, content, calls: String::new(), result: String::new(), model: String::new() }
+    }
+    fn calls(&self) -> Vec<StoredCall> {
+        serde_json::from_str(&self.calls).unwrap_or_default()
+    }
+    fn result(&self) -> Option<StoredResult> {
+        serde_json::from_str(&self.result).ok()
     }
 }
 
 impl From<Line> for Message {
     fn from(line: Line) -> Self {
-        match (line.role, line.result) {
+        match (line.role, line.result()) {
             (Role::User, _) => Message::User(line.content),
             (Role::Tool, Some(r)) => Message::Tool(ToolResult {
                 call_id: r.tool_call_id,
@@ -259,10 +273,45 @@ impl From<Line> for Message {
             }),
             (Role::Assistant | Role::Tool, _) => {
                 let call = |c: StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
-                Message::Assistant { content: line.content, tool_calls: line.calls.into_iter().map(call).collect() }
+                let tool_calls = line.calls().into_iter().map(call).collect();
+                Message::Assistant { content: line.content, tool_calls }
             }
         }
     }
+}
+
+/// JSON text of what cannot fail to have it.
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Every call gets an answer: a run that was cut (power, a limit, a stop) leaves calls without one, and servers refuse
+/// such a history. Answers to calls that are not shown are left out for the same reason.
+fn answered(lines: Vec<Message>) -> Vec<Message> {
+    let mut whole = Vec::with_capacity(lines.len());
+    let mut lines = lines.into_iter().peekable();
+    while let Some(message) = lines.next() {
+        let calls = match &message {
+            Message::Tool(_) => continue,
+            Message::Assistant { tool_calls, .. } => tool_calls.clone(),
+            _ => vec![],
+        };
+        whole.push(message);
+        let mut answers = vec![];
+        while let Some(Message::Tool(result)) = lines.next_if(|m| matches!(m, Message::Tool(_))) {
+            answers.push(result);
+        }
+        for call in calls {
+            let given = answers.iter().position(|a| a.call_id == call.id).map(|n| answers.remove(n));
+            whole.push(Message::Tool(given.unwrap_or_else(|| unanswered(call))));
+        }
+    }
+    whole
+}
+
+fn unanswered(call: ToolCall) -> ToolResult {
+    let content = "Error: the run was cut short; whether this call had an effect is not known".into();
+    ToolResult { call_id: call.id, name: call.name, content, say: None, is_error: true }
 }
 
 fn summary(entry: store::Entry<Head>) -> ConversationSummary {
@@ -284,9 +333,9 @@ fn shown((id, line): (Id, Line)) -> StoredMessage {
             Role::Assistant => "assistant",
             Role::Tool => "tool",
         },
+        tool_calls: line.calls(),
+        tool_results: line.result().into_iter().collect(),
         content: line.content,
-        tool_calls: line.calls,
-        tool_results: line.result.into_iter().collect(),
         model: line.model,
         created_at: id.millis(),
     }
@@ -302,4 +351,34 @@ fn title(text: &str) -> String {
 
 fn missing(id: Id) -> Error {
     Error::not_found(format!("there is no conversation {id} of yours: leave conversationId out to begin a new one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(ids: &[&str]) -> Message {
+        let call = |id: &&str| ToolCall { id: id.to_string(), name: "t".into(), arguments: "{}".into() };
+        Message::Assistant { content: "".into(), tool_calls: ids.iter().map(call).collect() }
+    }
+    fn gave(id: &str) -> Message {
+        let content = "ok".into();
+        Message::Tool(ToolResult { call_id: id.into(), name: "t".into(), content, say: None, is_error: false })
+    }
+
+    #[test]
+    fn every_call_is_answered_and_every_answer_was_asked_for() {
+        let said = || Message::User("next".into());
+        let history =
+            vec![gave("lost"), asked(&["a", "b"]), gave("b"), said(), asked(&["a"]), gave("a"), asked(&["c"])];
+        let shown: Vec<String> = answered(history)
+            .iter()
+            .map(|m| match m {
+                Message::Tool(r) => format!("{}{}", r.call_id, if r.is_error { "!" } else { "" }),
+                Message::Assistant { .. } => "asked".into(),
+                _ => "said".into(),
+            })
+            .collect();
+        assert_eq!(shown, ["asked", "a!", "b", "said", "asked", "a", "asked", "c!"]);
+    }
 }

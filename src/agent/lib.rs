@@ -18,6 +18,7 @@ use registry::Registry;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 use store::Store;
 use tokio::sync::mpsc;
@@ -36,13 +37,13 @@ pub struct Config {
     pub max_messages: usize,
     /// How many tokens of a conversation the model is shown at most (a token is taken as four characters).
     pub max_tokens: usize,
-    /// Who the agent is: the first words of its instructions.
+    /// Who the agent is: the first words of its instructions; Hob's own when empty.
     pub prompt: String,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { max_turns: 50, max_tool_calls: 200, max_messages: 100, max_tokens: 100_000, prompt: prompt::BASE.into() }
+        Self { max_turns: 50, max_tool_calls: 200, max_messages: 100, max_tokens: 100_000, prompt: String::new() }
     }
 }
 
@@ -117,7 +118,8 @@ impl Agent {
         let (run, cancel) = (Id::new(), CancellationToken::new());
         let busy = self.enter(run, cx.user(), conversation, cancel.clone())?;
         let cx = cx.in_run(run, conversation, cancel);
-        let history = self.conversations.begin(&cx, conversation, run, &say.message).await?;
+        let limit = self.config.max_messages;
+        let history = self.conversations.begin(&cx, conversation, run, &say.message, limit).await?;
         let (steps, listener) = mpsc::unbounded_channel();
         let task = run::Run {
             agent: self.clone(),
@@ -141,10 +143,23 @@ impl Agent {
         found.inspect(|(.., cancel)| cancel.cancel()).is_some()
     }
 
-    /// Stops every run, at shutdown.
-    pub fn cancel_all(&self) {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.values().for_each(|(.., cancel)| cancel.cancel());
+    /// Stops every run and waits until all have said so, or `patience` is over; at shutdown.
+    pub async fn stop_all(&self, patience: Duration) {
+        let all_gone = async {
+            loop {
+                {
+                    let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+                    runs.values().for_each(|(.., cancel)| cancel.cancel());
+                    if runs.is_empty() {
+                        return;
+                    }
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        if tokio::time::timeout(patience, all_gone).await.is_err() {
+            tracing::warn!("some runs did not stop in time");
+        }
     }
 
     /// This person's conversations, the latest first.

@@ -1,4 +1,4 @@
-//! What the model is told before the conversation: sections in a fixed order, dropped from the end when too long.
+//! What the model is told before the conversation: sections in a fixed order, within a budget. The base always goes in.
 
 use tool::{Clock, Cx};
 
@@ -24,26 +24,48 @@ pub(crate) struct Context<'a> {
 
 /// The system prompt: identity, memories, tool workflow, time.
 pub(crate) fn compose(cx: &Cx, context: &Context) -> String {
-    let sections = [
-        (!context.memories.is_empty()).then(|| {
-            let list: Vec<String> = context.memories.iter().map(|m| format!("- {m}")).collect();
-            format!("What you remember that may matter now:\n{}", list.join("\n"))
-        }),
-        Some(TOOLS.to_owned()),
-        Some(time(&*cx.ports().clock)),
-    ];
-    let mut prompt = context.base.to_owned();
-    for section in sections.into_iter().flatten() {
-        if prompt.len() + DIVIDER.len() + section.len() <= LONGEST {
-            prompt.push_str(DIVIDER);
-            prompt.push_str(&section);
+    let base = if context.base.trim().is_empty() { BASE } else { context.base };
+    let last = format!("{DIVIDER}{TOOLS}{DIVIDER}{}", time(&*cx.ports().clock));
+    let room = LONGEST.saturating_sub(base.len() + last.len());
+    format!("{base}{}{last}", memories(&context.memories, room))
+}
+
+/// As many memories as there is room for, the most fitting first.
+fn memories(all: &[String], room: usize) -> String {
+    let mut section = format!("{DIVIDER}What you remember that may matter now:");
+    let heading = section.len();
+    for memory in all {
+        let line = format!("\n- {memory}");
+        if section.len() + line.len() > room {
+            break;
         }
+        section.push_str(&line);
     }
-    prompt
+    if section.len() == heading { String::new() } else { section }
 }
 
 fn time(clock: &dyn Clock) -> String {
     let now = clock.local();
     let zone = now.time_zone().iana_name().unwrap_or("local time").to_owned();
     format!("It is {}, {zone}.", now.strftime("%A, %-d %B %Y, %H:%M"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use tool::{Channel, FixedClock, Ports, Principal, Via};
+
+    #[test]
+    fn the_prompt_keeps_to_its_budget() {
+        let clock = Arc::new(FixedClock("2026-11-20T14:30[Europe/Vienna]".parse().unwrap()));
+        let cx = Cx::root(Ports::unconnected(clock), Principal::owner(), Via::direct(Channel::Api));
+        let with = |base: &str, memories: Vec<String>| compose(&cx, &Context { base, memories });
+        let plain = with("", vec![]);
+        assert!(plain.starts_with(BASE) && plain.ends_with("It is Friday, 20 November 2026, 14:30, Europe/Vienna."));
+        assert!(with("Be a cat.", vec![]).starts_with("Be a cat.\n\n---"));
+        let full = with("", vec!["a".repeat(8000), "b".repeat(8000), "c".into()]);
+        assert!(full.len() <= LONGEST && full.contains(&"a".repeat(8000)) && !full.contains("bbb"));
+        assert!(with(&"x".repeat(20_000), vec!["m".into()]).contains("search_tools"));
+    }
 }

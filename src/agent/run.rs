@@ -163,14 +163,14 @@ impl Run {
                     ),
                 ));
             }
-            let results = join_all(said.calls.iter().map(|call| self.call(call))).await;
+            let results = join_all(said.calls.iter().map(|call| self.call_and_keep(call))).await;
             messages.push(Message::Assistant { content: said.text, tool_calls: said.calls.clone() });
             let mut circling = None;
-            for ((record, result), call) in results.into_iter().zip(&said.calls) {
+            for (done, call) in results.into_iter().zip(&said.calls) {
+                let (record, result) = done?;
                 if guard.repeats(&call.name, &call.arguments, &result.content) {
                     circling = Some(call.name.clone());
                 }
-                self.agent.conversations.add_result(&self.cx, self.run, &result, record.duration_ms).await?;
                 messages.push(Message::Tool(result));
                 records.push(record);
             }
@@ -204,6 +204,7 @@ impl Run {
             let delta = tokio::select! {
                 biased;
                 () = self.cx.cancel().cancelled() => {
+                    said.calls.clear();
                     self.keep_answer(&said).await?;
                     return Err(cancelled());
                 }
@@ -235,6 +236,13 @@ impl Run {
             return Err(Stop("model", "the model said nothing at all: ask again, or choose another model".into()));
         }
         Ok(said)
+    }
+
+    /// Makes one call and stores what it gave at once: a call that was made is not forgotten because another still runs.
+    async fn call_and_keep(&self, call: &ToolCall) -> Result<(CallRecord, ToolResult), Stop> {
+        let (record, result) = self.call(call).await;
+        self.agent.conversations.add_result(&self.cx, self.run, &result, record.duration_ms).await?;
+        Ok((record, result))
     }
 
     /// Makes one call; whatever goes wrong becomes a result the model can act on.
@@ -283,9 +291,9 @@ impl Run {
 
     /// What is remembered that has to do with this message.
     async fn memories(&self) -> Vec<String> {
-        let filter = Filter { limit: MEMORIES, ..Filter::default() };
+        let filter = Filter { limit: MEMORIES, least: MEMORY_SCORE, ..Filter::default() };
         match self.agent.memories.recall(&self.cx, &self.text, filter).await {
-            Ok(found) => found.hits.into_iter().filter(|h| h.score >= MEMORY_SCORE).map(|h| h.memory.content).collect(),
+            Ok(found) => found.hits.into_iter().map(|h| h.memory.content).collect(),
             Err(error) => {
                 tracing::warn!(%error, "memory could not be searched for the prompt");
                 vec![]

@@ -173,6 +173,16 @@ async fn every_way_a_run_can_go_wrong_ends_with_a_sentence() {
         // The conversation is free and whole: the next message is answered.
         assert!(house.agent.conversation(&house.cx, conversation).unwrap().messages[0].content == "go");
         outcome(&house, "again", Some(conversation)).await;
+        let asked = house.asked.lock().unwrap();
+        let mut open = std::collections::HashSet::new();
+        for message in &asked.last().unwrap().messages {
+            match message {
+                Message::Assistant { tool_calls, .. } => open.extend(tool_calls.iter().map(|c| c.id.clone())),
+                Message::Tool(result) => assert!(open.remove(&result.call_id), "{code}: an answer nobody asked for"),
+                _ => assert!(open.is_empty(), "{code}: {open:?} have no answer"),
+            }
+        }
+        assert!(open.is_empty(), "{code}: {open:?} have no answer");
     }
 }
 

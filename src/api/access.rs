@@ -2,7 +2,7 @@
 
 use crate::{
     Caller, House,
-    envelope::{Answer, Data, Failure, Json, PathId, ok},
+    envelope::{Answer, Data, Failure, Json, PathId, bounded, ok},
     serve::Entrance,
 };
 use axum::{
@@ -36,12 +36,15 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 struct Credential {
     hash: [u8; 32],
     name: String,
+    #[serde(with = "store::coded")]
     role: Role,
     user: UserId,
     /// False for an API token.
     session: bool,
     /// Milliseconds since 1970; 0 is never.
     expires_ms: u64,
+    /// The token a session was opened with, which ends with it.
+    opened_with: Option<Id>,
 }
 
 impl Record for Credential {
@@ -50,6 +53,21 @@ impl Record for Credential {
     const LEVEL: Level = Level::Household;
     fn keys(&self) -> Vec<Key> {
         vec![Key::unique(1, self.hash), Key::many(2, [u8::from(self.session)])]
+    }
+}
+
+/// A person with tokens of their own. They stay the same person when a token is taken back and another one made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Person {
+    name: String,
+}
+
+impl Record for Person {
+    const NAME: &'static str = "people";
+    const WORD: &'static str = "person";
+    const LEVEL: Level = Level::Household;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::unique(1, &self.name)]
     }
 }
 
@@ -97,15 +115,48 @@ impl Claim {
     }
 }
 
-/// Sessions nobody can use any more go at the next start.
-fn forget_expired(credentials: &Collection<Credential>) -> tool::Result<()> {
-    let now = Id::new().millis();
-    let sessions = Listing { by: Some((2, vec![1])), ..Listing::default() };
-    for old in credentials.list_in(Scope::Household, &sessions)?.into_iter().filter(|c| c.value.expires_ms < now) {
-        let all = credentials.clone();
-        credentials.store().write_later(move |tx| all.remove(tx, Scope::Household, old.id).map(drop));
+/// What a new credential is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The first session, which claims the device.
+    Claim,
+    /// A session of the page.
+    Session,
+    /// An API token.
+    Token,
+}
+
+struct NewCredential {
+    kind: Kind,
+    name: String,
+    role: Role,
+    /// `None`: the person of that name, who is made if need be.
+    user: Option<UserId>,
+    opened_with: Option<Id>,
+}
+
+impl Inner {
+    fn sessions(&self, tx: &store::Tx) -> store::Result<Vec<Entry<Credential>>> {
+        self.credentials.find(tx, Scope::Household, 2, &[1])
     }
-    Ok(())
+
+    /// Sessions nobody can use any more go when a new one comes.
+    fn forget_expired(&self, tx: &store::Tx, now: u64) -> store::Result<()> {
+        for old in self.sessions(tx)?.into_iter().filter(|c| c.value.expires_ms < now) {
+            self.credentials.remove(tx, Scope::Household, old.id)?;
+        }
+        Ok(())
+    }
+
+    /// The person of a name, made in the same write when there is none.
+    fn person(&self, tx: &store::Tx, name: &str) -> store::Result<UserId> {
+        if let Some(person) = self.people.find(tx, Scope::Household, 1, name.as_bytes())?.pop() {
+            return Ok(UserId(person.id));
+        }
+        let id = Id::new();
+        self.people.put(tx, id, &Stamp::household("access"), &Person { name: name.into() })?;
+        Ok(UserId(id))
+    }
 }
 
 fn random(bytes: &mut [u8]) -> tool::Result<()> {
@@ -118,6 +169,7 @@ pub struct Access(Arc<Inner>);
 
 struct Inner {
     credentials: Collection<Credential>,
+    people: Collection<Person>,
     claimed: Collection<Claimed>,
     /// The hash of `HOB_TOKEN`.
     fixed: Option<blake3::Hash>,
@@ -138,15 +190,12 @@ impl Access {
             ));
         }
         let credentials: Collection<Credential> = store.collection();
-        forget_expired(&credentials)?;
-        let any = Listing { limit: 1, ..Listing::default() };
         let claimed: Collection<Claimed> = store.collection();
-        let taken = fixed.is_some()
-            || !claimed.list_in(Scope::Household, &any)?.is_empty()
-            || !credentials.list_in(Scope::Household, &any)?.is_empty();
+        let taken = fixed.is_some() || !claimed.is_empty_in(Scope::Household)?;
         let claim = if taken { None } else { Some(Claim::new()?) };
         Ok(Self(Arc::new(Inner {
             credentials,
+            people: store.collection(),
             claimed,
             fixed: fixed.map(|token| blake3::hash(token.as_bytes())),
             claim: Mutex::new(claim),
@@ -159,19 +208,17 @@ impl Access {
         self.0.claim.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The person behind a token or session key.
-    fn known(&self, key: &str, session: bool) -> Option<Principal> {
+    /// The person behind a token or session key, and the credential's id where it is a stored one.
+    fn known(&self, key: &str, session: bool) -> Option<(Principal, Option<Id>)> {
         let hash = blake3::hash(key.as_bytes());
         if !session && self.0.fixed == Some(hash) {
-            return Some(Principal::owner());
+            return Some((Principal::owner(), None));
         }
-        let found = self.find(hash)?.value;
+        let entry = self.find(hash)?;
+        let found = entry.value;
         let alive = found.expires_ms == 0 || found.expires_ms > Id::new().millis();
-        (alive && found.session == session).then_some(Principal {
-            user: found.user,
-            role: found.role,
-            agent: AgentId::GENERAL,
-        })
+        let principal = Principal { user: found.user, role: found.role, agent: AgentId::GENERAL };
+        (alive && found.session == session).then_some((principal, Some(entry.id)))
     }
 
     fn find(&self, hash: blake3::Hash) -> Option<Entry<Credential>> {
@@ -180,16 +227,31 @@ impl Access {
     }
 
     /// Keeps a new credential and answers the key itself, which is not kept.
-    async fn give(&self, name: &str, role: Role, user: UserId, session: bool) -> Result<(Id, String), Failure> {
+    async fn give(&self, new: NewCredential) -> Result<(Id, UserId, String), Failure> {
         let mut bytes = [0u8; 32];
         random(&mut bytes)?;
         let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        let session = new.kind != Kind::Token;
         let key = if session { hex } else { format!("hob_{hex}") };
-        let expires_ms = if session { Id::new().millis() + SESSION.as_millis() as u64 } else { 0 };
         let hash = *blake3::hash(key.as_bytes()).as_bytes();
-        let credential = Credential { hash, name: name.into(), role, user, session, expires_ms };
-        let entry = self.0.credentials.insert_as(Stamp::household("access"), credential).await?;
-        Ok((entry.id, key))
+        let (inner, id, now) = (self.0.clone(), Id::new(), Id::new().millis());
+        let expires_ms = if session { now + SESSION.as_millis() as u64 } else { 0 };
+        let stamp = Stamp::household("access");
+        let give = move |tx: &store::Tx| {
+            inner.forget_expired(tx, now)?;
+            if new.kind == Kind::Claim {
+                inner.claimed.put(tx, Id::new(), &stamp, &Claimed { user: UserId::OWNER })?;
+            }
+            let user = match new.user {
+                Some(user) => user,
+                None => inner.person(tx, &new.name)?,
+            };
+            let (name, role, opened_with) = (new.name.clone(), new.role, new.opened_with);
+            let credential = Credential { hash, name, role, user, session, expires_ms, opened_with };
+            inner.credentials.put(tx, id, &stamp, &credential).map(|_| user)
+        };
+        let user = self.0.credentials.store().write(give).await?;
+        Ok((id, user, key))
     }
 
     /// Counts a wrong try; an error once there were too many in the last minute.
@@ -221,7 +283,10 @@ pub(crate) async fn lock(State(house): State<House>, mut request: Request, next:
     match caller(&house, &request) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
-            next.run(request).await
+            match bounded(request).await {
+                Ok(request) => next.run(request).await,
+                Err(failure) => failure.into_response(),
+            }
         }
         Err(failure) => failure.into_response(),
     }
@@ -236,8 +301,8 @@ fn caller(house: &House, request: &Request) -> Result<Caller, Failure> {
     let bearer =
         headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(|v| v.strip_prefix("Bearer "));
     let known = match (bearer, cookie(headers)) {
-        (Some(token), _) => house.access.known(token.trim(), false).map(|p| Caller(p, Via::direct(Channel::Api))),
-        (None, Some(key)) => house.access.known(key, true).map(|p| Caller(p, Via::direct(Channel::Page))),
+        (Some(token), _) => house.access.known(token.trim(), false).map(|(p, _)| Caller(p, Via::direct(Channel::Api))),
+        (None, Some(key)) => house.access.known(key, true).map(|(p, _)| Caller(p, Via::direct(Channel::Page))),
         (None, None) => None,
     };
     if let Some(caller) = known {
@@ -280,13 +345,15 @@ pub(crate) async fn claim(State(house): State<House>, Json(body): Json<ClaimBody
     if access.0.claim.lock().unwrap_or_else(PoisonError::into_inner).take().is_none() {
         return Err(taken());
     }
-    let mark = access.0.claimed.insert_as(Stamp::household("claim"), Claimed { user: UserId::OWNER }).await;
-    let given = match mark {
-        Ok(_) => access.give("claim", Role::Admin, UserId::OWNER, true).await,
-        Err(error) => Err(error.into()),
+    let first = NewCredential {
+        kind: Kind::Claim,
+        name: "claim".into(),
+        role: Role::Admin,
+        user: Some(UserId::OWNER),
+        opened_with: None,
     };
-    match given {
-        Ok((_, key)) => Ok(signed_in(&key, &Principal::owner())),
+    match access.give(first).await {
+        Ok((_, _, key)) => Ok(signed_in(&key, &Principal::owner())),
         Err(failure) => {
             *access.0.claim.lock().unwrap_or_else(PoisonError::into_inner) = Some(expected);
             Err(failure)
@@ -308,11 +375,12 @@ pub(crate) struct SignIn {
 /// A token becomes a session of the page.
 pub(crate) async fn sign_in(State(house): State<House>, Json(body): Json<SignIn>) -> Result<Response, Failure> {
     house.access.slow_down()?;
-    let Some(principal) = house.access.known(body.token.trim(), false) else {
+    let Some((principal, opened_with)) = house.access.known(body.token.trim(), false) else {
         house.access.count_wrong();
         return Err(Failure::new(401, "unauthorized", "that token is not known: make one with `hob token new NAME`"));
     };
-    let (_, key) = house.access.give("page", principal.role, principal.user, true).await?;
+    let (name, role, user) = ("page".to_owned(), principal.role, Some(principal.user));
+    let (_, _, key) = house.access.give(NewCredential { kind: Kind::Session, name, role, user, opened_with }).await?;
     Ok(signed_in(&key, &principal))
 }
 
@@ -356,15 +424,15 @@ pub(crate) async fn new_token(
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
         return Err(Failure::new(400, "bad_args", "`name` must have 1 to 64 characters"));
     }
-    let user = if name == "owner" { UserId::OWNER } else { person(&house, name)? };
-    let (id, token) = house.access.give(name, body.role, user, false).await?;
+    let new = NewCredential {
+        kind: Kind::Token,
+        name: name.to_owned(),
+        role: body.role,
+        user: (name == "owner").then_some(UserId::OWNER),
+        opened_with: None,
+    };
+    let (id, user, token) = house.access.give(new).await?;
     Ok(Data(StatusCode::CREATED, json!({"id": id, "name": name, "role": body.role, "user": user, "token": token})))
-}
-
-/// The person a name stands for: the one its earlier tokens speak for, else a new one.
-fn person(house: &House, name: &str) -> Result<UserId, Failure> {
-    let earlier = tokens(house)?.into_iter().find(|t| t.value.name == name);
-    Ok(earlier.map_or_else(|| UserId(Id::new()), |t| t.value.user))
 }
 
 fn tokens(house: &House) -> Result<Vec<Entry<Credential>>, Failure> {
@@ -380,7 +448,7 @@ pub(crate) async fn list_tokens(State(house): State<House>, Extension(caller): E
     Ok(ok(json!({"count": all.len(), "tokens": all})))
 }
 
-/// Takes a token back.
+/// Takes a token back, and the sessions that were opened with it.
 pub(crate) async fn delete_token(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
@@ -390,7 +458,14 @@ pub(crate) async fn delete_token(
     if !tokens(&house)?.iter().any(|t| t.id == id) {
         return Err(Failure::new(404, "not_found", format!("there is no token {id}")));
     }
-    house.access.0.credentials.delete_in(Scope::Household, id).await?;
+    let inner = house.access.0.clone();
+    let take_back = move |tx: &store::Tx| {
+        for session in inner.sessions(tx)?.into_iter().filter(|s| s.value.opened_with == Some(id)) {
+            inner.credentials.remove(tx, Scope::Household, session.id)?;
+        }
+        inner.credentials.remove(tx, Scope::Household, id)
+    };
+    house.access.0.credentials.store().write(take_back).await?;
     Ok(ok(json!({"deleted": true})))
 }
 

@@ -43,8 +43,12 @@ struct Filter {
     offset: usize,
 }
 
-async fn list(State(house): State<House>, Query(filter): Query<Filter>) -> Answer<Value> {
-    let mut tools = house.custom.list()?;
+async fn list(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Query(filter): Query<Filter>,
+) -> Answer<Value> {
+    let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| {
         filter.status.is_none_or(|s| t.status == s)
             && filter.created_by.is_none_or(|c| t.created_by == c)
@@ -55,18 +59,18 @@ async fn list(State(house): State<House>, Query(filter): Query<Filter>) -> Answe
     Ok(ok(json!({"count": page.len(), "tools": page})))
 }
 
-async fn pending(State(house): State<House>) -> Answer<Value> {
-    let mut tools = house.custom.list()?;
+async fn pending(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Value> {
+    let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| t.status == Status::PendingApproval);
     Ok(ok(json!({"count": tools.len(), "tools": tools})))
 }
 
-async fn stats(State(house): State<House>) -> Answer<Stats> {
-    Ok(ok(house.custom.stats()?))
+async fn stats(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Stats> {
+    Ok(ok(house.custom.stats(&house.cx(&caller))?))
 }
 
-async fn definitions(State(house): State<House>) -> Answer<Value> {
-    let mut tools = house.custom.list()?;
+async fn definitions(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Value> {
+    let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| t.status == Status::Active);
     let shown: Vec<Value> = tools
         .iter()
@@ -78,8 +82,12 @@ async fn definitions(State(house): State<House>) -> Answer<Value> {
     Ok(ok(json!({"count": shown.len(), "tools": shown})))
 }
 
-async fn one(State(house): State<House>, PathText(id): PathText) -> Answer<CustomTool> {
-    Ok(ok(house.custom.get(&id)?))
+async fn one(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathText(id): PathText,
+) -> Answer<CustomTool> {
+    Ok(ok(house.custom.get(&house.cx(&caller), &id)?))
 }
 
 /// A draft with who it is by, as the reference sends it.
@@ -118,7 +126,7 @@ async fn delete(
     PathText(id): PathText,
 ) -> Answer<Value> {
     may_write(&caller)?;
-    house.custom.delete(&id).await?;
+    house.custom.delete(&house.cx(&caller), &id).await?;
     Ok(ok(json!({"deleted": true})))
 }
 
@@ -132,7 +140,7 @@ fn may_write(caller: &Caller) -> Result<(), Failure> {
 
 async fn enable(State(h): State<House>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
     may_write(&c)?;
-    Ok(ok(h.custom.set_status(&id, Change::Enable).await?))
+    Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Enable).await?))
 }
 
 async fn disable(
@@ -141,7 +149,7 @@ async fn disable(
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
     may_write(&c)?;
-    Ok(ok(h.custom.set_status(&id, Change::Disable).await?))
+    Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Disable).await?))
 }
 
 async fn approve(
@@ -150,12 +158,12 @@ async fn approve(
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
     must_be_admin(&c)?;
-    Ok(ok(h.custom.set_status(&id, Change::Approve).await?))
+    Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Approve).await?))
 }
 
 async fn reject(State(h): State<House>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
     must_be_admin(&c)?;
-    Ok(ok(h.custom.set_status(&id, Change::Reject).await?))
+    Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Reject).await?))
 }
 
 #[derive(Deserialize)]
@@ -171,7 +179,7 @@ async fn execute(
     PathText(id): PathText,
     Json(body): Json<Execute>,
 ) -> Answer<Value> {
-    let tool = house.custom.get(&id)?;
+    let tool = house.custom.get(&house.cx(&caller), &id)?;
     if tool.status != Status::Active {
         let text = format!("`{}` is not active: enable or approve it first", tool.name);
         return Err(Failure::new(400, "not_active", text));

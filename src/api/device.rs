@@ -61,7 +61,9 @@ pub(crate) async fn backup(
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Failure> {
     must_be_admin(&caller)?;
-    let file = std::env::temp_dir().join(format!("hob-backup-{}", Id::new()));
+    // Beside the data, where there is room for it: the system's temporary folder is often in RAM.
+    let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
+    let file = folder.join(format!("backup-{}.tmp", Id::new()));
     let size = house.store.backup(file.clone()).await?;
     let opened = std::fs::File::open(&file);
     // The open file lives on until it is read; nothing stays behind even if the client leaves.

@@ -103,6 +103,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
+/// The request with a body that is not too large, for routes that read none as well as for those that do: what is left
+/// unread would break the connection before the answer is heard.
+pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
+    if request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
+        return Ok(request);
+    }
+    let (parts, body) = request.into_parts();
+    Ok(Request::from_parts(parts, read(body).await?.into()))
+}
+
 async fn read(body: Body) -> Result<Vec<u8>, Failure> {
     let large = || {
         let text = format!("the body is larger than {} MB: send less at once", LARGEST >> 20);

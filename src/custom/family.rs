@@ -1,7 +1,7 @@
 //! The tools that make tools.
 
 use crate::{Change, Created, CustomTools, Draft, Permission, Status};
-use tool::prelude::*;
+use tool::{Owner, prelude::*};
 
 /// The family `custom` over the household's custom tools.
 pub fn family(tools: CustomTools) -> Family<CustomTools> {
@@ -14,6 +14,7 @@ pub fn family(tools: CustomTools) -> Family<CustomTools> {
         .tags("mine own written javascript")
         .tool("toggle_custom_tool", Risk::Execute, toggle)
         .tags("enable disable switch activate")
+        .confirm()
         .tool("delete_custom_tool", Risk::Destroy, delete)
         .tags("remove drop")
         .confirm()
@@ -58,7 +59,7 @@ async fn create(tools: CustomTools, cx: Cx, args: Create) -> Result<Output> {
         ..Draft::default()
     };
     // Within a run a model writes it; otherwise a person calls this tool by hand.
-    let by = if cx.run().is_some() { Created::Llm } else { Created::User };
+    let by = if by_model(&cx) { Created::Llm } else { Created::User };
     let made = tools.create(&cx, draft, by).await?;
     let next = match made.status {
         Status::PendingApproval => "It waits for a person's approval before it can be used.",
@@ -80,9 +81,9 @@ struct List {
     status: Option<Status>,
 }
 
-async fn list(tools: CustomTools, _cx: Cx, args: List) -> Result<Output> {
-    let all = tools.list()?;
-    let stats = tools.stats()?;
+async fn list(tools: CustomTools, cx: Cx, args: List) -> Result<Output> {
+    let all = tools.list(&cx)?;
+    let stats = crate::Stats::of(&all);
     let shown: Vec<Value> = all
         .iter()
         .filter(|t| args.status.is_none_or(|s| s == t.status))
@@ -114,7 +115,7 @@ async fn toggle(tools: CustomTools, cx: Cx, args: Toggle) -> Result<Value> {
     let tool = tools.named(&args.name)?;
     may_change(&cx, &tool, "switch")?;
     let change = if args.enabled { Change::Enable } else { Change::Disable };
-    let tool = tools.set_status(&tool.id, change).await?;
+    let tool = tools.set_status(&cx, &tool.id, change).await?;
     Ok(json!({"name": tool.name, "enabled": tool.status == Status::Active, "status": tool.status}))
 }
 
@@ -136,13 +137,19 @@ async fn delete(tools: CustomTools, cx: Cx, args: Delete) -> Result<Value> {
         let note = format!("Deleting `{}` cannot be undone: call again with confirm: true.", tool.name);
         return Ok(json!({"deleted": false, "requiresConfirmation": true, "note": note}));
     }
-    tools.delete(&tool.id).await?;
+    tools.delete(&cx, &tool.id).await?;
     Ok(json!({"deleted": true, "name": tool.name}))
 }
 
-/// A model may change only what a model made.
+/// Whether a model, or a tool that one wrote, makes this call.
+fn by_model(cx: &Cx) -> bool {
+    cx.run().is_some() || *cx.maker() != Owner::Core
+}
+
+/// A model may change only what a model made, and a person what is theirs.
 fn may_change(cx: &Cx, tool: &crate::CustomTool, verb: &str) -> Result<()> {
-    if cx.run().is_some() && tool.created_by == Created::User {
+    crate::may_manage(cx, tool)?;
+    if by_model(cx) && tool.created_by == Created::User {
         return Err(Error::denied(format!(
             "`{}` was written by a person, so a model cannot {verb} it: ask them to do it themselves",
             tool.name

@@ -12,12 +12,16 @@ pub(crate) struct Reach {
     cx: Cx,
     web: Guarded,
     network: bool,
+    /// The tool's code, where the run had read from outside before this call: it was written before that, so a host it
+    /// names was not put there by a stranger.
+    only_hosts_in: Option<String>,
     fetched: AtomicBool,
 }
 
 impl Reach {
-    pub fn new(cx: Cx, web: Guarded, network: bool) -> Self {
-        Self { cx, web, network, fetched: AtomicBool::new(false) }
+    pub fn new(cx: Cx, web: Guarded, network: bool, code: &str) -> Self {
+        let only_hosts_in = (cx.label() == Label::Outside).then(|| code.to_owned());
+        Self { cx, web, network, only_hosts_in, fetched: AtomicBool::new(false) }
     }
 
     /// `Outside` once the tool has read anything from there.
@@ -30,7 +34,13 @@ impl Reach {
         let settings = &*self.cx.ports().settings;
         let url = input["url"].as_str().unwrap_or_default();
         let host = self.web.check(url).map_err(|e| e.to_string())?;
-        let real = |text: &str| secrets::unmask(text, &host, settings);
+        if self.only_hosts_in.as_ref().is_some_and(|code| !code.contains(&host)) {
+            return Err(format!(
+                "this run has read content from outside, so the tool may only fetch from hosts that its own code names, and \
+                 `{host}` is none of them: ask for it in a new conversation"
+            ));
+        }
+        let real = |text: &str| secrets::unmask(text, url, &host, settings);
         let empty = Map::new();
         let headers = input["headers"].as_object().unwrap_or(&empty);
         let headers = headers

@@ -19,10 +19,12 @@ use sandbox::{Limits, Sandbox, Script};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use store::{Collection, Entry, Listing, Stamp, Store};
-use tool::{Cx, Error, Id, Label, Output, Owner, Result, Risk, Scope, Tool, UserId};
+use tool::{Cx, Error, Id, Label, Output, Owner, Result, Risk, Role, Run, Scope, Tool, UserId};
 
 /// How long a call may take in all: its own 30 s, and a while to wait for its turn.
 const TIMEOUT: Duration = Duration::from_secs(90);
+/// The group every custom tool is in.
+const GROUP: &str = "custom";
 
 /// The custom tools of the household; cheap to clone.
 #[derive(Clone)]
@@ -31,12 +33,14 @@ pub struct CustomTools {
     registry: Registry,
     sandbox: Sandbox,
     web: Guarded,
+    /// Held from a write to its echo in the catalogue, so that both end in the same state.
+    changing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl CustomTools {
     /// The custom tools in `store`; `web` is what tools with the permission `network` reach.
     pub fn new(store: &Store, registry: Registry, sandbox: Sandbox, web: Guarded) -> Self {
-        Self { records: store.collection(), registry, sandbox, web }
+        Self { records: store.collection(), registry, sandbox, web, changing: Arc::default() }
     }
 
     /// Puts every active tool into the catalogue; at start-up. One that cannot be is left out and logged.
@@ -58,6 +62,7 @@ impl CustomTools {
     /// `BadArgs` when the draft is unusable or its name is taken.
     pub async fn create(&self, cx: &Cx, draft: Draft, by: Created) -> Result<CustomTool> {
         let stored = checked(draft, by)?;
+        let _changing = self.changing.lock().await;
         if self.registry.get(&stored.name).is_some() {
             return Err(Error::bad_args(format!(
                 "there is already a tool called `{}`: choose another name",
@@ -71,21 +76,22 @@ impl CustomTools {
         Ok(entry.into())
     }
 
-    /// All tools, the newest first.
+    /// The tools this caller may see, the newest first.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn list(&self) -> Result<Vec<CustomTool>> {
+    pub fn list(&self, cx: &Cx) -> Result<Vec<CustomTool>> {
         let all = self.records.list_in(Scope::Household, &Listing::default())?;
-        Ok(all.into_iter().map(CustomTool::from).collect())
+        Ok(all.into_iter().filter(|e| may_see(cx, e)).map(CustomTool::from).collect())
     }
 
     /// One tool by its id, `tool_` and 16 hex digits.
     ///
     /// # Errors
-    /// `NotFound` when there is none.
-    pub fn get(&self, id: &str) -> Result<CustomTool> {
-        self.entry(id).map(CustomTool::from)
+    /// `NotFound` when there is none this caller may see.
+    pub fn get(&self, cx: &Cx, id: &str) -> Result<CustomTool> {
+        let entry = self.entry(id)?;
+        if may_see(cx, &entry) { Ok(entry.into()) } else { Err(no_such(id)) }
     }
 
     /// One tool by its name.
@@ -103,21 +109,22 @@ impl CustomTools {
     /// # Errors
     /// `NotFound`; `BadArgs` when the result is unusable or its new name is taken.
     pub async fn update(&self, cx: &Cx, id: &str, patch: Patch) -> Result<CustomTool> {
-        let entry = self.entry(id)?;
-        let old_name = entry.value.name.clone();
-        let changed = patch.apply(&entry.value)?;
-        if changed.name != old_name && self.registry.get(&changed.name).is_some() {
-            return Err(Error::bad_args(format!(
-                "there is already a tool called `{}`: choose another name",
-                changed.name
-            )));
+        let _changing = self.changing.lock().await;
+        let old = self.entry(id)?;
+        may_manage(cx, &self.get(cx, id)?)?;
+        if let Some(name) = patch.name.as_ref().filter(|n| **n != old.value.name && self.registry.get(n).is_some()) {
+            return Err(Error::bad_args(format!("there is already a tool called `{name}`: choose another name")));
         }
+        let by_admin = cx.principal().role == Role::Admin && *cx.maker() == Owner::Core;
+        // Tried before the write, so that a fault of the patch is told as one; within it the record may be newer.
+        patch.clone().apply(&old.value, by_admin)?;
         let change = move |stored: &mut Stored| {
-            *stored = changed.clone();
+            let changed = patch.clone().apply(stored, by_admin);
+            *stored = changed.map_err(|e| store::Error::Conflict(e.to_string()))?;
             Ok(())
         };
-        let entry = self.records.update_in(Scope::Household, cx.label(), entry.id, change).await?;
-        self.registry.remove(&old_name);
+        let entry = self.records.update_in(Scope::Household, cx.label(), old.id, change).await?;
+        self.registry.remove(GROUP, &old.value.name);
         self.publish(&entry)?;
         Ok(entry.into())
     }
@@ -126,15 +133,17 @@ impl CustomTools {
     ///
     /// # Errors
     /// `NotFound`; `BadArgs` when the tool is not in a state that lets it.
-    pub async fn set_status(&self, id: &str, change: Change) -> Result<CustomTool> {
+    pub async fn set_status(&self, cx: &Cx, id: &str, change: Change) -> Result<CustomTool> {
+        let _changing = self.changing.lock().await;
         let entry = self.entry(id)?;
-        let status = change.from(entry.value.status, &entry.value.name)?;
+        may_manage(cx, &self.get(cx, id)?)?;
         let set = move |stored: &mut Stored| {
-            stored.status = status;
+            stored.status =
+                change.from(stored.status, &stored.name).map_err(|e| store::Error::Conflict(e.to_string()))?;
             Ok(())
         };
         let entry = self.records.update_in(Scope::Household, Label::Own, entry.id, set).await?;
-        self.registry.remove(&entry.value.name);
+        self.registry.remove(GROUP, &entry.value.name);
         self.publish(&entry)?;
         Ok(entry.into())
     }
@@ -143,10 +152,12 @@ impl CustomTools {
     ///
     /// # Errors
     /// `NotFound` when there is none.
-    pub async fn delete(&self, id: &str) -> Result<()> {
+    pub async fn delete(&self, cx: &Cx, id: &str) -> Result<()> {
+        let _changing = self.changing.lock().await;
         let entry = self.entry(id)?;
+        may_manage(cx, &self.get(cx, id)?)?;
         self.records.delete_in(Scope::Household, entry.id).await?;
-        self.registry.remove(&entry.value.name);
+        self.registry.remove(GROUP, &entry.value.name);
         Ok(())
     }
 
@@ -154,8 +165,8 @@ impl CustomTools {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn stats(&self) -> Result<Stats> {
-        Ok(Stats::of(&self.list()?))
+    pub fn stats(&self, cx: &Cx) -> Result<Stats> {
+        Ok(Stats::of(&self.list(cx)?))
     }
 
     /// Runs a draft once without keeping it.
@@ -163,9 +174,14 @@ impl CustomTools {
     /// # Errors
     /// `BadArgs` when the draft is unusable; `Failed` with what its code threw.
     pub async fn test(&self, cx: &Cx, draft: Draft, args: Value) -> Result<Output> {
-        let stored = checked(draft, Created::User)?;
-        registry::check_arguments(&stored.name, &stored.parameters(), &args)?;
-        self.run(cx, &stored, args).await
+        let stored = Arc::new(checked(draft, Created::User)?);
+        let (this, code) = (self.clone(), stored.clone());
+        let run: Run = Arc::new(move |cx, args| {
+            let (this, code) = (this.clone(), code.clone());
+            Box::pin(async move { this.run(&cx, &code, args).await })
+        });
+        // Not in the catalogue, and yet through the same door as every call.
+        self.registry.call_once(cx.clone(), Arc::new(tool(&stored, Owner::Person(cx.user()), run)), args).await
     }
 
     fn entry(&self, id: &str) -> Result<Entry<Stored>> {
@@ -173,10 +189,7 @@ impl CustomTools {
             Some(handle) => self.by(2, &handle)?,
             None => None,
         };
-        found.ok_or_else(|| {
-            let id: String = id.chars().take(40).collect();
-            Error::not_found(format!("there is no custom tool with the id `{id}`: ids look like tool_0123456789abcdef"))
-        })
+        found.ok_or_else(|| no_such(id))
     }
 
     fn by(&self, index: u8, value: &[u8]) -> Result<Option<Entry<Stored>>> {
@@ -191,24 +204,11 @@ impl CustomTools {
             return Ok(());
         }
         let (this, id) = (self.clone(), entry.id);
-        self.registry.add_tool(Tool {
-            name: stored.name.as_str().into(),
-            description: stored.description.as_str().into(),
-            parameters: stored.parameters(),
-            risk: Risk::Execute,
-            owner: maker(stored.created_by, entry.owner),
-            category: stored.category.as_deref().unwrap_or("Custom").into(),
-            group: "custom".into(),
-            aliases: vec![],
-            tags: vec!["custom".into()],
-            requires_confirmation: stored.requires_approval,
-            enabled: true,
-            timeout: TIMEOUT,
-            run: Arc::new(move |cx, args| {
-                let this = this.clone();
-                Box::pin(async move { this.call(cx, id, args).await })
-            }),
-        })
+        let run: Run = Arc::new(move |cx, args| {
+            let this = this.clone();
+            Box::pin(async move { this.call(cx, id, args).await })
+        });
+        self.registry.add_tool(tool(stored, maker(stored.created_by, entry.owner), run))
     }
 
     /// A call from the catalogue: the record is read anew, so that a change a moment ago counts.
@@ -233,8 +233,8 @@ impl CustomTools {
             "userId": cx.user().to_string(),
         });
         let network = stored.permissions.contains(&Permission::Network);
-        let reach = Arc::new(Reach::new(cx.clone(), self.web.clone(), network));
-        let script = Script { code: stored.code.clone(), args, context, network };
+        let reach = Arc::new(Reach::new(cx.clone(), self.web.clone(), network, &stored.code));
+        let script = Script { code: stored.code.clone(), args, context, network, nested: cx.depth() > 1 };
         let outcome = self.sandbox.run(script, reach.clone(), Limits::default()).await;
         for log in &outcome.logs {
             tracing::debug!(level = log.level, "[{}] {}", stored.name, log.text);
@@ -273,6 +273,43 @@ fn told(name: &str, fault: &sandbox::Fault) -> String {
         true => format!("{text}. It recurses too deeply: use a loop, or recurse less"),
         false => text,
     }
+}
+
+/// A stored tool as the catalogue has it.
+fn tool(stored: &Stored, owner: Owner, run: Run) -> Tool {
+    Tool {
+        name: stored.name.as_str().into(),
+        description: stored.description.as_str().into(),
+        parameters: stored.parameters(),
+        risk: Risk::Execute,
+        owner,
+        category: stored.category.as_deref().unwrap_or("Custom").into(),
+        group: GROUP.into(),
+        aliases: vec![],
+        tags: vec!["custom".into()],
+        requires_confirmation: stored.requires_approval,
+        enabled: true,
+        timeout: TIMEOUT,
+        run,
+    }
+}
+
+/// A model's tool is seen by the person it was made for, and by admins, who have to answer for it.
+fn may_see(cx: &Cx, entry: &Entry<Stored>) -> bool {
+    entry.value.created_by == Created::User || entry.owner == cx.user() || cx.principal().role == Role::Admin
+}
+
+/// A tool is changed, switched and deleted by its owner or an admin.
+pub(crate) fn may_manage(cx: &Cx, tool: &CustomTool) -> Result<()> {
+    if tool.user_id == cx.user().to_string() || cx.principal().role == Role::Admin {
+        return Ok(());
+    }
+    Err(Error::denied(format!("`{}` belongs to somebody else: ask them or an admin to change it", tool.name)))
+}
+
+fn no_such(id: &str) -> Error {
+    let id: String = id.chars().take(40).collect();
+    Error::not_found(format!("there is no custom tool with the id `{id}`: ids look like tool_0123456789abcdef"))
 }
 
 fn maker(by: Created, person: UserId) -> Owner {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::{Entry, Key, Level, Record};
+use store::{Coded, Entry, Key, Level, Record};
 use tool::{
     Error, Id, Result,
     prelude::{JsonSchema, schemars},
@@ -39,6 +39,28 @@ pub enum Status {
     PendingApproval,
     /// A person looked at it and said no.
     Rejected,
+}
+
+// Numbers of stored records: unknown ones are taken for what may do least.
+impl Coded for Created {
+    const ALL: &'static [Self] = &[Created::User, Created::Llm];
+    const UNKNOWN: Self = Created::Llm;
+}
+impl Coded for Status {
+    const ALL: &'static [Self] = &[Status::Active, Status::Disabled, Status::PendingApproval, Status::Rejected];
+    const UNKNOWN: Self = Status::Rejected;
+}
+impl Coded for Permission {
+    const ALL: &'static [Self] = &[
+        Permission::Network,
+        Permission::Filesystem,
+        Permission::Database,
+        Permission::Shell,
+        Permission::Email,
+        Permission::Scheduling,
+    ];
+    // Waits for a person wherever it matters, and opens nothing.
+    const UNKNOWN: Self = Permission::Shell;
 }
 
 impl Status {
@@ -88,9 +110,12 @@ pub(crate) struct Stored {
     pub parameters: String,
     pub code: String,
     pub category: Option<String>,
+    #[serde(with = "store::coded::many")]
     pub permissions: Vec<Permission>,
+    #[serde(with = "store::coded")]
     pub status: Status,
     pub requires_approval: bool,
+    #[serde(with = "store::coded")]
     pub created_by: Created,
     pub version: u32,
     pub usage_count: u32,
@@ -251,8 +276,9 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// The stored tool with the changes, checked as a new one would be.
-    pub(crate) fn apply(self, old: &Stored) -> Result<Stored> {
+    /// The stored tool with the changes, checked as a new one would be. A model's tool that a person who is no admin
+    /// gives new code or permissions waits for approval as it did when it was made.
+    pub(crate) fn apply(self, old: &Stored, by_admin: bool) -> Result<Stored> {
         let draft = Draft {
             name: self.name.unwrap_or_else(|| old.name.clone()),
             description: self.description.unwrap_or_else(|| old.description.clone()),
@@ -266,10 +292,12 @@ impl Patch {
         };
         let new = checked(draft, old.created_by)?;
         let changed = new.code != old.code || new.parameters() != old.parameters();
+        let waits = new.status == Status::PendingApproval
+            && (new.code != old.code || new.permissions != old.permissions)
+            && !by_admin;
         Ok(Stored {
             handle: old.handle,
-            // A person changes it, so it stays as usable as it was.
-            status: old.status,
+            status: if waits { Status::PendingApproval } else { old.status },
             version: old.version + u32::from(changed),
             usage_count: old.usage_count,
             last_used_ms: old.last_used_ms,

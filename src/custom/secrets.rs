@@ -28,17 +28,29 @@ pub(crate) fn masked(service: &str, entry: Map<String, Value>) -> Map<String, Va
         return entry;
     }
     let mask = |(field, value): (String, Value)| {
-        let value = if is_secret(&field) && value.is_string() { placeholder(service, &field).into() } else { value };
+        let value = if is_secret(&field) { placeholder(service, &field).into() } else { without_secrets(value) };
         (field, value)
     };
     entry.into_iter().map(mask).collect()
 }
 
-/// Puts real values in the place of placeholders in one part of a request to `host`.
+/// Secrets further down have no placeholder and are left out.
+fn without_secrets(value: Value) -> Value {
+    match value {
+        Value::Object(inner) => {
+            inner.into_iter().filter(|(field, _)| !is_secret(field)).map(|(f, v)| (f, without_secrets(v))).collect()
+        }
+        Value::Array(all) => all.into_iter().map(without_secrets).collect(),
+        plain => plain,
+    }
+}
+
+/// Puts real values in the place of placeholders in one part of a request for `url`, at `host`: over TLS, or at the very
+/// origin of the service's `base_url`.
 ///
 /// # Errors
 /// A sentence for the tool when a secret would go to a host that is not its service's.
-pub(crate) fn unmask(text: &str, host: &str, settings: &dyn Settings) -> Result<String, String> {
+pub(crate) fn unmask(text: &str, url: &str, host: &str, settings: &dyn Settings) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(MARK) {
@@ -56,7 +68,18 @@ pub(crate) fn unmask(text: &str, host: &str, settings: &dyn Settings) -> Result<
                  a person can add it to `hosts`"
             ));
         }
-        out.push_str(entry.get(&field).and_then(Value::as_str).unwrap_or_default());
+        let own_origin = entry.get("base_url").and_then(Value::as_str).is_some_and(|base| {
+            let origin = |url: &str| url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/").to_lowercase();
+            origin(base) == origin(url)
+        });
+        if !own_origin && !url.to_lowercase().starts_with("https://") {
+            return Err(format!("the secret `{field}` of `{service}` is not sent in the clear: use https"));
+        }
+        match entry.get(&field) {
+            Some(Value::String(secret)) => out.push_str(secret),
+            Some(other) => out.push_str(&other.to_string()),
+            None => {}
+        }
         rest = &rest[length..];
     }
     out.push_str(rest);
@@ -118,10 +141,21 @@ mod tests {
         assert!(!masked_key.contains("s3cret"));
         let url = format!("https://x/?key={masked_key}&q=1&again={masked_key}");
         for host in ["api.weather.org", "b.org"] {
-            assert_eq!(unmask(&url, host, &settings).unwrap(), "https://x/?key=s3cret&q=1&again=s3cret");
+            assert_eq!(unmask(&url, &url, host, &settings).unwrap(), "https://x/?key=s3cret&q=1&again=s3cret");
         }
-        assert!(unmask(&url, "evil.org", &settings).unwrap_err().contains("evil.org"));
-        assert_eq!(unmask("HOBSECRET_zz no", "evil.org", &settings).unwrap(), "HOBSECRET_zz no");
+        assert!(unmask(&url, &url, "evil.org", &settings).unwrap_err().contains("evil.org"));
+        for clear in ["http://api.weather.org/", "http://b.org/"] {
+            let host = clear.trim_start_matches("http://").trim_end_matches('/');
+            assert!(unmask(&url, clear, host, &settings).unwrap_err().contains("use https"), "{clear}");
+        }
+        let lan =
+            One(json!({"token": 12345, "base_url": "http://nas.local:8080/api", "more": {"password": "p", "port": 1}}));
+        let entry = masked("weather", lan.entry("weather", None).unwrap());
+        assert_eq!(entry["more"], json!({"port": 1}));
+        let token = entry["token"].as_str().unwrap();
+        assert_eq!(unmask(token, "http://nas.local:8080/x", "nas.local", &lan).unwrap(), "12345");
+        assert!(unmask(token, "http://nas.local/x", "nas.local", &lan).is_err());
+        assert_eq!(unmask("HOBSECRET_zz no", &url, "evil.org", &settings).unwrap(), "HOBSECRET_zz no");
         let raw = masked("weather", json!({"api_key": "k", "raw": true}).as_object().cloned().unwrap());
         assert_eq!(raw["api_key"], "k");
     }

@@ -45,12 +45,12 @@ async fn made_called_changed_and_deleted() {
     assert_eq!(cx.call("triple_it", json!({"n": 2})).await.unwrap().content, json!(6));
     assert!(cx.call("double_it", json!({"n": 2})).await.is_err());
 
-    tools.set_status(&made.id, Change::Disable).await.unwrap();
+    tools.set_status(&cx, &made.id, Change::Disable).await.unwrap();
     assert!(cx.call("triple_it", json!({})).await.is_err());
-    tools.set_status(&made.id, Change::Enable).await.unwrap();
-    assert_eq!(tools.stats().unwrap().active, 1);
-    tools.delete(&made.id).await.unwrap();
-    assert!(tools.get(&made.id).is_err() && cx.call("triple_it", json!({})).await.is_err());
+    tools.set_status(&cx, &made.id, Change::Enable).await.unwrap();
+    assert_eq!(tools.stats(&cx).unwrap().active, 1);
+    tools.delete(&cx, &made.id).await.unwrap();
+    assert!(tools.get(&cx, &made.id).is_err() && cx.call("triple_it", json!({})).await.is_err());
 }
 
 #[tokio::test]
@@ -97,8 +97,8 @@ async fn what_a_model_makes() {
     assert_eq!(risky.content["status"], "pending_approval");
     let id = risky.content["id"].as_str().unwrap();
     assert!(cx.call("risky", json!({})).await.is_err());
-    assert!(tools.set_status(id, Change::Enable).await.is_err(), "enabling is no way around approval");
-    tools.set_status(id, Change::Approve).await.unwrap();
+    assert!(tools.set_status(&cx, id, Change::Enable).await.is_err(), "enabling is no way around approval");
+    tools.set_status(&cx, id, Change::Approve).await.unwrap();
     assert_eq!(cx.call("risky", json!({})).await.unwrap().content, json!(1));
 
     tools.create(&cx, draft("mine", "return 1"), Created::User).await.unwrap();
@@ -131,7 +131,7 @@ async fn drafts_that_cannot_be_kept() {
         let error = tools.create(&cx, draft, Created::User).await.unwrap_err();
         assert!(error.message().contains(part), "{part}: {error}");
     }
-    assert!(tools.list().unwrap().is_empty());
+    assert!(tools.list(&cx).unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -146,10 +146,49 @@ async fn what_tools_reach() {
     assert_eq!(run("return typeof fetch", false).await.unwrap().content, json!("undefined"));
     let found = run("return (await utils.callTool('search_tools', {query: 'create'})).count", false).await.unwrap();
     assert_eq!((found.content, found.label), (json!(1), Label::Own));
-    let refused = run("await utils.callTool('create_tool', {})", false).await.unwrap_err();
-    assert!(refused.message().contains("do not fit"), "{refused}");
+    // No way to make or delete tools from inside one, directly or through the facade.
+    let create = "{name: 'own_child', description: 'd', parameters: {type: 'object'}, code: 'return 1'}";
+    for code in [
+        format!("await utils.callTool('create_tool', {create})"),
+        format!("await utils.callTool('use_tool', {{tool_name: 'create_tool', arguments: {create}}})"),
+        "await utils.callTool('use_tool', {tool_name: 'delete_custom_tool', arguments: {name: 'x', confirm: true}})"
+            .into(),
+        "await utils.callTool('toggle_custom_tool', {name: 'x', enabled: true})".into(),
+    ] {
+        let refused = run(&code, false).await.unwrap_err();
+        assert!(refused.message().contains("a custom tool cannot call it"), "{code}: {refused}");
+    }
     assert_eq!(cx.label(), Label::Own);
     let blocked = run("await fetch('http://127.0.0.1:1/')", true).await.unwrap_err();
     assert!(blocked.message().contains("127.0.0.1"), "{blocked}");
     assert_eq!(cx.label(), Label::Outside, "who reaches out is tainted");
+    // A tainted run reaches only hosts that the code itself names.
+    let composed = run("await fetch('http://' + ['example', 'org'].join('.') + '/?stolen')", true).await.unwrap_err();
+    assert!(composed.message().contains("hosts that its own code names"), "{composed}");
+}
+
+#[tokio::test]
+async fn what_others_may_see_and_change() {
+    let (tools, cx) = house();
+    let member = |_: ()| {
+        let principal = Principal { user: UserId(Id::new()), role: Role::Member, ..Principal::owner() };
+        Cx::root(cx.ports().clone(), principal, cx.via().clone())
+    };
+    let (anna, ben) = (member(()), member(()));
+    let hers = tools.create(&anna, draft("hers", "return 1"), Created::User).await.unwrap();
+    let made = tools.create(&anna, draft("made", "return 1"), Created::Llm).await.unwrap();
+    let names = |cx: &Cx| tools.list(cx).unwrap().into_iter().map(|t| t.name).collect::<Vec<_>>();
+    assert_eq!((names(&ben), names(&anna).len(), names(&cx).len()), (vec!["hers".to_owned()], 2, 2));
+    assert!(tools.get(&ben, &made.id).is_err() && tools.get(&ben, &hers.id).is_ok());
+
+    let patch = || Patch { code: Some("return 'owned'".into()), ..Patch::default() };
+    assert!(matches!(tools.update(&ben, &hers.id, patch()).await, Err(Error::Denied(_))));
+    assert!(matches!(tools.set_status(&ben, &hers.id, Change::Disable).await, Err(Error::Denied(_))));
+    assert!(matches!(tools.delete(&ben, &hers.id).await, Err(Error::Denied(_))));
+    assert!(tools.update(&cx, &hers.id, patch()).await.is_ok(), "an admin may");
+
+    // New powers for a model's tool wait for an admin, whoever grants them.
+    let shell = || Patch { permissions: Some(vec![Permission::Shell]), ..Patch::default() };
+    assert_eq!(tools.update(&anna, &made.id, shell()).await.unwrap().status, Status::PendingApproval);
+    assert!(anna.call("made", json!({})).await.is_err());
 }

@@ -217,6 +217,14 @@ impl Hop {
             next.headers.remove("content-type");
         }
         if next.url.origin() != self.url.origin() {
+            if next.body.is_some() {
+                // A body may hold a key that was meant for the first host only.
+                return Err(Error::Redirected(format!(
+                    "`{}` sends the request on to `{}`, and its body is not sent along: ask that host directly",
+                    self.host(),
+                    next.host()
+                )));
+            }
             next.headers = FOLLOWING.iter().filter_map(|n| Some((n.parse().ok()?, next.headers.remove(*n)?))).collect();
         }
         Ok(Some(next))

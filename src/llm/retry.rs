@@ -36,7 +36,7 @@ impl<P: Provider> Provider for Retrying<P> {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
-        let (inner, times, first) = (self.inner.clone(), self.times, self.first);
+        let (inner, times, first, request) = (self.inner.clone(), self.times, self.first, Arc::new(request));
         stream::unfold(State::Ask { tried: 0 }, move |mut state| {
             let (inner, request) = (inner.clone(), request.clone());
             async move {
@@ -48,7 +48,7 @@ impl<P: Provider> Provider for Retrying<P> {
                             State::Ask { tried }
                         }
                         State::Ask { tried } => {
-                            let mut answer = inner.stream(request.clone());
+                            let mut answer = inner.stream(Request::clone(&request));
                             match answer.next().await {
                                 Some(Err(error)) if error.worth_retrying() && tried < times => {
                                     let pause = pause(&error, first, tried);

@@ -65,7 +65,9 @@ struct Evidence {
 }
 
 impl Index {
+    /// Adds a memory, in the place of one with the same id: between commit and here the index may have been built anew.
     pub fn add(&mut self, mut row: Row, content: &str) {
+        self.remove(row.id);
         let terms = terms(content);
         row.length = terms.len() as u32;
         self.total_length += u64::from(row.length);
@@ -81,7 +83,7 @@ impl Index {
         self.rows.push(row);
     }
 
-    /// The row stays as a gap until the next start; its content is gone.
+    /// The row stays as a gap until the next start; nothing finds it any more.
     pub fn remove(&mut self, id: Id) {
         if let Some(row) = self.by_id.remove(&id).and_then(|n| self.rows.get_mut(n as usize)) {
             self.total_length -= u64::from(row.length);

@@ -11,7 +11,7 @@ use embed::{Embedder, Quantized};
 use index::{Index, Row};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Audience, Collection, Entry, Key, Level, Listing, Record, Store};
+use store::{Audience, Coded, Collection, Entry, Key, Level, Listing, Record, Store};
 use tool::{
     Cx, Error, Id, Result,
     prelude::{JsonSchema, schemars},
@@ -36,10 +36,16 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Stored {
     content: String,
+    #[serde(with = "store::coded")]
     kind: Kind,
     importance: f32,
     tags: Vec<String>,
     uses: u32,
+}
+
+impl Coded for Kind {
+    const ALL: &'static [Self] = &[Kind::Fact, Kind::Preference, Kind::Event, Kind::Skill];
+    const UNKNOWN: Self = Kind::Fact;
 }
 
 impl Record for Stored {
@@ -47,7 +53,7 @@ impl Record for Stored {
     const WORD: &'static str = "memory";
     const LEVEL: Level = Level::User;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::many(1, [self.kind as u8])]
+        vec![Key::many(1, [self.kind.code()])]
     }
 }
 
@@ -146,8 +152,10 @@ pub struct Filter {
     pub kind: Option<Kind>,
     /// Only with all of these tags.
     pub tags: Vec<String>,
-    /// At most this many.
+    /// At most this many; 0 is one for a search, and all for a list.
     pub limit: usize,
+    /// Only what fits a search at least this well, 0 to 1.
+    pub least: f32,
 }
 
 impl Filter {
@@ -246,8 +254,12 @@ impl Memories {
             if hits.len() == filter.limit.max(1) {
                 break;
             }
-            // Read through the collection, which checks whose it is and taints the run where it must.
-            if let Some(entry) = self.records.get(cx, found.id)?.filter(|e| filter.lets(&e.value)) {
+            if found.score < filter.least {
+                continue;
+            }
+            // Read through the collection, which checks whose it is; only what is told taints the run.
+            if let Some(entry) = self.records.peek(cx, found.id)?.filter(|e| filter.lets(&e.value)) {
+                cx.taint(entry.label);
                 hits.push(Hit { memory: entry.into(), score: found.score, why: found.why });
             }
         }
@@ -280,7 +292,7 @@ impl Memories {
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn list(&self, cx: &Cx, filter: &Filter) -> Result<Vec<Memory>> {
-        let by = filter.kind.map(|k| (1, vec![k as u8]));
+        let by = filter.kind.map(|k| (1, vec![k.code()]));
         let limit = if filter.tags.is_empty() { filter.limit } else { 0 };
         let all = self.records.list(cx, &Listing { by, limit, ..Listing::default() })?;
         let wanted = all.into_iter().filter(|e| filter.lets(&e.value)).map(Memory::from);
@@ -347,10 +359,14 @@ impl Memories {
                 label: entry.label,
                 source: entry.source.clone(),
             };
-            let (vectors, bytes) = (self.vectors.clone(), vector.to_bytes().to_vec());
+            let (records, vectors, bytes) = (self.records.clone(), self.vectors.clone(), vector.to_bytes().to_vec());
             self.records
                 .store()
                 .write(move |tx| {
+                    // It may have been forgotten meanwhile.
+                    if records.read(tx, stamp.scope, entry.id)?.is_none() {
+                        return Ok(());
+                    }
                     let vector = Vector { model: embed::MODEL.into(), bytes: bytes.clone() };
                     vectors.put(tx, entry.id, &stamp, &vector).map(drop)
                 })

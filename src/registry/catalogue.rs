@@ -79,7 +79,10 @@ impl Catalogue {
         Ok(())
     }
 
-    pub fn remove(&mut self, name: &str) -> bool {
+    pub fn remove(&mut self, group: &str, name: &str) -> bool {
+        if self.tools.get(name).is_none_or(|t| *t.group != *group) {
+            return false;
+        }
         self.aliases.retain(|_, canonical| **canonical != *name);
         self.tools.remove(name).is_some()
     }

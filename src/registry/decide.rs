@@ -31,9 +31,24 @@ impl Decision {
     }
 }
 
-/// Decides one call. `maker` is who made the tool that makes this call (`Core` when no tool does); `_args` is for
-/// path and host rules to come. Deny beats ask beats allow.
-pub fn decide(principal: &Principal, via: &Via, maker: &Owner, tool: &Tool, _args: &Value, label: Label) -> Decision {
+/// Who asks for a call, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// On whose behalf.
+    pub principal: &'a Principal,
+    /// Through which door.
+    pub via: &'a Via,
+    /// Who made the custom tool in the chain of calls; `Core` when there is none.
+    pub maker: &'a Owner,
+    /// Whether a model asks, in a run; otherwise a person or program does.
+    pub in_run: bool,
+    /// What the run has read so far.
+    pub label: Label,
+}
+
+/// Decides one call. `_args` is for path and host rules to come. Deny beats ask beats allow.
+pub fn decide(asked: &Asked, tool: &Tool, _args: &Value) -> Decision {
+    let Asked { principal, via, maker, in_run, label } = *asked;
     let name = &tool.name;
     if principal.role < tool.risk.least_role() {
         let role = tool.risk.least_role();
@@ -61,7 +76,11 @@ pub fn decide(principal: &Principal, via: &Via, maker: &Owner, tool: &Tool, _arg
             format!("`{name}` needs a person's yes, so a custom tool cannot call it: call it yourself"),
         );
     }
-    // A custom tool runs in the sandbox and asks for itself; what it calls is judged here again.
+    if tool.requires_confirmation && in_run && matches!(tool.owner, Owner::Person(_)) {
+        let text = format!("`{name}` is marked to need a person's yes each time: ask them to run it themselves");
+        return Decision::new(Verdict::Ask, "marked-by-person", text);
+    }
+    // A custom tool runs in the sandbox, whose host judges what it fetches; what it calls is judged here again.
     let dangerous_when_tainted = matches!(tool.risk, Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin)
         || (tool.requires_confirmation && tool.owner == Owner::Core);
     if label == Label::Outside && dangerous_when_tainted {
@@ -70,7 +89,7 @@ pub fn decide(principal: &Principal, via: &Via, maker: &Owner, tool: &Tool, _arg
             "tainted",
             format!(
                 "this run has read content from outside, so `{name}` needs a person's yes, and there is no way to give it \
-                 yet: the person can say it in a new message"
+                 yet: the person can ask for it in a new conversation"
             ),
         );
     }
@@ -120,13 +139,17 @@ mod tests {
             (Role::Admin, Machine, core(), tool(Execute, Owner::Person(other), false), Own, Allow, "default"),
             (Role::Admin, Page, Owner::Model(me), tool(Write, core(), true), Own, Deny, "confirmation-inside-tool"),
             (Role::Admin, Page, core(), tool(Write, core(), true), Own, Allow, "default"),
+            (Role::Admin, Page, core(), tool(Execute, Owner::Person(me), true), Own, Ask, "marked-by-person"),
+            (Role::Admin, Page, core(), tool(Execute, Owner::Model(me), true), Own, Allow, "default"),
             (Role::Admin, Page, core(), tool(Actuate, core(), false), Outside, Ask, "tainted"),
             (Role::Admin, Page, core(), tool(Write, core(), true), Outside, Ask, "tainted"),
             (Role::Admin, Page, core(), tool(Write, core(), false), Outside, Allow, "default"),
         ];
         for (i, (role, channel, maker, tool, label, verdict, rule)) in rows.into_iter().enumerate() {
             let principal = Principal { user: me, role, ..Principal::owner() };
-            let got = decide(&principal, &Via::direct(channel), &maker, &tool, &Value::Null, label);
+            let via = Via::direct(channel);
+            let asked = Asked { principal: &principal, via: &via, maker: &maker, in_run: true, label };
+            let got = decide(&asked, &tool, &Value::Null);
             assert_eq!((got.verdict, got.rule), (verdict, rule), "row {i}");
             assert_eq!(got.reason.is_empty(), verdict == Allow, "row {i}");
         }

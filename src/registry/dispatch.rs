@@ -1,6 +1,6 @@
 //! The dispatch: every call of every tool goes through here, once.
 
-use crate::{Decision, Registry, Verdict, decide, validate};
+use crate::{Asked, Decision, Registry, Verdict, decide, validate};
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
@@ -33,18 +33,33 @@ impl Dispatch for Registry {
 impl Registry {
     async fn dispatch(&self, cx: Cx, name: &str, args: Value) -> Result<Output> {
         let tool = self.find(&cx, name)?;
+        self.call_once(cx, tool, args).await
+    }
+
+    /// Calls a tool that need not be in the catalogue, through the same checks, decision and limits: for trying one out.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn call_once(&self, cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Output> {
         if !tool.enabled {
             let text = format!("`{}` is off: an admin can turn on the group `{}`", tool.name, tool.group);
             return Err(Error::unavailable(text));
         }
         let args = validate::arguments(&tool, args)?;
-        let decision = decide(cx.principal(), cx.via(), cx.owner(), &tool, &args, cx.label());
+        let asked = Asked {
+            principal: cx.principal(),
+            via: cx.via(),
+            maker: cx.maker(),
+            in_run: cx.run().is_some(),
+            label: cx.label(),
+        };
+        let decision = decide(&asked, &tool, &args);
         tracing::debug!(tool = %tool.name, rule = decision.rule, verdict = ?decision.verdict, "decided");
         if decision.verdict != Verdict::Allow {
             publish_refusal(&cx, &tool, &decision);
             return Err(Error::denied(decision.reason));
         }
-        let cx = cx.at_call(tool.owner.clone());
+        let cx = cx.at_call(&tool.owner);
         let span = tracing::info_span!("dispatch", tool = %tool.name, risk = ?tool.risk);
         execute(cx, tool, args).instrument(span).await
     }

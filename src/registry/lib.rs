@@ -10,7 +10,7 @@ mod meta;
 mod validate;
 
 pub use catalogue::Listed;
-pub use decide::{Decision, Verdict, decide};
+pub use decide::{Asked, Decision, Verdict, decide};
 pub use meta::{EVERYDAY, help};
 pub use validate::{check_arguments, check_schema};
 
@@ -50,9 +50,9 @@ impl Registry {
         self.write(|c| c.add_all(vec![tool], ""))
     }
 
-    /// Removes a tool by its canonical name; `false` when there is none.
-    pub fn remove(&self, name: &str) -> bool {
-        self.write(|c| c.remove(name))
+    /// Removes a tool of a group by its canonical name; `false` when there is none.
+    pub fn remove(&self, group: &str, name: &str) -> bool {
+        self.write(|c| c.remove(group, name))
     }
 
     /// The tool behind a name or alias.

@@ -220,7 +220,7 @@ mod tests {
             let added = registry.add(Family::new("x", "", ()).tool(bad, Risk::Observe, echo));
             assert!(added.is_err(), "{bad}");
         }
-        assert!(registry.remove("echo"));
+        assert!(!registry.remove("other", "echo") && registry.remove("test", "echo"));
         assert!(registry.get("say_back").is_none());
         registry.close();
         assert!(registry.tools().is_empty());

@@ -71,6 +71,9 @@ pub struct Script {
     pub context: Value,
     /// Without it `fetch` is undefined, and refused should the tool reach the operation otherwise.
     pub network: bool,
+    /// Whether another tool waits for this call: then it does not wait for a turn in its own turn, or tools that call
+    /// tools could wait for one another for ever.
+    pub nested: bool,
 }
 
 /// What one call may use.
@@ -152,7 +155,16 @@ impl Sandbox {
     ///
     /// Operations that the tool began and did not await end with it.
     pub async fn run(&self, script: Script, host: Arc<dyn Host>, limits: Limits) -> Outcome {
-        let permit = self.0.alive.clone().acquire_owned().await;
+        let permit = if script.nested {
+            match self.0.alive.clone().try_acquire_owned() {
+                Ok(permit) => Ok(permit),
+                Err(_) => {
+                    return Outcome::failed("too many tools run at once for one to call another: try again later");
+                }
+            }
+        } else {
+            self.0.alive.clone().acquire_owned().await
+        };
         let outcome = match self.0.machine().await {
             Ok(machine) if permit.is_ok() => run::run(machine, self.0.computing.clone(), script, host, limits).await,
             Ok(_) => Outcome::failed("the sandbox is closed"),

@@ -84,6 +84,7 @@ pub(crate) fn script(code: &str) -> Script {
         args: json!({"a": 6, "b": 7, "text": "ünï 𝄞"}),
         context: json!({"toolName": "t"}),
         network: true,
+        nested: false,
     }
 }
 

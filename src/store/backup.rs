@@ -2,7 +2,7 @@
 
 use crate::{
     Error, FILE, FORMAT, Result,
-    engine::{Engine, Table, get_raw, read_meta},
+    engine::{CACHE_BYTES, Engine, Table, get_raw, read_meta},
     secrets,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableHandle};
@@ -64,7 +64,7 @@ fn copy_all(from: &ReadTransaction, to: &Path) -> Result<()> {
         .mode(0o600)
         .open(to)
         .map_err(|e| Error::io(format!("make {}", to.display()), &e))?;
-    let db = Database::builder().create_file(file).map_err(|e| match e {
+    let db = builder().create_file(file).map_err(|e| match e {
         redb::DatabaseError::Storage(e) => e.into(),
         other => Error::Io(format!("could not make the backup: {other}")),
     })?;
@@ -102,8 +102,8 @@ fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
 /// `InUse` while a daemon runs; `Newer`, `Damaged` or `Io` when the backup cannot be used. Nothing is changed then.
 pub fn restore(dir: &Path, file: &Path) -> Result<PathBuf> {
     make_private_dir(dir)?;
-    let (data, aside, before) = (dir.join(FILE), dir.join("hob.redb.part"), dir.join("hob.redb.before-restore"));
-    let old = match Database::open(&data) {
+    let (data, aside, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_name(dir));
+    let old = match builder().open(&data) {
         Ok(db) => Some(db),
         Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(data.display().to_string())),
         // Missing or damaged: there is nothing to keep, and that may be why one restores.
@@ -116,7 +116,7 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PathBuf> {
         if data.exists() {
             fs::rename(&data, &before).map_err(|e| Error::io("set the old data aside", &e))?;
         }
-        put_in_place(&aside, &data)
+        put_in_place(&aside, &data).inspect_err(|_| drop(fs::rename(&before, &data)))
     };
     let swapped = swap();
     if swapped.is_err() {
@@ -125,13 +125,29 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PathBuf> {
     swapped.map(|()| before)
 }
 
+/// Where the present data is set aside: what an earlier restore set aside is never written over.
+fn free_name(dir: &Path) -> PathBuf {
+    let name = |n: u32| match n {
+        0 => dir.join("hob.redb.before-restore"),
+        n => dir.join(format!("hob.redb.before-restore.{n}")),
+    };
+    (0..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0))
+}
+
+/// redb's own default would let the cache grow to a gigabyte.
+fn builder() -> redb::Builder {
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE_BYTES);
+    builder
+}
+
 fn check_and_copy(file: &Path, aside: &Path, old: Option<&Database>) -> Result<()> {
     let shown = file.display();
     let _ = fs::remove_file(aside);
     fs::copy(file, aside).map_err(|e| Error::io(format!("read {shown}"), &e))?;
     let unusable =
         |what: String| Error::Damaged(format!("{shown} is not a usable backup ({what}): nothing was changed"));
-    let mut db = Database::open(aside).map_err(|e| unusable(e.to_string()))?;
+    let mut db = builder().open(aside).map_err(|e| unusable(e.to_string()))?;
     if !db.check_integrity().map_err(|e| unusable(e.to_string()))? {
         return Err(unusable("its checksums do not match".into()));
     }

@@ -3,7 +3,7 @@
 use crate::{
     Error, Result, Store, Tx,
     engine::Table,
-    record::{Audience, Header, Key, Level, Record, decode, encode},
+    record::{Audience, Header, Key, Level, Record, Tails, decode, encode},
 };
 use redb::{ReadTransaction, ReadableTable, TableError};
 use std::marker::PhantomData;
@@ -27,8 +27,11 @@ pub struct Entry<T> {
     pub source: String,
     /// When it was last changed: milliseconds since 1970.
     pub updated_ms: u64,
+    /// The [`Record::VERSION`] it was written under.
+    pub version: u8,
     /// The record.
     pub value: T,
+    tails: Tails,
 }
 
 /// What a write is stamped with.
@@ -136,8 +139,30 @@ impl<T: Record> Collection<T> {
             None if T::LEVEL == Level::User => get_shared::<T>(tx, id),
             found => Ok(found),
         })?;
+        let found = found.filter(|e| may_read(cx, e));
         found.iter().for_each(|e| cx.taint(e.label));
         Ok(found)
+    }
+
+    /// Like [`Collection::get`], but the run is not tainted: for a caller that may throw the record away, and taints the
+    /// run itself when it does not.
+    ///
+    /// # Errors
+    /// `Damaged` when it cannot be read.
+    pub fn peek(&self, cx: &Cx, id: Id) -> Result<Option<Entry<T>>> {
+        let clean = Cx::root(cx.ports().clone(), cx.principal().clone(), cx.via().clone());
+        self.get(&clean, id)
+    }
+
+    /// Whether a scope holds anything at all, readable or not.
+    ///
+    /// # Errors
+    /// `Io` when the file cannot be read.
+    pub fn is_empty_in(&self, scope: Scope) -> Result<bool> {
+        self.store.0.engine.read(|tx| match open(tx, T::NAME)? {
+            Some(table) => Ok(newest(&table, &scope.key(), None)?.next().transpose()?.is_none()),
+            None => Ok(true),
+        })
     }
 
     /// One record of a scope, for code that acts for the device itself.
@@ -163,6 +188,7 @@ impl<T: Record> Collection<T> {
                     entries.truncate(listing.limit);
                 }
             }
+            entries.retain(|e| may_read(cx, e));
             Ok(entries)
         })?;
         entries.iter().for_each(|e| cx.taint(e.label));
@@ -238,10 +264,14 @@ impl<T: Record> Collection<T> {
     /// # Errors
     /// `Conflict` when a unique value is taken by another record.
     pub fn put(&self, tx: &Tx, id: Id, stamp: &Stamp, value: &T) -> Result<Entry<T>> {
+        self.put_with(tx, id, stamp, value, Tails::default())
+    }
+
+    fn put_with(&self, tx: &Tx, id: Id, stamp: &Stamp, value: &T, tails: Tails) -> Result<Entry<T>> {
         self.unindex(tx, stamp.scope, id)?;
         for key in value.keys() {
             let prefix = index_prefix(stamp.scope, &key);
-            if key.unique && tx.keys_raw(&index_table(T::NAME), &prefix)?.iter().any(|k| k.len() == prefix.len() + 16) {
+            if key.unique && self.taken(tx, stamp.scope, &prefix)? {
                 let what = String::from_utf8_lossy(&key.value);
                 return Err(Error::Conflict(format!(
                     "there is already a {} called `{what}`: choose another name",
@@ -263,8 +293,19 @@ impl<T: Record> Collection<T> {
             updated_ms: Id::new().millis(),
         };
         let key = record_key(stamp.scope, id);
-        tx.put_raw(T::NAME, &key, &encode(&header, value)?)?;
-        Ok(with_header(id, header, value.clone()))
+        tx.put_raw(T::NAME, &key, &encode(&header, value, &tails)?)?;
+        Ok(with_header(id, header, value.clone(), tails))
+    }
+
+    /// Whether another record has this unique value. Rows whose record is gone do not count: code that did not know the
+    /// index may have deleted it.
+    fn taken(&self, tx: &Tx, scope: Scope, prefix: &[u8]) -> Result<bool> {
+        for key in tx.keys_raw(&index_table(T::NAME), prefix)? {
+            if key.len() == prefix.len() + 16 && tx.get_raw(T::NAME, &record_key(scope, id_of(&key)?))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Within a write: changes a record in place.
@@ -285,12 +326,8 @@ impl<T: Record> Collection<T> {
         let mut value = found.value;
         change(&mut value)?;
         let label = found.label.max(label);
-        self.put(
-            tx,
-            id,
-            &Stamp { scope, owner: found.owner, audience: found.audience, label, source: found.source },
-            &value,
-        )
+        let stamp = Stamp { scope, owner: found.owner, audience: found.audience, label, source: found.source };
+        self.put_with(tx, id, &stamp, &value, found.tails)
     }
 
     /// Within a write: reads a record.
@@ -300,6 +337,17 @@ impl<T: Record> Collection<T> {
     pub fn read(&self, tx: &Tx, scope: Scope, id: Id) -> Result<Option<Entry<T>>> {
         let key = record_key(scope, id);
         tx.get_raw(T::NAME, &key)?.map(|bytes| entry(&key, &bytes)).transpose()
+    }
+
+    /// Within a write: the records of a scope that are found under a value, as they are in this write.
+    ///
+    /// # Errors
+    /// `Damaged` when one cannot be read.
+    pub fn find(&self, tx: &Tx, scope: Scope, index: u8, value: &[u8]) -> Result<Vec<Entry<T>>> {
+        let prefix = index_prefix(scope, &Key::many(index, value));
+        let keys = tx.keys_raw(&index_table(T::NAME), &prefix)?;
+        let ids = keys.iter().filter(|k| k.len() == prefix.len() + 16).map(|k| id_of(k));
+        ids.filter_map(|id| id.and_then(|id| self.read(tx, scope, id)).transpose()).collect()
     }
 
     /// Within a write: removes a record; `false` when it is not there.
@@ -312,7 +360,8 @@ impl<T: Record> Collection<T> {
     }
 
     fn unindex(&self, tx: &Tx, scope: Scope, id: Id) -> Result<()> {
-        let Some(old) = self.read(tx, scope, id)? else { return Ok(()) };
+        // One that cannot be read can still be deleted or replaced.
+        let Some(old) = readable(self.read(tx, scope, id))?.flatten() else { return Ok(()) };
         for key in old.value.keys() {
             tx.remove_raw(&index_table(T::NAME), &[&index_prefix(scope, &key)[..], id.as_bytes()].concat())?;
         }
@@ -328,7 +377,14 @@ fn scope_of<T: Record>(cx: &Cx) -> Scope {
         Level::Household => Scope::Household,
         Level::User => Scope::User(cx.user()),
         Level::Agent => Scope::Agent(cx.agent()),
+        Level::AgentUser => Scope::AgentUser(cx.agent(), cx.user()),
     }
+}
+
+/// Whether this caller may read a record that was found for them: what a scope of several people keeps privately is its
+/// owner's alone.
+fn may_read<T>(cx: &Cx, entry: &Entry<T>) -> bool {
+    entry.audience == Audience::Household || entry.owner == cx.user()
 }
 
 fn index_table(name: &str) -> String {
@@ -349,16 +405,9 @@ fn index_prefix(scope: Scope, key: &Key) -> Vec<u8> {
     prefix
 }
 
-fn with_header<T>(id: Id, h: Header, value: T) -> Entry<T> {
-    Entry {
-        id,
-        owner: h.owner,
-        audience: h.audience,
-        label: h.label,
-        source: h.source,
-        updated_ms: h.updated_ms,
-        value,
-    }
+fn with_header<T>(id: Id, h: Header, value: T, tails: Tails) -> Entry<T> {
+    let Header { version, owner, audience, label, source, updated_ms } = h;
+    Entry { id, owner, audience, label, source, updated_ms, version, value, tails }
 }
 
 /// The id is the last 16 bytes of a key.
@@ -368,8 +417,8 @@ fn id_of(key: &[u8]) -> Result<Id> {
 }
 
 fn entry<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Entry<T>> {
-    let (header, value) = decode(bytes)?;
-    Ok(with_header(id_of(key)?, header, value))
+    let (header, value, tails) = decode(bytes)?;
+    Ok(with_header(id_of(key)?, header, value, tails))
 }
 
 /// One record that cannot be read (a newer Hob wrote it, or the disk bent it) must not hide all the others from a

@@ -1,8 +1,11 @@
 //! The redb file: opened, checked, and opened again after the disk failed.
 
 use crate::{Error, FORMAT, Result};
-use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
+use redb::{
+    Builder, Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend,
+};
 use std::{
+    os::unix::fs::OpenOptionsExt,
     path::PathBuf,
     sync::{PoisonError, RwLock},
 };
@@ -16,7 +19,7 @@ pub(crate) const META_FORMAT: &[u8] = b"format";
 pub(crate) const META_DEVICE: &[u8] = b"device";
 /// The newest time seen, so that ids never go back with the clock.
 pub(crate) const META_LAST: &[u8] = b"last";
-const CACHE_BYTES: usize = 8 << 20;
+pub(crate) const CACHE_BYTES: usize = 8 << 20;
 
 pub(crate) struct Engine {
     /// `None` in memory.
@@ -46,6 +49,10 @@ impl Engine {
         self.device
     }
 
+    pub fn folder(&self) -> Option<&std::path::Path> {
+        self.path.as_deref().and_then(std::path::Path::parent)
+    }
+
     pub fn size(&self) -> u64 {
         self.path.as_ref().and_then(|p| p.metadata().ok()).map_or(0, |m| m.len())
     }
@@ -71,13 +78,28 @@ impl Engine {
         let Some(path) = &self.path else { return Ok(()) };
         let mut slot = self.db.write().unwrap_or_else(PoisonError::into_inner);
         drop(slot.take());
-        *slot = Some(open_file(path)?);
+        // Opened, never made: with the card gone there must not be a new, empty file in its place.
+        let db = open_with(path, |b| b.open(path))?;
+        if read_meta(&db)?.device != Some(self.device) {
+            let text = format!("{} is not the data file this Hob began with: start Hob again", path.display());
+            return Err(Error::Io(text));
+        }
+        *slot = Some(db);
         tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
         Ok(())
     }
 }
 
 fn open_file(path: &std::path::Path) -> Result<Database> {
+    // A new file is made here, for its owner alone; what is wrong with the folder is told when it is opened.
+    drop(std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path));
+    open_with(path, |b| b.create(path))
+}
+
+fn open_with(
+    path: &std::path::Path,
+    open: impl FnOnce(&Builder) -> Result<Database, redb::DatabaseError>,
+) -> Result<Database> {
     let shown = path.display().to_string();
     let damaged = |what: String| {
         Error::Damaged(format!(
@@ -86,12 +108,14 @@ fn open_file(path: &std::path::Path) -> Result<Database> {
     };
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES);
-    builder.create(path).map_err(|e| match e {
+    open(&builder).map_err(|e| match e {
         redb::DatabaseError::DatabaseAlreadyOpen => Error::InUse(shown.clone()),
         redb::DatabaseError::UpgradeRequired(v) => damaged(format!("file format {v}")),
         redb::DatabaseError::RepairAborted => damaged("repair failed".into()),
         redb::DatabaseError::Storage(redb::StorageError::Corrupted(what)) => damaged(what),
-        redb::DatabaseError::Storage(redb::StorageError::Io(e)) if e.kind() == std::io::ErrorKind::InvalidData => {
+        redb::DatabaseError::Storage(redb::StorageError::Io(e))
+            if matches!(e.kind(), std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof) =>
+        {
             damaged(e.to_string())
         }
         redb::DatabaseError::Storage(redb::StorageError::Io(e)) => Error::io(format!("open {shown}"), &e),

@@ -5,7 +5,9 @@
 //! batches them into durable commits ([`Store::write`]); reads are short snapshots on the caller's thread.
 //!
 //! **Evolution**: new fields of a record go last, and their all-zero encoding is their default. Old bytes are
-//! then read padded with zeros, and old code ignores the tail of new bytes, so a rollback needs no migration.
+//! then read padded with zeros, and old code keeps the tail of new bytes as it is, so a rollback needs no migration.
+//! A struct inside a record never changes (write it as JSON text where it may have to), an enum is stored as a number
+//! ([`Coded`]), and a new index needs a pass over the old records.
 
 mod backup;
 mod collection;
@@ -21,7 +23,7 @@ mod tests;
 pub use backup::restore;
 pub use collection::{Collection, Entry, Listing, Stamp};
 pub use error::{Error, Result};
-pub use record::{Audience, Key, Level, Record};
+pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use writer::Tx;
 
 use secrets::DeviceKey;
@@ -139,6 +141,19 @@ impl Store {
         tokio::task::spawn_blocking(move || backup::backup(&engine, &file))
             .await
             .unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
+    }
+
+    /// Commits what still waits for company, and answers when it is on disk.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn flush(&self) -> Result<()> {
+        self.write(|_| Ok(())).await
+    }
+
+    /// The data folder; `None` in memory.
+    pub fn folder(&self) -> Option<&Path> {
+        self.0.engine.folder()
     }
 
     /// Bytes of the file on disk; 0 in memory.

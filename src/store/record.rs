@@ -11,8 +11,10 @@ pub enum Level {
     Household,
     /// One person's; a record may be shared with the household.
     User,
-    /// One agent's.
+    /// One agent's, for everybody.
     Agent,
+    /// One agent's, for one person.
+    AgentUser,
 }
 
 /// One value a record is found by.
@@ -53,8 +55,83 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     }
 }
 
+/// An enum as a number in a record. Variants are only ever added at the end of `ALL`; a number that this code does not
+/// know (a newer Hob wrote it) is read as `UNKNOWN`, so name the most careful variant there.
+pub trait Coded: Copy + PartialEq + 'static {
+    /// All variants, in the order of their numbers.
+    const ALL: &'static [Self];
+    /// What an unknown number is taken for.
+    const UNKNOWN: Self;
+
+    /// Its number.
+    fn code(self) -> u8 {
+        Self::ALL.iter().position(|v| *v == self).map_or(u8::MAX, |n| n as u8)
+    }
+    /// The variant of a number.
+    fn of(code: u8) -> Self {
+        Self::ALL.get(usize::from(code)).copied().unwrap_or(Self::UNKNOWN)
+    }
+}
+
+/// `#[serde(with = "store::coded")]` for a [`Coded`] field.
+pub mod coded {
+    use super::Coded;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes the number.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<T: Coded, S: Serializer>(value: &T, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_u8(value.code())
+    }
+    /// Reads the number.
+    ///
+    /// # Errors
+    /// The deserializer's.
+    pub fn deserialize<'de, T: Coded, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+        u8::deserialize(d).map(T::of)
+    }
+
+    /// `#[serde(with = "store::coded::many")]` for a list of them.
+    pub mod many {
+        use super::super::Coded;
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        /// Writes the numbers.
+        ///
+        /// # Errors
+        /// The serializer's.
+        pub fn serialize<T: Coded, S: Serializer>(values: &[T], s: S) -> Result<S::Ok, S::Error> {
+            values.iter().map(|v| v.code()).collect::<Vec<u8>>().serialize(s)
+        }
+        /// Reads the numbers.
+        ///
+        /// # Errors
+        /// The deserializer's.
+        pub fn deserialize<'de, T: Coded, D: Deserializer<'de>>(d: D) -> Result<Vec<T>, D::Error> {
+            Ok(Vec::<u8>::deserialize(d)?.into_iter().map(T::of).collect())
+        }
+    }
+}
+
+impl Coded for Audience {
+    const ALL: &'static [Self] = &[Audience::Private, Audience::Household];
+    const UNKNOWN: Self = Audience::Private;
+}
+
+impl Coded for Label {
+    const ALL: &'static [Self] = &[Label::Own, Label::Outside];
+    const UNKNOWN: Self = Label::Outside;
+}
+
+impl Coded for tool::Role {
+    const ALL: &'static [Self] = &[tool::Role::Viewer, tool::Role::Member, tool::Role::Admin];
+    const UNKNOWN: Self = tool::Role::Viewer;
+}
+
 /// Who may read a record besides its owner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Audience {
     /// Nobody.
     #[default]
@@ -68,40 +145,56 @@ pub enum Audience {
 pub(crate) struct Header {
     pub version: u8,
     pub owner: UserId,
+    #[serde(with = "coded")]
     pub audience: Audience,
+    #[serde(with = "coded")]
     pub label: Label,
     pub source: String,
     pub updated_ms: u64,
+}
+
+/// What a newer Hob wrote behind the fields this code knows; written back unchanged, so that code which was rolled back
+/// loses nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tails {
+    header: Vec<u8>,
+    body: Vec<u8>,
 }
 
 /// How far short an old record may be: more zeros than all fields ever added to one type can need.
 const PADDING: usize = 256;
 
 /// Header length, header, body.
-pub(crate) fn encode<T: Record>(header: &Header, body: &T) -> Result<Vec<u8>> {
+pub(crate) fn encode<T: Record>(header: &Header, body: &T, tails: &Tails) -> Result<Vec<u8>> {
     let wrong = |e| Error::Io(format!("a {} could not be written: {e}", T::WORD));
-    let head = postcard::to_stdvec(header).map_err(wrong)?;
+    let mut head = postcard::to_stdvec(header).map_err(wrong)?;
+    head.extend(&tails.header);
     let length =
         u16::try_from(head.len()).map_err(|_| Error::Io(format!("the source of a {} is too long", T::WORD)))?;
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.extend(head);
-    postcard::to_extend(body, bytes).map_err(wrong)
+    let mut bytes = postcard::to_extend(body, bytes).map_err(wrong)?;
+    bytes.extend(&tails.body);
+    Ok(bytes)
 }
 
-pub(crate) fn decode<T: Record>(bytes: &[u8]) -> Result<(Header, T)> {
+pub(crate) fn decode<T: Record>(bytes: &[u8]) -> Result<(Header, T, Tails)> {
     let damaged =
         || Error::Damaged(format!("a stored {} cannot be read: restore a backup with `hob restore FILE`", T::WORD));
     let (length, rest) = bytes.split_first_chunk::<2>().ok_or_else(damaged)?;
     let (head, body) = rest.split_at_checked(u16::from_le_bytes(*length).into()).ok_or_else(damaged)?;
-    Ok((decode_padded(head).ok_or_else(damaged)?, decode_padded(body).ok_or_else(damaged)?))
+    let (header, header_tail) = decode_padded(head).ok_or_else(damaged)?;
+    let (value, body_tail) = decode_padded(body).ok_or_else(damaged)?;
+    Ok((header, value, Tails { header: header_tail, body: body_tail }))
 }
 
-/// Reads what is there and takes zeros for what is missing; a tail nobody asks for is ignored.
-fn decode_padded<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+/// Reads what is there and takes zeros for what is missing; answers the tail nobody asked for.
+fn decode_padded<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, Vec<u8>)> {
     let mut padded = Vec::with_capacity(bytes.len() + PADDING);
     padded.extend_from_slice(bytes);
     padded.resize(bytes.len() + PADDING, 0);
-    postcard::take_from_bytes(&padded).ok().map(|(value, _)| value)
+    let (value, rest) = postcard::take_from_bytes(&padded).ok()?;
+    Some((value, rest[..rest.len().saturating_sub(PADDING)].to_vec()))
 }
 
 #[cfg(test)]
@@ -147,13 +240,27 @@ mod tests {
     #[test]
     fn new_code_reads_old_bytes_and_old_code_reads_new_bytes() {
         let old = Old { name: "a".into(), count: 300 };
-        let (head, new) = decode::<New>(&encode(&header(), &old).unwrap()).unwrap();
+        let plain = Tails::default();
+        let (head, new, tails) = decode::<New>(&encode(&header(), &old, &plain).unwrap()).unwrap();
+        assert_eq!(tails, plain);
         assert_eq!(head, header());
         assert_eq!(new, New { name: "a".into(), count: 300, note: None, tags: vec![], on: false, ratio: 0.0 });
 
         let new = New { note: Some("n".into()), tags: vec!["x".into()], on: true, ratio: 0.5, ..new };
-        let (_, back) = decode::<Old>(&encode(&header(), &new).unwrap()).unwrap();
+        let (head, mut back, tails) = decode::<Old>(&encode(&header(), &new, &plain).unwrap()).unwrap();
         assert_eq!(back, old);
+
+        // Old code changes the record, and what the new code wrote is still there afterwards.
+        back.count = 301;
+        let (_, again, _) = decode::<New>(&encode(&head, &back, &tails).unwrap()).unwrap();
+        assert_eq!(again, New { count: 301, ..new });
+    }
+
+    #[test]
+    fn unknown_numbers_are_read_with_care() {
+        assert_eq!((Label::of(Label::Own.code()), Label::of(200)), (Label::Own, Label::Outside));
+        assert_eq!((Audience::of(1), Audience::of(9)), (Audience::Household, Audience::Private));
+        assert_eq!(tool::Role::of(77), tool::Role::Viewer);
     }
 
     #[test]

@@ -197,19 +197,18 @@ fn try_commit(db: &redb::Database, batch: &mut [Box<dyn Job>]) -> Result<Option<
     // Opening after a power cut takes milliseconds instead of a scan of the whole file.
     tx.set_quick_repair(true);
     for (i, job) in batch.iter_mut().enumerate() {
-        let ran = catch_unwind(AssertUnwindSafe(|| job.run(&Tx(&tx))));
-        match ran.unwrap_or_else(|_| Err(Error::Io("a write panicked; nothing of it was stored".into()))) {
-            Ok(()) => {}
+        let failed = match catch_unwind(AssertUnwindSafe(|| job.run(&Tx(&tx)))) {
+            Ok(Ok(())) => continue,
             // What the disk did is nobody's fault in particular: the whole batch fails.
-            Err(e @ (Error::Full | Error::Io(_))) if !matches!(&e, Error::Io(t) if t.contains("panicked")) => {
+            Ok(Err(e @ (Error::Full | Error::Io(_)))) => {
                 drop(tx.abort());
                 return Err(e);
             }
-            Err(e) => {
-                tx.abort()?;
-                return Ok(Some((i, e)));
-            }
-        }
+            Ok(Err(e)) => e,
+            Err(_) => Error::Io("a write panicked; nothing of it was stored".into()),
+        };
+        tx.abort()?;
+        return Ok(Some((i, failed)));
     }
     Tx(&tx).put_raw(engine::META, engine::META_LAST, &tool::Id::new().millis().to_le_bytes())?;
     tx.commit()?;

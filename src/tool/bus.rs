@@ -12,11 +12,13 @@ use tokio::sync::broadcast;
 
 /// How many events are kept for listeners that come late.
 const KEPT: usize = 1000;
+/// More events than a second of uptime can bring; times seconds since 1970 it still fits a JavaScript number.
+const PER_SECOND: u64 = 1 << 20;
 
 /// Something that happened.
 #[derive(Debug, Clone, Serialize)]
 pub struct Event {
-    /// Grows by one; survives no restart.
+    /// Grows by one, and by more at a restart.
     pub seq: u64,
     /// What kind: `tool:after`, `chat:text`, `pin:changed`.
     pub topic: String,
@@ -49,7 +51,9 @@ pub struct Bus(Arc<Shared>);
 
 impl Default for Bus {
     fn default() -> Self {
-        Self(Arc::new(Shared { kept: Mutex::new((0, VecDeque::new())), live: broadcast::channel(KEPT).0 }))
+        // Numbers begin beyond those of any earlier start, so that a listener from before it is told to read anew.
+        let first = Timestamp::now().as_second().max(0) as u64 * PER_SECOND;
+        Self(Arc::new(Shared { kept: Mutex::new((first, VecDeque::new())), live: broadcast::channel(KEPT).0 }))
     }
 }
 
@@ -74,9 +78,9 @@ impl Bus {
         let Some(after) = after else { return Listener { missed: VecDeque::new(), live } };
         let mut missed: VecDeque<Heard> =
             kept.1.iter().filter(|e| e.seq > after).map(|e| Heard::Event(e.clone())).collect();
-        // `after` beyond the newest comes from before a restart; a gap at the front was already forgotten.
-        let forgotten = kept.1.front().is_some_and(|first| first.seq > after + 1);
-        if after > kept.0 || forgotten {
+        // What came between `after` and the first that is kept was forgotten, or was before a restart.
+        let next = kept.1.front().map_or(kept.0 + 1, |first| first.seq);
+        if after > kept.0 || after + 1 < next {
             missed.push_front(Heard::Resync);
         }
         Listener { missed, live }
@@ -111,12 +115,17 @@ mod tests {
         let mut all = vec![];
         for _ in 0..n {
             match listener.next().await {
-                Some(Heard::Event(e)) => all.push(e.seq),
+                Some(Heard::Event(e)) => all.push(e.seq % PER_SECOND),
                 Some(Heard::Resync) => all.push(0),
                 None => break,
             }
         }
         all
+    }
+
+    /// The number before the first event.
+    fn first(bus: &Bus) -> u64 {
+        bus.0.kept.lock().unwrap().0 / PER_SECOND * PER_SECOND
     }
 
     #[tokio::test]
@@ -125,7 +134,7 @@ mod tests {
         for _ in 0..3 {
             bus.publish("t", None, Value::Null);
         }
-        let late = bus.listen(Some(1));
+        let late = bus.listen(Some(first(&bus) + 1));
         bus.publish("t", None, Value::Null);
         assert_eq!(seqs(late, 3).await, [2, 3, 4]);
     }
@@ -138,7 +147,11 @@ mod tests {
             bus.publish("t", None, Value::Null);
         }
         assert_eq!(seqs(slow, 1).await, [0]);
-        assert_eq!(seqs(bus.listen(Some(2)), 2).await, [0, 1001]);
-        assert_eq!(seqs(bus.listen(Some(99_999)), 1).await, [0]);
+        assert_eq!(seqs(bus.listen(Some(first(&bus) + 2)), 2).await, [0, 1001]);
+        let restarted = [u64::MAX, 0, 2];
+        for after in restarted {
+            assert_eq!(seqs(bus.listen(Some(after)), 1).await, [0], "{after}");
+        }
+        assert_eq!(seqs(Bus::default().listen(Some(5)), 1).await, [0], "also when nothing happened yet");
     }
 }

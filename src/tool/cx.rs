@@ -27,7 +27,7 @@ struct Inner {
     conversation: Option<Id>,
     principal: Principal,
     via: Via,
-    owner: Owner,
+    maker: Owner,
     depth: u8,
     workspace: Option<PathBuf>,
     /// Shared by every call of a run: once something from outside was read, the run stays tainted.
@@ -45,7 +45,7 @@ impl Cx {
             conversation: None,
             principal,
             via,
-            owner: Owner::Core,
+            maker: Owner::Core,
             depth: 0,
             workspace: None,
             tainted: Arc::default(),
@@ -63,11 +63,14 @@ impl Cx {
         })
     }
 
-    /// The same caller at one tool call: a fresh call id, and who made the tool. Dispatch does this.
-    pub fn at_call(&self, owner: Owner) -> Self {
+    /// The same caller at one tool call: a fresh call id, and who made the tool. Dispatch does this. Once a tool that is
+    /// not Hob's own is in the chain its maker stays, whatever it calls through.
+    pub fn at_call(&self, owner: &Owner) -> Self {
         self.with(|c| {
             c.call = Id::new();
-            c.owner = owner;
+            if c.maker == Owner::Core {
+                c.maker = owner.clone();
+            }
             c.cancel = self.0.cancel.child_token();
         })
     }
@@ -115,9 +118,9 @@ impl Cx {
     pub fn channel(&self) -> Channel {
         self.0.via.channel
     }
-    /// Who made the tool that is running.
-    pub fn owner(&self) -> &Owner {
-        &self.0.owner
+    /// Who made the outermost tool in this chain of calls that is not Hob's own; `Core` when there is none.
+    pub fn maker(&self) -> &Owner {
+        &self.0.maker
     }
     /// How many calls stand above this one.
     pub fn depth(&self) -> u8 {

@@ -112,7 +112,7 @@ struct Recall {
 
 async fn recall(memories: Memories, cx: Cx, args: Recall) -> Result<Output> {
     let (limit, note) = limited(args.limit, RECALLED);
-    let filter = Filter { kind: args.kind, tags: args.tags, limit };
+    let filter = Filter { kind: args.kind, tags: args.tags, limit, least: 0.0 };
     let found = memories.recall(&cx, &args.query, filter).await?;
     let sentence = told(&found.hits);
     let content = json!({"count": found.hits.len(), "memories": found.hits, "byMeaning": found.by_meaning});
@@ -151,7 +151,7 @@ struct List {
 
 async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
     let (limit, note) = limited(args.limit, LISTED);
-    let all = memories.list(&cx, &Filter { kind: args.kind, tags: args.tags, limit })?;
+    let all = memories.list(&cx, &Filter { kind: args.kind, tags: args.tags, limit, least: 0.0 })?;
     let sentence = match all.as_slice() {
         [] => "I remember nothing yet.".to_owned(),
         [one] => format!("I remember one thing: {}", ended(&one.content)),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_batch_is_stored_whole_or_not_at_all() {
+    async fn a_batch_with_an_empty_item_is_refused_before_anything_is_stored() {
         let m = memories();
         let bad = json!({"memories": [{"content": "a"}, {"content": " "}]});
         assert!(said(&m, "batch_remember", bad).await.contains("memory 2 of the batch is empty"));

@@ -50,8 +50,21 @@ const ONE_USER: &[(&str, &str)] = &[
 
 /// Licences that ask for no more than their text.
 const LICENCES: &[&str] = &[
-    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0",
-    "CDLA-Permissive-2.0", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Unlicense", "WTFPL", "Zlib",
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "CDLA-Permissive-2.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "WTFPL",
+    "Zlib",
 ];
 
 /// The most lines a source file may have.
@@ -62,7 +75,10 @@ fn root() -> &'static Path {
 }
 
 fn metadata() -> Value {
-    let cargo = Command::new(env!("CARGO")).current_dir(root()).args(["metadata", "--format-version", "1", "--locked"]).output();
+    let cargo = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .output();
     serde_json::from_slice(&cargo.unwrap().stdout).unwrap()
 }
 
@@ -98,7 +114,8 @@ fn frame_arrows_point_down() {
 fn frame_big_dependencies_have_one_user() {
     let members = members(&metadata());
     for (dependency, user) in ONE_USER {
-        let users: Vec<&String> = members.iter().filter(|(_, uses)| uses.iter().any(|u| u == dependency)).map(|m| m.0).collect();
+        let users: Vec<&String> =
+            members.iter().filter(|(_, uses)| uses.iter().any(|u| u == dependency)).map(|m| m.0).collect();
         assert_eq!(users, [user], "`{dependency}` belongs to `{user}` alone");
     }
 }

@@ -1,0 +1,208 @@
+//! The command line: what it prints, how it ends, and the one line that says why.
+
+use crate::harness::{Folder, Hob, hob, hob_with};
+use serde_json::{Value, json};
+
+#[test]
+fn a_misuse_ends_with_2_and_one_line() {
+    let folder = Folder::new();
+    let rows: &[(&[&str], &str)] = &[
+        (&["nonsense"], "nonsense"),
+        (&["call"], "TOOL"),
+        (&["call", "calculate", "{"], "not JSON"),
+        (&["call", "calculate", "[1]"], "must be a JSON object"),
+        (&["serve", "--board", "arduino"], "auto, sim or none"),
+        (&["serve", "--nonsense"], "--nonsense"),
+        (&["token", "new", "x", "--role", "boss"], "boss"),
+        (&["tools", "--jsn"], "--json"),
+        (&["backup"], "FILE"),
+    ];
+    for (arguments, part) in rows {
+        let why = hob(&folder.path("data"), arguments).why(2);
+        assert!(why.contains(part), "{arguments:?}: {why}");
+    }
+    assert!(!folder.path("data").exists(), "a misuse touches nothing");
+    let version = hob(&folder.path("data"), &["--version"]).ok();
+    assert!(version.starts_with("hob "), "{version}");
+    let help = hob(&folder.path("data"), &["--help"]).ok();
+    for command in ["serve", "chat", "call", "tools", "token", "doctor", "backup", "restore"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{command}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_ends_with_1_and_one_line() {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let rows: &[(&[&str], &str)] = &[
+        (&["call", "gpio_raed", "{}"], "did you mean `gpio_read`"),
+        (&["call", "zzzzzzzz"], "search_tools"),
+        (&["call", "calculate", "{\"expression\": \"1/0\"}"], "division by zero"),
+        (&["call", "calculate", "{\"expression\": 7}"], "It takes expression (string)"),
+        (&["chat", "--conversation", "zzz", "hi"], "is not an id"),
+        (&["backup", "/nonexistent/file"], "could not make /nonexistent/file"),
+        (&["restore", "/nonexistent/file"], "nothing was restored"),
+        (&["token", "new", ""], "1 to 64 characters"),
+        (&["serve", "--listen", "nonsense"], "write it as 127.0.0.1:4620"),
+        (&["serve", "--name", "a b", "--listen", "127.0.0.1:0"], "`name` must have"),
+        (&["serve", "--config", "/nonexistent.toml"], "could not read the configuration"),
+    ];
+    for (arguments, part) in rows {
+        let mut all = arguments.to_vec();
+        if arguments[0] == "serve" {
+            all.extend(["--board", "sim"]);
+        }
+        let ran = hob_with(&data, &all, &[("HOB_LOG", "off")], "");
+        let why = ran.why(1);
+        assert!(why.contains(part), "{arguments:?}: {why}");
+    }
+}
+
+#[test]
+fn configuration_that_cannot_be_meant_is_refused_by_name() {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let file = folder.path("hob.toml");
+    let rows = [
+        ("lisen = \"x\"", "`lisen`: did you mean `listen`?"),
+        ("[model]\nretrys = 1", "`model.retrys`: did you mean `model.retries`?"),
+        ("[agent]\nmax_turn = 1", "`agent.max_turn`: did you mean `agent.max_turns`?"),
+        ("board = \"arduino\"", "arduino"),
+        ("name = 7", "name"),
+        ("= 1", "test.toml"),
+    ];
+    for (text, part) in rows {
+        let file = if part == "test.toml" { folder.path("test.toml") } else { file.clone() };
+        std::fs::write(&file, text).unwrap();
+        let ran = hob(&data, &["--config", file.to_str().unwrap(), "doctor"]);
+        assert!(ran.code == Some(1) && ran.out.is_empty() && ran.err.starts_with("hob: "), "{text}: {ran:?}");
+        assert!(ran.err.contains(part) && ran.err.contains("is not usable"), "{text}: {ran:?}");
+    }
+    for (environment, part) in [
+        (("HOB_MODEL", "gpt"), "provider/model"),
+        (("HOB_MODEL", "custom/m"), "HOB_LLM_URL"),
+        (("HOB_MODEL", "nobody/m"), "not spoken yet"),
+    ] {
+        let why = hob_with(&data, &["doctor"], &[environment], "").why(1);
+        assert!(why.contains(part), "{why}");
+    }
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--board", "sim"];
+    for (environment, part) in
+        [(("HOB_TOKEN", "short"), "at least 32"), (("HOB_TOKEN_FILE", "/nonexistent"), "HOB_TOKEN_FILE")]
+    {
+        let why = hob_with(&data, &serve, &[environment, ("HOB_LOG", "off")], "").why(1);
+        assert!(why.contains(part), "{why}");
+    }
+}
+
+#[test]
+fn tools_are_listed_for_people_and_for_programs() {
+    let hob = Hob::start();
+    let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
+    assert!(tools.len() >= 20, "{}", tools.len());
+    let risks = ["observe", "write", "actuate", "send", "execute", "destroy", "admin"];
+    for tool in &tools {
+        let keys: Vec<&str> = tool.as_object().unwrap().keys().map(String::as_str).collect();
+        let expected = [
+            "aliases",
+            "category",
+            "description",
+            "enabled",
+            "group",
+            "name",
+            "parameters",
+            "requiresConfirmation",
+            "risk",
+        ];
+        assert_eq!(keys, expected, "{tool}");
+        let text = |key: &str| tool[key].as_str().unwrap();
+        assert!(["name", "description", "category", "group"].iter().all(|k| !text(k).is_empty()), "{tool}");
+        assert!(risks.contains(&text("risk")) && tool["aliases"].is_array(), "{tool}");
+        assert!(tool["enabled"].is_boolean() && tool["requiresConfirmation"].is_boolean(), "{tool}");
+        assert_eq!(tool["parameters"]["type"], "object", "{tool}");
+        assert!(!tool["parameters"].to_string().contains("$ref"), "inlined: {tool}");
+    }
+    let named = |name: &str| tools.iter().find(|t| t["name"] == name).unwrap_or_else(|| panic!("{name}"));
+    assert_eq!(named("remember")["aliases"], json!(["memory_store"]));
+    assert_eq!(
+        (&named("gpio_write")["risk"], &named("create_tool")["requiresConfirmation"]),
+        (&json!("actuate"), &json!(true))
+    );
+
+    let found: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json", "pin", "level"]).ok()).unwrap();
+    assert!(found.iter().any(|t| t["name"] == "gpio_read") && found.len() < tools.len(), "{found:?}");
+    let lines = hob.cli(&["tools"]).ok();
+    assert_eq!(lines.lines().count(), tools.len());
+    assert!(lines.lines().any(|l| l.starts_with("calculate  ")), "{lines}");
+
+    let over_http = hob.get("/api/v1/tools").data(200);
+    assert_eq!((&over_http["tools"], &over_http["count"]), (&json!(tools), &json!(tools.len())));
+    let one = hob.get("/api/v1/tools/memory_store").data(200);
+    assert_eq!((&one["name"], &one["help"]["name"]), (&json!("remember"), &json!("remember")));
+}
+
+#[test]
+fn tools_are_called_and_answers_come_as_asked_for() {
+    let hob = Hob::start();
+    let json_of = |arguments: &[&str]| serde_json::from_str::<Value>(&hob.cli(arguments).ok()).unwrap();
+    assert_eq!(json_of(&["call", "calculate", r#"{"expression": "6*7"}"#])["result"], 42);
+    let whole = json_of(&["call", "--json", "gpio_write", r#"{"pin": 2, "high": true}"#]);
+    let (tool, say, failed) = (&whole["tool"], &whole["say"], &whole["isError"]);
+    assert_eq!((tool, say, failed), (&json!("gpio_write"), &json!("Pin 2 is on."), &json!(false)));
+    assert!(whole["duration"].is_u64(), "{whole}");
+    assert_eq!(json_of(&["call", "memory_store", r#"{"content": "an alias works"}"#])["content"], "an alias works");
+    let answer = json_of(&["chat", "--json", "is pin 2 on?"]);
+    assert_eq!((&answer["response"], &answer["toolCalls"][0]["name"]), (&json!("Pin 2 is on."), &json!("gpio_read")));
+
+    let token = hob.cli(&["token", "new", "scripts"]).ok();
+    assert!(token.starts_with("hob_") && token.len() >= 32 && !token.contains(char::is_whitespace), "{token}");
+    assert_eq!(hob.request("GET", "/api/v1/session").bearer(&token).send().data(200)["role"], "admin");
+}
+
+#[test]
+fn the_doctor_says_how_things_are() {
+    let mut hob = Hob::start();
+    let told = hob.cli(&["doctor"]).ok();
+    for line in [
+        "daemon   running",
+        "version  ",
+        "model    reflex",
+        "device   ",
+        "pins     All pins are off",
+        "memory   I remember nothing",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    assert_eq!(hob.stop(), Some(0));
+    assert!(hob.cli(&["doctor"]).ok().contains("daemon   not running"));
+}
+
+#[test]
+fn a_daemon_ends_when_told_and_leaves_nothing_half_done() {
+    let mut hob = Hob::start();
+    hob.say("remember that the end was orderly");
+    let listener = hob.admin("GET", "/api/v1/events").events();
+    assert_eq!(hob.stop(), Some(0));
+    assert_eq!(listener.filter(|(name, _)| name == "pin:changed").count(), 0);
+    assert!(!hob.data().join("hob.sock").exists());
+    hob.start_again();
+    assert!(hob.say("was the end orderly?")["response"].as_str().unwrap().contains("orderly"));
+    assert!(!hob.log().contains('\u{1b}'), "no colours where nobody sees them");
+}
+
+#[test]
+fn what_is_stored_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let hob = Hob::start();
+    hob.say("remember that the safe opens with 4711");
+    let backup = hob.folder.path("backup.hob");
+    hob.cli(&["backup", backup.to_str().unwrap()]).ok();
+    let data = hob.data();
+    for file in
+        ["hob.redb", "hob.sock", "device.key", "hob.toml"].map(|name| data.join(name)).into_iter().chain([backup])
+    {
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{}", file.display());
+    }
+    assert_eq!(std::fs::metadata(data).unwrap().permissions().mode() & 0o777, 0o700);
+}

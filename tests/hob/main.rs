@@ -1,0 +1,13 @@
+//! Hob from outside: the real binary, its doors, its data, and everything that can go wrong around it.
+
+mod cli;
+mod custom_tools;
+mod data;
+mod doors;
+mod frame;
+mod harness;
+mod http;
+mod model;
+mod model_server;
+mod pins;
+mod talk;
