@@ -163,6 +163,7 @@ impl Run {
                     ),
                 ));
             }
+            said.calls.iter().for_each(|call| self.tell_start(call));
             let results = join_all(said.calls.iter().map(|call| self.call_and_keep(call))).await;
             messages.push(Message::Assistant { content: said.text, tool_calls: said.calls.clone() });
             let mut circling = None;
@@ -248,8 +249,7 @@ impl Run {
     /// Makes one call; whatever goes wrong becomes a result the model can act on.
     async fn call(&self, call: &ToolCall) -> (CallRecord, ToolResult) {
         let parsed = parse_arguments(call);
-        let arguments = parsed.clone().unwrap_or_else(|_| Value::String(call.arguments.clone()));
-        self.tell(Step::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments: arguments.clone() });
+        let arguments = shown_arguments(call);
         let began = Instant::now();
         let outcome = match parsed {
             Ok(args) => self.cx.call(&call.name, args).await,
@@ -314,6 +314,11 @@ impl Run {
             .collect()
     }
 
+    fn tell_start(&self, call: &ToolCall) {
+        let arguments = shown_arguments(call);
+        self.tell(Step::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments });
+    }
+
     fn tell(&self, step: Step) {
         // Nobody may be listening any more; the run goes on.
         let _ = self.steps.send(step);
@@ -338,6 +343,11 @@ fn parse_arguments(call: &ToolCall) -> Result<Value, Error> {
             call.name
         ))
     })
+}
+
+/// The arguments for people: parsed, or the text as the model broke it.
+fn shown_arguments(call: &ToolCall) -> Value {
+    parse_arguments(call).unwrap_or_else(|_| Value::String(call.arguments.clone()))
 }
 
 fn shown(mut text: String) -> String {

@@ -144,8 +144,9 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
         let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
-        path.map(|p| Self(p.0))
-            .map_err(|_| Failure::new(400, "bad_args", "the name in the address is not readable text"))
+        path.map(|p| Self(p.0)).map_err(|_| {
+            Failure::new(400, "bad_args", "the name in the address is not readable text: write it in UTF-8")
+        })
     }
 }
 

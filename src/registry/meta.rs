@@ -15,7 +15,6 @@ pub const EVERYDAY: &[&str] = &[
     "calculate",
     "gpio_read",
     "gpio_write",
-    "create_tool",
 ];
 
 /// How many matches are listed at most.

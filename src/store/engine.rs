@@ -31,6 +31,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub fn open(path: PathBuf) -> Result<Self> {
+        refuse_newer(&path)?;
         let db = open_file(&path)?;
         let device = prepare(&db, &path.display().to_string())?;
         Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device })
@@ -87,6 +88,16 @@ impl Engine {
         *slot = Some(db);
         tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
         Ok(())
+    }
+}
+
+/// Looks without touching: opening to write would already change a file that a newer Hob has to read again. A file that
+/// cannot be looked at so (new, in use, in need of repair) is judged when it is opened.
+fn refuse_newer(path: &std::path::Path) -> Result<()> {
+    let Ok(db) = Database::builder().set_cache_size(CACHE_BYTES).open_read_only(path) else { return Ok(()) };
+    match read_meta(&db)?.format {
+        Some(found) if found > FORMAT => Err(Error::Newer { file: path.display().to_string(), found, ours: FORMAT }),
+        _ => Ok(()),
     }
 }
 

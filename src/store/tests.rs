@@ -260,7 +260,7 @@ async fn files_that_must_not_be_touched_are_refused() {
     let untouched = std::fs::read(&file).unwrap();
     let newer = Store::open(&dir.0).err().unwrap();
     assert!(matches!(newer, Error::Newer { found: 9, ours: FORMAT, .. }));
-    assert_eq!(std::fs::read(&file).unwrap().len(), untouched.len());
+    assert_eq!(std::fs::read(&file).unwrap(), untouched);
 
     let good = std::env::temp_dir().join(format!("hob-junk-{}", Id::new()));
     for junk in [b"not a database at all".to_vec(), vec![0; 4096], untouched[..untouched.len() / 2].to_vec()] {

@@ -163,7 +163,9 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             waiting = if batch.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
         if !batch.is_empty() || closing || due.is_some_and(|due| due <= Instant::now()) {
-            batch.append(&mut patient);
+            // The patient first: who waits for this commit may let go of the store when it is told, and so must they.
+            patient.append(&mut batch);
+            batch = std::mem::take(&mut patient);
             due = None;
             commit(engine, batch);
         }

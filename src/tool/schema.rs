@@ -22,6 +22,10 @@ pub fn schema_of<A: JsonSchema>() -> (String, Value) {
 /// Strips `title`, `format`, `$schema` and null unions: an optional field is one that is not required.
 fn simplify(schema: &mut Value) {
     let Value::Object(map) = schema else { return };
+    if let Some(Value::String(text)) = map.get_mut("description") {
+        // Where a comment was wrapped says nothing; an empty line does.
+        *text = text.split("\n\n").map(|p| p.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
+    }
     for word in ["title", "format", "$schema", "$defs"] {
         map.remove(word);
     }
@@ -102,7 +106,8 @@ mod tests {
     #[serde(deny_unknown_fields)]
     #[allow(dead_code)]
     struct Args {
-        /// The text.
+        /// The text,
+        /// whole.
         text: String,
         /// How many.
         count: Option<u8>,
@@ -122,7 +127,7 @@ mod tests {
             json!({
                 "type": "object",
                 "properties": {
-                    "text": {"type": "string", "description": "The text."},
+                    "text": {"type": "string", "description": "The text, whole."},
                     "count": {"type": "integer", "description": "How many.", "minimum": 0, "maximum": 255},
                     "kind": {"type": "string", "enum": ["fact", "event"], "description": "Of which kind."},
                     "tags": {"type": "array", "items": {"type": "string"}, "default": [], "description": "More."},
