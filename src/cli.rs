@@ -1,7 +1,7 @@
 //! The command line: what can be asked, and which part answers.
 
 use crate::{
-    client::{self, Client},
+    client::{self, Client, put},
     config::{Config, data_dir},
     serve,
 };
@@ -181,9 +181,9 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
             let path = format!("/api/v1/tools/{}/execute", client::escaped(&tool));
             let data = client.data("POST", &path, Some(json!({"arguments": arguments}))).await?;
             match (&data["result"], json) {
-                (_, true) => println!("{data}"),
-                (Value::String(text), false) => println!("{text}"),
-                (result, false) => println!("{result:#}"),
+                (_, true) => put(format_args!("{data}\n"))?,
+                (Value::String(text), false) => put(format_args!("{text}\n"))?,
+                (result, false) => put(format_args!("{result:#}\n"))?,
             }
             Ok(())
         }
@@ -191,16 +191,14 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
             let path = format!("/api/v1/tools?query={}", client::escaped(&query.join(" ")));
             let tools = client.data("GET", &path, None).await?["tools"].take();
             if json {
-                println!("{tools:#}");
+                put(format_args!("{tools:#}\n"))?;
                 return Ok(());
             }
             for tool in tools.as_array().into_iter().flatten() {
                 let about = tool["description"].as_str().unwrap_or_default();
-                println!(
-                    "{:<26} {}",
-                    tool["name"].as_str().unwrap_or_default(),
-                    about.lines().next().unwrap_or_default()
-                );
+                let (name, about) =
+                    (tool["name"].as_str().unwrap_or_default(), about.lines().next().unwrap_or_default());
+                put(format_args!("{name:<26} {about}\n"))?;
             }
             Ok(())
         }
@@ -211,7 +209,7 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
                 TokenRole::Viewer => "viewer",
             };
             let made = client.data("POST", "/api/v1/tokens", Some(json!({"name": name, "role": role}))).await?;
-            println!("{}", made["token"].as_str().unwrap_or_default());
+            put(format_args!("{}\n", made["token"].as_str().unwrap_or_default()))?;
             eprintln!("this is shown only now: keep it safe");
             Ok(())
         }
@@ -223,9 +221,9 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
 
 fn restore(data: &std::path::Path, file: &std::path::Path) -> Result<()> {
     let before = store::restore(data, file).context("nothing was restored")?;
-    println!("restored {}", file.display());
+    put(format_args!("restored {}\n", file.display()))?;
     if before.exists() {
-        println!("what was there before is in {}", before.display());
+        put(format_args!("what was there before is in {}\n", before.display()))?;
     }
     Ok(())
 }

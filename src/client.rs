@@ -76,6 +76,13 @@ fn unwrapped(status: u16, bytes: &[u8]) -> Result<Value> {
     }
 }
 
+/// Writes to standard output at once; a reader that went away is an error here and none to the caller of `hob`.
+pub fn put(text: std::fmt::Arguments) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_fmt(text)?;
+    out.flush()
+}
+
 /// Text as part of a URL.
 pub fn escaped(text: &str) -> String {
     text.bytes()
@@ -90,7 +97,7 @@ pub fn escaped(text: &str) -> String {
 pub async fn chat(client: &Client, text: &str, conversation: Option<String>, json: bool) -> Result<()> {
     if json {
         let body = json!({"message": text, "conversationId": conversation});
-        println!("{}", client.data("POST", "/api/v1/chat", Some(body)).await?);
+        put(format_args!("{}\n", client.data("POST", "/api/v1/chat", Some(body)).await?))?;
         return Ok(());
     }
     if !text.is_empty() {
@@ -100,13 +107,13 @@ pub async fn chat(client: &Client, text: &str, conversation: Option<String>, jso
     let mut conversation = conversation;
     loop {
         if person {
-            print!("> ");
-            std::io::stdout().flush()?;
+            put(format_args!("> "))?;
         }
-        let mut line = String::new();
-        if std::io::stdin().lock().read_line(&mut line)? == 0 {
+        let mut bytes = vec![];
+        if std::io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
             return Ok(());
         }
+        let line = String::from_utf8_lossy(&bytes);
         if line.trim().is_empty() {
             continue;
         }
@@ -151,8 +158,7 @@ impl Told {
         let data: Value = serde_json::from_str(data)?;
         match name {
             "text" => {
-                print!("{}", data["delta"].as_str().unwrap_or_default());
-                std::io::stdout().flush()?;
+                put(format_args!("{}", data["delta"].as_str().unwrap_or_default()))?;
                 self.any = true;
             }
             "tool_end" if std::io::stderr().is_terminal() => {
@@ -160,12 +166,12 @@ impl Told {
                 eprintln!("· {} ({} ms{failed})", data["name"].as_str().unwrap_or_default(), data["durationMs"]);
             }
             "done" => {
-                println!();
+                put(format_args!("\n"))?;
                 return Ok(Some(data["conversationId"].as_str().unwrap_or_default().to_owned()));
             }
             "error" => {
                 if self.any {
-                    println!();
+                    put(format_args!("\n"))?;
                 }
                 bail!("{}", data["message"].as_str().unwrap_or("the run failed and did not say why"));
             }
@@ -193,7 +199,7 @@ pub async fn backup(client: &Client, file: &Path) -> Result<()> {
     };
     match write.await {
         Ok(size) => {
-            println!("wrote {shown} ({size} bytes); secrets are not in it, they are sealed to this device");
+            put(format_args!("wrote {shown} ({size} bytes); secrets are not in it, they are sealed to this device\n"))?;
             Ok(())
         }
         Err(error) => {
@@ -207,17 +213,17 @@ pub async fn backup(client: &Client, file: &Path) -> Result<()> {
 /// Says how the house is, in lines.
 pub async fn doctor(client: &Client) -> Result<()> {
     let daemon = if client.own.is_none() { "running" } else { "not running (looked at the data directly)" };
-    println!("daemon   {daemon}");
+    put(format_args!("daemon   {daemon}\n"))?;
     let who = client.data("GET", "/api/v1/session", None).await?;
-    println!("version  {}", who["version"].as_str().unwrap_or_default());
-    println!("model    {}", who["model"].as_str().unwrap_or_default());
+    put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
+    put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
     for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
         let path = format!("/api/v1/tools/{tool}/execute");
         let told = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
             Ok(data) => data["say"].as_str().map_or_else(|| data["result"].to_string(), str::to_owned),
             Err(error) => format!("{error:#}"),
         };
-        println!("{label:<8} {told}");
+        put(format_args!("{label:<8} {told}\n"))?;
     }
     Ok(())
 }

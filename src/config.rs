@@ -113,6 +113,9 @@ impl Config {
 
     /// What types cannot say.
     pub fn check(&self) -> Result<()> {
+        if self.agent.max_turns == 0 {
+            bail!("`agent.max_turns` is 0, so no message could be answered: use at least 1");
+        }
         let plain = self.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if self.name.is_empty() || self.name.len() > 63 || !plain {
             bail!("`name` must have 1 to 63 letters, digits and dashes: it becomes a name on the network");
@@ -144,6 +147,9 @@ impl Config {
         let Some(url) = url else {
             bail!("HOB_MODEL=`{name}` needs an address: set HOB_LLM_URL, such as http://192.168.1.5:8080/v1");
         };
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            bail!("the model's address `{url}` is not a URL: write it as http://192.168.1.5:8080/v1");
+        }
         let seconds = Duration::from_secs;
         Ok(Some(llm::OpenAiConfig {
             provider: provider.into(),
@@ -228,6 +234,7 @@ mod tests {
             ("[model]\nretrys = 1", "`model.retrys`: did you mean `model.retries`?"),
             ("board = \"arduino\"", "arduino"),
             ("name = \"a b\"", "`name` must have"),
+            ("[agent]\nmax_turns = 0", "at least 1"),
             ("x", "expected"),
         ] {
             let error = format!("{:#}", Config::parse(text).unwrap_err());
@@ -252,6 +259,7 @@ mod tests {
             (&[("HOB_MODEL", "gpt")][..], "provider/model"),
             (&[("HOB_MODEL", "custom/m")], "HOB_LLM_URL"),
             (&[("HOB_MODEL", "nobody/m")], "not spoken yet"),
+            (&[("HOB_MODEL", "custom/m"), ("HOB_LLM_URL", "pi:8080")], "is not a URL"),
         ] {
             let error = config.model(env(pairs)).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

@@ -7,7 +7,28 @@ mod house;
 mod serve;
 mod warm;
 
-use std::{io::IsTerminal, process::ExitCode};
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+};
+
+/// Standard error for the log. A reader that went away must not take the daemon with it, so nothing here ever fails.
+struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let _ = std::io::stderr().write_all(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether the reader of our output went away: no failure of ours.
+fn left_alone(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
 
 fn main() -> ExitCode {
     let command = cli::parse();
@@ -19,7 +40,8 @@ fn main() -> ExitCode {
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| cli::default_filter(&command)),
         )
-        .with_writer(std::io::stderr)
+        .with_writer(|| Log)
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
@@ -34,8 +56,9 @@ fn main() -> ExitCode {
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if left_alone(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hob: {error:#}");
+            let _ = writeln!(std::io::stderr(), "hob: {error:#}");
             ExitCode::from(1)
         }
     }

@@ -36,7 +36,7 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
     let tcp = bind(&listen).await?;
     let at = shown(tcp.local_addr()?);
     if let Some(claim) = house.access.claim() {
-        eprintln!("\n  Open this link to claim this Hob:  {at}/#claim={}\n", claim.code());
+        let _ = writeln!(std::io::stderr(), "\n  Open this link to claim this Hob:  {at}/#claim={}\n", claim.code());
     }
     let closing = house.closing.clone();
     let agent = house.agent.clone();
@@ -48,8 +48,8 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
         closing.cancel();
     });
     let serving = tokio::spawn(api::serve(house.clone(), Listeners { tcp: Some(tcp), socket }));
-    println!("hob ready {at}");
-    std::io::stdout().flush()?;
+    // Whether anybody reads this is their affair.
+    let _ = writeln!(std::io::stdout(), "hob ready {at}").and_then(|()| std::io::stdout().flush());
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
     let served = serving.await;
     // Before the data is let go: after that a successor may have made a socket of its own.

@@ -67,7 +67,8 @@ impl Record for Person {
     const WORD: &'static str = "person";
     const LEVEL: Level = Level::Household;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(1, &self.name)]
+        // Anna and anna are one person.
+        vec![Key::unique(1, self.name.to_lowercase())]
     }
 }
 
@@ -115,6 +116,24 @@ impl Claim {
     }
 }
 
+impl Tries {
+    /// An error once there were too many in the last minute.
+    fn slow_down(&self) -> Result<(), Failure> {
+        let mut wrong = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while wrong.front().is_some_and(|at| at.elapsed() > MINUTE) {
+            wrong.pop_front();
+        }
+        if wrong.len() >= TRIES {
+            return Err(Failure::new(429, "too_many_tries", "too many wrong tries: wait a minute and try again"));
+        }
+        Ok(())
+    }
+
+    fn count_wrong(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(Instant::now());
+    }
+}
+
 /// What a new credential is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -150,7 +169,7 @@ impl Inner {
 
     /// The person of a name, made in the same write when there is none.
     fn person(&self, tx: &store::Tx, name: &str) -> store::Result<UserId> {
-        if let Some(person) = self.people.find(tx, Scope::Household, 1, name.as_bytes())?.pop() {
+        if let Some(person) = self.people.find(tx, Scope::Household, 1, name.to_lowercase().as_bytes())?.pop() {
             return Ok(UserId(person.id));
         }
         let id = Id::new();
@@ -174,8 +193,13 @@ struct Inner {
     /// The hash of `HOB_TOKEN`.
     fixed: Option<blake3::Hash>,
     claim: Mutex<Option<Claim>>,
-    wrong: Mutex<VecDeque<Instant>>,
+    codes: Tries,
+    tokens: Tries,
 }
+
+/// Wrong tries of the last minute.
+#[derive(Default)]
+struct Tries(Mutex<VecDeque<Instant>>);
 
 impl Access {
     /// The lock over `store`; `fixed` is an admin token from the environment. Where the device is neither claimed
@@ -199,7 +223,8 @@ impl Access {
             claimed,
             fixed: fixed.map(|token| blake3::hash(token.as_bytes())),
             claim: Mutex::new(claim),
-            wrong: Mutex::default(),
+            codes: Tries::default(),
+            tokens: Tries::default(),
         })))
     }
 
@@ -253,22 +278,6 @@ impl Access {
         let user = self.0.credentials.store().write(give).await?;
         Ok((id, user, key))
     }
-
-    /// Counts a wrong try; an error once there were too many in the last minute.
-    fn slow_down(&self) -> Result<(), Failure> {
-        let mut wrong = self.0.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        while wrong.front().is_some_and(|at| at.elapsed() > MINUTE) {
-            wrong.pop_front();
-        }
-        if wrong.len() >= TRIES {
-            return Err(Failure::new(429, "too_many_tries", "too many wrong tries: wait a minute and try again"));
-        }
-        Ok(())
-    }
-
-    fn count_wrong(&self) {
-        self.0.wrong.lock().unwrap_or_else(PoisonError::into_inner).push_back(Instant::now());
-    }
 }
 
 /// What a stranger may call: the two ways to become known.
@@ -298,8 +307,7 @@ fn caller(house: &House, request: &Request) -> Result<Caller, Failure> {
         return trusted.then(|| Caller(Principal::owner(), Via::direct(Channel::Cli))).ok_or_else(refused);
     }
     let headers = request.headers();
-    let bearer =
-        headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(|v| v.strip_prefix("Bearer "));
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(bearer_of);
     let known = match (bearer, cookie(headers)) {
         (Some(token), _) => house.access.known(token.trim(), false).map(|(p, _)| Caller(p, Via::direct(Channel::Api))),
         (None, Some(key)) => house.access.known(key, true).map(|(p, _)| Caller(p, Via::direct(Channel::Page))),
@@ -314,6 +322,12 @@ fn caller(house: &House, request: &Request) -> Result<Caller, Failure> {
     }
     let text = "who are you? Send the header `Authorization: Bearer TOKEN`; make one with `hob token new NAME`";
     Err(Failure::new(401, "unauthorized", text))
+}
+
+/// The token in `Bearer TOKEN`; the word may be written in any case.
+fn bearer_of(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
@@ -336,9 +350,9 @@ pub(crate) async fn claim(State(house): State<House>, Json(body): Json<ClaimBody
     let access = &house.access;
     let taken = || Failure::new(409, "already_claimed", "this Hob is claimed already: sign in with a token");
     let expected = access.claim().ok_or_else(taken)?;
-    access.slow_down()?;
+    access.0.codes.slow_down()?;
     if !expected.fits(&body.code) {
-        access.count_wrong();
+        access.0.codes.count_wrong();
         return Err(Failure::new(401, "wrong_code", "that is not the code: it is in the link on Hob's console"));
     }
     // Taken before the session is made, so that of two who come at once only one gets in.
@@ -374,9 +388,10 @@ pub(crate) struct SignIn {
 
 /// A token becomes a session of the page.
 pub(crate) async fn sign_in(State(house): State<House>, Json(body): Json<SignIn>) -> Result<Response, Failure> {
-    house.access.slow_down()?;
+    // A right token is 256 bits and no guess, so wrong tries of others never keep its owner out.
     let Some((principal, opened_with)) = house.access.known(body.token.trim(), false) else {
-        house.access.count_wrong();
+        house.access.0.tokens.slow_down()?;
+        house.access.0.tokens.count_wrong();
         return Err(Failure::new(401, "unauthorized", "that token is not known: make one with `hob token new NAME`"));
     };
     let (name, role, user) = ("page".to_owned(), principal.role, Some(principal.user));
@@ -424,11 +439,15 @@ pub(crate) async fn new_token(
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
         return Err(Failure::new(400, "bad_args", "`name` must have 1 to 64 characters"));
     }
+    if name.eq_ignore_ascii_case("owner") && body.role != Role::Admin {
+        let text = "`owner` is the person who claimed this Hob and always an admin: choose another name";
+        return Err(Failure::new(400, "bad_args", text));
+    }
     let new = NewCredential {
         kind: Kind::Token,
         name: name.to_owned(),
         role: body.role,
-        user: (name == "owner").then_some(UserId::OWNER),
+        user: name.eq_ignore_ascii_case("owner").then_some(UserId::OWNER),
         opened_with: None,
     };
     let (id, user, token) = house.access.give(new).await?;

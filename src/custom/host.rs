@@ -1,6 +1,6 @@
 //! What a custom tool reaches: each operation is authorised here, whatever the JavaScript around it says.
 
-use crate::secrets;
+use crate::secrets::{self, Used};
 use futures::future::BoxFuture;
 use http_client::{Fetch, Guarded};
 use sandbox::Host;
@@ -30,7 +30,7 @@ impl Reach {
     }
 
     /// The request with real secrets, or why they must not go there.
-    fn request(&self, input: &Value) -> Result<Fetch, String> {
+    fn request(&self, input: &Value) -> Result<(Fetch, Used), String> {
         let settings = &*self.cx.ports().settings;
         let url = input["url"].as_str().unwrap_or_default();
         let host = self.web.check(url).map_err(|e| e.to_string())?;
@@ -40,19 +40,21 @@ impl Reach {
                  `{host}` is none of them: ask for it in a new conversation"
             ));
         }
-        let real = |text: &str| secrets::unmask(text, url, &host, settings);
+        let mut used = Used::default();
+        let mut real = |text: &str| secrets::unmask(text, url, &host, settings, &mut used);
         let empty = Map::new();
         let headers = input["headers"].as_object().unwrap_or(&empty);
         let headers = headers
             .iter()
             .map(|(name, value)| Ok((name.clone(), real(value.as_str().unwrap_or_default())?)))
             .collect::<Result<_, String>>()?;
-        Ok(Fetch {
+        let fetch = Fetch {
             url: real(url)?,
             method: input["method"].as_str().unwrap_or("GET").to_owned(),
             headers,
             body: input["body"].as_str().map(real).transpose()?,
-        })
+        };
+        Ok((fetch, used))
     }
 }
 
@@ -66,15 +68,16 @@ impl Host for Reach {
                 cx.taint(Label::Outside);
                 let request = self.request(&input);
                 Box::pin(async move {
-                    let answer = web.fetch(request?).await.map_err(|e| e.to_string())?;
+                    let (request, used) = request?;
+                    let answer = web.fetch(request).await.map_err(|e| used.masked(&e.to_string()))?;
                     let headers: Map<String, Value> =
-                        answer.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+                        answer.headers.iter().map(|(name, value)| (name.clone(), used.masked(value).into())).collect();
                     Ok(json!({
                         "status": answer.status,
                         "statusText": answer.status_text,
                         "headers": headers,
-                        "body": answer.text(),
-                        "url": answer.url,
+                        "body": used.masked(&answer.text()),
+                        "url": used.masked(&answer.url),
                     }))
                 })
             }

@@ -8,7 +8,7 @@ use tool::Settings;
 
 const MARK: &str = "HOBSECRET";
 /// Field names that hold a secret.
-const SECRET: &[&str] = &["key", "token", "secret", "password"];
+const SECRET: &[&str] = &["key", "token", "secret", "pass", "credential", "auth"];
 
 /// Whether a field is told as a placeholder.
 pub(crate) fn is_secret(field: &str) -> bool {
@@ -45,12 +45,33 @@ fn without_secrets(value: Value) -> Value {
     }
 }
 
+/// The secrets a request was made with, each with its placeholder.
+#[derive(Default)]
+pub(crate) struct Used(Vec<(String, String)>);
+
+impl Used {
+    /// What came back, with placeholders again where it repeats a secret.
+    pub fn masked(&self, text: &str) -> String {
+        let hide = |text: String, (secret, placeholder): &(String, String)| match secret.as_str() {
+            "" => text,
+            secret => text.replace(secret, placeholder),
+        };
+        self.0.iter().fold(text.to_owned(), hide)
+    }
+}
+
 /// Puts real values in the place of placeholders in one part of a request for `url`, at `host`: over TLS, or at the very
 /// origin of the service's `base_url`.
 ///
 /// # Errors
 /// A sentence for the tool when a secret would go to a host that is not its service's.
-pub(crate) fn unmask(text: &str, url: &str, host: &str, settings: &dyn Settings) -> Result<String, String> {
+pub(crate) fn unmask(
+    text: &str,
+    url: &str,
+    host: &str,
+    settings: &dyn Settings,
+    used: &mut Used,
+) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(MARK) {
@@ -75,11 +96,13 @@ pub(crate) fn unmask(text: &str, url: &str, host: &str, settings: &dyn Settings)
         if !own_origin && !url.to_lowercase().starts_with("https://") {
             return Err(format!("the secret `{field}` of `{service}` is not sent in the clear: use https"));
         }
-        match entry.get(&field) {
-            Some(Value::String(secret)) => out.push_str(secret),
-            Some(other) => out.push_str(&other.to_string()),
-            None => {}
-        }
+        let secret = match entry.get(&field) {
+            Some(Value::String(secret)) => secret.clone(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        out.push_str(&secret);
+        used.0.push((secret, rest[..length].to_owned()));
         rest = &rest[length..];
     }
     out.push_str(rest);
@@ -132,6 +155,7 @@ mod tests {
 
     #[test]
     fn a_key_goes_only_home() {
+        let mut used = Used::default();
         let settings = One(
             json!({"api_key": "s3cret", "base_url": "https://api.weather.org/v1", "hosts": ["b.org"], "city": "Graz"}),
         );
@@ -141,21 +165,25 @@ mod tests {
         assert!(!masked_key.contains("s3cret"));
         let url = format!("https://x/?key={masked_key}&q=1&again={masked_key}");
         for host in ["api.weather.org", "b.org"] {
-            assert_eq!(unmask(&url, &url, host, &settings).unwrap(), "https://x/?key=s3cret&q=1&again=s3cret");
+            assert_eq!(
+                unmask(&url, &url, host, &settings, &mut used).unwrap(),
+                "https://x/?key=s3cret&q=1&again=s3cret"
+            );
         }
-        assert!(unmask(&url, &url, "evil.org", &settings).unwrap_err().contains("evil.org"));
+        assert!(unmask(&url, &url, "evil.org", &settings, &mut used).unwrap_err().contains("evil.org"));
         for clear in ["http://api.weather.org/", "http://b.org/"] {
             let host = clear.trim_start_matches("http://").trim_end_matches('/');
-            assert!(unmask(&url, clear, host, &settings).unwrap_err().contains("use https"), "{clear}");
+            assert!(unmask(&url, clear, host, &settings, &mut used).unwrap_err().contains("use https"), "{clear}");
         }
         let lan =
             One(json!({"token": 12345, "base_url": "http://nas.local:8080/api", "more": {"password": "p", "port": 1}}));
         let entry = masked("weather", lan.entry("weather", None).unwrap());
         assert_eq!(entry["more"], json!({"port": 1}));
         let token = entry["token"].as_str().unwrap();
-        assert_eq!(unmask(token, "http://nas.local:8080/x", "nas.local", &lan).unwrap(), "12345");
-        assert!(unmask(token, "http://nas.local/x", "nas.local", &lan).is_err());
-        assert_eq!(unmask("HOBSECRET_zz no", &url, "evil.org", &settings).unwrap(), "HOBSECRET_zz no");
+        assert_eq!(unmask(token, "http://nas.local:8080/x", "nas.local", &lan, &mut used).unwrap(), "12345");
+        assert!(unmask(token, "http://nas.local/x", "nas.local", &lan, &mut used).is_err());
+        assert_eq!(unmask("HOBSECRET_zz no", &url, "evil.org", &settings, &mut used).unwrap(), "HOBSECRET_zz no");
+        assert_eq!(used.masked("echo s3cret 12345"), format!("echo {masked_key} {token}"));
         let raw = masked("weather", json!({"api_key": "k", "raw": true}).as_object().cloned().unwrap());
         assert_eq!(raw["api_key"], "k");
     }

@@ -31,6 +31,20 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same error without the key in its text.
+    pub(crate) fn without(mut self, key: Option<&str>) -> Self {
+        let Some(key) = key.filter(|k| !k.is_empty()) else { return self };
+        match &mut self {
+            Error::Network(text)
+            | Error::Timeout(text)
+            | Error::Busy { text, .. }
+            | Error::Server(text)
+            | Error::Refused(text)
+            | Error::Broken(text) => *text = text.replace(key, "[key]"),
+        }
+        self
+    }
+
     /// Whether the same request may soon succeed when made again. After a time-out the person has waited long enough.
     pub fn worth_retrying(&self) -> bool {
         matches!(self, Error::Network(_) | Error::Busy { .. } | Error::Server(_))

@@ -17,7 +17,9 @@ use std::{collections::VecDeque, time::Duration};
 /// How much of an error body is read.
 const ERROR_BODY: usize = 64 * 1024;
 /// How large an answer may be that comes in one piece.
-const WHOLE_ANSWER: usize = 16 << 20;
+const WHOLE_ANSWER: usize = 2 << 20;
+/// How long an answer may be, thoughts and arguments included, in bytes: a model that never stops must not fill the device.
+const LONGEST_ANSWER: usize = 1 << 20;
 
 /// Where the model is and how to ask it.
 #[derive(Debug, Clone, Default)]
@@ -120,12 +122,14 @@ impl Provider for OpenAi {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
-        let (config, http) = (self.config.clone(), self.http.clone());
+        let (config, http, key) = (self.config.clone(), self.http.clone(), self.config.key.clone());
         stream::once(async move { ask(config, http, request).await })
             .flat_map(|begun| match begun {
                 Ok(answer) => answer,
                 Err(error) => stream::once(async { Err(error) }).boxed(),
             })
+            // Servers like to repeat the key they were shown.
+            .map(move |said| said.map_err(|error| error.without(key.as_deref())))
             .boxed()
     }
 }
@@ -246,6 +250,13 @@ impl Reading {
             if self.pieces.begun() { Error::Broken(text) } else { Error::Server(text) }
         })?;
         self.ready.extend(said);
+        if self.pieces.bytes() > LONGEST_ANSWER {
+            return Err(Error::Broken(format!(
+                "the answer of the model server `{}` is longer than {} MB and was stopped: ask for less at once",
+                self.who,
+                LONGEST_ANSWER >> 20
+            )));
+        }
         Ok(())
     }
 }

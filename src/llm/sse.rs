@@ -9,6 +9,7 @@ pub(crate) struct Events {
     line: Vec<u8>,
     data: Option<String>,
     after_cr: bool,
+    begun: bool,
 }
 
 impl Events {
@@ -42,7 +43,10 @@ impl Events {
 
     /// Ends a line; a blank one ends the event and answers its data.
     fn end_line(&mut self) -> Option<String> {
-        let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
+        let mut line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
+        if !std::mem::replace(&mut self.begun, true) && line.starts_with('\u{feff}') {
+            line.remove(0);
+        }
         if line.is_empty() {
             return self.data.take();
         }
@@ -66,7 +70,7 @@ mod tests {
 
     #[test]
     fn cut_anywhere_it_is_the_same() {
-        let text = "\u{feff}: hello\r\ndata: {\"a\":\"ü\"}\r\n\r\nevent: x\ndata:one\ndata: two\n\n:ka\n\ndata: [DONE]";
+        let text = "\u{feff}data: first\n\n: hello\r\ndata: {\"a\":\"ü\"}\r\n\r\nevent: x\ndata:one\ndata: two\n\n:ka\n\ndata: [DONE]";
         for size in 1..text.len() {
             let mut events = Events::default();
             let mut all: Vec<String> = vec![];
@@ -74,7 +78,7 @@ mod tests {
                 all.extend(events.feed(piece).unwrap());
             }
             all.extend(events.finish());
-            assert_eq!(all, ["{\"a\":\"ü\"}", "one\ntwo", "[DONE]"], "{size}");
+            assert_eq!(all, ["first", "{\"a\":\"ü\"}", "one\ntwo", "[DONE]"], "{size}");
         }
     }
 

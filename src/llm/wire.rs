@@ -3,12 +3,12 @@
 use crate::{Delta, ToolCall, Usage, openai::usage};
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// A chunk of a stream, or a whole answer: they differ in one word.
 #[derive(Deserialize)]
 pub(crate) struct Reply {
-    #[serde(default)]
-    choices: Vec<Choice>,
+    choices: Option<Vec<Choice>>,
     usage: Option<Value>,
     error: Option<Value>,
 }
@@ -31,7 +31,7 @@ struct Fragment {
 
 #[derive(Deserialize)]
 struct CallFragment {
-    index: Option<u64>,
+    index: Option<i64>,
     id: Option<String>,
     function: Option<FunctionFragment>,
 }
@@ -42,8 +42,22 @@ struct FunctionFragment {
     arguments: Option<Value>,
 }
 
+impl Fragment {
+    /// How much text it brings.
+    fn bytes(&self) -> usize {
+        let content = self.content.as_ref().map_or(0, |c| text_of(c).len());
+        let thinking = self.reasoning_content.as_ref().map_or(0, String::len);
+        let arguments = |c: &CallFragment| match c.function.as_ref().and_then(|f| f.arguments.as_ref()) {
+            Some(Value::String(text)) => text.len(),
+            Some(other) => other.to_string().len(),
+            None => 0,
+        };
+        content + thinking + self.tool_calls.iter().flatten().map(arguments).sum::<usize>()
+    }
+}
+
 struct Open {
-    index: Option<u64>,
+    index: Option<i64>,
     call: ToolCall,
 }
 
@@ -55,6 +69,7 @@ pub(crate) struct Pieces {
     usage: Usage,
     begun: bool,
     done: bool,
+    bytes: usize,
 }
 
 impl Pieces {
@@ -69,9 +84,10 @@ impl Pieces {
             self.usage = usage(&told);
         }
         let mut said = vec![];
-        for choice in reply.choices.into_iter().take(1) {
+        for choice in reply.choices.into_iter().flatten().take(1) {
             self.finish = choice.finish_reason.or(self.finish.take());
             let Some(fragment) = choice.delta else { continue };
+            self.bytes += fragment.bytes();
             if let Some(thinking) = fragment.reasoning_content.filter(|t| !t.is_empty()) {
                 said.push(Delta::Thinking(thinking));
             }
@@ -87,15 +103,14 @@ impl Pieces {
         Ok(said)
     }
 
-    /// A fragment belongs to the call of its index; where a server gives every parallel call the same index, or
-    /// none, a new id begins a new call.
+    /// A fragment belongs to the call of its index. Servers have habits: some give every parallel call the same index, so
+    /// another id begins another call; some give none, so the id alone decides; some repeat one id under several indexes.
     fn join(&mut self, fragment: CallFragment) {
         let id = fragment.id.filter(|id| !id.is_empty());
-        let same = |o: &Open| match (&id, fragment.index) {
-            (Some(id), _) if o.call.id == *id => true,
-            (Some(_), _) if !o.call.id.is_empty() => false,
-            (_, Some(index)) => o.index == Some(index),
-            (_, None) => true,
+        let same = |o: &Open| {
+            let by_index = fragment.index.is_none() || o.index.is_none() || fragment.index == o.index;
+            let by_id = id.as_ref().is_none_or(|id| o.call.id.is_empty() || o.call.id == *id);
+            by_index && by_id
         };
         let at = self.open.iter().rposition(same).unwrap_or_else(|| {
             let call = ToolCall { id: String::new(), name: String::new(), arguments: String::new() };
@@ -117,6 +132,11 @@ impl Pieces {
         }
     }
 
+    /// How much has come, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether anything of an answer has come.
     pub fn begun(&self) -> bool {
         self.begun
@@ -132,9 +152,10 @@ impl Pieces {
         if self.finish.is_none() && !self.done {
             return None;
         }
+        let mut given = HashSet::new();
         let calls = std::mem::take(&mut self.open).into_iter().enumerate().map(|(n, open)| {
             let mut call = open.call;
-            if call.id.is_empty() {
+            if call.id.is_empty() || !given.insert(call.id.clone()) {
                 call.id = format!("call_{}_{n}", tool::Id::new());
             }
             if call.arguments.trim().is_empty() {
@@ -229,6 +250,18 @@ mod tests {
         ];
         assert_eq!(run(&no_index), ("".into(), two, Some(false)));
 
+        // One id under two indexes: two calls, the second with an id of its own.
+        let same_id = [
+            call(0.into(), "a".into(), "f".into(), "{}".into()),
+            call(1.into(), "a".into(), "g".into(), "{}".into()),
+            end("tool_calls"),
+        ];
+        let calls = run(&same_id).1;
+        assert_eq!((calls.len(), calls[0].1.as_str(), calls[1].1.as_str()), (2, "f", "g"));
+        assert_ne!(calls[0].0, calls[1].0);
+
+        let odd = [json!({"choices": null}), call((-1).into(), "a".into(), "f".into(), "{}".into()), end("stop")];
+        assert_eq!(run(&odd).1.len(), 1);
         assert_eq!(run(&[delta(json!({"content": "cut"}))]).2, None, "cut off");
         assert_eq!(run(&[delta(json!({"content": "long"})), end("length")]).2, Some(true));
         let whole =

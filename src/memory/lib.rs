@@ -324,7 +324,7 @@ impl Memories {
     pub fn stats(&self, cx: &Cx) -> Result<Stats> {
         let all = self.records.list(cx, &Listing::default())?;
         let count = |kind| all.iter().filter(|e| e.value.kind == kind).count();
-        let importance: f32 = all.iter().map(|e| e.value.importance).sum();
+        let importance = all.iter().fold(0.0, |sum, e| sum + e.value.importance);
         Ok(Stats {
             total: all.len(),
             facts: count(Kind::Fact),

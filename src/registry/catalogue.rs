@@ -111,11 +111,12 @@ impl Catalogue {
     }
 
     /// The three names nearest to one that does not exist.
-    pub fn nearest(&self, name: &str) -> Vec<String> {
+    pub fn nearest(&self, name: &str, visible: impl Fn(&Tool) -> bool) -> Vec<String> {
         let mut near: Vec<(f64, &Arc<str>)> = self
             .tools
             .keys()
             .chain(self.aliases.keys())
+            .filter(|known| self.get(known).is_some_and(|t| visible(&t)))
             .map(|known| (strsim::jaro_winkler(name, known), known))
             .filter(|(nearness, _)| *nearness >= NEAR)
             .collect();

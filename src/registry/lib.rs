@@ -98,7 +98,7 @@ impl Registry {
         if let Some(tool) = self.get(name).filter(|t| Self::visible(cx, t)) {
             return Ok(tool);
         }
-        let near = self.read(|c| c.nearest(name));
+        let near = self.read(|c| c.nearest(name, |t| Self::visible(cx, t)));
         let hint = match near.as_slice() {
             [] => "find one with search_tools".to_owned(),
             near => format!("did you mean {}?", near.join(", ")),

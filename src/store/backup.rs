@@ -8,7 +8,7 @@ use crate::{
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableHandle};
 use std::{
     fs,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -145,6 +145,9 @@ fn check_and_copy(file: &Path, aside: &Path, old: Option<&Database>) -> Result<(
     let shown = file.display();
     let _ = fs::remove_file(aside);
     fs::copy(file, aside).map_err(|e| Error::io(format!("read {shown}"), &e))?;
+    // A download may be readable for everybody; the data is not.
+    fs::set_permissions(aside, fs::Permissions::from_mode(0o600))
+        .map_err(|e| Error::io("close the copy to others", &e))?;
     let unusable =
         |what: String| Error::Damaged(format!("{shown} is not a usable backup ({what}): nothing was changed"));
     let mut db = builder().open(aside).map_err(|e| unusable(e.to_string()))?;

@@ -197,9 +197,16 @@ fn what_is_stored_is_for_its_owner_alone() {
     hob.say("remember that the safe opens with 4711");
     let backup = hob.folder.path("backup.hob");
     hob.cli(&["backup", backup.to_str().unwrap()]).ok();
+    // Restored from a copy that everybody may read.
+    let (open, restored) = (hob.folder.path("open.hob"), hob.folder.path("restored"));
+    std::fs::copy(&backup, &open).unwrap();
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o644)).unwrap();
+    crate::harness::hob(&restored, &["restore", open.to_str().unwrap()]).ok();
     let data = hob.data();
-    for file in
-        ["hob.redb", "hob.sock", "device.key", "hob.toml"].map(|name| data.join(name)).into_iter().chain([backup])
+    for file in ["hob.redb", "hob.sock", "device.key", "hob.toml"]
+        .map(|name| data.join(name))
+        .into_iter()
+        .chain([backup, restored.join("hob.redb")])
     {
         let mode = std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{}", file.display());

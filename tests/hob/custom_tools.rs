@@ -196,7 +196,8 @@ fn drafts_that_cannot_be_kept_say_why() {
 fn hostile_code_ends_in_an_error_and_the_next_call_works() {
     let mut hob = Hob::start();
     let rows = [
-        ("while (true) {}", "more than 5 s of CPU"),
+        // On a machine that is very busy the clock may end it first.
+        ("while (true) {}", "more than 5 s of CPU|longer than 30 s"),
         ("const all = []; while (true) all.push(new Array(100000).fill(7));", "more than 50 MB of memory"),
         ("let s = 'x'; while (true) s += s;", ""),
         ("const deeper = (n) => deeper(n + 1) + 1; return deeper(0);", "too deeply"),
@@ -216,7 +217,7 @@ fn hostile_code_ends_in_an_error_and_the_next_call_works() {
             let told = reply.data(200);
             assert_eq!((&told["isError"], &told["testMode"]), (&json!(true), &json!(true)), "{code}: {told}");
             let why = told["result"].as_str().unwrap();
-            assert!(why.contains("hostile") && why.contains(part), "{code}: {why}");
+            assert!(why.contains("hostile") && part.split('|').any(|part| why.contains(part)), "{code}: {why}");
         }
         let good = test(&hob, "return (await Promise.all([1, 2, 3].map(async n => n * 2))).join();", &[]);
         assert_eq!((&good["result"], &good["isError"]), (&json!("2,4,6"), &json!(false)), "after {code}");
@@ -345,11 +346,10 @@ fn a_model_makes_itself_a_tool_and_uses_it_at_once() {
     let (mut hob, server) = with_model("");
     let schema = r#"{"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}"#;
     let code = "return args.word.split('').reverse().join('');";
+    let mirror = json!({"name": "mirror", "description": "Turns a word round.", "parameters": schema, "code": code});
     server.script(vec![
-        calls(&[(
-            "create_tool",
-            json!({"name": "mirror", "description": "Turns a word round.", "parameters": schema, "code": code}),
-        )]),
+        calls(&[("search_tools", json!({"query": "write program"}))]),
+        calls(&[("use_tool", json!({"tool_name": "create_tool", "arguments": mirror}))]),
         calls(&[
             ("use_tool", json!({"tool_name": "mirror", "arguments": {"word": "boiler"}})),
             ("mirror", json!({"word": "hob"})),
@@ -359,9 +359,10 @@ fn a_model_makes_itself_a_tool_and_uses_it_at_once() {
     let answer = hob.say("turn the word boiler round");
     let made: Vec<(&str, &Value)> =
         answer["toolCalls"].as_array().unwrap().iter().map(|c| (c["name"].as_str().unwrap(), &c["result"])).collect();
-    assert_eq!((made[1], made[2]), (("use_tool", &json!("reliob")), ("mirror", &json!("boh"))), "{answer}");
-    let told = server.asked()[2].messages("tool");
-    assert_eq!(told[1]["content"], "reliob");
+    assert!(made[0].1.to_string().contains("create_tool"), "{answer}");
+    assert_eq!((made[2], made[3]), (("use_tool", &json!("reliob")), ("mirror", &json!("boh"))), "{answer}");
+    let told = server.asked()[3].messages("tool");
+    assert_eq!(told[2]["content"], "reliob");
     let tool = hob.get(TOOLS).data(200)["tools"][0].clone();
     assert_eq!(
         (&tool["createdBy"], &tool["status"], &tool["requiresApproval"]),

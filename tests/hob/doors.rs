@@ -192,7 +192,7 @@ fn every_mistake_gets_the_same_envelope_and_a_sentence() {
         (hob.admin("DELETE", "/api/v1/chat"), 405, "method_not_allowed", "method"),
         (hob.admin("PUT", "/"), 405, "method_not_allowed", "method"),
         (hob.admin("GET", "/api/v1/conversations/7"), 400, "bad_args", "is not an id"),
-        (hob.admin("GET", "/api/v1/conversations/%ff"), 400, "bad_args", "id"),
+        (hob.admin("GET", "/api/v1/conversations/%ff"), 400, "bad_args", "not readable"),
         (hob.admin("GET", "/api/v1/tools/%ff"), 400, "bad_args", "not readable"),
         (hob.admin("GET", "/api/v1/conversations?limit=x"), 400, "bad_args", "query"),
         (
