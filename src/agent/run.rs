@@ -14,7 +14,7 @@ use tool::{Cx, Error, Id, Output};
 const RESULT_SHOWN: usize = 16 * 1024;
 /// How many memories are put into the prompt, and how alike they must be.
 const MEMORIES: usize = 5;
-const MEMORY_SCORE: f32 = 0.3;
+const MEMORY_SCORE: f32 = 0.26;
 
 /// Something that happens in a run.
 #[derive(Debug, Clone, Serialize)]

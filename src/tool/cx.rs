@@ -8,13 +8,16 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
 };
 use tokio_util::sync::CancellationToken;
 
 /// How deep calls may call calls.
 pub const MAX_DEPTH: u8 = 8;
+/// How many calls tools may make in all within one request or run: a tool that calls itself forty times would else fill
+/// eight levels.
+const MAX_NESTED: u32 = 500;
 
 /// What a call knows. Cheap to clone; made by a door ([`Cx::root`]) and narrowed on the way down, never widened.
 #[derive(Clone)]
@@ -32,6 +35,8 @@ struct Inner {
     workspace: Option<PathBuf>,
     /// Shared by every call of a run: once something from outside was read, the run stays tainted.
     tainted: Arc<AtomicBool>,
+    /// Shared likewise: how many calls tools have made so far.
+    nested: Arc<AtomicU32>,
     cancel: CancellationToken,
     ports: Ports,
 }
@@ -49,6 +54,7 @@ impl Cx {
             depth: 0,
             workspace: None,
             tainted: Arc::default(),
+            nested: Arc::default(),
             cancel: CancellationToken::new(),
             ports,
         }))
@@ -154,11 +160,16 @@ impl Cx {
     /// Calls another tool as the same principal: same budget and taint, one level deeper.
     ///
     /// # Errors
-    /// Whatever the tool answers; `Denied` beyond [`MAX_DEPTH`].
+    /// Whatever the tool answers; `Denied` beyond [`MAX_DEPTH`], or when tools have made too many calls.
     pub async fn call(&self, name: &str, args: Value) -> Result<Output> {
         if self.0.depth >= MAX_DEPTH {
             return Err(Error::denied(format!(
                 "calls are nested deeper than {MAX_DEPTH}: `{name}` was not called; call it from further up"
+            )));
+        }
+        if self.0.depth > 0 && self.0.nested.fetch_add(1, Ordering::Relaxed) >= MAX_NESTED {
+            return Err(Error::denied(format!(
+                "tools made more than {MAX_NESTED} calls in one run: `{name}` was not called; do less at once"
             )));
         }
         let deeper = self.with(|c| c.depth += 1);

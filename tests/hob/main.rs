@@ -7,6 +7,7 @@ mod cli;
 mod custom_tools;
 mod data;
 mod doors;
+mod edges;
 mod frame;
 mod harness;
 mod http;
