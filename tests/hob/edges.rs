@@ -170,5 +170,8 @@ fn a_key_does_not_come_back() {
     let told = hob.post("/api/v1/custom-tools/test", draft).data(200);
     assert_eq!((&told["isError"], &told["result"][3]), (&json!(false), &json!(200)), "{told}");
     assert!(!told.to_string().contains("REALKEY"), "{told}");
-    assert!(server.asked().last().is_some_and(|asked| asked.head.contains("x-key: REALKEY-abc")), "the server did get it");
+    assert!(
+        server.asked().last().is_some_and(|asked| asked.head.contains("x-key: REALKEY-abc")),
+        "the server did get it"
+    );
 }

@@ -124,13 +124,52 @@ fn frame_big_dependencies_have_one_user() {
 fn frame_licences_and_sources_of_dependencies() {
     for package in metadata()["packages"].as_array().unwrap() {
         let (name, licence) = (&package["name"], package["license"].as_str().unwrap_or_default());
-        let fits = licence.replace('/', " OR ").split(" OR ").any(|choice| {
-            let plain = choice.replace(['(', ')'], "");
-            plain.split(" AND ").all(|l| LICENCES.contains(&l.trim()))
-        });
+        let fits = allowed(&licence.replace('/', " OR "));
         assert!(fits, "{name} has the licence `{licence}`");
         let source = package["source"].as_str();
         assert!(source.is_none_or(|s| s.starts_with("registry+")), "{name} comes from {source:?}");
+    }
+}
+
+/// Whether an SPDX expression can be met: OR binds least, then AND; parentheses come first.
+fn allowed(expression: &str) -> bool {
+    let parts = |word: &str| -> Vec<String> {
+        let (mut all, mut depth) = (vec![String::new()], 0);
+        for token in expression.replace('(', " ( ").replace(')', " ) ").split_whitespace() {
+            depth += i32::from(token == "(") - i32::from(token == ")");
+            match all.last_mut() {
+                Some(last) if depth > 0 || token != word => *last += &format!(" {token}"),
+                _ => all.push(String::new()),
+            }
+        }
+        all
+    };
+    let (any, every) = (parts("OR"), parts("AND"));
+    let plain = expression.trim();
+    if any.len() > 1 {
+        any.iter().any(|e| allowed(e))
+    } else if every.len() > 1 {
+        every.iter().all(|e| allowed(e))
+    } else if let Some(inner) = plain.strip_prefix('(').and_then(|e| e.strip_suffix(')')) {
+        allowed(inner)
+    } else {
+        LICENCES.contains(&plain)
+    }
+}
+
+#[test]
+fn frame_licence_expressions_are_read_right() {
+    for (expression, expected) in [
+        ("MIT", true),
+        ("GPL-3.0", false),
+        ("GPL-3.0 OR MIT", true),
+        ("MIT AND GPL-3.0", false),
+        ("(MIT OR Apache-2.0) AND GPL-3.0", false),
+        ("(MIT OR GPL-3.0) AND Unicode-3.0", true),
+        ("Apache-2.0 WITH LLVM-exception OR GPL-2.0", true),
+        ("", false),
+    ] {
+        assert_eq!(allowed(expression), expected, "{expression}");
     }
 }
 
