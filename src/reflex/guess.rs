@@ -86,6 +86,12 @@ impl Examples {
         let mut tools: HashMap<String, Vocabulary> = HashMap::new();
         for (i, intent) in intents.iter().enumerate() {
             for (t, template) in intent.templates.iter().enumerate() {
+                // What reflex answers from a slot is answered only where it fits; near it, it would but take the lead from
+                // the tool that was meant.
+                let told = |(name, kind): &(Option<String>, Kind)| name.is_some() || !kind.is_open();
+                if intent.is_own() && pattern::slots_of(&template.nodes).iter().any(told) {
+                    continue;
+                }
                 let open = pattern::has_open_slot(&template.nodes);
                 let definite = pattern::slots_of(&template.nodes).iter().all(|(_, kind)| !kind.is_open());
                 for (n, text) in pattern::examples(&template.nodes, BY_WORDS).into_iter().enumerate() {

@@ -4,7 +4,8 @@
 //! the order of trust: a **template** that fits the whole sentence; else its **words** near those of an example; else
 //! words and **meaning** together; else a question goes to **memory** (`recall`); else it says that it did not
 //! understand. Whatever changes something ([`tool::Risk`] above `Observe`) is called only from a template, and from a
-//! question ("turn on pin 17?") only where that is a request ("could you turn on pin 17?").
+//! question ("turn on pin 17?") only where that is a request ("could you turn on pin 17?"). Nothing is remembered that
+//! says nothing ("remember that"), and days are told without a tool ("what date is next tuesday").
 //!
 //! # Phrase files
 //! Each family writes the sentences for its tools beside them, one file per language (`memory.en`), and hands them on
@@ -26,8 +27,10 @@
 //! date-time), `date`, `duration` (ISO 8601), `expr` (arithmetic), `unit`, `zone` (a place as IANA time zone), `onoff`
 //! (boolean). Where several templates fit, the one with the most definite words wins, then the first.
 
+mod days;
 mod error;
 mod guess;
+mod hollow;
 mod own;
 mod pattern;
 mod phrases;

@@ -1,6 +1,8 @@
 //! What `reflex` says itself: help, courtesy, and how to say plainly what it will not guess.
 
-use crate::{phrases::Intent, slots::LAST_PIN};
+use crate::{days, phrases::Intent, slots::LAST_PIN};
+use jiff::Zoned;
+use serde_json::{Map, Value};
 
 /// The answer to one of its own headings (`/help`, `/forget` …); `shown` are the tools here with their sentences.
 pub(crate) fn answer(name: &str, shown: &[(&str, &str)]) -> String {
@@ -22,8 +24,32 @@ pub(crate) fn answer(name: &str, shown: &[(&str, &str)]) -> String {
         "/remind" => "I cannot wait for a time or an event without a language model. I can keep it in memory: say \
                       “remember that …”."
             .to_owned(),
+        "/remember" => "What shall I remember? Say it whole: “remember that the spare key is at Ana's”.".to_owned(),
+        "/units" => {
+            "I miss a part of that. To convert, say the amount and both units: “how many km are 5 miles?”.".to_owned()
+        }
         _ => help(shown),
     }
+}
+
+/// The answers of `/day`, `/then` and `/place`, which depend on what was said; `None` for other headings.
+pub(crate) fn told(name: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<String> {
+    let said = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+    match name {
+        "/day" => Some(days::told(said("day"), now).unwrap_or_else(|| no_such_day(said("day")))),
+        "/then" => days::moment(said("then"), now),
+        "/place" => Some(format!(
+            "I do not know where {} is. I know the time in many countries and large cities: say “what time is it in \
+             Tokyo?”.",
+            said("place")
+        )),
+        _ => None,
+    }
+}
+
+/// The answer about a date that the calendar does not have.
+pub(crate) fn no_such_day(phrase: &str) -> String {
+    format!("I find no day “{phrase}” in the calendar. Say it like “what day is 3 October 2027?” or “next Tuesday”.")
 }
 
 fn help(shown: &[(&str, &str)]) -> String {

@@ -1,8 +1,9 @@
 //! Placing a sentence: which tool it asks for, with which arguments, found how, and how sure.
 
 use crate::{
+    days,
     guess::{self, Examples, Near},
-    own,
+    hollow, own,
     pattern::{self, Fit},
     phrases::{Intent, Template},
     sentence::{MOST_TOKENS, QUESTION_WORDS, Sentence},
@@ -81,6 +82,9 @@ impl Places<'_> {
         if let Some(placed) = self.by_template(&s) {
             return placed;
         }
+        if let Some(phrase) = days::no_such_day(&s) {
+            return said(own::no_such_day(&phrase), "a day that never comes".to_owned());
+        }
         let guessable = s.len() <= MOST_GUESSED && !s.mentions(TURNS);
         let near = self.examples.by_words(&s, self.now, self.intents);
         if let Some(placed) = near.as_ref().filter(|_| guessable).and_then(|n| self.by_words(n, &s)) {
@@ -132,22 +136,18 @@ impl Places<'_> {
         let (intent, template, fit) = best?;
         let why = format!("template {}: {}", template.place, template.text);
         if intent.is_own() {
-            let say = own::answer(&intent.tool, &self.shown());
-            return Some(Placed {
-                tool: None,
-                arguments: Value::Null,
-                say: Some(say),
-                stage: Stage::Template,
-                confidence: 1.0,
-                why,
-            });
+            let say = own::told(&intent.tool, &fit.arguments, self.now);
+            return Some(said(say.unwrap_or_else(|| own::answer(&intent.tool, &self.shown())), why));
+        }
+        let mut arguments = intent.fixed.clone();
+        arguments.extend(fit.arguments);
+        if self.risk_of(intent)?.changes_something() && hollow::keeps_nothing(&arguments) {
+            return Some(said(own::answer("/remember", &[]), why));
         }
         // "turn on pin 17?" may wonder or want; only a request ("could you …?") or a plain order moves anything.
         if self.risk_of(intent)?.changes_something() && s.asks && !s.requests {
             return (!opens_question(s)).then(|| self.say_plainly(intent, s, "it is a question"));
         }
-        let mut arguments = intent.fixed.clone();
-        arguments.extend(fit.arguments);
         Some(call(intent, arguments, Stage::Template, 1.0, why))
     }
 
@@ -240,6 +240,12 @@ fn opens_question(s: &Sentence) -> bool {
 fn call(intent: &Intent, arguments: Map<String, Value>, stage: Stage, confidence: f32, why: String) -> Placed {
     let (tool, arguments) = (Some(intent.tool.clone()), Value::Object(arguments));
     Placed { tool, arguments, say: None, stage, confidence, why }
+}
+
+/// An answer of its own to a sentence that a template fits.
+fn said(say: String, why: String) -> Placed {
+    let stage = Stage::Template;
+    Placed { tool: None, arguments: Value::Null, say: Some(say), stage, confidence: 1.0, why }
 }
 
 fn unknown(say: String, why: &str) -> Placed {

@@ -1,11 +1,12 @@
 //! Days: "tomorrow", "next tuesday", "on 3 October", "the 4th of July 2027", "in 3 weeks", "this weekend".
 //!
 //! - A weekday is the next one after today; `when` makes it today where a later time of today was said.
-//! - "this friday" is the same; "next friday" is the Friday of next week, weeks beginning on Monday.
+//! - "this friday" is the same, but today on a Friday; "next friday" is the Friday of next week, from Monday on.
+//! - "friday the 13th" is a day only where both agree, so that no other date is made of it.
 //! - A day and month without a year are the next such day, today included.
 //! - `3/10/2026` is day first, unless only the other order is a date.
 
-use super::{duration, number};
+use super::{clock, duration, number};
 use crate::sentence::Sentence;
 use jiff::{
     Span, ToSpan,
@@ -141,13 +142,36 @@ fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let date = match which {
         "next" => monday_of(today)?.checked_add((7 + i64::from(wanted.to_monday_zero_offset())).days()).ok()?,
         "last" => today.nth_weekday(-1, wanted).ok()?,
+        "this" if today.weekday() == wanted => today,
         _ => today.nth_weekday(1, wanted).ok()?,
     };
     let said = if which.is_empty() { Said::Weekday } else { Said::Relative };
-    Some((before + 1, Day { date, reach: Reach::Day, said, part: None }))
+    let count = before + 1;
+    let Some((more, numbered)) = number_of_day(s, at + count, today) else {
+        return Some((count, Day { date, reach: Reach::Day, said, part: None }));
+    };
+    // "friday the 4th" may be any Friday, "next friday the 4th" only that one.
+    let date = numbered.filter(|n| if which.is_empty() { n.weekday() == wanted } else { *n == date })?;
+    Some((count + more, Day { date, reach: Reach::Day, said: Said::Relative, part: None }))
 }
 
-fn weekday_named(word: &str, short_too: bool) -> Option<Weekday> {
+/// The day that a weekday is followed by: "the 13th", "27 November", a bare "13"; `None` within for one that never comes.
+fn number_of_day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Option<Date>)> {
+    if let Some((count, date)) = written(s, at, today).or_else(|| day_and_month(s, at, today)) {
+        return Some((count, Some(date)));
+    }
+    // "friday 7 pm" and "friday 6 to 8" go on with a time.
+    let the = usize::from(s.word(at) == "the");
+    let (count, day) = day_number(s, at + the)?;
+    if the == 0 && clock::clock(s, at).is_some() {
+        return None;
+    }
+    let month = month_named(s.word(at + the + count)).is_some() || s.word(at + the + count) == "of";
+    Some((the + count, if month { None } else { coming_day(today, day) }))
+}
+
+/// The weekday of this name; the short ones only where they cannot be other words.
+pub(crate) fn weekday_named(word: &str, short_too: bool) -> Option<Weekday> {
     let full = match word {
         "monday" => Weekday::Monday,
         "tuesday" => Weekday::Tuesday,
@@ -270,12 +294,21 @@ fn day_and_month(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> 
 /// "the 4th": of this month, or of the next that has one.
 fn day_of_month(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
     let (count, day) = ordinal(s, at + 1).filter(|_| s.word(at) == "the")?;
+    Some((count + 1, coming_day(today, day)?))
+}
+
+/// The next day with this number, today included.
+fn coming_day(today: Date, day: i8) -> Option<Date> {
     let first = today.first_of_month();
     (0..12)
         .filter_map(|i| first.checked_add(i.months()).ok())
         .filter_map(|month| Date::new(month.year(), month.month(), day).ok())
         .find(|date| *date >= today)
-        .map(|date| (count + 1, date))
+}
+
+/// Whether a weekday, a month or a day's number stands at `at`.
+pub(crate) fn names_day(s: &Sentence, at: usize) -> bool {
+    weekday_named(s.word(at), true).is_some() || month_named(s.word(at)).is_some() || ordinal(s, at).is_some()
 }
 
 fn day_number(s: &Sentence, at: usize) -> Option<(usize, i8)> {

@@ -6,28 +6,88 @@ use jiff::Zoned;
 
 /// The text with the date in parentheses after each phrase that means another day when read on another day.
 ///
-/// Dates of the calendar ("3 October"), times alone ("at 7") and habits ("every tuesday", "on mondays") stay as they
-/// are, and so does a phrase that already has its date behind it.
+/// Dates of the calendar ("3 October"), times alone ("at 7"), habits ("every tuesday", "on mondays"), names ("Friday is
+/// the dog", "The Day After Tomorrow") and what cannot be ("tomorrow at 25:00") stay as they are, and so does a phrase
+/// that already has its date behind it: no date is better than a wrong one.
 pub(crate) fn dated(text: &str, now: &Zoned) -> String {
     let s = Sentence::whole(text);
     let (mut out, mut copied, mut at) = (String::new(), 0, 0);
     while at < s.len() {
-        let habit = at > 0 && ["every", "each", "any", "most", "last", "until"].contains(&s.word(at - 1));
         // "by the time", "before noon": a time that leads is found with its day, so each start is tried in turn.
-        let Some(phrase) = when::when(&s, at, now).filter(|p| p.relative && !habit) else {
+        let Some(phrase) = when::when(&s, at, now).filter(|p| p.relative && !habit(&s, at)) else {
             at += 1;
             continue;
         };
-        let end = s.tokens[at + phrase.count - 1].end;
-        if !text[end..].trim_start().starts_with('(') {
+        let next = at + phrase.count;
+        let end = s.tokens[next - 1].end;
+        let kept = subject(&s, at, next) || title(&s, at, next) || beside_no_time(&s, at, next);
+        if !kept && !text[end..].trim_start().starts_with('(') {
             out.push_str(&text[copied..end]);
             out.push_str(&format!(" ({})", phrase.when.label()));
             copied = end;
         }
-        at += phrase.count;
+        at = next;
     }
     out.push_str(&text[copied..]);
     out
+}
+
+/// Whether what stands before makes it no day of the calendar: "every other tuesday", "the first tuesday"; or one that
+/// contradicts what follows, since "next friday" would have been read whole.
+fn habit(s: &Sentence, at: usize) -> bool {
+    const HABITS: &[&str] = &[
+        "every", "each", "any", "most", "last", "until", "other", "first", "second", "third", "fourth", "next",
+        "coming",
+    ];
+    at > 0 && HABITS.contains(&s.word(at - 1))
+}
+
+/// Whether the phrase is what a clause speaks of, and so perhaps a name: "Friday is the dog's name". What is so today or
+/// tomorrow is hardly a name: "tomorrow is Anna's birthday".
+fn subject(s: &Sentence, at: usize, next: usize) -> bool {
+    if ["today", "tomorrow", "tonight"].contains(&s.word(at)) {
+        return false;
+    }
+    let begins = at == 0 || s.tokens[at].after_break || ["that", "and", "but", "because"].contains(&s.word(at - 1));
+    begins && s.word(at) != "on" && ["is", "was", "are", "were"].contains(&s.word(next))
+}
+
+/// Whether words that need no capitals have them: "we saw The Day After Tomorrow". Where all words have them, that says
+/// nothing.
+fn title(s: &Sentence, at: usize, next: usize) -> bool {
+    const SMALL: &[&str] = &[
+        "the",
+        "day",
+        "after",
+        "before",
+        "tomorrow",
+        "today",
+        "yesterday",
+        "tonight",
+        "this",
+        "next",
+        "last",
+        "week",
+        "weekend",
+        "month",
+        "year",
+    ];
+    let capital = |i: usize| s.text[s.tokens[i].start..].starts_with(char::is_uppercase);
+    let begins = |i: usize| i == 0 || s.tokens[i].after_break;
+    let some_small = (0..s.len()).any(|i| s.text[s.tokens[i].start..].starts_with(char::is_lowercase));
+    some_small && (at..next).any(|i| !begins(i) && capital(i) && SMALL.contains(&s.word(i)))
+}
+
+/// Whether a time that no clock shows stands beside the phrase: "tomorrow at 25:00".
+fn beside_no_time(s: &Sentence, at: usize, next: usize) -> bool {
+    let lead = usize::from(["at", "by", "around", "before", "after", "until", "from"].contains(&s.word(next)));
+    let before = at.checked_sub(1).map_or("", |i| s.word(i));
+    no_time(before) || no_time(s.word(next + lead))
+}
+
+fn no_time(word: &str) -> bool {
+    let Some((hour, minute)) = word.split_once(':').filter(|(h, m)| h.len() <= 2 && m.len() == 2) else { return false };
+    matches!((hour.parse::<u8>(), minute.parse::<u8>()), (Ok(h), Ok(m)) if h > 23 || m > 59)
 }
 
 #[cfg(test)]
@@ -56,6 +116,32 @@ mod tests {
             ("today and tomorrow", "today (2026-11-20) and tomorrow (2026-11-21)"),
             ("Übermorgen, ähm, tomorrow 🙂", "Übermorgen, ähm, tomorrow (2026-11-21) 🙂"),
             ("the last one to leave turns off the light", "the last one to leave turns off the light"),
+            ("dentist this friday", "dentist this friday (2026-11-20)"),
+            ("dentist this friday at 6 pm", "dentist this friday at 6 pm (2026-11-20 18:00)"),
+            ("the film is on friday the 13th", "the film is on friday the 13th"),
+            ("the film is on friday 13", "the film is on friday 13"),
+            ("the film is on Friday, 13 November", "the film is on Friday, 13 November"),
+            ("the film is on friday the 31st of february", "the film is on friday the 31st of february"),
+            ("next friday the 4th we fly", "next friday the 4th we fly"),
+            ("on friday the 4th we fly", "on friday the 4th (2026-12-04) we fly"),
+            ("on friday the 27th at 7 we fly", "on friday the 27th at 7 (2026-11-27 07:00) we fly"),
+            ("on friday 7 pm", "on friday 7 pm (2026-11-20 19:00)"),
+            ("Friday is the dog's name", "Friday is the dog's name"),
+            ("tomorrow is Anna's birthday", "tomorrow (2026-11-21) is Anna's birthday"),
+            ("yesterday is a Beatles song", "yesterday is a Beatles song"),
+            ("the day after tomorrow is a film", "the day after tomorrow is a film"),
+            ("Friday's the dog", "Friday's the dog"),
+            ("the meeting tomorrow is cancelled", "the meeting tomorrow (2026-11-21) is cancelled"),
+            ("we watched The Day After Tomorrow twice", "we watched The Day After Tomorrow twice"),
+            ("Ana sings Yesterday well", "Ana sings Yesterday well"),
+            ("PLUMBER TOMORROW", "PLUMBER TOMORROW (2026-11-21)"),
+            ("the plumber comes tomorrow at 25:00", "the plumber comes tomorrow at 25:00"),
+            ("the plumber comes at 25:00 tomorrow", "the plumber comes at 25:00 tomorrow"),
+            ("we won 2:1 yesterday", "we won 2:1 yesterday (2026-11-19)"),
+            ("rent is due on 31 February", "rent is due on 31 February"),
+            ("rent is due on 30.02.2027", "rent is due on 30.02.2027"),
+            ("we meet every other friday", "we meet every other friday"),
+            ("we meet on the first friday", "we meet on the first friday"),
             ("", ""),
         ] {
             assert_eq!(dated(text, &now), wanted, "{text}");
