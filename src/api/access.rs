@@ -89,7 +89,7 @@ impl Record for Claimed {
 pub struct Claim(String);
 
 impl Claim {
-    /// A fresh code of 60 random bits, as `XXXX-XXXX-XXXX`.
+    /// A fresh code of 60 random bits, in three groups of four characters.
     ///
     /// # Errors
     /// `Unavailable` when the system has no randomness to give.
@@ -244,6 +244,12 @@ impl Access {
         let alive = found.expires_ms == 0 || found.expires_ms > Id::new().millis();
         let principal = Principal { user: found.user, role: found.role, agent: AgentId::GENERAL };
         (alive && found.session == session).then_some((principal, Some(entry.id)))
+    }
+
+    /// What a person is called.
+    fn name_of(&self, user: UserId) -> Result<String, Failure> {
+        let person = self.0.people.get_in(Scope::Household, user.0)?;
+        Ok(person.map_or_else(|| "owner".to_owned(), |p| p.value.name))
     }
 
     fn find(&self, hash: blake3::Hash) -> Option<Entry<Credential>> {
@@ -404,7 +410,15 @@ pub(crate) async fn who(State(house): State<House>, Extension(caller): Extension
     let (user, role) = (caller.0.user, caller.0.role);
     let model = house.agent.model();
     let version = env!("CARGO_PKG_VERSION");
-    Ok(ok(json!({"user": user, "role": role, "name": house.name, "version": version, "model": model})))
+    let person = house.access.name_of(user)?;
+    Ok(ok(json!({
+        "user": user,
+        "person": person,
+        "role": role,
+        "name": house.name,
+        "version": version,
+        "model": model,
+    })))
 }
 
 /// Ends the session it is asked with.

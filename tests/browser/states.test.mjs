@@ -24,7 +24,7 @@ const said = (words) => words.match(/[^]{1,7}/g).map((delta) => ['text', { delta
 /** A signed-in page whose API answers come from `answers`, by "METHOD path"; a function handles the route itself. */
 async function staged(answers, options) {
   const opened = await open(browser, options);
-  const all = { 'GET /api/v1/session': good({ user: 'owner', role: 'admin', name: 'test', version: '0' }), 'GET /healthz': good({}), ...answers };
+  const all = { 'GET /api/v1/session': good({ user: 'owner', person: 'owner', role: 'admin', name: 'test', version: '0' }), 'GET /healthz': good({}), ...answers };
   await opened.page.route((url) => /^\/(api\/|healthz$)/.test(url.pathname), (route) => {
     const request = route.request();
     const found = all[`${request.method()} ${new URL(request.url()).pathname}`];
@@ -118,7 +118,7 @@ test('away: the banner shows, the words come back into the box, survive a reload
 test('away from the start: the page waits and then opens', async () => {
   let away = true;
   const { page, context } = await staged({
-    'GET /api/v1/session': (route) => (away ? route.abort() : route.fulfill(good({ user: 'owner', role: 'admin', name: 'test' }))),
+    'GET /api/v1/session': (route) => (away ? route.abort() : route.fulfill(good({ user: 'owner', person: 'owner', role: 'admin', name: 'test' }))),
     'GET /healthz': (route) => (away ? route.abort() : route.fulfill(good({}))),
   });
   await page.getByText('Hob is away; trying again').waitFor();
@@ -309,7 +309,7 @@ test('many things done are one line that opens', async () => {
 test('a session that ended leads to the sign-in screen and back, with the draft', async () => {
   let signedIn = true;
   const { page, context } = await staged({
-    'GET /api/v1/session': (route) => route.fulfill(signedIn ? good({ user: 'owner', role: 'admin', name: 'test' }) : bad(401, 'unauthorized', 'Sign in.')),
+    'GET /api/v1/session': (route) => route.fulfill(signedIn ? good({ user: 'owner', person: 'owner', role: 'admin', name: 'test' }) : bad(401, 'unauthorized', 'Sign in.')),
     'POST /api/v1/session': (route) => ((signedIn = true), route.fulfill(good({}))),
     'POST /api/v1/chat': bad(401, 'unauthorized', 'Sign in.'),
   });
@@ -345,7 +345,7 @@ test('the doors, both sizes, light and dark', async () => {
       await accessible(page, `sign in, ${name}, ${scheme}`);
       await fits(page, size, 'sign in');
       await shot(page, `sign-in-${name}-${scheme}`);
-      door.at = good({ user: 'owner', role: 'admin', name: 'test', version: '0' });
+      door.at = good({ user: 'owner', person: 'owner', role: 'admin', name: 'test', version: '0' });
       await page.reload();
       await message(page).waitFor();
       await accessible(page, `empty, ${name}, ${scheme}`);

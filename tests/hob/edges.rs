@@ -102,6 +102,8 @@ fn what_a_token_opened_closes_with_it_and_the_person_stays() {
         hob.request("GET", "/api/v1/session").header("Cookie", &cookie).send().json()["success"] == json!(status)
     };
     assert!(who(true));
+    let session = hob.request("GET", "/api/v1/session").header("Cookie", &cookie).send().data(200);
+    assert_eq!((&session["person"], &session["role"]), (&json!("ben"), &json!("member")));
     hob.admin("DELETE", &format!("/api/v1/tokens/{}", first["id"].as_str().unwrap())).send().data(200);
     assert!(who(false), "the session went with its token");
 

@@ -17,6 +17,8 @@ export class Unreachable extends Error {}
 
 export interface Session {
   user: string;
+  /** What the person is called. */
+  person: string;
   role: string;
   name?: string;
   version?: string;

@@ -65,7 +65,7 @@ export function Earlier({ session, current, onOpen, onFresh, onSignOut, onClose 
         </div>
         <div class="drawer-foot">
           <p class="soft">
-            {text.menu.as(session.user, session.role)}
+            {text.menu.as(session.person, session.role)}
             {session.version && <><br />{text.menu.version(session.version)}</>}
           </p>
           <button type="button" onClick={then(onSignOut)}>{text.menu.signOut}</button>
