@@ -23,7 +23,7 @@ const LARGEST: usize = 64 << 20;
 pub struct Client {
     local: Local,
     /// The house, where it was built for this command.
-    own: Option<(House, JoinHandle<std::io::Result<()>>)>,
+    own: Option<(House, JoinHandle<()>)>,
 }
 
 impl Client {

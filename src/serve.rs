@@ -51,11 +51,11 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
     // Whether anybody reads this is their affair.
     let _ = writeln!(std::io::stdout(), "hob ready {at}").and_then(|()| std::io::stdout().flush());
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
-    let served = serving.await;
+    serving.await?;
     // Before the data is let go: after that a successor may have made a socket of its own.
     let _ = std::fs::remove_file(data.join(SOCKET));
     house::close(house).await;
-    Ok(served??)
+    Ok(())
 }
 
 /// An admin token for unattended set-up.

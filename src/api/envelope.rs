@@ -17,6 +17,8 @@ use tool::{Error, Id};
 const LARGEST: usize = 1 << 20;
 /// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
 const DRAINED: usize = 64 << 20;
+/// How long the next piece of a body may take.
+const SILENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// `{"success":true,"data":…,"meta":…}`.
 pub(crate) struct Data<T>(pub StatusCode, pub T);
@@ -118,12 +120,13 @@ async fn read(body: Body) -> Result<Vec<u8>, Failure> {
         let text = format!("the body is larger than {} MB: send less at once", LARGEST >> 20);
         Failure::new(413, "too_large", text)
     };
+    let slow = || Failure::new(408, "too_slow", "the body did not come: send it without pauses");
     if body.size_hint().lower() > DRAINED as u64 {
         return Err(large());
     }
     let (mut bytes, mut length) = (vec![], 0);
     let mut pieces = body.into_data_stream();
-    while let Some(piece) = pieces.next().await {
+    while let Some(piece) = tokio::time::timeout(SILENCE, pieces.next()).await.map_err(|_| slow())? {
         let piece = piece.map_err(|_| Failure::new(400, "bad_args", "the body broke off: send it again"))?;
         length += piece.len();
         if length > DRAINED {

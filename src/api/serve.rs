@@ -1,15 +1,24 @@
 //! The two listeners: TCP for page and programs, a local socket for the command line.
 
 use crate::{House, router};
-use axum::{
-    extract::{Request, connect_info::Connected},
-    middleware::{self, Next},
-    response::Response,
-    serve::IncomingStream,
+use axum::{Router, serve::Listener};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
 };
-use std::{path::Path, time::Duration};
-use tokio::net::{TcpListener, UnixListener};
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio::{
+    net::{TcpListener, UnixListener, UnixStream},
+    sync::Semaphore,
+};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
+/// How many connections one door takes in.
+const PLACES: usize = 256;
+/// How long a connection may be silent between requests, and take to say what it wants.
+const SILENCE: Duration = Duration::from_secs(20);
 /// How long open requests may still take when the house closes.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -25,19 +34,11 @@ pub(crate) enum Entrance {
     Network,
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for Entrance {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        // Asked of the kernel, not of the peer (SO_PEERCRED).
-        let peer = stream.io().peer_cred().map(|c| c.uid());
-        let own = rustix::process::getuid().as_raw();
-        Entrance::Socket { trusted: peer.is_ok_and(|peer| peer == own || peer == 0) }
-    }
-}
-
-impl Connected<IncomingStream<'_, TcpListener>> for Entrance {
-    fn connect_info(_: IncomingStream<'_, TcpListener>) -> Self {
-        Entrance::Network
-    }
+/// Asked of the kernel, not of the peer (SO_PEERCRED).
+fn over_socket(stream: &UnixStream) -> Entrance {
+    let peer = stream.peer_cred().map(|c| c.uid());
+    let own = rustix::process::getuid().as_raw();
+    Entrance::Socket { trusted: peer.is_ok_and(|peer| peer == own || peer == 0) }
 }
 
 /// Where the house listens.
@@ -63,44 +64,46 @@ impl Listeners {
 }
 
 /// Serves until the house's `closing` is cancelled, then lets open requests end within a few seconds.
-///
-/// # Errors
-/// When a listener fails.
-pub fn serve(house: House, listeners: Listeners) -> impl Future<Output = std::io::Result<()>> {
+pub fn serve(house: House, listeners: Listeners) -> impl Future<Output = ()> {
     let closing = house.closing.clone();
     // Built here and not when first polled: who says "ready" after this call says it truly.
-    let app = router(house).layer(middleware::from_fn(attach_entrance));
+    let app = router(house);
     async move {
-        let socket = axum::serve(listeners.socket, app.clone().into_make_service_with_connect_info::<Entrance>())
-            .with_graceful_shutdown(closing.clone().cancelled_owned());
-        let tcp = async {
-            match listeners.tcp {
-                Some(tcp) => {
-                    axum::serve(tcp, app.into_make_service_with_connect_info::<Entrance>())
-                        .with_graceful_shutdown(closing.clone().cancelled_owned())
-                        .await
-                }
-                None => Ok(()),
-            }
-        };
-        let both = async { tokio::try_join!(async { socket.await }, tcp).map(drop) };
-        let farewell = async {
-            closing.cancelled().await;
-            tokio::time::sleep(FAREWELL).await;
-        };
-        tokio::select! {
-            served = both => served,
-            () = farewell => Ok(()),
+        let socket = attend(listeners.socket, over_socket, app.clone(), closing.clone());
+        match listeners.tcp {
+            Some(tcp) => drop(tokio::join!(socket, attend(tcp, |_| Entrance::Network, app, closing))),
+            None => socket.await,
         }
     }
 }
 
-/// Puts the connection's entrance where the lock looks for it.
-async fn attach_entrance(
-    axum::extract::ConnectInfo(entrance): axum::extract::ConnectInfo<Entrance>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    request.extensions_mut().insert(entrance);
-    next.run(request).await
+/// Takes in whoever comes through one door, as long as there is room. Each door has places of its own, so a crowd at
+/// the network never keeps the command line out; who says nothing gives the place back.
+async fn attend<L: Listener>(mut door: L, entrance: fn(&L::Io) -> Entrance, app: Router, closing: CancellationToken) {
+    let (places, open) = (Arc::new(Semaphore::new(PLACES)), GracefulShutdown::new());
+    loop {
+        let (stream, _) = tokio::select! {
+            () = closing.cancelled() => break,
+            came = door.accept() => came,
+        };
+        // No room: closing at once tells more than waiting would.
+        let Ok(place) = places.clone().try_acquire_owned() else { continue };
+        let (came_by, app) = (entrance(&stream), app.clone());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(came_by);
+            app.clone().oneshot(request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(SILENCE)
+            .serve_connection(TokioIo::new(stream), service);
+        let connection = open.watch(connection);
+        tokio::spawn(async move {
+            // A connection that breaks is its peer's affair.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+    drop(door);
+    let _ = tokio::time::timeout(FAREWELL, open.shutdown()).await;
 }

@@ -9,7 +9,8 @@ use crate::{
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
     path::Path,
     process::{Command, Stdio},
     thread,
@@ -70,6 +71,22 @@ fn a_log_that_nobody_reads_stops_nothing() {
         code.is_some()
     });
     assert!(code.unwrap().success());
+}
+
+#[test]
+fn silent_strangers_do_not_keep_the_owner_out() {
+    let mut hob = Hob::start();
+    let connect = || TcpStream::connect(("127.0.0.1", hob.port)).unwrap();
+    // More than the door takes in; some say half of something.
+    let mut crowd: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
+    for stranger in crowd.iter_mut().step_by(7) {
+        let _ = stranger.write_all(b"POST /api/v1/claim HTTP/1.1\r\nhost: x\r\ncontent-le");
+    }
+    assert!(hob.cli(&["chat", "what is 6 * 7?"]).ok().contains("42"), "the command line has a door of its own");
+    // They lose their places for their silence, without leaving.
+    until("there is room again", || hob.request("GET", "/healthz").try_send().is_ok_and(|reply| reply.status == 200));
+    drop(crowd);
+    assert_eq!(hob.stop(), Some(0));
 }
 
 #[test]

@@ -36,6 +36,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("clap", "hob"),
     ("fend-core", "tools-everyday"),
     ("gpiocdev", "board"),
+    ("hyper", "api"),
     ("jsonschema", "registry"),
     ("redb", "store"),
     ("reqwest", "http-client"),
