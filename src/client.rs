@@ -185,7 +185,10 @@ impl Told {
 pub async fn backup(client: &Client, file: &Path) -> Result<()> {
     let shown = file.display();
     let open = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
-    let mut out = open.with_context(|| format!("could not make {shown}: choose a file that does not exist yet"))?;
+    let mut out = open.with_context(|| match file.exists() {
+        true => format!("{shown} exists already: choose another name"),
+        false => format!("could not make {shown}: choose a folder that exists and may be written"),
+    })?;
     let write = async {
         let mut pieces = client.stream("POST", "/api/v1/backup", None).await?.into_stream().boxed();
         let mut size = 0;
@@ -210,20 +213,30 @@ pub async fn backup(client: &Client, file: &Path) -> Result<()> {
     }
 }
 
-/// Says how the house is, in lines.
+/// Says how the house is, in lines; an error when something is wrong that no choice explains.
 pub async fn doctor(client: &Client) -> Result<()> {
     let daemon = if client.own.is_none() { "running" } else { "not running (looked at the data directly)" };
     put(format_args!("daemon   {daemon}\n"))?;
     let who = client.data("GET", "/api/v1/session", None).await?;
     put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
     put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
+    let mut ill = vec![];
     for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
         let path = format!("/api/v1/tools/{tool}/execute");
         let told = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
             Ok(data) => data["say"].as_str().map_or_else(|| data["result"].to_string(), str::to_owned),
-            Err(error) => format!("{error:#}"),
+            Err(error) => {
+                // A device without pins is well.
+                if tool != "gpio_list" {
+                    ill.push(label);
+                }
+                format!("{error:#}")
+            }
         };
         put(format_args!("{label:<8} {told}\n"))?;
+    }
+    if !ill.is_empty() {
+        bail!("not all is well: see {} above", ill.join(" and "));
     }
     Ok(())
 }
