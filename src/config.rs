@@ -54,6 +54,9 @@ pub struct Http {
 pub struct Services(BTreeMap<String, Map<String, Value>>);
 
 impl tool::Settings for Services {
+    fn services(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
     fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)> {
         self.0.get(service).map(|entry| ("default".to_owned(), entry.clone())).into_iter().collect()
     }
@@ -125,7 +128,11 @@ impl Config {
 
     /// The model's provider, model, address and key, from the environment or the file; `None` is reflex.
     pub fn model(&self, env: impl Fn(&str) -> Option<String>) -> Result<Option<llm::OpenAiConfig>> {
+        let env = |name: &str| env(name).map(|v| v.trim().to_owned()).filter(|v| !v.is_empty());
         let name = env("HOB_MODEL").unwrap_or_else(|| self.model.name.clone());
+        if name.is_empty() && env("HOB_LLM_URL").is_some() {
+            bail!("HOB_LLM_URL is set and HOB_MODEL is not: say which model with HOB_MODEL=custom/NAME");
+        }
         if name.is_empty() || name == "reflex" {
             return Ok(None);
         }
@@ -258,6 +265,7 @@ mod tests {
         for (pairs, part) in [
             (&[("HOB_MODEL", "gpt")][..], "provider/model"),
             (&[("HOB_MODEL", "custom/m")], "HOB_LLM_URL"),
+            (&[("HOB_LLM_URL", "http://x")], "HOB_MODEL=custom/NAME"),
             (&[("HOB_MODEL", "nobody/m")], "not spoken yet"),
             (&[("HOB_MODEL", "custom/m"), ("HOB_LLM_URL", "pi:8080")], "is not a URL"),
         ] {

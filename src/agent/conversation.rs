@@ -135,6 +135,18 @@ pub struct Conversation {
     pub messages: Vec<StoredMessage>,
 }
 
+/// What stands between two messages of the person when a run failed: some chat templates demand that they take turns.
+const NO_ANSWER: &str = "(no answer was given)";
+
+/// How much of a conversation a run reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reads {
+    /// The new message alone.
+    Nothing,
+    /// So many of the newest messages.
+    Last(usize),
+}
+
 /// How long a title is, in characters.
 const TITLE: usize = 60;
 
@@ -154,13 +166,10 @@ impl Conversations {
         self.heads.get(cx, id)?.map(drop).ok_or_else(|| missing(id))
     }
 
-    pub fn list(&self, cx: &Cx, limit: usize) -> Result<Vec<ConversationSummary>> {
+    pub fn list(&self, cx: &Cx) -> Result<Vec<ConversationSummary>> {
         // The latest first is by change, not by birth; a household has few enough to sort them all.
         let mut all: Vec<_> = self.heads.list(cx, &Listing::default())?.into_iter().map(summary).collect();
         all.sort_by_key(|c| std::cmp::Reverse((c.updated_at, c.id)));
-        if limit > 0 {
-            all.truncate(limit);
-        }
         Ok(all)
     }
 
@@ -170,12 +179,18 @@ impl Conversations {
         Ok(Conversation { head, messages })
     }
 
-    /// Stores the person's message and answers the last `limit` messages as the model will see them, the new one last.
-    pub async fn begin(&self, cx: &Cx, id: Id, run: Id, text: &str, limit: usize) -> Result<Vec<Message>> {
+    /// Stores the person's message and answers what the model will read, the new message last.
+    pub async fn begin(&self, cx: &Cx, id: Id, run: Id, text: &str, reads: Reads) -> Result<Vec<Message>> {
         // Reading first: what the model is shown from outside must taint this run.
-        let lines = self.lines(cx, id, limit)?.into_iter().map(|(_, line)| line.into()).collect();
-        let mut history = answered(lines);
+        let lines = match reads {
+            Reads::Nothing => vec![],
+            Reads::Last(limit) => self.lines(cx, id, limit)?,
+        };
+        let mut history = answered(lines.into_iter().map(|(_, line)| line.into()).collect());
         self.add(cx, Line::new(id, run, Role::User, text)).await?;
+        if matches!(history.last(), Some(Message::User(_))) {
+            history.push(Message::Assistant { content: NO_ANSWER.into(), tool_calls: vec![] });
+        }
         history.push(Message::User(text.to_owned()));
         Ok(history)
     }
@@ -296,6 +311,9 @@ fn answered(lines: Vec<Message>) -> Vec<Message> {
             Message::Assistant { tool_calls, .. } => tool_calls.clone(),
             _ => vec![],
         };
+        if matches!((&message, whole.last()), (Message::User(_), Some(Message::User(_)))) {
+            whole.push(Message::Assistant { content: NO_ANSWER.into(), tool_calls: vec![] });
+        }
         whole.push(message);
         let mut answers = vec![];
         while let Some(Message::Tool(result)) = lines.next_if(|m| matches!(m, Message::Tool(_))) {

@@ -7,11 +7,12 @@ mod conversation;
 mod guard;
 mod prompt;
 mod run;
+mod window;
 
 pub use conversation::{Conversation, ConversationSummary, StoredCall, StoredMessage, StoredResult};
 pub use run::{Answer, CallRecord, Step};
 
-use conversation::Conversations;
+use conversation::{Conversations, Reads};
 use llm::{Provider, ToolChoice};
 use memory::Memories;
 use registry::Registry;
@@ -111,6 +112,11 @@ impl Agent {
         if say.message.trim().is_empty() {
             return Err(Error::bad_args("the message is empty: write something"));
         }
+        if let ToolChoice::Named { name } = &say.tool_choice
+            && !self.registry.get(name).is_some_and(|t| Registry::visible(cx, &t))
+        {
+            return Err(Error::bad_args(format!("`toolChoice` names `{name}`, and there is no such tool")));
+        }
         let conversation = match say.conversation {
             Some(id) => self.conversations.check(cx, id).map(|()| id)?,
             None => Id::new(),
@@ -118,8 +124,9 @@ impl Agent {
         let (run, cancel) = (Id::new(), CancellationToken::new());
         let busy = self.enter(run, cx.user(), conversation, cancel.clone())?;
         let cx = cx.in_run(run, conversation, cancel);
-        let limit = self.config.max_messages;
-        let history = self.conversations.begin(&cx, conversation, run, &say.message, limit).await?;
+        // Reflex reads nothing but the message itself, so nothing that was said before can mislead it.
+        let reads = if self.model() == "reflex" { Reads::Nothing } else { Reads::Last(self.config.max_messages * 4) };
+        let history = self.conversations.begin(&cx, conversation, run, &say.message, reads).await?;
         let (steps, listener) = mpsc::unbounded_channel();
         let task = run::Run {
             agent: self.clone(),
@@ -166,8 +173,8 @@ impl Agent {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn conversations(&self, cx: &Cx, limit: usize) -> Result<Vec<ConversationSummary>> {
-        self.conversations.list(cx, limit)
+    pub fn conversations(&self, cx: &Cx) -> Result<Vec<ConversationSummary>> {
+        self.conversations.list(cx)
     }
 
     /// One conversation with all its messages.

@@ -1,6 +1,11 @@
 //! One run: ask the model, run the tools it wants, and again, until it answers.
 
-use crate::{Agent, Busy, guard::LoopGuard, prompt};
+use crate::{
+    Agent, Busy,
+    guard::LoopGuard,
+    prompt,
+    window::{fit, window},
+};
 use futures::{StreamExt, future::join_all};
 use llm::{Delta, Message, Request, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
 use memory::Filter;
@@ -148,6 +153,12 @@ impl Run {
             // Only the first turn is bound to call something: a model told so every time would never end.
             let tool_choice = if turn == 0 { self.tool_choice.clone() } else { ToolChoice::Auto };
             let tools = if self.tool_choice == ToolChoice::None { vec![] } else { tools.clone() };
+            if !fit(&mut messages, config.max_tokens) {
+                return Err(Stop(
+                    "limit",
+                    "the run has grown too long for the model to read: ask for less at once, or begin a new conversation".into(),
+                ));
+            }
             let said = self.ask(Request { messages: messages.clone(), tools, tool_choice }, &mut usage).await?;
             self.keep_answer(&said).await?;
             if said.calls.is_empty() {
@@ -252,6 +263,10 @@ impl Run {
         let arguments = shown_arguments(call);
         let began = Instant::now();
         let outcome = match parsed {
+            // Models copy calls from what was said before, also when told not to make any.
+            _ if self.tool_choice == ToolChoice::None => {
+                Err(Error::denied("no tools may be called for this message: answer in words"))
+            }
             Ok(args) => self.cx.call(&call.name, args).await,
             Err(error) => Err(error),
         };
@@ -291,7 +306,8 @@ impl Run {
 
     /// What is remembered that has to do with this message.
     async fn memories(&self) -> Vec<String> {
-        let filter = Filter { limit: MEMORIES, least: MEMORY_SCORE, ..Filter::default() };
+        // What came from outside is told when it is asked for; unasked it would taint every run it resembles.
+        let filter = Filter { limit: MEMORIES, least: MEMORY_SCORE, own: true, ..Filter::default() };
         match self.agent.memories.recall(&self.cx, &self.text, filter).await {
             Ok(found) => found.hits.into_iter().map(|h| h.memory.content).collect(),
             Err(error) => {
@@ -303,8 +319,13 @@ impl Run {
 
     /// The everyday tools as the model sees them.
     fn tools(&self) -> Vec<ToolDefinition> {
-        let shown = registry::EVERYDAY.iter().filter_map(|name| self.agent.registry.get(name));
+        let asked_for = match &self.tool_choice {
+            ToolChoice::Named { name } if !registry::EVERYDAY.contains(&name.as_str()) => Some(name.as_str()),
+            _ => None,
+        };
+        let shown = registry::EVERYDAY.iter().copied().chain(asked_for);
         shown
+            .filter_map(|name| self.agent.registry.get(name))
             .filter(|t| t.enabled && t.risk.least_role() <= self.cx.principal().role)
             .map(|t| ToolDefinition {
                 name: t.name.to_string(),
@@ -357,57 +378,4 @@ fn shown(mut text: String) -> String {
         text.push_str(&format!("\n[cut: {whole} bytes in all; ask for less]"));
     }
     text
-}
-
-/// The newest messages that fit, beginning with one of the person's: results without their call confuse servers.
-fn window(history: Vec<Message>, max_messages: usize, max_tokens: usize) -> Vec<Message> {
-    let (mut kept, mut tokens) = (0, 0);
-    for message in history.iter().rev().take(max_messages) {
-        tokens += tokens_of(message);
-        if tokens > max_tokens && kept > 0 {
-            break;
-        }
-        kept += 1;
-    }
-    let recent = history.len() - kept;
-    let start = history[recent..].iter().position(|m| matches!(m, Message::User(_))).map_or(recent, |n| recent + n);
-    history.into_iter().skip(start).collect()
-}
-
-/// Four characters a token, and fifty characters' worth for each call and result.
-fn tokens_of(message: &Message) -> usize {
-    let characters = match message {
-        Message::System(text) | Message::User(text) => text.len(),
-        Message::Assistant { content, tool_calls } => {
-            content.len() + tool_calls.iter().map(|c| c.arguments.len() + 50).sum::<usize>()
-        }
-        Message::Tool(result) => result.content.len() + 50,
-    };
-    characters / 4 + 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_window_keeps_whole_turns() {
-        let user = |t: &str| Message::User(t.into());
-        let tool = || {
-            Message::Tool(ToolResult {
-                call_id: "".into(),
-                name: "".into(),
-                content: "x".repeat(400),
-                say: None,
-                is_error: false,
-            })
-        };
-        let said = |t: &str| Message::Assistant { content: t.into(), tool_calls: vec![] };
-        let all = vec![user("1"), said("a"), user("2"), tool(), said("b"), user("3")];
-        assert_eq!(window(all.clone(), 100, 100_000), all);
-        assert_eq!(window(all.clone(), 4, 100_000), all[2..]);
-        assert_eq!(window(all.clone(), 3, 100_000), all[5..]);
-        assert_eq!(window(all.clone(), 100, 50), all[5..]);
-        assert_eq!(window(all.clone(), 100, 0), all[5..], "the newest message always goes");
-    }
 }

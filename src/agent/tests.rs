@@ -206,7 +206,7 @@ async fn a_run_is_stopped_and_one_conversation_runs_once() {
     }
     assert!(matches!(last, Some(Step::Error { code: "cancelled", .. })), "{last:?}");
     house.agent.delete_conversation(&house.cx, running.conversation).await.unwrap();
-    assert!(house.agent.conversations(&house.cx, 0).unwrap().is_empty());
+    assert!(house.agent.conversations(&house.cx).unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn a_conversation_goes_on_and_is_listed() {
     let house = house(vec![says("one"), says("two")]);
     let (_, conversation) = outcome(&house, "first\nmessage", None).await;
     outcome(&house, "second", Some(conversation)).await;
-    let listed = house.agent.conversations(&house.cx, 10).unwrap();
+    let listed = house.agent.conversations(&house.cx).unwrap();
     assert_eq!((listed.len(), listed[0].title.as_str(), listed[0].message_count), (1, "first message", 4));
     let said = house.asked.lock().unwrap()[1].messages.split_off(1);
     assert!(matches!(said[..], [Message::User(_), Message::Assistant { .. }, Message::User(_)]), "{said:?}");

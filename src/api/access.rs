@@ -326,7 +326,7 @@ fn caller(house: &House, request: &Request) -> Result<Caller, Failure> {
         let text = "this Hob is not claimed yet: open the link it printed on its console";
         return Err(Failure::new(403, "unclaimed", text));
     }
-    let text = "who are you? Send the header `Authorization: Bearer TOKEN`; make one with `hob token new NAME`";
+    let text = "who are you? Send the header `Authorization: Bearer TOKEN`; make one with `hob token new owner`";
     Err(Failure::new(401, "unauthorized", text))
 }
 
@@ -398,7 +398,7 @@ pub(crate) async fn sign_in(State(house): State<House>, Json(body): Json<SignIn>
     let Some((principal, opened_with)) = house.access.known(body.token.trim(), false) else {
         house.access.0.tokens.slow_down()?;
         house.access.0.tokens.count_wrong();
-        return Err(Failure::new(401, "unauthorized", "that token is not known: make one with `hob token new NAME`"));
+        return Err(Failure::new(401, "unauthorized", "that token is not known: make one with `hob token new owner`"));
     };
     let (name, role, user) = ("page".to_owned(), principal.role, Some(principal.user));
     let (_, _, key) = house.access.give(NewCredential { kind: Kind::Session, name, role, user, opened_with }).await?;

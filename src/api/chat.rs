@@ -132,6 +132,8 @@ pub(crate) async fn cancel(
 pub(crate) struct Page {
     #[serde(default = "twenty")]
     limit: usize,
+    #[serde(default)]
+    offset: usize,
 }
 
 fn twenty() -> usize {
@@ -143,8 +145,10 @@ pub(crate) async fn conversations(
     Extension(caller): Extension<Caller>,
     Query(page): Query<Page>,
 ) -> Answer<Value> {
-    let all = house.agent.conversations(&house.cx(&caller), page.limit.clamp(1, 200))?;
-    Ok(ok(json!({"count": all.len(), "conversations": all})))
+    let all = house.agent.conversations(&house.cx(&caller))?;
+    let count = all.len();
+    let shown: Vec<_> = all.into_iter().skip(page.offset).take(page.limit.clamp(1, 200)).collect();
+    Ok(ok(json!({"count": count, "conversations": shown})))
 }
 
 pub(crate) async fn conversation(

@@ -34,7 +34,8 @@ impl Reach {
         let settings = &*self.cx.ports().settings;
         let url = input["url"].as_str().unwrap_or_default();
         let host = self.web.check(url).map_err(|e| e.to_string())?;
-        if self.only_hosts_in.as_ref().is_some_and(|code| !code.contains(&host)) {
+        let strange = |code: &String| !code.contains(&host) && !secrets::is_a_services_host(&host, settings);
+        if self.only_hosts_in.as_ref().is_some_and(strange) {
             return Err(format!(
                 "this run has read content from outside, so the tool may only fetch from hosts that its own code names, and \
                  `{host}` is none of them: ask for it in a new conversation"

@@ -62,6 +62,7 @@ impl CustomTools {
     /// `BadArgs` when the draft is unusable or its name is taken.
     pub async fn create(&self, cx: &Cx, draft: Draft, by: Created) -> Result<CustomTool> {
         let stored = checked(draft, by)?;
+        self.check_syntax(&stored.code).await?;
         let _changing = self.changing.lock().await;
         if self.registry.get(&stored.name).is_some() {
             return Err(Error::bad_args(format!(
@@ -117,7 +118,8 @@ impl CustomTools {
         }
         let by_admin = cx.principal().role == Role::Admin && *cx.maker() == Owner::Core;
         // Tried before the write, so that a fault of the patch is told as one; within it the record may be newer.
-        patch.clone().apply(&old.value, by_admin)?;
+        let changed = patch.clone().apply(&old.value, by_admin)?;
+        self.check_syntax(&changed.code).await?;
         let change = move |stored: &mut Stored| {
             let changed = patch.clone().apply(stored, by_admin);
             *stored = changed.map_err(|e| store::Error::Conflict(e.to_string()))?;
@@ -182,6 +184,26 @@ impl CustomTools {
         });
         // Not in the catalogue, and yet through the same door as every call.
         self.registry.call_once(cx.clone(), Arc::new(tool(&stored, Owner::Person(cx.user()), run)), args).await
+    }
+
+    /// Parses the code without running any of it: what cannot be read is told to its author at once.
+    async fn check_syntax(&self, code: &str) -> Result<()> {
+        struct Nothing;
+        impl sandbox::Host for Nothing {
+            fn operate(&self, _: &str, _: Value) -> futures::future::BoxFuture<'static, Result<Value, String>> {
+                Box::pin(async { Err("nothing is run".to_owned()) })
+            }
+            fn query(&self, _: &str, _: Value) -> Result<Value, String> {
+                Err("nothing is run".to_owned())
+            }
+        }
+        let code = format!("return; {code}");
+        let script = Script { code, args: json!({}), context: json!({}), network: false, nested: false };
+        let outcome = self.sandbox.run(script, Arc::new(Nothing), Limits::default()).await;
+        match outcome.result {
+            Err(sandbox::Fault::Thrown(text)) => Err(Error::bad_args(format!("the code cannot be read: {text}"))),
+            _ => Ok(()),
+        }
     }
 
     fn entry(&self, id: &str) -> Result<Entry<Stored>> {

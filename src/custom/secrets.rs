@@ -132,6 +132,12 @@ fn hosts(entry: &Map<String, Value>) -> Vec<String> {
     base.into_iter().chain(listed.filter_map(Value::as_str).map(str::to_lowercase)).collect()
 }
 
+/// Whether a person set up a service at this host.
+pub(crate) fn is_a_services_host(host: &str, settings: &dyn Settings) -> bool {
+    let entries = settings.services().into_iter().flat_map(|s| settings.entries(&s));
+    entries.into_iter().any(|(_, entry)| hosts(&entry).iter().any(|own| own == host))
+}
+
 fn host_of(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;

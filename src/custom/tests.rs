@@ -126,6 +126,7 @@ async fn drafts_that_cannot_be_kept() {
         (with(|d| d.parameters = json!("{")), "not valid JSON"),
         (with(|d| d.parameters = json!({"type": "object", "properties": {"a": {"type": "no"}}})), "schema"),
         (with(|d| d.code = "return require('fs')".into()), "require"),
+        (with(|d| d.code = "return ((".into()), "cannot be read: SyntaxError"),
     ];
     for (draft, part) in rows {
         let error = tools.create(&cx, draft, Created::User).await.unwrap_err();

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Audience, Coded, Collection, Entry, Key, Level, Listing, Record, Store};
 use tool::{
-    Cx, Error, Id, Result,
+    Cx, Error, Id, Label, Result,
     prelude::{JsonSchema, schemars},
 };
 
@@ -156,6 +156,8 @@ pub struct Filter {
     pub limit: usize,
     /// Only what fits a search at least this well, 0 to 1.
     pub least: f32,
+    /// Only what did not come from outside.
+    pub own: bool,
 }
 
 impl Filter {
@@ -258,7 +260,8 @@ impl Memories {
                 continue;
             }
             // Read through the collection, which checks whose it is; only what is told taints the run.
-            if let Some(entry) = self.records.peek(cx, found.id)?.filter(|e| filter.lets(&e.value)) {
+            let fits = |e: &Entry<Stored>| filter.lets(&e.value) && !(filter.own && e.label == Label::Outside);
+            if let Some(entry) = self.records.peek(cx, found.id)?.filter(fits) {
                 cx.taint(entry.label);
                 hits.push(Hit { memory: entry.into(), score: found.score, why: found.why });
             }

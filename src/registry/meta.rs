@@ -188,6 +188,7 @@ mod tests {
             ("sleep", json!({}), Err("was stopped")),
             ("deeper", json!({}), Err("nested deeper than 8")),
             ("use_tool", json!({"tool_name": "echo", "arguments": {"text": "b"}}), Ok("b")),
+            ("use_tool", json!({"tool_name": "echo", "arguments": "{\"text\":\"c\"}"}), Ok("c")),
             ("use_tool", json!({"tool_name": "echo", "arguments": {}}), Err("Parameters of echo")),
             ("use_tool", json!({"tool_name": "use_tool", "arguments": {}}), Err("cannot call itself")),
         ];

@@ -9,7 +9,7 @@ const FAULTS: usize = 5;
 /// The arguments as an object, once they fit the tool's schema. Nothing at all counts as no arguments, and an
 /// object written as a JSON string counts as that object: models slip there, and the meaning is clear.
 pub(crate) fn arguments(tool: &Tool, args: Value) -> Result<Value> {
-    let args = match args {
+    let mut args = match args {
         Value::Null => Value::Object(Default::default()),
         Value::String(text) if text.trim().is_empty() => Value::Object(Default::default()),
         Value::String(text) => serde_json::from_str(&text)
@@ -19,8 +19,23 @@ pub(crate) fn arguments(tool: &Tool, args: Value) -> Result<Value> {
     if !args.is_object() {
         return Err(Error::bad_args(format!("the arguments of `{}` must be a JSON object", tool.name)));
     }
+    if let Some(fields) = args.as_object_mut() {
+        for (name, value) in fields {
+            read_object(&tool.parameters["properties"][name], value);
+        }
+    }
     check_arguments(&tool.name, &tool.parameters, &args)?;
     Ok(args)
+}
+
+/// A field that must be an object and was written as JSON text is taken for that object: small models write it so.
+fn read_object(schema: &Value, value: &mut Value) {
+    if schema["type"] == "object"
+        && let Some(object) =
+            value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).filter(Value::is_object)
+    {
+        *value = object;
+    }
 }
 
 /// Checks arguments against a schema.

@@ -47,6 +47,10 @@ pub trait Ask: Send + Sync + 'static {
 
 /// Looking up services people set up (keys, addresses), by service name.
 pub trait Settings: Send + Sync + 'static {
+    /// The names of all services people set up.
+    fn services(&self) -> Vec<String> {
+        vec![]
+    }
     /// All entries of a service, the default first; empty when nobody set it up.
     fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)>;
 

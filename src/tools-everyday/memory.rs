@@ -112,7 +112,7 @@ struct Recall {
 
 async fn recall(memories: Memories, cx: Cx, args: Recall) -> Result<Output> {
     let (limit, note) = limited(args.limit, RECALLED);
-    let filter = Filter { kind: args.kind, tags: args.tags, limit, least: 0.0 };
+    let filter = Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() };
     let found = memories.recall(&cx, &args.query, filter).await?;
     let sentence = told(&found.hits);
     let content = json!({"count": found.hits.len(), "memories": found.hits, "byMeaning": found.by_meaning});
@@ -151,7 +151,7 @@ struct List {
 
 async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
     let (limit, note) = limited(args.limit, LISTED);
-    let all = memories.list(&cx, &Filter { kind: args.kind, tags: args.tags, limit, least: 0.0 })?;
+    let all = memories.list(&cx, &Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() })?;
     let sentence = match all.as_slice() {
         [] => "I remember nothing yet.".to_owned(),
         [one] => format!("I remember one thing: {}", ended(&one.content)),

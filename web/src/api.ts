@@ -113,7 +113,7 @@ export const session = () => call<Session>('GET', '/api/v1/session');
 export const claim = (code: string) => call<Session>('POST', '/api/v1/claim', { code });
 export const signIn = (token: string) => call<unknown>('POST', '/api/v1/session', { token });
 export const signOut = () => call<unknown>('DELETE', '/api/v1/session');
-export const conversations = () => call<{ conversations: ConversationLine[] }>('GET', '/api/v1/conversations');
+export const conversations = () => call<{ conversations: ConversationLine[] }>('GET', '/api/v1/conversations?limit=200');
 export const conversation = (which: string) => call<Conversation>('GET', `/api/v1/conversations/${id(which)}`);
 export const cancel = (runId: string) => call<unknown>('POST', `/api/v1/runs/${id(runId)}/cancel`);
 

@@ -24,7 +24,7 @@ export const text = {
     claimed: 'This Hob has been claimed already, so its code opens nothing any more. Sign in with a token instead.',
     token: 'Token',
     how: 'On the device, this makes one:',
-    command: 'hob token new "my phone"',
+    command: 'hob token new owner',
     go: 'Sign in',
     going: 'Signing in…',
   },

@@ -101,6 +101,10 @@ export function useTalk(onRefused: () => void): TalkState {
     if (mine.stopping) return stopped(mine.turn);
     if (cause instanceof api.Refused) {
       if (cause.status === 401 || cause.code === 'unclaimed') onRefused();
+      if (cause.status === 409 && !mine.runId) {
+        setNote(trouble(cause)); // Not now: the message waits in the box.
+        return null;
+      }
       return { ...mine.turn, state: 'failed', trouble: trouble(cause) };
     }
     void knock();

@@ -1,0 +1,158 @@
+//! What of a conversation the model is shown, so that it fits: whole exchanges while there is room, and of older or
+//! longer ones the person's words and the final answer.
+
+use llm::{Message, ToolResult};
+
+/// How much of a text an exchange keeps when it is shown in short, in bytes.
+const SHORT: usize = 4000;
+/// How much of an older result is left when a run grows too long, in bytes.
+const STUB: usize = 200;
+
+/// The newest messages that fit into so many messages and tokens. The last exchange always goes, and exchanges are never
+/// cut in the middle: results without their call confuse servers.
+pub(crate) fn window(history: Vec<Message>, max_messages: usize, max_tokens: usize) -> Vec<Message> {
+    let (mut kept, mut messages, mut tokens) = (vec![], 0, 0);
+    for (age, exchange) in exchanges(history).into_iter().rev().enumerate() {
+        let fits = |e: &[Message]| messages + e.len() <= max_messages && tokens + cost(e) <= max_tokens;
+        let shown = if fits(&exchange) { exchange } else { in_short(exchange) };
+        if age > 0 && !fits(&shown) {
+            break;
+        }
+        (messages, tokens) = (messages + shown.len(), tokens + cost(&shown));
+        kept.push(shown);
+    }
+    kept.into_iter().rev().flatten().collect()
+}
+
+/// Makes room within a run by shortening its older results; `false` when that is not enough.
+pub(crate) fn fit(messages: &mut [Message], max_tokens: usize) -> bool {
+    let mut over = cost(messages).saturating_sub(max_tokens);
+    // The last results are what the model is about to read.
+    let last_call = messages.iter().rposition(|m| matches!(m, Message::Assistant { .. })).unwrap_or(0);
+    for message in messages.iter_mut().take(last_call) {
+        if over == 0 {
+            break;
+        }
+        if let Message::Tool(ToolResult { content, .. }) = message
+            && content.len() > 2 * STUB
+        {
+            let before = content.len();
+            content.truncate(content.floor_char_boundary(STUB));
+            content.push_str("\n[shortened: call again if it matters]");
+            over = over.saturating_sub((before - content.len()) / 4);
+        }
+    }
+    over == 0
+}
+
+/// A message of the person and all that came of it. What stands before the first one belongs to none and is dropped.
+fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
+    let mut all: Vec<Vec<Message>> = vec![];
+    for message in history {
+        if matches!(message, Message::User(_)) {
+            all.push(vec![message]);
+        } else if let Some(last) = all.last_mut() {
+            last.push(message);
+        }
+    }
+    all
+}
+
+/// The person's words and the last answer in words, each shortened where it is long.
+fn in_short(exchange: Vec<Message>) -> Vec<Message> {
+    let alone = exchange.len() == 1;
+    let answer = exchange.iter().rev().find_map(|m| match m {
+        Message::Assistant { content, tool_calls } if tool_calls.is_empty() => Some(content.clone()),
+        _ => None,
+    });
+    let words = exchange.into_iter().find_map(|m| if let Message::User(text) = m { Some(text) } else { None });
+    // A message that was not answered yet is shown as it is: it is what the model is asked.
+    let words = words.map(|text| Message::User(if alone { text } else { cut(text) }));
+    let answer = answer.map(|content| Message::Assistant { content: cut(content), tool_calls: vec![] });
+    words.into_iter().chain(answer).collect()
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > SHORT {
+        text.truncate(text.floor_char_boundary(SHORT));
+        text.push_str(" […]");
+    }
+    text
+}
+
+fn cost(messages: &[Message]) -> usize {
+    messages.iter().map(tokens_of).sum()
+}
+
+/// Four characters a token, and fifty characters' worth for each call and result.
+fn tokens_of(message: &Message) -> usize {
+    let characters = match message {
+        Message::System(text) | Message::User(text) => text.len(),
+        Message::Assistant { content, tool_calls } => {
+            content.len() + tool_calls.iter().map(|c| c.arguments.len() + 50).sum::<usize>()
+        }
+        Message::Tool(result) => result.content.len() + 50,
+    };
+    characters / 4 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm::ToolCall;
+
+    fn user(text: &str) -> Message {
+        Message::User(text.into())
+    }
+    fn said(text: &str) -> Message {
+        Message::Assistant { content: text.into(), tool_calls: vec![] }
+    }
+    fn asked() -> Message {
+        let call = ToolCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
+        Message::Assistant { content: "".into(), tool_calls: vec![call] }
+    }
+    fn gave(bytes: usize) -> Message {
+        let content = "x".repeat(bytes);
+        Message::Tool(ToolResult { call_id: "c".into(), name: "t".into(), content, say: None, is_error: false })
+    }
+
+    #[test]
+    fn long_exchanges_are_shown_in_short_and_none_is_cut() {
+        let all = vec![user("1"), said("a"), user("2"), asked(), gave(400), said("b"), user("3")];
+        let short = vec![user("2"), said("b"), user("3")];
+        assert_eq!(window(all.clone(), 100, 100_000), all);
+        assert_eq!(window(all.clone(), 5, 100_000), all[2..], "the oldest goes first");
+        assert_eq!(window(all.clone(), 3, 100_000), short);
+        assert_eq!(window(all.clone(), 100, 60), [&all[..2], &short[..]].concat());
+        assert_eq!(window(all.clone(), 1, 100_000), [user("3")]);
+        assert_eq!(window(all.clone(), 100, 0), [user("3")], "what is asked always goes");
+
+        // One run longer than the window does not wipe what was said.
+        let mut run = vec![user("my name is Eve"), said("hello Eve"), user("add it all up")];
+        run.extend((0..100).flat_map(|_| [asked(), gave(10)]));
+        run.extend([said("4242"), user("what was the total?")]);
+        let shown = window(run, 100, 100_000);
+        assert_eq!(
+            shown,
+            [
+                user("my name is Eve"),
+                said("hello Eve"),
+                user("add it all up"),
+                said("4242"),
+                user("what was the total?")
+            ]
+        );
+        let long = window(vec![user(&"w".repeat(900_000)), said("ok"), user("next")], 100, 100_000);
+        assert_eq!(long.len(), 3);
+    }
+
+    #[test]
+    fn a_run_makes_room_from_its_oldest_results() {
+        let mut run = vec![user("go"), asked(), gave(40_000), asked(), gave(40_000), asked(), gave(40_000)];
+        assert!(fit(&mut run, 25_000));
+        let lengths: Vec<usize> =
+            run.iter().map(|m| if let Message::Tool(r) = m { r.content.len() } else { 0 }).collect();
+        assert!(lengths[2] < 300 && lengths[4] == 40_000 && lengths[6] == 40_000, "{lengths:?}");
+        assert!(!fit(&mut run, 5_000), "the last result is not shortened");
+    }
+}
