@@ -4,7 +4,7 @@ use crate::{
     harness::{Folder, Hob, Setup, TOKEN, binary, hob, until},
     http::Request,
     model::with_model,
-    model_server::{Answer, says},
+    model_server::{Answer, calls, says},
 };
 use serde_json::{Value, json};
 use std::{
@@ -140,6 +140,42 @@ fn an_answer_without_end_is_ended() {
     let why = hob.post("/api/v1/chat", json!({"message": "tell me everything"})).refusal(424, "model");
     assert!(why.contains("longer than 1 MB") && why.contains("ask for less"), "{why}");
     assert_eq!(hob.say("and now?")["response"], "short again");
+}
+
+#[test]
+fn a_choice_of_tools_is_kept_by_hob_and_not_only_asked_of_the_model() {
+    let (hob, server) = with_model("");
+    server.script(vec![calls(&[("gpio_write", json!({"pin": 17, "high": true}))]), says("I only talk")]);
+    let answer = hob.post("/api/v1/chat", json!({"message": "just talk", "toolChoice": "none"})).data(200);
+    assert_eq!((&answer["response"], &answer["toolCalls"][0]["isError"]), (&json!("I only talk"), &json!(true)));
+    assert_eq!(hob.result("gpio_read", json!({"pin": 17}))["high"], false);
+
+    let unknown = json!({"message": "hi", "toolChoice": {"name": "nope"}});
+    assert!(hob.post("/api/v1/chat", unknown).refusal(400, "bad_args").contains("no such tool"));
+    server.script(vec![says("fine")]);
+    hob.post("/api/v1/chat", json!({"message": "hi", "toolChoice": {"name": "system_info"}})).data(200);
+    assert!(
+        server.asked().last().unwrap().tools().contains(&"system_info".to_owned()),
+        "a hidden tool is shown when named"
+    );
+}
+
+#[test]
+fn a_conversation_goes_on_after_a_failure_with_turns_taken() {
+    let (hob, server) = with_model("[model]\nretries = 0\n");
+    server.script(vec![says("first"), Answer::Status(401, String::new(), "{}".into()), says("third")]);
+    let first = hob.say("one");
+    let on = |text: &str| json!({"message": text, "conversationId": first["conversationId"]});
+    hob.post("/api/v1/chat", on("two")).refusal(424, "model");
+    hob.post("/api/v1/chat", on("three")).data(200);
+    let asked = server.asked();
+    let roles: Vec<String> = asked.last().unwrap().body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["role"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user", "assistant", "user"]);
 }
 
 #[test]
