@@ -24,8 +24,20 @@ pub(crate) fn window(history: Vec<Message>, max_messages: usize, max_tokens: usi
     kept.into_iter().rev().flatten().collect()
 }
 
-/// Makes room within a run by shortening its older results; `false` when that is not enough.
-pub(crate) fn fit(messages: &mut [Message], max_tokens: usize) -> bool {
+/// Makes room before the model is asked: older results are shortened first, then the oldest exchanges go. `false` when the
+/// exchange under way is too long by itself.
+pub(crate) fn fit(messages: &mut Vec<Message>, max_tokens: usize) -> bool {
+    shorten_results(messages, max_tokens);
+    while cost(messages) > max_tokens {
+        // The oldest exchange reaches from the first message of the person to the second; the last one stays.
+        let mut persons = (0..messages.len()).filter(|n| matches!(messages[*n], Message::User(_)));
+        let (Some(first), Some(second)) = (persons.next(), persons.next()) else { return false };
+        messages.drain(first..second);
+    }
+    true
+}
+
+fn shorten_results(messages: &mut [Message], max_tokens: usize) {
     let mut over = cost(messages).saturating_sub(max_tokens);
     // The last results are what the model is about to read.
     let last_call = messages.iter().rposition(|m| matches!(m, Message::Assistant { .. })).unwrap_or(0);
@@ -42,7 +54,6 @@ pub(crate) fn fit(messages: &mut [Message], max_tokens: usize) -> bool {
             over = over.saturating_sub((before - content.len()) / 4);
         }
     }
-    over == 0
 }
 
 /// A message of the person and all that came of it. What stands before the first one belongs to none and is dropped.
@@ -154,5 +165,17 @@ mod tests {
             run.iter().map(|m| if let Message::Tool(r) = m { r.content.len() } else { 0 }).collect();
         assert!(lengths[2] < 300 && lengths[4] == 40_000 && lengths[6] == 40_000, "{lengths:?}");
         assert!(!fit(&mut run, 5_000), "the last result is not shortened");
+    }
+
+    #[test]
+    fn a_long_conversation_makes_room_from_its_oldest_exchanges() {
+        let mut run = vec![Message::System("s".repeat(2000))];
+        run.extend((0..50).flat_map(|n| [user(&format!("{n} {}", "q".repeat(1000))), said(&"a".repeat(1000))]));
+        run.extend([user("and now?"), asked(), gave(4000)]);
+        assert!(fit(&mut run, 10_000));
+        assert!(cost(&run) <= 10_000 && matches!(run[0], Message::System(_)));
+        assert!(matches!(&run[1], Message::User(text) if !text.starts_with("0 ")), "the oldest went first");
+        assert!(run.ends_with(&[user("and now?"), asked(), gave(4000)]), "what is under way stays whole");
+        assert!(run.len() > 20, "and no more went than had to");
     }
 }
