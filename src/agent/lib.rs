@@ -124,8 +124,9 @@ impl Agent {
         let (run, cancel) = (Id::new(), CancellationToken::new());
         let busy = self.enter(run, cx.user(), conversation, cancel.clone())?;
         let cx = cx.in_run(run, conversation, cancel);
-        // Reflex reads nothing but the message itself, so nothing that was said before can mislead it.
-        let reads = if self.model() == "reflex" { Reads::Nothing } else { Reads::Last(self.config.max_messages * 4) };
+        // More than will be shown: a long exchange is shown in short, and its beginning must be found.
+        let most = Reads::Last(self.config.max_messages * 4);
+        let reads = if self.provider.reads_context() { most } else { Reads::Nothing };
         let history = self.conversations.begin(&cx, conversation, run, &say.message, reads).await?;
         let (steps, listener) = mpsc::unbounded_channel();
         let task = run::Run {

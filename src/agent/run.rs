@@ -299,8 +299,7 @@ impl Run {
     }
 
     async fn prompt(&self) -> String {
-        // Reflex looks into memory itself, and by the person's own words.
-        let memories = if self.agent.model() == "reflex" { vec![] } else { self.memories().await };
+        let memories = if self.agent.provider.reads_context() { self.memories().await } else { vec![] };
         prompt::compose(&self.cx, &prompt::Context { base: &self.agent.config.prompt, memories })
     }
 

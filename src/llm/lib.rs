@@ -51,6 +51,11 @@ pub enum Delta {
 pub trait Provider: Send + Sync + 'static {
     /// The provider and model, as `provider/model`; `reflex` for the built-in one.
     fn model(&self) -> String;
+    /// Whether it reads the prompt, memories and what was said before; a provider that reads the last message alone needs
+    /// none of them, and nothing in them can mislead it.
+    fn reads_context(&self) -> bool {
+        true
+    }
     /// Asks; the stream ends with [`Delta::Done`] or an error, and dropping it aborts the request.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>>;
 }

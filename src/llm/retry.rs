@@ -35,6 +35,10 @@ impl<P: Provider> Provider for Retrying<P> {
         self.inner.model()
     }
 
+    fn reads_context(&self) -> bool {
+        self.inner.reads_context()
+    }
+
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
         let (inner, times, first, request) = (self.inner.clone(), self.times, self.first, Arc::new(request));
         stream::unfold(State::Ask { tried: 0 }, move |mut state| {

@@ -168,6 +168,10 @@ impl Provider for Reflex {
         "reflex".to_owned()
     }
 
+    fn reads_context(&self) -> bool {
+        false
+    }
+
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, llm::Error>> {
         let reflex = self.clone();
         stream::once(async move { reflex.answer(request).await })
