@@ -9,11 +9,12 @@ mod chat;
 mod custom_tools;
 mod device;
 mod envelope;
+mod keys;
 mod page;
 mod serve;
 mod tools;
 
-pub use access::{Access, Claim};
+pub use keys::{Access, Claim};
 pub use serve::{Listeners, serve};
 
 use agent::Agent;
