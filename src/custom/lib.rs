@@ -256,7 +256,7 @@ impl CustomTools {
         });
         let network = stored.permissions.contains(&Permission::Network);
         let reach = Arc::new(Reach::new(cx.clone(), self.web.clone(), network, &stored.code));
-        let script = Script { code: stored.code.clone(), args, context, network, nested: cx.depth() > 1 };
+        let script = Script { code: stored.code.clone(), args, context, network, nested: cx.is_nested() };
         let outcome = self.sandbox.run(script, reach.clone(), Limits::default()).await;
         for log in &outcome.logs {
             tracing::debug!(level = log.level, "[{}] {}", stored.name, log.text);

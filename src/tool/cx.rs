@@ -31,6 +31,8 @@ struct Inner {
     principal: Principal,
     via: Via,
     maker: Owner,
+    /// How many tools in this chain are not Hob's own.
+    made: u8,
     depth: u8,
     workspace: Option<PathBuf>,
     /// Shared by every call of a run: once something from outside was read, the run stays tainted.
@@ -51,6 +53,7 @@ impl Cx {
             principal,
             via,
             maker: Owner::Core,
+            made: 0,
             depth: 0,
             workspace: None,
             tainted: Arc::default(),
@@ -74,6 +77,9 @@ impl Cx {
     pub fn at_call(&self, owner: &Owner) -> Self {
         self.with(|c| {
             c.call = Id::new();
+            if *owner != Owner::Core {
+                c.made += 1;
+            }
             if c.maker == Owner::Core {
                 c.maker = owner.clone();
             }
@@ -127,6 +133,10 @@ impl Cx {
     /// Who made the outermost tool in this chain of calls that is not Hob's own; `Core` when there is none.
     pub fn maker(&self) -> &Owner {
         &self.0.maker
+    }
+    /// Whether a tool that is not Hob's own waits for this one, which is none of Hob's either.
+    pub fn is_nested(&self) -> bool {
+        self.0.made > 1
     }
     /// How many calls stand above this one.
     pub fn depth(&self) -> u8 {
