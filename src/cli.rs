@@ -3,6 +3,7 @@
 use crate::{
     client::{self, Client, put},
     config::{Config, data_dir},
+    discover::discover,
     serve,
 };
 use anyhow::{Context, Result};
@@ -46,7 +47,10 @@ pub enum Command {
         /// Which pins.
         #[arg(long, value_name = "auto|sim|none")]
         board: Option<BoardKind>,
-        /// Announce nothing on the network (so far nothing is announced anyway).
+        /// Where TLS listens, or `off`.
+        #[arg(long, value_name = "ADDR:PORT")]
+        tls: Option<String>,
+        /// Announce nothing on the network, and look for nobody.
         #[arg(long)]
         no_mdns: bool,
     },
@@ -87,6 +91,12 @@ pub enum Command {
     },
     /// Look whether all is well.
     Doctor,
+    /// Show who else is on the network: other Hobs, Home Assistant, Wyoming services.
+    Discover {
+        /// Give everything about them as JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Write a copy of all data but the secrets to FILE.
     Backup {
         /// A file that does not exist yet.
@@ -108,6 +118,13 @@ pub enum TokenCommand {
         /// What it may do at most.
         #[arg(long, default_value = "admin")]
         role: TokenRole,
+        /// What it may be used for: chat, tools, tool:NAME, events, device, admin; may be given several times. All that its
+        /// role may, when left out.
+        #[arg(long, value_name = "WORD")]
+        scope: Vec<String>,
+        /// After how many days it ends.
+        #[arg(long)]
+        days: Option<u32>,
     },
 }
 
@@ -153,12 +170,20 @@ pub fn default_filter(cli: &Cli) -> EnvFilter {
 
 /// Does what was asked.
 pub async fn run(cli: Cli) -> Result<()> {
+    if let Command::Discover { json } = cli.command {
+        // Where there is no data, or none that may be read, the defaults do.
+        let place = data_dir(cli.place.data).and_then(|data| Config::load(cli.place.config.as_deref(), &data));
+        return discover(&place.unwrap_or_default().network.ignore, json).await;
+    }
     let data = data_dir(cli.place.data)?;
     let config = || Config::load(cli.place.config.as_deref(), &data);
     match cli.command {
-        Command::Serve { listen, name, board, no_mdns: _ } => {
+        Command::Serve { listen, name, board, tls, no_mdns } => {
             let mut config = config()?;
             config.listen = listen.unwrap_or(config.listen);
+            config.doors.tls = tls.unwrap_or(config.doors.tls);
+            config.network.announce &= !no_mdns;
+            config.name_is_fixed = name.is_some();
             config.name = name.unwrap_or(config.name);
             config.board = board.unwrap_or(config.board);
             config.check()?;
@@ -202,20 +227,21 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
             }
             Ok(())
         }
-        Command::Token { command: TokenCommand::New { name, role } } => {
+        Command::Token { command: TokenCommand::New { name, role, scope, days } } => {
             let role = match role {
                 TokenRole::Admin => "admin",
                 TokenRole::Member => "member",
                 TokenRole::Viewer => "viewer",
             };
-            let made = client.data("POST", "/api/v1/tokens", Some(json!({"name": name, "role": role}))).await?;
+            let wanted = json!({"name": name, "role": role, "scope": scope, "expiresInDays": days});
+            let made = client.data("POST", "/api/v1/tokens", Some(wanted)).await?;
             put(format_args!("{}\n", made["token"].as_str().unwrap_or_default()))?;
             eprintln!("this is shown only now: keep it safe");
             Ok(())
         }
         Command::Doctor => client::doctor(client).await,
         Command::Backup { file } => client::backup(client, &file).await,
-        Command::Serve { .. } | Command::Restore { .. } => Ok(()),
+        Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
     }
 }
 

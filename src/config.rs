@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
+    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -25,8 +26,40 @@ pub struct Config {
     pub board: BoardKind,
     pub model: Model,
     pub agent: agent::Config,
+    pub doors: Doors,
+    pub network: Network,
     pub http: Http,
     pub services: Services,
+    /// Whether the name was given with `--name`, which wins over everything.
+    #[serde(skip)]
+    pub name_is_fixed: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Doors {
+    pub tls: String,
+    pub hosts: Vec<String>,
+    pub claim_seconds: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Network {
+    pub announce: bool,
+    pub ignore: Vec<String>,
+}
+
+impl Default for Doors {
+    fn default() -> Self {
+        Self { tls: String::new(), hosts: vec![], claim_seconds: 3600 }
+    }
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self { announce: true, ignore: discovery::IGNORED.iter().map(|i| i.to_string()).collect() }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -71,8 +104,11 @@ impl Default for Config {
             board: BoardKind::Auto,
             model: Model::default(),
             agent: agent::Config::default(),
+            doors: Doors::default(),
+            network: Network::default(),
             http: Http::default(),
             services: Services::default(),
+            name_is_fixed: false,
         }
     }
 }
@@ -119,11 +155,13 @@ impl Config {
         if self.agent.max_turns == 0 {
             bail!("`agent.max_turns` is 0, so no message could be answered: use at least 1");
         }
-        let plain = self.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        if self.name.is_empty() || self.name.len() > 63 || !plain {
-            bail!("`name` must have 1 to 63 letters, digits and dashes: it becomes a name on the network");
+        if self.doors.claim_seconds == 0 {
+            bail!("`doors.claim_seconds` is 0, so no code would ever be good: use at least 1");
         }
-        Ok(())
+        if !["", "off"].contains(&self.doors.tls.as_str()) && self.doors.tls.parse::<SocketAddr>().is_err() {
+            bail!("`doors.tls` is not an address to listen on: write it as 0.0.0.0:4621, or \"off\"");
+        }
+        check_name(&self.name)
     }
 
     /// The model's provider, model, address and key, from the environment or the file; `None` is reflex.
@@ -173,6 +211,15 @@ impl Config {
             retry_delay: Duration::from_millis(self.model.retry_delay_ms),
         }))
     }
+}
+
+/// A device's name is a label of DNS.
+pub fn check_name(name: &str) -> Result<()> {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if name.is_empty() || name.len() > 63 || !plain || name.starts_with('-') || name.ends_with('-') {
+        bail!("`name` must have 1 to 63 letters, digits and dashes: it becomes a name on the network");
+    }
+    Ok(())
 }
 
 /// Every key of `given` must be one of `known`, table by table; services have names of their own.

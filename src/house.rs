@@ -1,23 +1,24 @@
 //! The assembly: every part is built once, from the ground up, and given what it needs.
 
-use crate::{config::Config, warm};
+use crate::{
+    config::Config,
+    settings::{Minds, Settings},
+};
 use agent::Agent;
 use anyhow::Result;
-use api::{Access, House};
+use api::{Access, Claiming, House, Network};
 use board::{Board, Device};
 use custom::CustomTools;
 use embed::Embedder;
 use http_client::Guarded;
-use llm::{OpenAi, Provider};
 use memory::Memories;
-use reflex::Reflex;
 use registry::Registry;
 use sandbox::Sandbox;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
-use tool::{Bus, Clock, Ports, SystemClock, Unconnected};
+use tool::{Bus, Clock, Id, Ports, SystemClock, Unconnected};
 
 /// How long the model and the JavaScript engine stay in memory after their last use.
 const IDLE: Duration = Duration::from_secs(600);
@@ -26,10 +27,16 @@ const MEND_AFTER: Duration = Duration::from_secs(60);
 /// How long runs may take to stop when the house closes.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Who may come in before anybody is known: an admin token from the environment, and how the device is claimed.
+#[derive(Default)]
+pub struct Entry {
+    pub token: Option<String>,
+    pub claiming: Claiming,
+}
+
 /// Builds the house over the data in `data`. Nothing runs yet but what the parts themselves need.
-pub fn build(config: Config, data: &Path, token: Option<&str>) -> Result<House> {
+pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Settings>)> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(Some(config.time_zone.as_str()).filter(|z| !z.is_empty()))?);
-    let model = config.model(|name| std::env::var(name).ok().filter(|v| !v.is_empty()))?;
 
     // Parts.
     let store = Store::open(data)?;
@@ -42,7 +49,7 @@ pub fn build(config: Config, data: &Path, token: Option<&str>) -> Result<House> 
     let ports = Ports {
         dispatch: Arc::new(registry.clone()),
         ask: Arc::new(Unconnected),
-        settings: Arc::new(config.services),
+        settings: Arc::new(config.services.clone()),
         bus: Bus::default(),
         clock: clock.clone(),
     };
@@ -51,31 +58,26 @@ pub fn build(config: Config, data: &Path, token: Option<&str>) -> Result<House> 
     registry.add(tools_everyday::memory(memories.clone()))?;
     registry.add(tools_everyday::utilities(Device::new(data)))?;
     registry.add(tools_hardware::gpio(board.clone()))?;
-    let web = Guarded::new(config.http.allow);
+    let web = Guarded::new(config.http.allow.clone());
     let custom = CustomTools::new(&store, registry.clone(), Sandbox::new(IDLE), web);
     registry.add(custom::family(custom.clone()))?;
     custom.load()?;
 
     // Mind.
-    let (provider, reflex): (Arc<dyn Provider>, _) = match model {
-        Some(model) => (Arc::new(OpenAi::new(model)), None),
-        None => {
-            let tools = registry.clone();
-            let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);
-            let reflex = Reflex::new(&registry.phrases(), risk, embedder, clock)?;
-            (Arc::new(reflex.clone()), Some(reflex))
-        }
-    };
-    let agent = Agent::new(config.agent, &store, registry.clone(), memories.clone(), provider);
-
-    let access = Access::new(&store, token)?;
     let closing = CancellationToken::new();
+    let network = Network::new(&config.doors.hosts);
+    let minds = Minds { registry: registry.clone(), embedder, clock, store: store.clone(), closing: closing.clone() };
+    let (limits, claiming) = (config.agent.clone(), entry.claiming);
+    let (settings, provider) = Settings::new(config, minds, network.clone())?;
+    let settings = Arc::new(settings);
+    let agent = Agent::new(limits, &store, registry.clone(), memories.clone(), provider);
+    settings.tell(agent.clone());
+
+    let access = Access::new(&store, entry.token.as_deref(), claiming)?;
     tell_pins(&board, ports.bus.clone());
     mend_later(memories, closing.clone());
-    if let Some(reflex) = reflex {
-        warm::warm(reflex, &store, closing.clone())?;
-    }
-    Ok(House { access, agent, registry, custom, store, ports, name: config.name, closing })
+    let (started, desk) = (Id::new(), settings.clone());
+    Ok((House { access, agent, registry, custom, store, ports, settings: desk, network, started, closing }, settings))
 }
 
 /// Stops what runs, keeps what waits to be written, and lets go of everything.

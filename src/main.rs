@@ -3,8 +3,10 @@
 mod cli;
 mod client;
 mod config;
+mod discover;
 mod house;
 mod serve;
+mod settings;
 mod warm;
 
 use std::{
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
     let command = cli::parse();
     // Other programs of the same user must not read keys out of this process's memory.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    // Before there are threads, which would begin with memory of their own.
+    embed::keep_large_apart();
     // What Hob writes is its owner's alone.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     tracing_subscriber::fmt()

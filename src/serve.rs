@@ -1,14 +1,15 @@
 //! The daemon: build the house, open its doors, wait for the end.
 
 use crate::{
-    config::{COMMENTED, Config},
+    config::{COMMENTED, Config, Network},
     house,
 };
 use anyhow::{Context, Result, bail};
-use api::Listeners;
+use api::{Certificate, Claiming, House, Listeners, Tls};
+use discovery::{Announced, Announcer};
 use std::{
     io::Write,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -20,6 +21,10 @@ use tokio::{
 
 /// The local socket's name in the data folder.
 pub const SOCKET: &str = "hob.sock";
+/// The file in it that holds the claim code, as long as nobody has claimed the device.
+const CODE: &str = "claim-code";
+/// The usual port of the encrypted door.
+const TLS: u16 = 4621;
 /// How many crash files are kept.
 const CRASHES: usize = 20;
 /// How long runs may take to stop before the doors close.
@@ -27,19 +32,24 @@ const STOPPING: Duration = Duration::from_secs(2);
 
 /// Runs until told to stop (SIGTERM, SIGINT).
 pub async fn daemon(config: Config, data: &Path) -> Result<()> {
-    let listen = config.listen.clone();
-    let token = token()?;
-    let house = house::build(config, data, token.as_deref())?;
+    let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
+    let lasts = Duration::from_secs(doors.claim_seconds);
+    let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
+    let (house, settings) = house::build(config, data, house::Entry { token: token()?, claiming })?;
     keep_crashes(data.join("crash"));
     write_commented_config(data);
     let socket = open_socket(data)?;
     let tcp = bind(&listen).await?;
-    let at = shown(tcp.local_addr()?);
-    if let Some(claim) = house.access.claim() {
-        let _ = writeln!(std::io::stderr(), "\n  Open this link to claim this Hob:  {at}/#claim={}\n", claim.code());
-    }
-    let closing = house.closing.clone();
-    let agent = house.agent.clone();
+    let at = tcp.local_addr()?;
+    let tls = encrypted(&doors.tls, at, listen.ends_with(":0"), &house).await?;
+    let door = match &tls {
+        Some((listener, certificate)) => {
+            Some(Tls { port: listener.local_addr()?.port(), fingerprint: certificate.fingerprint() })
+        }
+        None => None,
+    };
+    house.network.opened(at, door.clone());
+    let (closing, agent) = (house.closing.clone(), house.agent.clone());
     tokio::spawn(async move {
         stop_asked().await;
         tracing::info!("closing");
@@ -47,15 +57,109 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
         agent.stop_all(STOPPING).await;
         closing.cancel();
     });
-    let serving = tokio::spawn(api::serve(house.clone(), Listeners { tcp: Some(tcp), socket }));
+    let listeners = Listeners { tcp: Some(tcp), tls, socket };
+    let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
+    tell_doors(&house, data, at, door.as_ref());
     // Whether anybody reads this is their affair.
-    let _ = writeln!(std::io::stdout(), "hob ready {at}").and_then(|()| std::io::stdout().flush());
+    let _ = writeln!(std::io::stdout(), "hob ready {}", shown(at)).and_then(|()| std::io::stdout().flush());
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
-    serving.await?;
+    let announcer = announce(&house, &outside, at, door);
+    settings.announce_with(announcer.clone());
+    let (mut names, network) = (announcer.names(), house.network.clone());
+    tokio::spawn(async move {
+        loop {
+            if let Some(name) = names.borrow_and_update().clone() {
+                network.announced(&name);
+            }
+            if names.changed().await.is_err() {
+                return;
+            }
+        }
+    });
+    house.closing.cancelled().await;
+    let (served, ()) = tokio::join!(serving, announcer.stop());
+    served.context("the doors broke")?;
     // Before the data is let go: after that a successor may have made a socket of its own.
     let _ = std::fs::remove_file(data.join(SOCKET));
     house::close(house).await;
     Ok(())
+}
+
+/// Tells on the console how to come in: by which links while nobody has claimed the device, and by which certificate the
+/// encrypted door is known.
+fn tell_doors(house: &House, data: &Path, at: SocketAddr, door: Option<&Tls>) {
+    if let Some(door) = door {
+        let (port, print) = (door.port, &door.fingerprint);
+        let _ = writeln!(std::io::stderr(), "  https on port {port}, certificate SHA-256 {print}");
+    }
+    if house.access.is_claimed() {
+        let _ = std::fs::remove_file(data.join(CODE));
+        return;
+    }
+    let mut links = vec![shown(at)];
+    if let Some(door) = door.filter(|_| !at.ip().is_loopback()) {
+        let bracketed = |ip: IpAddr| if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
+        let known = house.settings.addresses().into_iter().take(3);
+        links.extend(known.map(|ip| format!("https://{}:{}", bracketed(ip), door.port)));
+    }
+    house.access.tell_claim(links);
+    tokio::spawn(house.closing.clone().run_until_cancelled_owned(house.access.clone().renew_claim()));
+}
+
+/// Makes the device known, unless it was told not to.
+fn announce(house: &House, outside: &Network, at: SocketAddr, door: Option<Tls>) -> Announcer {
+    if !outside.announce {
+        return Announcer::off("it was told not to be found, by --no-mdns or hob.toml");
+    }
+    let announced = Announced {
+        name: house.settings.name(),
+        id: house.store.device_id().to_string(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        port: at.port(),
+        tls: door.map(|door| discovery::Tls { port: door.port, fingerprint: door.fingerprint }),
+        claimed: house.access.is_claimed(),
+        listens: at.ip(),
+    };
+    let announcer = Announcer::start(announced, outside.ignore.clone());
+    if let Some(why) = announcer.why() {
+        tracing::info!("not announced on the network: {why}");
+    }
+    announcer
+}
+
+/// The encrypted door: where it was configured, else at the same address on its usual port. Where another program has that
+/// port any other will do, and so where any port was asked for: the page, the log and the network tell which.
+async fn encrypted(
+    configured: &str,
+    at: SocketAddr,
+    any: bool,
+    house: &House,
+) -> Result<Option<(TcpListener, Certificate)>> {
+    let listener = match configured {
+        "off" => return Ok(None),
+        "" => {
+            let usual = SocketAddr::new(at.ip(), if any { 0 } else { TLS });
+            match TcpListener::bind(usual).await {
+                Ok(listener) => listener,
+                Err(error) => {
+                    tracing::warn!(%error, "TLS cannot listen on its usual port {TLS} and takes another");
+                    bind(&SocketAddr::new(at.ip(), 0).to_string()).await?
+                }
+            }
+        }
+        address => bind(address).await?,
+    };
+    let certificate = Certificate::of_device(&house.store, &house.settings.name()).await?;
+    Ok(Some((listener, certificate)))
+}
+
+/// A claim code that was chosen beforehand, in the file HOB_CLAIM_FILE names: for devices without a console.
+fn chosen_code() -> Result<Option<String>> {
+    let Some(file) = std::env::var_os("HOB_CLAIM_FILE").filter(|f| !f.is_empty()) else { return Ok(None) };
+    let file = PathBuf::from(file);
+    let text =
+        std::fs::read_to_string(&file).with_context(|| format!("could not read HOB_CLAIM_FILE {}", file.display()))?;
+    Ok(text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned))
 }
 
 /// An admin token for unattended set-up.

@@ -3,7 +3,10 @@
 use llm::{Message, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 use store::{Coded, Collection, Key, Level, Listing, Record, Store};
-use tool::{Cx, Error, Id, Result, Scope};
+use tool::{
+    Cx, Error, Id, Result, Scope,
+    prelude::{JsonSchema, schemars},
+};
 
 /// The head of a conversation. New fields go last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -33,12 +36,12 @@ impl Coded for Role {
 
 /// One message. New fields go last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Line {
-    conversation: Id,
+pub(crate) struct Line {
+    pub conversation: Id,
     run: Id,
     #[serde(with = "store::coded")]
     role: Role,
-    content: String,
+    pub content: String,
     /// `[StoredCall]` as JSON text: a struct inside a record could never grow.
     calls: String,
     /// A `StoredResult` as JSON text; empty is none.
@@ -56,7 +59,7 @@ impl Record for Line {
 }
 
 /// A tool call as it is stored and shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoredCall {
     /// The provider's id for it.
     pub id: String,
@@ -67,7 +70,7 @@ pub struct StoredCall {
 }
 
 /// What a call gave, as it is stored and shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredResult {
     /// The id of the call it answers.
@@ -85,7 +88,7 @@ pub struct StoredResult {
 }
 
 /// A conversation in a list.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationSummary {
     /// Its id.
@@ -98,10 +101,13 @@ pub struct ConversationSummary {
     pub updated_at: u64,
     /// How many messages it has.
     pub message_count: u32,
+    /// Where the words that were searched for stand, unless all of them are in the title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
 }
 
 /// One message as it is shown.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredMessage {
     /// Its id.
@@ -113,20 +119,20 @@ pub struct StoredMessage {
     /// The text.
     pub content: String,
     /// The calls the model asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<StoredCall>,
     /// What a call gave.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<StoredResult>,
     /// The model that said it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
     /// When: milliseconds since 1970.
     pub created_at: u64,
 }
 
 /// A conversation with all its messages.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Conversation {
     /// Its head.
     #[serde(flatten)]
@@ -153,7 +159,7 @@ const TITLE: usize = 60;
 #[derive(Clone)]
 pub(crate) struct Conversations {
     heads: Collection<Head>,
-    lines: Collection<Line>,
+    pub lines: Collection<Line>,
 }
 
 impl Conversations {
@@ -302,7 +308,7 @@ fn json<T: Serialize>(value: &T) -> String {
 
 /// Every call gets an answer: a run that was cut (power, a limit, a stop) leaves calls without one, and servers refuse
 /// such a history. Answers to calls that are not shown are left out for the same reason.
-fn answered(lines: Vec<Message>) -> Vec<Message> {
+pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
     let mut whole = Vec::with_capacity(lines.len());
     let mut lines = lines.into_iter().peekable();
     while let Some(message) = lines.next() {
@@ -339,6 +345,7 @@ fn summary(entry: store::Entry<Head>) -> ConversationSummary {
         created_at: entry.id.millis(),
         updated_at: entry.updated_ms,
         message_count: entry.value.messages,
+        excerpt: None,
     }
 }
 

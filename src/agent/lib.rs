@@ -3,28 +3,35 @@
 //! A run is a task of its own: it goes on when its listener leaves, every message of it is stored when it
 //! happens, and it tells its [`Step`]s as they come.
 
+mod complete;
 mod conversation;
 mod guard;
 mod prompt;
 mod run;
+mod search;
 mod window;
 
+pub use complete::Complete;
 pub use conversation::{Conversation, ConversationSummary, StoredCall, StoredMessage, StoredResult};
 pub use run::{Answer, CallRecord, Step};
 
+use complete::{Asides, Theirs};
 use conversation::{Conversations, Reads};
 use llm::{Provider, ToolChoice};
 use memory::Memories;
 use registry::Registry;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 use store::Store;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tool::{Cx, Error, Id, Result, UserId};
+use tool::{
+    Cx, Error, Id, Result, UserId,
+    prelude::{JsonSchema, schemars},
+};
 
 /// How far a run may go. The preset `agent` of the reference; ends with an error at the limit.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -63,16 +70,40 @@ pub struct Say {
 pub struct Running {
     /// Its id.
     pub run: Id,
-    /// The conversation it is part of.
-    pub conversation: Id,
+    /// The conversation it is part of; `None` where the caller keeps it.
+    pub conversation: Option<Id>,
     /// The model that answers, as `provider/model` or `reflex`.
     pub model: String,
     /// What happens, as it happens; ends after `Done` or `Failed`. Dropping it leaves the run alone.
     pub steps: mpsc::UnboundedReceiver<Step>,
 }
 
-/// Runs under way: whose, in which conversation, and how to stop them.
-type Runs = Arc<Mutex<HashMap<Id, (UserId, Id, CancellationToken)>>>;
+/// A run that is under way.
+#[derive(Debug, Clone, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnderWay {
+    /// Its id.
+    #[serde(rename = "id")]
+    pub run: Id,
+    /// The conversation it is part of; null where a program keeps the conversation itself.
+    #[serde(rename = "conversationId")]
+    pub conversation: Option<Id>,
+    /// When it began: milliseconds since 1970.
+    #[serde(rename = "startedAt")]
+    pub started_ms: u64,
+}
+
+/// Somebody at work in a conversation.
+struct Place {
+    user: UserId,
+    conversation: Option<Id>,
+    cancel: CancellationToken,
+    /// Whether it is a run: a deletion keeps a conversation to itself too.
+    is_run: bool,
+}
+
+/// Who is at work, by run.
+type Runs = Arc<Mutex<HashMap<Id, Place>>>;
 
 /// The agent; cheap to clone.
 #[derive(Clone)]
@@ -81,12 +112,13 @@ pub struct Agent {
     conversations: Conversations,
     memories: Memories,
     registry: Registry,
-    provider: Arc<dyn Provider>,
+    provider: Arc<RwLock<Arc<dyn Provider>>>,
     runs: Runs,
+    asides: Arc<Asides>,
 }
 
 impl Agent {
-    /// The agent over its parts; `provider` answers every run.
+    /// The agent over its parts; `provider` answers until another takes its place.
     pub fn new(
         config: Config,
         store: &Store,
@@ -95,12 +127,24 @@ impl Agent {
         provider: Arc<dyn Provider>,
     ) -> Self {
         let conversations = Conversations::new(store);
-        Self { config: Arc::new(config), conversations, memories, registry, provider, runs: Runs::default() }
+        let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
+        let (runs, asides) = (Runs::default(), Arc::default());
+        Self { config, conversations, memories, registry, provider, runs, asides }
+    }
+
+    /// Puts another provider in the place of the one there is. It answers every run that begins from now on; those under way
+    /// keep theirs.
+    pub fn set_provider(&self, provider: Arc<dyn Provider>) {
+        *self.provider.write().unwrap_or_else(PoisonError::into_inner) = provider;
+    }
+
+    fn provider(&self) -> Arc<dyn Provider> {
+        self.provider.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The model that answers, as `provider/model` or `reflex`.
     pub fn model(&self) -> String {
-        self.provider.model()
+        self.provider().model()
     }
 
     /// Stores the message and begins a run that answers it.
@@ -122,33 +166,50 @@ impl Agent {
             None => Id::new(),
         };
         let (run, cancel) = (Id::new(), CancellationToken::new());
-        let busy = self.enter(run, cx.user(), conversation, cancel.clone())?;
+        let busy = self.enter(run, cx.user(), Some(conversation), cancel.clone(), true)?;
         let cx = cx.in_run(run, conversation, cancel);
+        let provider = self.provider();
         // More than will be shown: a long exchange is shown in short, and its beginning must be found.
         let most = Reads::Last(self.config.max_messages * 4);
-        let reads = if self.provider.reads_context() { most } else { Reads::Nothing };
+        let reads = if provider.reads_context() { most } else { Reads::Nothing };
         let history = self.conversations.begin(&cx, conversation, run, &say.message, reads).await?;
         let (steps, listener) = mpsc::unbounded_channel();
+        let model = provider.model();
         let task = run::Run {
             agent: self.clone(),
+            provider,
             cx,
             run,
-            conversation,
+            conversation: Some(conversation),
             text: say.message,
             tool_choice: say.tool_choice,
+            theirs: Theirs::default(),
             steps,
             _busy: busy,
         };
-        let model = self.provider.model();
         tokio::spawn(task.go(history));
-        Ok(Running { run, conversation, model, steps: listener })
+        Ok(Running { run, conversation: Some(conversation), model, steps: listener })
     }
 
     /// Stops a run of this person; `false` when there is none of that id under way.
     pub fn cancel(&self, cx: &Cx, run: Id) -> bool {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = runs.get(&run).filter(|(user, ..)| *user == cx.user());
-        found.inspect(|(.., cancel)| cancel.cancel()).is_some()
+        let found = runs.get(&run).filter(|place| place.user == cx.user());
+        found.inspect(|place| place.cancel.cancel()).is_some()
+    }
+
+    /// The runs of this person that are under way, the first first.
+    pub fn runs(&self, cx: &Cx) -> Vec<UnderWay> {
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = runs.iter().filter(|(_, place)| place.user == cx.user() && place.is_run);
+        let shown = |(run, place): (&Id, &Place)| UnderWay {
+            run: *run,
+            conversation: place.conversation,
+            started_ms: run.millis(),
+        };
+        let mut all: Vec<UnderWay> = own.map(shown).collect();
+        all.sort_by_key(|r| r.run);
+        all
     }
 
     /// Stops every run and waits until all have said so, or `patience` is over; at shutdown.
@@ -157,7 +218,7 @@ impl Agent {
             loop {
                 {
                     let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-                    runs.values().for_each(|(.., cancel)| cancel.cancel());
+                    runs.values().for_each(|place| place.cancel.cancel());
                     if runs.is_empty() {
                         return;
                     }
@@ -170,12 +231,24 @@ impl Agent {
         }
     }
 
-    /// This person's conversations, the latest first.
+    /// This person's conversations, the latest first: how many there are, and `limit` of them from the `offset`th on. With a
+    /// `query`, those in whose title and messages all its words occur, in whatever case; of messages the newest 10,000 are
+    /// searched.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn conversations(&self, cx: &Cx) -> Result<Vec<ConversationSummary>> {
-        self.conversations.list(cx)
+    pub async fn conversations(
+        &self,
+        cx: &Cx,
+        query: &str,
+        limit: usize,
+        offset: usize,
+    ) -> Result<(usize, Vec<ConversationSummary>)> {
+        let all = match search::words(query) {
+            words if words.is_empty() => self.conversations.list(cx)?,
+            words => self.conversations.search(cx, words).await?,
+        };
+        Ok((all.len(), all.into_iter().skip(offset).take(limit).collect()))
     }
 
     /// One conversation with all its messages.
@@ -191,19 +264,26 @@ impl Agent {
     /// # Errors
     /// `NotFound` when it is not this person's; `Unavailable` while it is answering.
     pub async fn delete_conversation(&self, cx: &Cx, id: Id) -> Result<()> {
-        let _busy = self.enter(Id::new(), cx.user(), id, CancellationToken::new())?;
+        let _busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
         self.conversations.delete(cx, id).await
     }
 
     /// Marks a conversation as busy until the guard is dropped: two runs would mix their messages.
-    fn enter(&self, run: Id, user: UserId, conversation: Id, cancel: CancellationToken) -> Result<Busy> {
+    fn enter(
+        &self,
+        run: Id,
+        user: UserId,
+        conversation: Option<Id>,
+        cancel: CancellationToken,
+        is_run: bool,
+    ) -> Result<Busy> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        if runs.values().any(|(_, busy, _)| *busy == conversation) {
+        if conversation.is_some() && runs.values().any(|place| place.conversation == conversation) {
             return Err(Error::unavailable(
                 "this conversation is still answering: wait for it, stop it, or begin another one",
             ));
         }
-        runs.insert(run, (user, conversation, cancel));
+        runs.insert(run, Place { user, conversation, cancel, is_run });
         Ok(Busy(self.runs.clone(), run))
     }
 }

@@ -2,18 +2,22 @@
 
 use crate::{
     Agent, Busy,
+    complete::{Theirs, new_call_id},
     guard::LoopGuard,
     prompt,
     window::{fit, window},
 };
 use futures::{StreamExt, future::join_all};
-use llm::{Delta, Message, Request, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
+use llm::{Delta, Message, Provider, Request, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
 use memory::Filter;
 use serde::Serialize;
 use serde_json::Value;
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 use tokio::sync::mpsc;
-use tool::{Cx, Error, Id, Output};
+use tool::{
+    Cx, Error, Id, Output,
+    prelude::{JsonSchema, schemars},
+};
 
 /// How much of one result the model is shown, in bytes.
 const RESULT_SHOWN: usize = 16 * 1024;
@@ -22,7 +26,7 @@ const MEMORIES: usize = 5;
 const MEMORY_SCORE: f32 = 0.26;
 
 /// Something that happens in a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Step {
     /// The model thinks aloud.
@@ -64,7 +68,7 @@ pub enum Step {
 }
 
 /// One call that was made.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
     /// The tool.
@@ -82,13 +86,14 @@ pub struct CallRecord {
 }
 
 /// The end of a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// The final text.
     pub response: String,
-    /// The conversation, to go on with.
-    pub conversation_id: Id,
+    /// The conversation, to go on with. `None` only where the caller keeps it, whose answers are never shown in this shape.
+    #[schemars(with = "Id")]
+    pub conversation_id: Option<Id>,
     /// This run.
     pub run_id: Id,
     /// Every call that was made, in order.
@@ -97,15 +102,24 @@ pub struct Answer {
     pub usage: Usage,
     /// The model that answered.
     pub model: String,
+    /// Whether the model's length limit cut the final text short.
+    pub cut: bool,
+    /// Calls of the caller's own tools, which the caller has to make; see [`crate::Complete`].
+    #[serde(skip)]
+    pub handed_over: Vec<ToolCall>,
 }
 
 pub(crate) struct Run {
     pub agent: Agent,
+    /// What answers this run to its end, whatever is put in its place meanwhile.
+    pub provider: Arc<dyn Provider>,
     pub cx: Cx,
     pub run: Id,
-    pub conversation: Id,
+    /// Where its messages are kept; `None` where the caller keeps them.
+    pub conversation: Option<Id>,
     pub text: String,
     pub tool_choice: ToolChoice,
+    pub theirs: Theirs,
     pub steps: mpsc::UnboundedSender<Step>,
     pub _busy: Busy,
 }
@@ -124,6 +138,7 @@ impl From<Error> for Stop {
 struct Said {
     text: String,
     calls: Vec<ToolCall>,
+    cut: bool,
 }
 
 impl Run {
@@ -148,37 +163,34 @@ impl Run {
         let mut messages = window(history, config.max_messages, config.max_tokens);
         messages.insert(0, Message::System(self.prompt().await));
         let tools = self.tools();
-        let (mut guard, mut records, mut usage) = (LoopGuard::default(), vec![], Usage::default());
+        let (mut guard, mut records, mut usage, mut made) = (LoopGuard::default(), vec![], Usage::default(), 0);
         for turn in 0..config.max_turns {
             // Only the first turn is bound to call something: a model told so every time would never end.
             let tool_choice = if turn == 0 { self.tool_choice.clone() } else { ToolChoice::Auto };
             let tools = if self.tool_choice == ToolChoice::None { vec![] } else { tools.clone() };
             if !fit(&mut messages, config.max_tokens) {
-                return Err(Stop(
-                    "limit",
-                    "the run has grown too long for the model to read: ask for less at once, or begin a new conversation".into(),
-                ));
+                return Err(limit(TOO_LONG));
             }
-            let said = self.ask(Request { messages: messages.clone(), tools, tool_choice }, &mut usage).await?;
+            let mut said = self.ask(Request { messages: messages.clone(), tools, tool_choice }, &mut usage).await?;
+            self.name_theirs(&mut said.calls);
             self.keep_answer(&said).await?;
             if said.calls.is_empty() {
-                let (run_id, conversation_id, model) = (self.run, self.conversation, self.agent.model());
-                return Ok(Answer { response: said.text, conversation_id, run_id, tool_calls: records, usage, model });
+                return Ok(self.answered(said, records, usage, vec![]));
             }
-            if records.len() + said.calls.len() > config.max_tool_calls as usize {
-                return Err(Stop(
-                    "limit",
-                    format!(
-                        "the model wanted more than {} tool calls in one run and was stopped: ask for less at once",
-                        config.max_tool_calls
-                    ),
-                ));
+            let most = config.max_tool_calls;
+            if records.len() + said.calls.len() > most as usize {
+                let text = format!(
+                    "the model wanted more than {most} tool calls in one run and was stopped: ask for less at once"
+                );
+                return Err(limit(text));
             }
-            said.calls.iter().for_each(|call| self.tell_start(call));
-            let results = join_all(said.calls.iter().map(|call| self.call_and_keep(call))).await;
-            messages.push(Message::Assistant { content: said.text, tool_calls: said.calls.clone() });
+            let (theirs, ours): (Vec<_>, Vec<_>) = said.calls.iter().cloned().partition(|c| self.is_theirs(&c.name));
+            ours.iter().for_each(|call| self.tell_start(call));
+            let results = join_all(ours.iter().map(|call| self.call_and_keep(call))).await;
+            messages.push(Message::Assistant { content: said.text.clone(), tool_calls: said.calls.clone() });
+            made += 1 + results.len();
             let mut circling = None;
-            for (done, call) in results.into_iter().zip(&said.calls) {
+            for (done, call) in results.into_iter().zip(&ours) {
                 let (record, result) = done?;
                 if guard.repeats(&call.name, &call.arguments, &result.content) {
                     circling = Some(call.name.clone());
@@ -189,28 +201,60 @@ impl Run {
             if self.cx.cancel().is_cancelled() {
                 return Err(cancelled());
             }
+            if !theirs.is_empty() {
+                // Room is made from the oldest messages, so what this run has made is at the end.
+                self.agent.asides.keep(&self.cx, &theirs, messages.split_off(messages.len() - made));
+                return Ok(self.answered(said, records, usage, theirs));
+            }
             if let Some(name) = circling {
-                return Err(Stop(
-                    "limit",
-                    format!(
-                        "the model called `{name}` three times with the same arguments and the same result and was stopped: \
+                return Err(limit(format!(
+                    "the model called `{name}` three times with the same arguments and the same result and was stopped: \
                      say it differently, or choose another model"
-                    ),
-                ));
+                )));
             }
         }
-        Err(Stop(
-            "limit",
-            format!(
-                "the model did not come to an answer within {} turns and was stopped: ask for less at once",
-                config.max_turns
-            ),
-        ))
+        let turns = config.max_turns;
+        Err(limit(format!(
+            "the model did not come to an answer within {turns} turns and was stopped: ask for less at once"
+        )))
+    }
+
+    fn answered(&self, said: Said, tool_calls: Vec<CallRecord>, usage: Usage, handed_over: Vec<ToolCall>) -> Answer {
+        Answer {
+            response: said.text,
+            conversation_id: self.conversation,
+            run_id: self.run,
+            tool_calls,
+            usage,
+            model: self.provider.model(),
+            cut: said.cut,
+            handed_over,
+        }
+    }
+
+    /// Whether a call is for the caller to make. Nobody makes calls where none are allowed.
+    fn is_theirs(&self, name: &str) -> bool {
+        self.tool_choice != ToolChoice::None && self.theirs.has(name)
+    }
+
+    /// The calls of the caller's tools under ids of ours, by which they are known when their results come: not every server
+    /// gives ids that differ from request to request.
+    fn name_theirs(&self, calls: &mut Vec<ToolCall>) {
+        let mut count = 0;
+        calls.retain_mut(|call| {
+            if !self.is_theirs(&call.name) {
+                return true;
+            }
+            call.id = new_call_id();
+            count += 1;
+            // A caller that makes one at a time is given the first.
+            count == 1 || !self.theirs.one_at_a_time
+        });
     }
 
     /// Asks the model once and passes on what it says.
     async fn ask(&self, request: Request, usage: &mut Usage) -> Result<Said, Stop> {
-        let mut stream = self.agent.provider.stream(request);
+        let mut stream = self.provider.stream(request);
         let mut said = Said::default();
         loop {
             let delta = tokio::select! {
@@ -232,6 +276,7 @@ impl Run {
                 Some(Ok(Delta::ToolCall(call))) => said.calls.push(call),
                 Some(Ok(Delta::Done { cut, usage: cost })) => {
                     *usage += cost;
+                    said.cut = cut;
                     if cut {
                         tracing::warn!("the model's answer was cut short by a length limit");
                     }
@@ -253,7 +298,9 @@ impl Run {
     /// Makes one call and stores what it gave at once: a call that was made is not forgotten because another still runs.
     async fn call_and_keep(&self, call: &ToolCall) -> Result<(CallRecord, ToolResult), Stop> {
         let (record, result) = self.call(call).await;
-        self.agent.conversations.add_result(&self.cx, self.run, &result, record.duration_ms).await?;
+        if self.conversation.is_some() {
+            self.agent.conversations.add_result(&self.cx, self.run, &result, record.duration_ms).await?;
+        }
         Ok((record, result))
     }
 
@@ -291,16 +338,17 @@ impl Run {
 
     /// Stores what was said in this turn, if anything was.
     async fn keep_answer(&self, said: &Said) -> Result<(), Stop> {
-        if said.text.is_empty() && said.calls.is_empty() {
+        if self.conversation.is_none() || (said.text.is_empty() && said.calls.is_empty()) {
             return Ok(());
         }
-        let model = self.agent.model();
+        let model = self.provider.model();
         Ok(self.agent.conversations.add_answer(&self.cx, self.run, &said.text, &said.calls, &model).await?)
     }
 
     async fn prompt(&self) -> String {
-        let memories = if self.agent.provider.reads_context() { self.memories().await } else { vec![] };
-        prompt::compose(&self.cx, &prompt::Context { base: &self.agent.config.prompt, memories })
+        let memories = if self.provider.reads_context() { self.memories().await } else { vec![] };
+        let (base, theirs) = (&self.agent.config.prompt, &self.theirs.instructions);
+        prompt::compose(&self.cx, &prompt::Context { base, memories, theirs })
     }
 
     /// What is remembered that has to do with this message.
@@ -316,14 +364,19 @@ impl Run {
         }
     }
 
-    /// The everyday tools as the model sees them.
+    /// The everyday tools as the model sees them, and the caller's. A caller's tool takes the place of ours of that name, and
+    /// where the caller wants one of its own called, ours are not there to be called instead.
     fn tools(&self) -> Vec<ToolDefinition> {
+        let theirs = self.theirs.tools.iter().cloned();
         let asked_for = match &self.tool_choice {
+            ToolChoice::Required if !self.theirs.tools.is_empty() => return theirs.collect(),
+            ToolChoice::Named { name } if self.theirs.has(name) => return theirs.collect(),
             ToolChoice::Named { name } if !registry::EVERYDAY.contains(&name.as_str()) => Some(name.as_str()),
             _ => None,
         };
         let shown = registry::EVERYDAY.iter().copied().chain(asked_for);
         shown
+            .filter(|name| !self.theirs.has(name))
             .filter_map(|name| self.agent.registry.get(name))
             .filter(|t| t.enabled && t.risk.least_role() <= self.cx.principal().role)
             .map(|t| ToolDefinition {
@@ -331,6 +384,7 @@ impl Run {
                 description: t.description.to_string(),
                 parameters: t.parameters.clone(),
             })
+            .chain(theirs)
             .collect()
     }
 
@@ -346,9 +400,16 @@ impl Run {
 
     fn publish(&self, topic: &str, mut data: Value) {
         data["runId"] = self.run.to_string().into();
-        data["conversationId"] = self.conversation.to_string().into();
+        data["conversationId"] = self.conversation.map(|id| id.to_string()).into();
         self.cx.ports().bus.publish(topic, Some(self.cx.user()), data);
     }
+}
+
+const TOO_LONG: &str =
+    "the run has grown too long for the model to read: ask for less at once, or begin a new conversation";
+
+fn limit(text: impl Into<String>) -> Stop {
+    Stop("limit", text.into())
 }
 
 fn cancelled() -> Stop {

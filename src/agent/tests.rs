@@ -6,7 +6,7 @@ use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use llm::{Delta, Error as ModelError, Message, Request, ToolCall, Usage};
+use llm::{Delta, Error as ModelError, Message, Request, ToolCall, ToolDefinition, Usage};
 use std::time::Duration;
 use tool::{Channel, Ports, Principal, SystemClock, Via, prelude::*};
 
@@ -45,6 +45,9 @@ struct Count {
 async fn count(_: (), _: Cx, args: Count) -> Result<u32> {
     Ok(args.from + 1)
 }
+async fn outside(_: (), _: Cx, _: Count) -> Result<Output> {
+    Ok(Output::text("news").from_outside())
+}
 async fn wait(_: (), _: Cx, _: Count) -> Result<u32> {
     std::future::pending().await
 }
@@ -58,7 +61,10 @@ struct House {
 fn house(acts: Vec<Act>) -> House {
     let store = Store::in_memory().unwrap();
     let registry = Registry::new().unwrap();
-    let family = Family::new("test", "", ()).tool("count", Risk::Observe, count).tool("wait", Risk::Observe, wait);
+    let family = Family::new("test", "", ())
+        .tool("count", Risk::Observe, count)
+        .tool("outside", Risk::Observe, outside)
+        .tool("wait", Risk::Observe, wait);
     registry.add(family).unwrap();
     let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
     ports.dispatch = Arc::new(registry.clone());
@@ -94,7 +100,7 @@ async fn outcome(house: &House, text: &str, conversation: Option<Id>) -> (Vec<St
     while let Some(step) = running.steps.recv().await {
         steps.push(step);
     }
-    (steps, running.conversation)
+    (steps, running.conversation.unwrap())
 }
 
 fn end(steps: &[Step]) -> (&str, String) {
@@ -191,12 +197,12 @@ async fn a_run_is_stopped_and_one_conversation_runs_once() {
     let house = house(vec![calls(&[("wait", "{\"from\":1}")]), says("x")]);
     let say = |conversation| Say { message: "wait".into(), conversation, ..Say::default() };
     let mut running = house.agent.chat(&house.cx, say(None)).await.unwrap();
-    let second = house.agent.chat(&house.cx, say(Some(running.conversation))).await;
+    let second = house.agent.chat(&house.cx, say(running.conversation)).await;
     assert!(second.is_err_and(|e| e.to_string().contains("still answering")));
     let stranger = Principal { user: UserId(Id::new()), ..Principal::owner() };
     let stranger = Cx::root(house.cx.ports().clone(), stranger, house.cx.via().clone());
     assert!(!house.agent.cancel(&stranger, running.run), "only its owner stops a run");
-    assert!(matches!(house.agent.chat(&stranger, say(Some(running.conversation))).await, Err(Error::NotFound(_))));
+    assert!(matches!(house.agent.chat(&stranger, say(running.conversation)).await, Err(Error::NotFound(_))));
 
     while !matches!(running.steps.recv().await, Some(Step::ToolStart { .. })) {}
     assert!(house.agent.cancel(&house.cx, running.run));
@@ -205,8 +211,8 @@ async fn a_run_is_stopped_and_one_conversation_runs_once() {
         last = Some(step);
     }
     assert!(matches!(last, Some(Step::Error { code: "cancelled", .. })), "{last:?}");
-    house.agent.delete_conversation(&house.cx, running.conversation).await.unwrap();
-    assert!(house.agent.conversations(&house.cx).unwrap().is_empty());
+    house.agent.delete_conversation(&house.cx, running.conversation.unwrap()).await.unwrap();
+    assert_eq!(house.agent.conversations(&house.cx, "", 9, 0).await.unwrap().0, 0);
 }
 
 #[tokio::test]
@@ -214,12 +220,175 @@ async fn a_conversation_goes_on_and_is_listed() {
     let house = house(vec![says("one"), says("two")]);
     let (_, conversation) = outcome(&house, "first\nmessage", None).await;
     outcome(&house, "second", Some(conversation)).await;
-    let listed = house.agent.conversations(&house.cx).unwrap();
-    assert_eq!((listed.len(), listed[0].title.as_str(), listed[0].message_count), (1, "first message", 4));
+    let (count, listed) = house.agent.conversations(&house.cx, "", 9, 0).await.unwrap();
+    assert_eq!((count, listed[0].title.as_str(), listed[0].message_count), (1, "first message", 4));
     let said = house.asked.lock().unwrap()[1].messages.split_off(1);
     assert!(matches!(said[..], [Message::User(_), Message::Assistant { .. }, Message::User(_)]), "{said:?}");
     for bad in ["", "  \n"] {
         let say = Say { message: bad.into(), ..Say::default() };
         assert!(house.agent.chat(&house.cx, say).await.is_err());
     }
+}
+
+fn theirs(name: &str) -> ToolDefinition {
+    ToolDefinition { name: name.into(), description: "d".into(), parameters: json!({"type": "object"}) }
+}
+fn user(text: &str) -> Message {
+    Message::User(text.into())
+}
+
+async fn completed(house: &House, complete: Complete) -> Step {
+    let mut running = house.agent.complete(&house.cx, complete).unwrap();
+    let mut last = None;
+    while let Some(step) = running.steps.recv().await {
+        last = Some(step);
+    }
+    last.unwrap()
+}
+
+#[tokio::test]
+async fn calls_of_the_callers_tools_are_handed_over_and_what_was_done_beside_them_is_put_back() {
+    let house = house(vec![
+        calls(&[("count", "{\"from\":1}"), ("outside", "{\"from\":1}")]),
+        calls(&[("lamp-on", "{\"room\":\"attic\"}"), ("count", "{\"from\":5}"), ("lamp-on", "{}")]),
+        says("the lamp is on"),
+    ]);
+    let messages = vec![Message::System("be brief".into()), user("light, please")];
+    let tools = vec![theirs("lamp-on"), theirs("calculate")];
+    let sent = Complete { messages, tools, ..Complete::default() };
+    let Step::Done(answer) = completed(&house, sent.clone()).await else { panic!() };
+    let [first, second] = &answer.handed_over[..] else { panic!("{answer:?}") };
+    assert_eq!((first.name.as_str(), first.arguments.as_str()), ("lamp-on", "{\"room\":\"attic\"}"));
+    assert!(first.id != second.id && first.id.len() == 9, "{answer:?}");
+    assert_eq!(
+        answer.tool_calls.iter().map(|c| c.result.clone()).collect::<Vec<_>>(),
+        [json!(2), json!("news"), json!(6)]
+    );
+
+    // The caller knows only of its own calls, and sends their results.
+    let wanted = Message::Assistant { content: "".into(), tool_calls: answer.handed_over.clone() };
+    let result = |call: &ToolCall| {
+        let (call_id, name, content) = (call.id.clone(), call.name.clone(), format!("done {}", call.arguments));
+        Message::Tool(llm::ToolResult { call_id, name, content, say: None, is_error: false })
+    };
+    let mut next = sent;
+    next.messages.extend([wanted, result(second), result(first)]);
+    let other = Principal { user: UserId(Id::new()), ..Principal::owner() };
+    let stranger = House {
+        agent: house.agent.clone(),
+        cx: Cx::root(house.cx.ports().clone(), other, house.cx.via().clone()),
+        asked: house.asked.clone(),
+    };
+    completed(&stranger, next.clone()).await;
+    assert_eq!(stranger.cx.label(), tool::Label::Own);
+    let again = House { cx: Cx::root(house.cx.ports().clone(), Principal::owner(), house.cx.via().clone()), ..house };
+    completed(&again, next).await;
+    assert_eq!(again.cx.label(), tool::Label::Outside, "what was read stays read");
+
+    let asked = again.asked.lock().unwrap().clone();
+    let shown = |n: usize| {
+        assert!(matches!(&asked[n].messages[0], Message::System(text) if text.ends_with("be brief")));
+        asked[n]
+            .messages
+            .iter()
+            .skip(1)
+            .map(|m| match m {
+                Message::Assistant { tool_calls, .. } => format!("{} calls", tool_calls.len()),
+                Message::Tool(result) => result.content.clone(),
+                _ => "light, please".to_owned(),
+            })
+            .collect::<Vec<_>>()
+    };
+    let own = ["light, please", "2 calls", "2", "news", "3 calls", "done {\"room\":\"attic\"}", "6", "done {}"];
+    assert_eq!(shown(3), own, "one whole conversation");
+    assert_eq!(
+        shown(2),
+        ["light, please", "2 calls", "done {\"room\":\"attic\"}", "done {}"],
+        "somebody else's is not theirs"
+    );
+    let offered: Vec<&str> = asked[0].tools.iter().map(|t| t.name.as_str()).collect();
+    assert!(offered.ends_with(&["lamp-on", "calculate"]) && offered.contains(&"search_tools"), "{offered:?}");
+    assert_eq!(again.agent.conversations(&again.cx, "", 9, 0).await.unwrap().0, 0, "nothing is stored");
+}
+
+#[tokio::test]
+async fn where_a_caller_wants_a_call_it_is_one_of_its_own() {
+    let call = || calls(&[("lamp", "{}"), ("lamp", "{}")]);
+    for (tool_choice, one_at_a_time, expected, offered) in [
+        (ToolChoice::Required, false, 2, 1),
+        (ToolChoice::Named { name: "lamp".into() }, true, 1, 1),
+        (ToolChoice::None, false, 0, 0),
+    ] {
+        let house = house(vec![call(), says("no")]);
+        let tools = vec![theirs("lamp")];
+        let complete = Complete { messages: vec![user("go")], tools, tool_choice, one_at_a_time };
+        let Step::Done(answer) = completed(&house, complete).await else { panic!() };
+        let asked = house.asked.lock().unwrap();
+        assert_eq!((answer.handed_over.len(), asked[0].tools.len()), (expected, offered));
+    }
+    let house = house(vec![says("x")]);
+    let named = |name: &str| ToolChoice::Named { name: name.into() };
+    for (messages, tool_choice) in [
+        (vec![], ToolChoice::Auto),
+        (vec![user(" ")], ToolChoice::Auto),
+        (vec![user("x")], named("nothing")),
+        (vec![user("x"); 2001], ToolChoice::Auto),
+    ] {
+        let complete = Complete { messages, tool_choice, ..Complete::default() };
+        assert!(matches!(house.agent.complete(&house.cx, complete), Err(Error::BadArgs(_))));
+    }
+}
+
+#[tokio::test]
+async fn runs_under_way_are_told_and_keep_their_provider() {
+    let house = house(vec![calls(&[("wait", "{\"from\":1}")])]);
+    let say = Say { message: "wait".into(), ..Say::default() };
+    let mut running = house.agent.chat(&house.cx, say).await.unwrap();
+    while !matches!(running.steps.recv().await, Some(Step::ToolStart { .. })) {}
+    let under_way = house.agent.runs(&house.cx);
+    assert_eq!(under_way.len(), 1);
+    assert_eq!((under_way[0].run, under_way[0].conversation), (running.run, running.conversation));
+    assert!(under_way[0].started_ms.abs_diff(Id::new().millis()) < 60_000);
+    let stranger = Principal { user: UserId(Id::new()), ..Principal::owner() };
+    let stranger = Cx::root(house.cx.ports().clone(), stranger, house.cx.via().clone());
+    assert!(house.agent.runs(&stranger).is_empty());
+
+    struct Other;
+    impl Provider for Other {
+        fn model(&self) -> String {
+            "test/other".into()
+        }
+        fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+            stream::iter([Ok(Delta::Text("other".into())), done()]).boxed()
+        }
+    }
+    house.agent.set_provider(Arc::new(Other));
+    assert_eq!((house.agent.model().as_str(), running.model.as_str()), ("test/other", "test/script"));
+    let (steps, _) = outcome(&house, "who?", None).await;
+    assert_eq!(end(&steps), ("done", "other".into()));
+    house.agent.cancel(&house.cx, running.run);
+    while running.steps.recv().await.is_some() {}
+    let kept = house.agent.conversation(&house.cx, running.conversation.unwrap()).unwrap();
+    assert_eq!(kept.messages[1].model, "test/script");
+    assert!(house.agent.runs(&house.cx).is_empty());
+}
+
+#[tokio::test]
+async fn conversations_are_found_by_their_words() {
+    let house = house(vec![says("Marta looked after it on the third."), says("Paint.")]);
+    outcome(&house, "who serviced the BOILER?", None).await;
+    outcome(&house, "what does the shed need?", None).await;
+    for (query, titles, excerpts) in [
+        ("boiler", vec!["who serviced the BOILER?"], vec![None]),
+        ("Boiler marta", vec!["who serviced the BOILER?"], vec![Some("Marta looked after it on the third.")]),
+        ("the", vec!["what does the shed need?", "who serviced the BOILER?"], vec![None, None]),
+        ("boiler shed", vec![], vec![]),
+        ("paint", vec!["what does the shed need?"], vec![Some("Paint.")]),
+    ] {
+        let (count, found) = house.agent.conversations(&house.cx, query, 9, 0).await.unwrap();
+        assert_eq!(found.iter().map(|c| c.title.as_str()).collect::<Vec<_>>(), titles, "{query}");
+        assert_eq!(found.iter().map(|c| c.excerpt.as_deref()).collect::<Vec<_>>(), excerpts, "{query}");
+        assert_eq!(count, titles.len());
+    }
+    assert_eq!(house.agent.conversations(&house.cx, "the", 1, 1).await.unwrap().1[0].title, "who serviced the BOILER?");
 }

@@ -8,13 +8,13 @@ const SHORT: usize = 4000;
 /// How much of an older result is left when a run grows too long, in bytes.
 const STUB: usize = 200;
 
-/// The newest messages that fit into so many messages and tokens. The last exchange always goes, and exchanges are never
-/// cut in the middle: results without their call confuse servers.
+/// The newest messages that fit into so many messages and tokens. The last exchange always goes whole, for it is what the
+/// model is asked; and exchanges are never cut in the middle: results without their call confuse servers.
 pub(crate) fn window(history: Vec<Message>, max_messages: usize, max_tokens: usize) -> Vec<Message> {
     let (mut kept, mut messages, mut tokens) = (vec![], 0, 0);
     for (age, exchange) in exchanges(history).into_iter().rev().enumerate() {
         let fits = |e: &[Message]| messages + e.len() <= max_messages && tokens + cost(e) <= max_tokens;
-        let shown = if fits(&exchange) { exchange } else { in_short(exchange) };
+        let shown = if age == 0 || fits(&exchange) { exchange } else { in_short(exchange) };
         if age > 0 && !fits(&shown) {
             break;
         }
@@ -153,6 +153,8 @@ mod tests {
                 user("what was the total?")
             ]
         );
+        let calls = [user("go"), asked(), gave(10), asked(), gave(10)];
+        assert_eq!(window(calls.to_vec(), 2, 100_000), calls, "a caller that keeps the conversation may be amid a run");
         let long = window(vec![user(&"w".repeat(900_000)), said("ok"), user("next")], 100, 100_000);
         assert_eq!(long.len(), 3);
     }

@@ -1,63 +1,100 @@
-//! The lock: who a request comes from, and the requests by which one becomes known.
+//! The lock: who a request comes from, and whether that key opens this door.
 
 use crate::{
     Caller, House,
-    envelope::{Answer, Data, Failure, Json, PathId, bounded, ok},
-    keys::{Credential, Kind, NewCredential, SESSION},
+    envelope::{Failure, bounded, brief},
+    limits::Who,
+    seats::{Serving, Ticket},
     serve::Entrance,
 };
 use axum::{
-    Extension,
+    body::Body,
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, header},
+    http::{HeaderMap, Method, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
-use std::sync::PoisonError;
-use store::{Entry, Listing};
-use tool::{Channel, Principal, Role, Scope, UserId, Via};
+use tool::{Channel, Principal, Role, Via};
 
-const COOKIE: &str = "hob_session";
+/// The cookie of a session: over TLS a name that no other host or clear-text page can set.
+pub(crate) const COOKIE: &str = "hob_session";
+pub(crate) const SECURE_COOKIE: &str = "__Host-hob_session";
+/// The header that shows that a request of a session comes from our own page, which alone can read the token.
+pub(crate) const CSRF: &str = "x-csrf-token";
 
 /// What a stranger may call: the two ways to become known.
-const OPEN: &[(Method, &str)] = &[(Method::POST, "/claim"), (Method::POST, "/session")];
+const OPEN: &[(Method, &str)] = &[(Method::POST, "/api/v1/claim"), (Method::POST, "/api/v1/session")];
+/// Where secrets are told: nobody may read along. What stands under them too.
+const SECRET: &[&str] =
+    &["/api/v1/claim", "/api/v1/session", "/api/v1/people", "/api/v1/tokens", "/api/v1/backup", "/api/v1/model"];
 
 /// Lets known callers through, with who they are attached.
-pub(crate) async fn lock(State(house): State<House>, mut request: Request, next: Next) -> Response {
-    // Nested routers see the path without `/api/v1`.
-    if OPEN.iter().any(|(method, path)| request.method() == method && request.uri().path() == *path) {
-        return next.run(request).await;
-    }
-    match caller(&house, &request) {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            match bounded(request).await {
-                Ok(request) => next.run(request).await,
-                Err(failure) => failure.into_response(),
+pub(crate) async fn lock(State(house): State<House>, request: Request, next: Next) -> Response {
+    let door = house.network.tls().map(|tls| tls.port);
+    let path = request.uri().path().to_owned();
+    let stranger = OPEN.iter().any(|(method, open)| request.method() == method && path == *open);
+    let outcome = async {
+        if stranger {
+            confidential(&request, &path, door)?;
+            return Ok((brief(request).await?, None));
+        }
+        let (caller, session) = caller(&house, &request)?;
+        confidential(&request, &path, door)?;
+        if let Some(session) = session {
+            from_our_page(&request, &session)?;
+        }
+        let served = request.extensions().get::<Ticket>().map(Ticket::serve);
+        let mut request = bounded(request).await?;
+        request.extensions_mut().insert(caller);
+        Ok::<_, Failure>((request, served))
+    };
+    match outcome.await {
+        Ok((request, served)) => {
+            let response = next.run(request).await;
+            match served {
+                Some(_served) => response.map(|body| Body::new(Serving { body, _served })),
+                None => response,
             }
         }
         Err(failure) => failure.into_response(),
     }
 }
 
-fn caller(house: &House, request: &Request) -> Result<Caller, Failure> {
+/// Whether the request came a way on which a secret may be told.
+fn confidential(request: &Request, path: &str, door: Option<u16>) -> Result<(), Failure> {
+    let secret =
+        SECRET.iter().any(|s| path.strip_prefix(s).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+    // Looking at who one is, and at the model's name, tells nothing that is secret.
+    let looks = *request.method() == Method::GET && ["/api/v1/session", "/api/v1/model"].contains(&path);
+    if !secret || looks || request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure) {
+        return Ok(());
+    }
+    let text = match door {
+        Some(port) => format!("secrets are not told where others can read along: use https on port {port}"),
+        None => "secrets are not told where others can read along: do this on the device itself, or turn on TLS".into(),
+    };
+    Err(Failure::new(403, "tls_required", text))
+}
+
+/// The caller, and the key of their session where they have one.
+fn caller(house: &House, request: &Request) -> Result<(Caller, Option<String>), Failure> {
     if let Some(Entrance::Socket { trusted }) = request.extensions().get::<Entrance>() {
         let refused = || Failure::new(403, "denied", "only the user Hob runs as may use its local socket");
-        return trusted.then(|| Caller(Principal::owner(), Via::direct(Channel::Cli))).ok_or_else(refused);
+        let owner = Caller(Principal::owner(), Via::direct(Channel::Cli));
+        return trusted.then_some((owner, None)).ok_or_else(refused);
     }
     let headers = request.headers();
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(bearer_of);
-    let known = match (bearer, cookie(headers)) {
-        (Some(token), _) => house.access.known(token.trim(), false).map(|(p, _)| Caller(p, Via::direct(Channel::Api))),
-        (None, Some(key)) => house.access.known(key, true).map(|(p, _)| Caller(p, Via::direct(Channel::Page))),
-        (None, None) => None,
+    let (key, session) = match (bearer(headers), session_key(headers)) {
+        (Some(token), _) => (Some(token), false),
+        (None, key) => (key, true),
     };
-    if let Some(caller) = known {
-        return Ok(caller);
+    if let Some(known) = key.as_deref().and_then(|key| house.access.known(key, session)) {
+        let canonical = |name: &str| house.registry.get(name).map(|tool| tool.name.to_string());
+        known.reach.check(request.method(), request.uri().path(), canonical)?;
+        let channel = if session { Channel::Page } else { Channel::Api };
+        return Ok((Caller(known.principal, Via::direct(channel)), key.filter(|_| session)));
     }
-    if house.access.claim().is_some() {
+    if !house.access.is_claimed() {
         let text = "this Hob is not claimed yet: open the link it printed on its console";
         return Err(Failure::new(403, "unclaimed", text));
     }
@@ -66,175 +103,46 @@ fn caller(house: &House, request: &Request) -> Result<Caller, Failure> {
 }
 
 /// The token in `Bearer TOKEN`; the word may be written in any case.
-fn bearer_of(value: &str) -> Option<&str> {
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// The key of the session in the cookies, of whichever door.
+pub(crate) fn session_key(headers: &HeaderMap) -> Option<String> {
+    cookie(headers, SECURE_COOKIE).or_else(|| cookie(headers, COOKIE))
+}
+
+pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok());
-    all.flat_map(|v| v.split(';')).find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+    let mut pairs = all.flat_map(|v| v.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
 }
 
-fn set_cookie(key: &str, seconds: u64) -> String {
-    format!("{COOKIE}={key}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}")
+/// What proves that a request of a session was made by our page. Made from the session's key, so nothing is kept.
+pub(crate) fn csrf_token(session: &str) -> String {
+    blake3::derive_key("hob 2026 csrf token", session.as_bytes()).iter().take(16).map(|b| format!("{b:02x}")).collect()
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ClaimBody {
-    code: String,
-}
-
-/// The first person takes the device.
-pub(crate) async fn claim(State(house): State<House>, Json(body): Json<ClaimBody>) -> Result<Response, Failure> {
-    let access = &house.access;
-    let taken = || Failure::new(409, "already_claimed", "this Hob is claimed already: sign in with a token");
-    let expected = access.claim().ok_or_else(taken)?;
-    access.0.codes.slow_down()?;
-    if !expected.fits(&body.code) {
-        access.0.codes.count_wrong();
-        return Err(Failure::new(401, "wrong_code", "that is not the code: it is in the link on Hob's console"));
+fn from_our_page(request: &Request, session: &str) -> Result<(), Failure> {
+    if request.method().is_safe() {
+        return Ok(());
     }
-    // Taken before the session is made, so that of two who come at once only one gets in.
-    if access.0.claim.lock().unwrap_or_else(PoisonError::into_inner).take().is_none() {
-        return Err(taken());
+    let shown = request.headers().get(CSRF).map(|v| v.as_bytes()).unwrap_or_default();
+    // Hashes are compared, and blake3's comparison takes the same time wherever they differ.
+    if blake3::hash(shown) == blake3::hash(csrf_token(session).as_bytes()) {
+        return Ok(());
     }
-    let first = NewCredential {
-        kind: Kind::Claim,
-        name: "claim".into(),
-        role: Role::Admin,
-        user: Some(UserId::OWNER),
-        opened_with: None,
-    };
-    match access.give(first).await {
-        Ok((_, _, key)) => Ok(signed_in(&key, &Principal::owner())),
-        Err(failure) => {
-            *access.0.claim.lock().unwrap_or_else(PoisonError::into_inner) = Some(expected);
-            Err(failure)
-        }
+    let text = "send the header `X-CSRF-Token` with the `csrfToken` that GET /api/v1/session tells";
+    Err(Failure::new(403, "csrf", text))
+}
+
+/// Whose tries a request counts as.
+pub(crate) fn who(entrance: &Entrance) -> Who {
+    match entrance {
+        Entrance::Socket { .. } => Who::Local,
+        Entrance::Network { peer, .. } => (*peer).into(),
     }
-}
-
-fn signed_in(key: &str, principal: &Principal) -> Response {
-    let data = ok(json!({"user": principal.user, "role": principal.role}));
-    ([(header::SET_COOKIE, set_cookie(key, SESSION.as_secs()))], data).into_response()
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SignIn {
-    token: String,
-}
-
-/// A token becomes a session of the page.
-pub(crate) async fn sign_in(State(house): State<House>, Json(body): Json<SignIn>) -> Result<Response, Failure> {
-    // A right token is 256 bits and no guess, so wrong tries of others never keep its owner out.
-    let Some((principal, opened_with)) = house.access.known(body.token.trim(), false) else {
-        house.access.0.tokens.slow_down()?;
-        house.access.0.tokens.count_wrong();
-        return Err(Failure::new(401, "unauthorized", "that token is not known: make one with `hob token new owner`"));
-    };
-    let (name, role, user) = ("page".to_owned(), principal.role, Some(principal.user));
-    let (_, _, key) = house.access.give(NewCredential { kind: Kind::Session, name, role, user, opened_with }).await?;
-    Ok(signed_in(&key, &principal))
-}
-
-/// Who the caller is, for the page.
-pub(crate) async fn who(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Value> {
-    let (user, role) = (caller.0.user, caller.0.role);
-    let model = house.agent.model();
-    let version = env!("CARGO_PKG_VERSION");
-    let person = house.access.name_of(user)?;
-    Ok(ok(json!({
-        "user": user,
-        "person": person,
-        "role": role,
-        "name": house.name,
-        "version": version,
-        "model": model,
-    })))
-}
-
-/// Ends the session it is asked with.
-pub(crate) async fn sign_out(State(house): State<House>, headers: HeaderMap) -> Result<Response, Failure> {
-    let session = cookie(&headers).and_then(|key| house.access.find(blake3::hash(key.as_bytes())));
-    if let Some(session) = session {
-        house.access.0.credentials.delete_in(Scope::Household, session.id).await?;
-    }
-    Ok(([(header::SET_COOKIE, set_cookie("", 0))], ok(json!({"signedOut": true}))).into_response())
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NewToken {
-    name: String,
-    #[serde(default = "admin")]
-    role: Role,
-}
-
-fn admin() -> Role {
-    Role::Admin
-}
-
-/// A new API token. `owner` speaks for the claiming person; every other name is a person of its own.
-pub(crate) async fn new_token(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    Json(body): Json<NewToken>,
-) -> Answer<Value> {
-    must_be_admin(&caller)?;
-    let name = body.name.trim();
-    if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
-        return Err(Failure::new(400, "bad_args", "`name` must have 1 to 64 characters"));
-    }
-    if name.eq_ignore_ascii_case("owner") && body.role != Role::Admin {
-        let text = "`owner` is the person who claimed this Hob and always an admin: choose another name";
-        return Err(Failure::new(400, "bad_args", text));
-    }
-    let new = NewCredential {
-        kind: Kind::Token,
-        name: name.to_owned(),
-        role: body.role,
-        user: name.eq_ignore_ascii_case("owner").then_some(UserId::OWNER),
-        opened_with: None,
-    };
-    let (id, user, token) = house.access.give(new).await?;
-    Ok(Data(StatusCode::CREATED, json!({"id": id, "name": name, "role": body.role, "user": user, "token": token})))
-}
-
-fn tokens(house: &House) -> Result<Vec<Entry<Credential>>, Failure> {
-    let listing = Listing { by: Some((2, vec![0])), ..Listing::default() };
-    Ok(house.access.0.credentials.list_in(Scope::Household, &listing)?)
-}
-
-/// The API tokens, without the tokens.
-pub(crate) async fn list_tokens(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Value> {
-    must_be_admin(&caller)?;
-    let shown = |t: Entry<Credential>| json!({"id": t.id, "name": t.value.name, "role": t.value.role, "createdAt": t.id.millis()});
-    let all: Vec<Value> = tokens(&house)?.into_iter().map(shown).collect();
-    Ok(ok(json!({"count": all.len(), "tokens": all})))
-}
-
-/// Takes a token back, and the sessions that were opened with it.
-pub(crate) async fn delete_token(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    PathId(id): PathId,
-) -> Answer<Value> {
-    must_be_admin(&caller)?;
-    if !tokens(&house)?.iter().any(|t| t.id == id) {
-        return Err(Failure::new(404, "not_found", format!("there is no token {id}")));
-    }
-    let inner = house.access.0.clone();
-    let take_back = move |tx: &store::Tx| {
-        for session in inner.sessions(tx)?.into_iter().filter(|s| s.value.opened_with == Some(id)) {
-            inner.credentials.remove(tx, Scope::Household, session.id)?;
-        }
-        inner.credentials.remove(tx, Scope::Household, id)
-    };
-    house.access.0.credentials.store().write(take_back).await?;
-    Ok(ok(json!({"deleted": true})))
 }
 
 pub(crate) fn must_be_admin(caller: &Caller) -> Result<(), Failure> {
@@ -252,8 +160,17 @@ mod tests {
     fn the_cookie_is_found_among_others() {
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, "a=b; hob_session=xyz; hob_session2=no".parse().unwrap());
-        assert_eq!(cookie(&headers), Some("xyz"));
-        headers.insert(header::COOKIE, "hob_session2=no".parse().unwrap());
-        assert_eq!(cookie(&headers), None);
+        assert_eq!(session_key(&headers).as_deref(), Some("xyz"));
+        headers.append(header::COOKIE, "__Host-hob_session=safe".parse().unwrap());
+        assert_eq!(session_key(&headers).as_deref(), Some("safe"));
+        headers.insert(header::COOKIE, "hob_session2=no; hob_session".parse().unwrap());
+        assert_eq!(session_key(&headers), None);
+    }
+
+    #[test]
+    fn a_session_has_one_csrf_token() {
+        assert_eq!(csrf_token("a"), csrf_token("a"));
+        assert_ne!(csrf_token("a"), csrf_token("b"));
+        assert_eq!(csrf_token("a").len(), 32);
     }
 }

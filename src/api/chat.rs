@@ -4,7 +4,7 @@ use crate::{
     Caller, House,
     envelope::{Answer, Failure, Json, PathId, Query, ok},
 };
-use agent::{Running, Say, Step};
+use agent::{Conversation, ConversationSummary, Running, Say, Step, UnderWay};
 use axum::{
     Extension,
     extract::State,
@@ -15,24 +15,57 @@ use axum::{
 };
 use futures::{Stream, StreamExt, stream};
 use llm::ToolChoice;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{convert::Infallible, time::Duration};
-use tool::Id;
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
 
 /// How often a quiet stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-#[derive(Deserialize)]
+/// A message of a person.
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ChatBody {
+    /// The text, or parts of it.
+    #[schemars(with = "Words")]
     message: Value,
+    /// The conversation it continues; a new one where it is left out.
     conversation_id: Option<Id>,
+    /// Who is to answer; so far only `general`.
     agent_id: Option<String>,
+    /// Whether the answer is wanted as server-sent events, as it comes.
     #[serde(default)]
     stream: bool,
+    /// Whether tools may, must or must not be called.
     #[serde(default)]
+    #[schemars(with = "Option<ToolChoice>")]
     tool_choice: Value,
+}
+
+/// What a message looks like. It is read by [`text_of`], whose refusals say more than a mismatch of types would.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum Words {
+    /// The text.
+    Text(String),
+    /// The text in parts.
+    Parts(Vec<Part>),
+}
+
+#[derive(JsonSchema)]
+#[serde(tag = "type", rename_all = "lowercase")]
+#[allow(dead_code)]
+enum Part {
+    /// Text.
+    Text {
+        /// The words.
+        text: String,
+    },
 }
 
 pub(crate) async fn chat(
@@ -81,25 +114,26 @@ fn choice_of(choice: Value) -> Result<ToolChoice, Failure> {
 }
 
 /// Waits for the end of the run.
-async fn whole(mut running: Running) -> Result<Value, Failure> {
+async fn whole(mut running: Running) -> Result<agent::Answer, Failure> {
     while let Some(step) = running.steps.recv().await {
         match step {
-            Step::Done(answer) => {
-                return serde_json::to_value(answer).map_err(|e| Failure::new(422, "failed", e.to_string()));
-            }
-            Step::Error { code, message } => {
-                let status = match code {
-                    // What we depend on failed, not this request and not this server.
-                    "model" => 424,
-                    "cancelled" | "unavailable" => 409,
-                    _ => 422,
-                };
-                return Err(Failure::new(status, code, message));
-            }
+            Step::Done(answer) => return Ok(answer),
+            Step::Error { code, message } => return Err(unanswered(code, message)),
             _ => {}
         }
     }
     Err(Failure::new(422, "failed", "the run ended without an answer: the log has more"))
+}
+
+/// A run that ended without an answer, as a refusal.
+pub(crate) fn unanswered(code: &str, message: String) -> Failure {
+    let status = match code {
+        // What we depend on failed, not this request and not this server.
+        "model" => 424,
+        "cancelled" | "unavailable" => 409,
+        _ => 422,
+    };
+    Failure::new(status, code, message)
 }
 
 /// `run`, then every step as an event of its name.
@@ -117,23 +151,56 @@ fn named(step: Step) -> (String, Value) {
     (name.unwrap_or_else(|| "error".into()), data)
 }
 
+/// Runs that are under way.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Runs {
+    count: usize,
+    runs: Vec<UnderWay>,
+}
+
+/// This person's runs under way.
+pub(crate) async fn runs(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Runs> {
+    let runs = house.agent.runs(&house.cx(&caller));
+    Ok(ok(Runs { count: runs.len(), runs }))
+}
+
+/// A run was told to stop.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Cancelled {
+    cancelled: bool,
+}
+
 pub(crate) async fn cancel(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
-) -> Answer<Value> {
+) -> Answer<Cancelled> {
     if !house.agent.cancel(&house.cx(&caller), id) {
         return Err(Failure::new(404, "not_found", format!("no run {id} of yours is under way: it may have ended")));
     }
-    Ok(ok(json!({"cancelled": true})))
+    Ok(ok(Cancelled { cancelled: true }))
 }
 
-#[derive(Deserialize)]
+/// Which conversations.
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
+    /// Words that all have to occur in the title and messages.
+    #[serde(default)]
+    query: String,
+    /// How many at most, up to 200.
     #[serde(default = "twenty")]
     limit: usize,
+    /// How many of the latest to pass over.
     #[serde(default)]
     offset: usize,
+}
+
+/// Conversations, the latest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Conversations {
+    /// How many there are in all.
+    count: usize,
+    conversations: Vec<ConversationSummary>,
 }
 
 fn twenty() -> usize {
@@ -144,26 +211,32 @@ pub(crate) async fn conversations(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     Query(page): Query<Page>,
-) -> Answer<Value> {
-    let all = house.agent.conversations(&house.cx(&caller))?;
-    let count = all.len();
-    let shown: Vec<_> = all.into_iter().skip(page.offset).take(page.limit.clamp(1, 200)).collect();
-    Ok(ok(json!({"count": count, "conversations": shown})))
+) -> Answer<Conversations> {
+    let cx = house.cx(&caller);
+    let found = house.agent.conversations(&cx, &page.query, page.limit.clamp(1, 200), page.offset).await?;
+    let (count, conversations) = found;
+    Ok(ok(Conversations { count, conversations }))
 }
 
 pub(crate) async fn conversation(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
-) -> Answer<agent::Conversation> {
+) -> Answer<Conversation> {
     Ok(ok(house.agent.conversation(&house.cx(&caller), id)?))
+}
+
+/// It is gone.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Deleted {
+    deleted: bool,
 }
 
 pub(crate) async fn delete_conversation(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
-) -> Answer<Value> {
+) -> Answer<Deleted> {
     house.agent.delete_conversation(&house.cx(&caller), id).await?;
-    Ok(ok(json!({"deleted": true})))
+    Ok(ok(Deleted { deleted: true }))
 }

@@ -3,19 +3,23 @@
 use crate::{
     Caller, House,
     access::must_be_admin,
-    envelope::{Answer, Data, Failure, Json, PathText, Query, ok},
+    envelope::{Answer, Created as New, Failure, Json, PathText, Query, ok},
+    people::Deleted,
+    tools::Ran,
 };
 use axum::{
     Extension, Router,
     extract::State,
-    http::StatusCode,
     routing::{get, post},
 };
 use custom::{Change, Created, CustomTool, Draft, Patch, Stats, Status};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Instant;
-use tool::{Error, Output, Role};
+use tool::{
+    Error, Output, Role,
+    prelude::{JsonSchema, schemars},
+};
 
 pub(crate) fn routes() -> Router<House> {
     Router::new()
@@ -32,7 +36,15 @@ pub(crate) fn routes() -> Router<House> {
         .route("/{id}/execute", post(execute))
 }
 
-#[derive(Deserialize)]
+/// Custom tools.
+#[derive(Serialize, JsonSchema)]
+struct Tools {
+    count: usize,
+    tools: Vec<CustomTool>,
+}
+
+/// Which custom tools.
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Filter {
     status: Option<Status>,
@@ -47,7 +59,7 @@ async fn list(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     Query(filter): Query<Filter>,
-) -> Answer<Value> {
+) -> Answer<Tools> {
     let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| {
         filter.status.is_none_or(|s| t.status == s)
@@ -56,30 +68,52 @@ async fn list(
     });
     let page: Vec<CustomTool> =
         tools.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
-    Ok(ok(json!({"count": page.len(), "tools": page})))
+    Ok(ok(Tools { count: page.len(), tools: page }))
 }
 
-async fn pending(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Value> {
+async fn pending(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Tools> {
     let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| t.status == Status::PendingApproval);
-    Ok(ok(json!({"count": tools.len(), "tools": tools})))
+    Ok(ok(Tools { count: tools.len(), tools }))
 }
 
 async fn stats(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Stats> {
     Ok(ok(house.custom.stats(&house.cx(&caller))?))
 }
 
-async fn definitions(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Value> {
+/// A custom tool as a model would be shown it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Definition {
+    name: String,
+    description: String,
+    /// The parameters, as JSON Schema.
+    parameters: Value,
+    category: Option<String>,
+    requires_confirmation: bool,
+}
+
+/// The active custom tools as a model would be shown them.
+#[derive(Serialize, JsonSchema)]
+struct Definitions {
+    count: usize,
+    tools: Vec<Definition>,
+}
+
+async fn definitions(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Definitions> {
     let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| t.status == Status::Active);
-    let shown: Vec<Value> = tools
-        .iter()
-        .map(|t| {
-            json!({"name": t.name, "description": t.description, "parameters": t.parameters,
-                   "category": t.category, "requiresConfirmation": t.requires_approval})
+    let shown: Vec<Definition> = tools
+        .into_iter()
+        .map(|t| Definition {
+            name: t.name,
+            description: t.description,
+            parameters: t.parameters,
+            category: t.category,
+            requires_confirmation: t.requires_approval,
         })
         .collect();
-    Ok(ok(json!({"count": shown.len(), "tools": shown})))
+    Ok(ok(Definitions { count: shown.len(), tools: shown }))
 }
 
 async fn one(
@@ -91,7 +125,7 @@ async fn one(
 }
 
 /// A draft with who it is by, as the reference sends it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Create {
     #[serde(flatten)]
@@ -104,10 +138,10 @@ async fn create(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<Create>,
-) -> Result<Data<CustomTool>, Failure> {
+) -> Result<New<CustomTool>, Failure> {
     may_write(&caller)?;
     let made = house.custom.create(&house.cx(&caller), body.draft, body.created_by).await?;
-    Ok(Data(StatusCode::CREATED, made))
+    Ok(New(made))
 }
 
 async fn update(
@@ -124,10 +158,10 @@ async fn delete(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
-) -> Answer<Value> {
+) -> Answer<Deleted> {
     may_write(&caller)?;
     house.custom.delete(&house.cx(&caller), &id).await?;
-    Ok(ok(json!({"deleted": true})))
+    Ok(ok(Deleted::yes()))
 }
 
 /// Code is written by whoever may run code.
@@ -166,19 +200,12 @@ async fn reject(State(h): State<House>, Extension(c): Extension<Caller>, PathTex
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Reject).await?))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Execute {
-    #[serde(default)]
-    arguments: Value,
-}
-
 async fn execute(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
-    Json(body): Json<Execute>,
-) -> Answer<Value> {
+    Json(body): Json<crate::tools::Execute>,
+) -> Answer<Ran> {
     let tool = house.custom.get(&house.cx(&caller), &id)?;
     if tool.status != Status::Active {
         let text = format!("`{}` is not active: enable or approve it first", tool.name);
@@ -189,7 +216,8 @@ async fn execute(
     told(&tool.name, result, began).map(ok)
 }
 
-#[derive(Deserialize)]
+/// A draft to be tried out without keeping it.
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Test {
     #[serde(flatten)]
@@ -202,27 +230,24 @@ fn no_arguments() -> Value {
     json!({})
 }
 
-async fn test(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    Json(body): Json<Test>,
-) -> Answer<Value> {
+async fn test(State(house): State<House>, Extension(caller): Extension<Caller>, Json(body): Json<Test>) -> Answer<Ran> {
     may_write(&caller)?;
     let (name, began) = (body.draft.name.clone(), Instant::now());
     let result = house.custom.test(&house.cx(&caller), body.draft, body.test_arguments).await;
-    let mut data = told(&name, result, began)?;
-    data["testMode"] = true.into();
-    Ok(ok(data))
+    let mut ran = told(&name, result, began)?;
+    ran.test_mode = Some(true);
+    Ok(ok(ran))
 }
 
 /// What a call gave. Code that failed is an answer too; a call that could not be made is not.
-fn told(name: &str, result: Result<Output, Error>, began: Instant) -> Result<Value, Failure> {
-    let (result, is_error, mut meta) = match result {
-        Ok(output) => (output.content, false, output.meta),
-        Err(Error::Failed(text)) => (text.into(), true, Default::default()),
+fn told(name: &str, result: Result<Output, Error>, began: Instant) -> Result<Ran, Failure> {
+    let (output, is_error) = match result {
+        Ok(output) => (output, false),
+        Err(Error::Failed(text)) => (Output::text(text), true),
         Err(other) => return Err(other.into()),
     };
-    meta.entry("dynamicTool").or_insert_with(|| name.into());
-    let duration = began.elapsed().as_millis() as u64;
-    Ok(json!({"tool": name, "result": result, "isError": is_error, "duration": duration, "metadata": meta}))
+    let mut ran = Ran::new(name, output, began);
+    ran.is_error = is_error;
+    ran.metadata.entry("dynamicTool").or_insert_with(|| name.into());
+    Ok(ran)
 }

@@ -1,9 +1,10 @@
-//! The device itself: what happens on it, and a copy of what it keeps.
+//! The device itself: its name and addresses, the model that answers, what is near it, what happens on it, and a copy of
+//! what it keeps.
 
 use crate::{
-    Caller, House,
+    Caller, House, ModelChoice, ModelInUse, Neighbour,
     access::must_be_admin,
-    envelope::{Failure, Query},
+    envelope::{Answer, Failure, Json, Query, ok},
 };
 use axum::{
     Extension,
@@ -16,17 +17,155 @@ use axum::{
     },
 };
 use futures::{Stream, StreamExt, stream};
-use serde::Deserialize;
-use std::{convert::Infallible, io::Read, time::Duration};
-use tool::{Heard, Id};
+use serde::{Deserialize, Serialize};
+use std::{
+    convert::Infallible,
+    io::Read,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+use tool::{
+    Heard, Id,
+    prelude::{JsonSchema, schemars},
+};
 
 /// How often a quiet stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// How much of a backup is in memory at once.
 const PIECE: usize = 64 * 1024;
 
-#[derive(Deserialize)]
+/// The encrypted door.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Encrypted {
+    url: String,
+    port: u16,
+    /// SHA-256 of the device's certificate, in hexadecimal pairs with colons between them.
+    fingerprint: String,
+}
+
+/// The device, and how it is reached.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Told {
+    id: Id,
+    name: String,
+    version: &'static str,
+    /// The model that answers, as `provider/model` or `reflex`.
+    model: String,
+    /// When the daemon started: milliseconds since 1970.
+    started_at: u64,
+    /// Its name on the network, while it is announced.
+    hostname: Option<String>,
+    /// Where the page is to be had.
+    addresses: Vec<String>,
+    tls: Option<Encrypted>,
+    /// The address and port of the clear-text door.
+    listens_on: Option<String>,
+    claimed: bool,
+}
+
+/// How the device is reached.
+pub(crate) async fn about(State(house): State<House>) -> Answer<Told> {
+    Ok(ok(told(&house)))
+}
+
+fn told(house: &House) -> Told {
+    let (listens, hostname) = (house.network.listens(), house.network.hostname());
+    let ips = listens.map(|at| addresses_of(at, &house.settings.addresses())).unwrap_or_default();
+    let tls = house.network.tls().map(|tls| {
+        let host =
+            hostname.clone().or_else(|| ips.first().map(|ip| bracketed(*ip))).unwrap_or_else(|| "localhost".into());
+        Encrypted { url: format!("https://{host}:{}", tls.port), port: tls.port, fingerprint: tls.fingerprint }
+    });
+    let port = listens.map_or(0, |at| at.port());
+    Told {
+        id: house.store.device_id(),
+        name: house.settings.name(),
+        version: env!("CARGO_PKG_VERSION"),
+        model: house.agent.model(),
+        started_at: house.started.millis(),
+        addresses: ips.iter().map(|ip| format!("http://{}:{port}", bracketed(*ip))).collect(),
+        hostname,
+        tls,
+        listens_on: listens.map(|at| at.to_string()),
+        claimed: house.access.is_claimed(),
+    }
+}
+
+fn bracketed(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(four) => four.to_string(),
+        IpAddr::V6(six) => format!("[{six}]"),
+    }
+}
+
+/// The addresses a door that listens at `at` is reached under.
+fn addresses_of(at: SocketAddr, all: &[IpAddr]) -> Vec<IpAddr> {
+    match at.ip().is_unspecified() {
+        true => all.iter().copied().filter(|ip| at.is_ipv6() || ip.is_ipv4()).collect(),
+        false => vec![at.ip()],
+    }
+}
+
+/// What is to be different.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Renamed {
+    /// 1 to 63 letters, digits and dashes.
+    name: String,
+}
+
+/// Gives the device another name.
+pub(crate) async fn rename(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<Renamed>,
+) -> Answer<Told> {
+    must_be_admin(&caller)?;
+    house.settings.rename(body.name.trim().to_owned()).await?;
+    house.ports.bus.publish("device:changed", None, serde_json::json!({"name": house.settings.name()}));
+    Ok(ok(told(&house)))
+}
+
+/// Which model answers, and where that was decided.
+pub(crate) async fn model(State(house): State<House>) -> Answer<ModelInUse> {
+    Ok(ok(house.settings.model()))
+}
+
+/// Chooses the model that answers from now on.
+pub(crate) async fn choose_model(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Json(choice): Json<ModelChoice>,
+) -> Answer<ModelInUse> {
+    must_be_admin(&caller)?;
+    let chosen = house.settings.choose_model(choice).await?;
+    house.ports.bus.publish("model:changed", None, serde_json::json!({"model": house.agent.model()}));
+    Ok(ok(chosen))
+}
+
+/// What is near on the network.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Neighbours {
+    count: usize,
+    found: Vec<Neighbour>,
+    /// Why nothing could be looked for, where that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+/// Looks for Hobs and Home Assistants on the network; takes a second or two.
+pub(crate) async fn discover(State(house): State<House>) -> Answer<Neighbours> {
+    let (found, why) = match house.settings.neighbours().await {
+        Ok(found) => (found, None),
+        Err(error) => (vec![], Some(error.message().to_owned())),
+    };
+    Ok(ok(Neighbours { count: found.len(), found, why }))
+}
+
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct After {
+    /// The last event that was heard: those after it are told first.
     after: Option<u64>,
 }
 

@@ -9,43 +9,106 @@ use axum::{
 };
 use futures::{FutureExt, StreamExt};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
 use std::panic::AssertUnwindSafe;
-use tool::{Error, Id};
+use tool::{
+    Error, Id,
+    prelude::{JsonSchema, schemars},
+};
 
 /// The largest JSON body, in bytes.
 const LARGEST: usize = 1 << 20;
 /// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
 const DRAINED: usize = 64 << 20;
-/// How long the next piece of a body may take.
+/// How long the next piece of a body may take, and the whole of it.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(20);
+const UPLOAD: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// `{"success":true,"data":…,"meta":…}`.
-pub(crate) struct Data<T>(pub StatusCode, pub T);
+/// What every answer carries beside its data.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Meta {
+    /// Names this answer, in reports and logs.
+    request_id: Id,
+    /// When it was given, in RFC 3339.
+    timestamp: String,
+}
+
+impl Meta {
+    fn now() -> Self {
+        Self { request_id: Id::new(), timestamp: jiff::Timestamp::now().to_string() }
+    }
+}
+
+/// A good answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Good<T> {
+    /// True.
+    success: bool,
+    /// What was asked for.
+    data: T,
+    meta: Meta,
+}
+
+/// A refusal.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Bad {
+    /// False.
+    success: bool,
+    error: Why,
+    meta: Meta,
+}
+
+/// Why a request was refused.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Why {
+    /// A stable word for programs.
+    code: String,
+    /// A sentence for people: what to do.
+    message: String,
+}
+
+/// 200 with `{"success":true,"data":…,"meta":…}`.
+pub(crate) struct Data<T>(pub T);
+
+/// The same with 201: something new is there.
+pub(crate) struct Created<T>(pub T);
 
 /// A plain 200.
 pub(crate) fn ok<T: Serialize>(data: T) -> Data<T> {
-    Data(StatusCode::OK, data)
+    Data(data)
 }
 
 impl<T: Serialize> IntoResponse for Data<T> {
     fn into_response(self) -> Response {
-        (self.0, axum::Json(json!({"success": true, "data": self.1, "meta": meta()}))).into_response()
+        axum::Json(Good { success: true, data: self.0, meta: Meta::now() }).into_response()
     }
 }
 
-/// `{"success":false,"error":{"code","message","details?"},"meta":…}`.
+impl<T: Serialize> IntoResponse for Created<T> {
+    fn into_response(self) -> Response {
+        (StatusCode::CREATED, Data(self.0)).into_response()
+    }
+}
+
+/// `{"success":false,"error":{"code","message"},"meta":…}`.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    status: StatusCode,
-    code: String,
-    message: String,
+    pub status: StatusCode,
+    pub code: String,
+    pub message: String,
+    retry_after: Option<u64>,
 }
 
 impl Failure {
     pub fn new(status: u16, code: &str, message: impl Into<String>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-        Self { status, code: code.into(), message: message.into() }
+        Self { status, code: code.into(), message: message.into(), retry_after: None }
+    }
+
+    /// It will be heard again after so many seconds.
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
     }
 }
 
@@ -71,13 +134,13 @@ impl From<store::Error> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let error = json!({"code": self.code, "message": self.message});
-        (self.status, axum::Json(json!({"success": false, "error": error, "meta": meta()}))).into_response()
+        let error = Why { code: self.code, message: self.message };
+        let mut response = (self.status, axum::Json(Bad { success: false, error, meta: Meta::now() })).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
-}
-
-fn meta() -> Value {
-    json!({"requestId": Id::new(), "timestamp": jiff::Timestamp::now().to_string()})
 }
 
 pub(crate) type Answer<T> = Result<Data<T>, Failure>;
@@ -98,7 +161,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
                 "send the header `Content-Type: application/json`, and JSON as the body",
             ));
         }
-        let bytes = read(request.into_body()).await?;
+        let bytes = read(request.into_body(), DRAINED).await?;
         serde_json::from_slice(&bytes)
             .map(Json)
             .map_err(|e| Failure::new(400, "bad_args", format!("the body is not what this address takes: {e}")))
@@ -112,24 +175,34 @@ pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
         return Ok(request);
     }
     let (parts, body) = request.into_parts();
-    Ok(Request::from_parts(parts, read(body).await?.into()))
+    Ok(Request::from_parts(parts, read(body, DRAINED).await?.into()))
 }
 
-async fn read(body: Body) -> Result<Vec<u8>, Failure> {
+/// The same for a stranger, who has nothing long to say.
+pub(crate) async fn brief(request: Request) -> Result<Request, Failure> {
+    let (parts, body) = request.into_parts();
+    Ok(Request::from_parts(parts, read(body, LARGEST).await?.into()))
+}
+
+/// Reads a body of up to `LARGEST` bytes, and throws away a larger one of up to `drained`.
+async fn read(body: Body, drained: usize) -> Result<Vec<u8>, Failure> {
     let large = || {
         let text = format!("the body is larger than {} MB: send less at once", LARGEST >> 20);
         Failure::new(413, "too_large", text)
     };
     let slow = || Failure::new(408, "too_slow", "the body did not come: send it without pauses");
-    if body.size_hint().lower() > DRAINED as u64 {
+    if body.size_hint().lower() > drained as u64 {
         return Err(large());
     }
+    let end = tokio::time::Instant::now() + UPLOAD;
     let (mut bytes, mut length) = (vec![], 0);
     let mut pieces = body.into_data_stream();
-    while let Some(piece) = tokio::time::timeout(SILENCE, pieces.next()).await.map_err(|_| slow())? {
+    loop {
+        let next = end.min(tokio::time::Instant::now() + SILENCE);
+        let Some(piece) = tokio::time::timeout_at(next, pieces.next()).await.map_err(|_| slow())? else { break };
         let piece = piece.map_err(|_| Failure::new(400, "bad_args", "the body broke off: send it again"))?;
         length += piece.len();
-        if length > DRAINED {
+        if length > drained {
             return Err(large());
         }
         if length <= LARGEST {
@@ -178,6 +251,21 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// What a browser may do with anything that comes from here: show it on our own page, and nothing else.
+const SECURITY: &[(&str, &str)] = &[
+    (
+        "content-security-policy",
+        "default-src 'self'; object-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
+         manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=(self), payment=(), usb=()"),
+];
+
 /// Around every request: a panic becomes an answer, and every answer carries the security headers.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let mut response = AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
@@ -185,14 +273,8 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         Failure::new(500, "broken", "this broke inside Hob and is a fault of ours: the log has more").into_response()
     });
     let headers = response.headers_mut();
-    for (name, value) in [
-        ("content-security-policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"),
-        ("x-content-type-options", "nosniff"),
-        ("x-frame-options", "DENY"),
-        ("referrer-policy", "no-referrer"),
-        ("cross-origin-resource-policy", "same-origin"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
+    for (name, value) in SECURITY {
+        headers.insert(*name, HeaderValue::from_static(value));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response

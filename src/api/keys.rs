@@ -1,22 +1,24 @@
 //! The keys of the house: who has claimed it, its people, and their tokens and sessions, of which only hashes are kept.
 
-use crate::envelope::Failure;
+use crate::{
+    claim::{Claim, Claiming},
+    envelope::Failure,
+    limits::Tries,
+    password::Passwords,
+    reach::Reach,
+};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
-use store::{Collection, Entry, Key, Level, Listing, Record, Stamp, Store};
+use store::{Coded, Collection, Entry, Key, Level, Listing, Record, Stamp, Store};
 use tool::{AgentId, Id, Principal, Role, Scope, UserId};
 
 /// How long a session of the page lasts.
 pub(crate) const SESSION: Duration = Duration::from_secs(90 * 24 * 3600);
-/// How many wrong codes or tokens are heard in a minute.
-const TRIES: usize = 5;
-const MINUTE: Duration = Duration::from_secs(60);
-/// Letters and digits that are not mistaken for one another; 32 of them, so five bits each.
-const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// How much of what a browser says about itself is kept.
+const ABOUT: usize = 200;
 
 /// The lock and its keys; cheap to clone.
 #[derive(Clone)]
@@ -24,13 +26,25 @@ pub struct Access(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     pub credentials: Collection<Credential>,
-    people: Collection<Person>,
+    pub people: Collection<Person>,
     claimed: Collection<Claimed>,
     /// The hash of `HOB_TOKEN`.
     fixed: Option<blake3::Hash>,
-    pub claim: Mutex<Option<Claim>>,
+    claim: Mutex<Option<Claim>>,
+    pub passwords: Passwords,
+    /// Wrong claim codes, wrong tokens and wrong passwords.
     pub codes: Tries,
     pub tokens: Tries,
+    pub signs: Tries,
+}
+
+/// Who a key belongs to.
+pub(crate) struct Known {
+    pub principal: Principal,
+    /// The credential, where it is a stored one.
+    pub id: Option<Id>,
+    /// What it may be used for.
+    pub reach: Reach,
 }
 
 impl Access {
@@ -39,7 +53,7 @@ impl Access {
     ///
     /// # Errors
     /// `BadArgs` when `fixed` is shorter than 32 characters; `Failed` when the data cannot be read.
-    pub fn new(store: &Store, fixed: Option<&str>) -> tool::Result<Self> {
+    pub fn new(store: &Store, fixed: Option<&str>, claiming: Claiming) -> tool::Result<Self> {
         if fixed.is_some_and(|token| token.len() < 32) {
             return Err(tool::Error::bad_args(
                 "HOB_TOKEN is too short: use at least 32 characters, such as `openssl rand -hex 32` gives",
@@ -48,40 +62,101 @@ impl Access {
         let credentials: Collection<Credential> = store.collection();
         let claimed: Collection<Claimed> = store.collection();
         let taken = fixed.is_some() || !claimed.is_empty_in(Scope::Household)?;
-        let claim = if taken { None } else { Some(Claim::new()?) };
+        let claim = if taken { None } else { Some(Claim::new(claiming)?) };
         Ok(Self(Arc::new(Inner {
             credentials,
             people: store.collection(),
             claimed,
             fixed: fixed.map(|token| blake3::hash(token.as_bytes())),
             claim: Mutex::new(claim),
+            passwords: Passwords::default(),
             codes: Tries::default(),
             tokens: Tries::default(),
+            signs: Tries::default(),
         })))
     }
 
-    /// The code to claim with; `None` once the device is claimed.
-    pub fn claim(&self) -> Option<Claim> {
-        self.0.claim.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Whether somebody has taken the device.
+    pub fn is_claimed(&self) -> bool {
+        self.claim().is_none()
     }
 
-    /// The person behind a token or session key, and the credential's id where it is a stored one.
-    pub(crate) fn known(&self, key: &str, session: bool) -> Option<(Principal, Option<Id>)> {
+    pub(crate) fn claim(&self) -> MutexGuard<'_, Option<Claim>> {
+        self.0.claim.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the claim code, as links that begin with each of `at`; nothing once the device is claimed.
+    pub fn tell_claim(&self, at: Vec<String>) {
+        if let Some(code) = self.claim().as_mut() {
+            code.tell(at);
+        }
+    }
+
+    /// Makes and tells a new code whenever one has expired, until the device is claimed.
+    pub async fn renew_claim(self) {
+        let left = || self.claim().as_ref().and_then(Claim::remaining);
+        while let Some(wait) = left() {
+            tokio::time::sleep(wait.max(Duration::from_millis(100))).await;
+            if let Some(code) = self.claim().as_mut() {
+                code.renew();
+            }
+        }
+    }
+
+    /// The person behind a token or session key.
+    pub(crate) fn known(&self, key: &str, session: bool) -> Option<Known> {
         let hash = blake3::hash(key.as_bytes());
         if !session && self.0.fixed == Some(hash) {
-            return Some((Principal::owner(), None));
+            return Some(Known { principal: Principal::owner(), id: None, reach: Reach::default() });
         }
         let entry = self.find(hash)?;
         let found = entry.value;
         let alive = found.expires_ms == 0 || found.expires_ms > Id::new().millis();
-        let principal = Principal { user: found.user, role: found.role, agent: AgentId::GENERAL };
-        (alive && found.session == session).then_some((principal, Some(entry.id)))
+        let fixed = self.0.fixed.as_ref().map(|hash| &hash.as_bytes()[..8]);
+        let stale = !found.opened_with_fixed.is_empty() && fixed != Some(&found.opened_with_fixed[..]);
+        if !alive || stale || found.session != session {
+            return None;
+        }
+        let role = found.role.min(self.standing(found.user));
+        let principal = Principal { user: found.user, role, agent: AgentId::GENERAL };
+        Some(Known { principal, id: Some(entry.id), reach: Reach::of(&found.scope) })
     }
 
-    /// What a person is called.
-    pub(crate) fn name_of(&self, user: UserId) -> Result<String, Failure> {
-        let person = self.0.people.get_in(Scope::Household, user.0)?;
-        Ok(person.map_or_else(|| "owner".to_owned(), |p| p.value.name))
+    /// The most this person's keys may do.
+    fn standing(&self, user: UserId) -> Role {
+        if user == UserId::OWNER {
+            return Role::Admin;
+        }
+        match self.0.people.get_in(Scope::Household, user.0) {
+            Ok(Some(person)) => person.value.standing.role(),
+            // Unreadable is not the same as unbounded.
+            Ok(None) | Err(_) => Role::Viewer,
+        }
+    }
+
+    /// A person, where there is a record of them; the owner of an older Hob has none.
+    pub(crate) fn person(&self, user: UserId) -> Result<Option<Entry<Person>>, Failure> {
+        Ok(self.0.people.get_in(Scope::Household, user.0)?)
+    }
+
+    /// Everybody there is a record of.
+    pub(crate) fn people(&self) -> Result<Vec<Entry<Person>>, Failure> {
+        Ok(self.0.people.list_in(Scope::Household, &Listing::default())?)
+    }
+
+    /// The person of a name; `owner` is always the owner.
+    pub(crate) fn named(&self, name: &str) -> Result<Option<Entry<Person>>, Failure> {
+        let name = name.trim().to_lowercase();
+        if name == OWNER {
+            return self.person(UserId::OWNER);
+        }
+        let listing = Listing { by: Some((1, name.into_bytes())), limit: 1, before: None };
+        Ok(self.0.people.list_in(Scope::Household, &listing)?.pop())
+    }
+
+    /// A person as one who calls, with all that they may.
+    pub(crate) fn principal(&self, user: UserId) -> Principal {
+        Principal { user, role: self.standing(user), agent: AgentId::GENERAL }
     }
 
     pub(crate) fn find(&self, hash: blake3::Hash) -> Option<Entry<Credential>> {
@@ -89,77 +164,154 @@ impl Access {
         self.0.credentials.list_in(Scope::Household, &listing).ok()?.pop()
     }
 
+    /// Tokens (`session` false) or sessions, newest first.
+    pub(crate) fn all(&self, session: bool) -> Result<Vec<Entry<Credential>>, Failure> {
+        let listing = Listing { by: Some((2, vec![u8::from(session)])), ..Listing::default() };
+        Ok(self.0.credentials.list_in(Scope::Household, &listing)?)
+    }
+
     /// Keeps a new credential and answers the key itself, which is not kept.
-    pub(crate) async fn give(&self, new: NewCredential) -> Result<(Id, UserId, String), Failure> {
+    pub(crate) async fn give(&self, new: NewCredential) -> Result<Given, Failure> {
         let mut bytes = [0u8; 32];
         random(&mut bytes)?;
         let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-        let session = new.kind != Kind::Token;
+        let session = !matches!(new.kind, Kind::Token);
         let key = if session { hex } else { format!("hob_{hex}") };
         let hash = *blake3::hash(key.as_bytes()).as_bytes();
         let (inner, id, now) = (self.0.clone(), Id::new(), Id::new().millis());
-        let expires_ms = if session { now + SESSION.as_millis() as u64 } else { 0 };
-        let stamp = Stamp::household("access");
+        let lasts = new.lasts.or(session.then_some(SESSION));
+        let expires_ms = lasts.map_or(0, |lasts| now.saturating_add(lasts.as_millis() as u64));
+        let fixed = self.0.fixed.as_ref().filter(|_| new.opened_with == Opened::Fixed);
+        let opened_with_fixed = fixed.map(|hash| hash.as_bytes()[..8].to_vec()).unwrap_or_default();
+        let opened_with = if let Opened::Token(id) = new.opened_with { Some(id) } else { None };
         let give = move |tx: &store::Tx| {
             inner.forget_expired(tx, now)?;
-            if new.kind == Kind::Claim {
-                inner.claimed.put(tx, Id::new(), &stamp, &Claimed { user: UserId::OWNER })?;
+            if let Kind::Claim { person, password } = &new.kind {
+                let owner = Person { name: person.clone(), standing: Standing::Admin, password: password.clone() };
+                inner.claimed.put(tx, Id::new(), &stamp(), &Claimed { user: UserId::OWNER })?;
+                inner.people.put(tx, UserId::OWNER.0, &stamp(), &owner)?;
             }
             let user = match new.user {
                 Some(user) => user,
-                None => inner.person(tx, &new.name)?,
+                None => inner.person_called(tx, &new.name, new.role)?,
             };
-            let (name, role, opened_with) = (new.name.clone(), new.role, new.opened_with);
-            let credential = Credential { hash, name, role, user, session, expires_ms, opened_with };
-            inner.credentials.put(tx, id, &stamp, &credential).map(|_| user)
+            let credential = Credential {
+                hash,
+                name: new.name.clone(),
+                role: new.role,
+                user,
+                session,
+                expires_ms,
+                opened_with,
+                scope: new.scope.clone(),
+                about: new.about.chars().filter(|c| !c.is_control()).take(ABOUT).collect(),
+                opened_with_fixed: opened_with_fixed.clone(),
+            };
+            inner.credentials.put(tx, id, &stamp(), &credential).map(|_| user)
         };
         let user = self.0.credentials.store().write(give).await?;
-        Ok((id, user, key))
+        Ok(Given { id, user, key, expires_ms })
     }
 }
+
+/// A new key, told this once.
+pub(crate) struct Given {
+    pub id: Id,
+    pub user: UserId,
+    pub key: String,
+    pub expires_ms: u64,
+}
+
+/// What access writes is stamped with.
+pub(crate) fn stamp() -> Stamp {
+    Stamp::household("access")
+}
+
+/// What the owner is called until they say otherwise.
+pub(crate) const OWNER: &str = "owner";
 
 impl Inner {
     pub fn sessions(&self, tx: &store::Tx) -> store::Result<Vec<Entry<Credential>>> {
         self.credentials.find(tx, Scope::Household, 2, &[1])
     }
 
-    /// Sessions nobody can use any more go when a new one comes.
-    fn forget_expired(&self, tx: &store::Tx, now: u64) -> store::Result<()> {
-        for old in self.sessions(tx)?.into_iter().filter(|c| c.value.expires_ms < now) {
+    /// Takes back every token and session that fits.
+    pub fn take_back(&self, tx: &store::Tx, which: impl Fn(&Entry<Credential>) -> bool) -> store::Result<()> {
+        let tokens = self.credentials.find(tx, Scope::Household, 2, &[0])?;
+        for old in self.sessions(tx)?.into_iter().chain(tokens).filter(which) {
             self.credentials.remove(tx, Scope::Household, old.id)?;
         }
         Ok(())
     }
 
-    /// The person of a name, made in the same write when there is none.
-    fn person(&self, tx: &store::Tx, name: &str) -> store::Result<UserId> {
-        if let Some(person) = self.people.find(tx, Scope::Household, 1, name.to_lowercase().as_bytes())?.pop() {
-            return Ok(UserId(person.id));
+    /// Keys nobody can use any more go when a new one comes.
+    fn forget_expired(&self, tx: &store::Tx, now: u64) -> store::Result<()> {
+        self.take_back(tx, |old| old.value.expires_ms != 0 && old.value.expires_ms < now)
+    }
+
+    /// The person of a name.
+    pub fn named(&self, tx: &store::Tx, name: &str) -> store::Result<Option<Entry<Person>>> {
+        Ok(self.people.find(tx, Scope::Household, 1, name.to_lowercase().as_bytes())?.pop())
+    }
+
+    /// The person of a name, made in the same write when there is none. A token with a higher role raises them: who
+    /// makes it is an admin.
+    fn person_called(&self, tx: &store::Tx, name: &str, role: Role) -> store::Result<UserId> {
+        let Some(mut known) = self.named(tx, name)? else {
+            let (id, person) =
+                (Id::new(), Person { name: name.into(), standing: role.into(), password: String::new() });
+            self.people.put(tx, id, &stamp(), &person)?;
+            return Ok(UserId(id));
+        };
+        if known.value.standing.role() < role {
+            known.value.standing = role.into();
+            let standing = known.value.standing;
+            self.people.change(tx, Scope::Household, tool::Label::Own, known.id, &mut |p: &mut Person| {
+                p.standing = standing;
+                Ok(())
+            })?;
         }
-        let id = Id::new();
-        self.people.put(tx, id, &Stamp::household("access"), &Person { name: name.into() })?;
-        Ok(UserId(id))
+        Ok(UserId(known.id))
     }
 }
 
 /// What a new credential is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The first session, which claims the device.
-    Claim,
+    /// The first session, which claims the device for a person, perhaps with a password (already hashed).
+    Claim { person: String, password: String },
     /// A session of the page.
     Session,
     /// An API token.
     Token,
 }
 
+/// What a session was opened with, and ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Opened {
+    /// The claim, or a password.
+    #[default]
+    Person,
+    /// A token.
+    Token(Id),
+    /// `HOB_TOKEN`.
+    Fixed,
+}
+
+#[derive(Debug, Clone)]
 pub(crate) struct NewCredential {
     pub kind: Kind,
     pub name: String,
     pub role: Role,
     /// `None`: the person of that name, who is made if need be.
     pub user: Option<UserId>,
-    pub opened_with: Option<Id>,
+    pub opened_with: Opened,
+    /// What it may be used for; empty is everything.
+    pub scope: Vec<String>,
+    /// How long it is good; `None` is for ever, and for a session the usual time.
+    pub lasts: Option<Duration>,
+    /// What the browser says about itself.
+    pub about: String,
 }
 
 /// A key to the door, as it is stored: only the hash of it. New fields go last.
@@ -169,13 +321,25 @@ pub(crate) struct Credential {
     pub name: String,
     #[serde(with = "store::coded")]
     pub role: Role,
-    user: UserId,
+    pub user: UserId,
     /// False for an API token.
     session: bool,
     /// Milliseconds since 1970; 0 is never.
-    expires_ms: u64,
+    pub expires_ms: u64,
     /// The token a session was opened with, which ends with it.
     pub opened_with: Option<Id>,
+    /// What it may be used for; empty is everything.
+    pub scope: Vec<String>,
+    /// What the browser of a session says about itself.
+    pub about: String,
+    /// The first bytes of the hash of the `HOB_TOKEN` it was opened with; it ends when that changes.
+    opened_with_fixed: Vec<u8>,
+}
+
+impl Credential {
+    pub fn is_session(&self) -> bool {
+        self.session
+    }
 }
 
 impl Record for Credential {
@@ -187,10 +351,50 @@ impl Record for Credential {
     }
 }
 
-/// A person with tokens of their own. They stay the same person when a token is taken back and another one made.
+/// The most a person may do, whatever their keys say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Standing {
+    /// As each key says: people of before there were roles for them.
+    #[default]
+    Unset,
+    Viewer,
+    Member,
+    Admin,
+}
+
+impl Coded for Standing {
+    const ALL: &'static [Self] = &[Standing::Unset, Standing::Viewer, Standing::Member, Standing::Admin];
+    const UNKNOWN: Self = Standing::Viewer;
+}
+
+impl Standing {
+    pub fn role(self) -> Role {
+        match self {
+            Standing::Viewer => Role::Viewer,
+            Standing::Member => Role::Member,
+            Standing::Unset | Standing::Admin => Role::Admin,
+        }
+    }
+}
+
+impl From<Role> for Standing {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Viewer => Standing::Viewer,
+            Role::Member => Standing::Member,
+            Role::Admin => Standing::Admin,
+        }
+    }
+}
+
+/// A person of the household. They stay the same person when a key is taken back and another one made. New fields go last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Person {
-    name: String,
+pub(crate) struct Person {
+    pub name: String,
+    #[serde(with = "store::coded")]
+    pub standing: Standing,
+    /// Hashed; empty when they have none.
+    pub password: String,
 }
 
 impl Record for Person {
@@ -215,76 +419,6 @@ impl Record for Claimed {
     const LEVEL: Level = Level::Household;
 }
 
-/// The code a first person claims the device with; shown on the console, good for one use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim(String);
-
-impl Claim {
-    /// A fresh code of 60 random bits, in three groups of four characters.
-    ///
-    /// # Errors
-    /// `Unavailable` when the system has no randomness to give.
-    pub fn new() -> tool::Result<Self> {
-        let mut bytes = [0u8; 12];
-        random(&mut bytes)?;
-        let letter = |b: &u8| ALPHABET[usize::from(b % 32)] as char;
-        let groups: Vec<String> = bytes.chunks(4).map(|g| g.iter().map(letter).collect()).collect();
-        Ok(Self(groups.join("-")))
-    }
-
-    /// The code, to be shown.
-    pub fn code(&self) -> &str {
-        &self.0
-    }
-
-    /// Dashes, blanks and case do not matter.
-    pub(crate) fn fits(&self, typed: &str) -> bool {
-        let plain = |text: &str| -> String {
-            text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
-        };
-        // Hashes are compared, and blake3's comparison takes the same time wherever they differ.
-        blake3::hash(plain(typed).as_bytes()) == blake3::hash(plain(&self.0).as_bytes())
-    }
-}
-
-/// Wrong tries of the last minute.
-#[derive(Default)]
-pub(crate) struct Tries(Mutex<VecDeque<Instant>>);
-
-impl Tries {
-    /// An error once there were too many in the last minute.
-    pub fn slow_down(&self) -> Result<(), Failure> {
-        let mut wrong = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while wrong.front().is_some_and(|at| at.elapsed() > MINUTE) {
-            wrong.pop_front();
-        }
-        if wrong.len() >= TRIES {
-            return Err(Failure::new(429, "too_many_tries", "too many wrong tries: wait a minute and try again"));
-        }
-        Ok(())
-    }
-
-    pub fn count_wrong(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(Instant::now());
-    }
-}
-
-fn random(bytes: &mut [u8]) -> tool::Result<()> {
+pub(crate) fn random(bytes: &mut [u8]) -> tool::Result<()> {
     getrandom::fill(bytes).map_err(|e| tool::Error::unavailable(format!("the system has no randomness to give: {e}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn claim_codes_are_long_readable_and_forgiving() {
-        let claim = Claim::new().unwrap();
-        assert_eq!(claim.code().len(), 14);
-        assert!(claim.fits(claim.code()) && claim.fits(&claim.code().to_lowercase().replace('-', " ")));
-        for wrong in ["", "0000-0000-0000", &claim.code()[..13]] {
-            assert!(!claim.fits(wrong), "{wrong}");
-        }
-        assert_ne!(claim, Claim::new().unwrap());
-    }
 }

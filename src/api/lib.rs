@@ -6,31 +6,49 @@
 
 mod access;
 mod chat;
+mod claim;
 mod custom_tools;
 mod device;
+mod entry;
 mod envelope;
+mod guard;
 mod keys;
+mod limits;
+mod network;
+mod openai;
 mod page;
+mod password;
+mod people;
+mod reach;
+mod seats;
 mod serve;
+mod settings;
+mod tls;
+mod tokens;
 mod tools;
 
-pub use keys::{Access, Claim};
+pub use claim::Claiming;
+pub use keys::Access;
+pub use network::{Network, Tls};
 pub use serve::{Listeners, serve};
+pub use settings::{DeviceSettings, From, ModelChoice, ModelInUse, Neighbour};
+pub use tls::Certificate;
 
 use agent::Agent;
 use axum::{
     Router,
     extract::State,
     middleware,
-    routing::{delete, get, post},
+    routing::{delete, get, patch, post},
 };
 use custom::CustomTools;
 use envelope::Failure;
 use registry::Registry;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use store::Store;
 use tokio_util::sync::CancellationToken;
-use tool::{Cx, Ports, Principal, Via};
+use tool::{Cx, Id, Ports, Principal, Via};
 
 /// Everything the doors need.
 #[derive(Clone)]
@@ -47,8 +65,12 @@ pub struct House {
     pub store: Store,
     /// What calls carry.
     pub ports: Ports,
-    /// The device's name.
-    pub name: String,
+    /// What an admin may change while the house is open.
+    pub settings: Arc<dyn DeviceSettings>,
+    /// How it is reached.
+    pub network: Network,
+    /// When it was built.
+    pub started: Id,
     /// Cancelled when the house closes: long answers end.
     pub closing: CancellationToken,
 }
@@ -66,11 +88,16 @@ impl House {
 /// The whole door: what is behind the lock, what is not, and what every answer carries.
 pub(crate) fn router(house: House) -> Router {
     let api = Router::new()
-        .route("/claim", post(access::claim))
-        .route("/session", get(access::who).post(access::sign_in).delete(access::sign_out))
-        .route("/tokens", get(access::list_tokens).post(access::new_token))
-        .route("/tokens/{id}", delete(access::delete_token))
+        .route("/claim", post(entry::claim))
+        .route("/session", get(entry::who_am_i).post(entry::sign_in).delete(entry::sign_out))
+        .route("/sessions", get(entry::sessions))
+        .route("/sessions/{id}", delete(entry::delete_session))
+        .route("/people", get(people::list).post(people::add))
+        .route("/people/{id}", patch(people::change).delete(people::remove))
+        .route("/tokens", get(tokens::list).post(tokens::make))
+        .route("/tokens/{id}", delete(tokens::delete))
         .route("/chat", post(chat::chat))
+        .route("/runs", get(chat::runs))
         .route("/runs/{id}/cancel", post(chat::cancel))
         .route("/conversations", get(chat::conversations))
         .route("/conversations/{id}", get(chat::conversation).delete(chat::delete_conversation))
@@ -78,22 +105,29 @@ pub(crate) fn router(house: House) -> Router {
         .route("/tools/{name}", get(tools::one))
         .route("/tools/{name}/execute", post(tools::execute))
         .nest("/custom-tools", custom_tools::routes())
+        .route("/device", get(device::about).patch(device::rename))
+        .route("/model", get(device::model).put(device::choose_model))
+        .route("/discover", get(device::discover))
         .route("/events", get(device::events))
         .route("/backup", post(device::backup))
-        .fallback(no_such_path)
-        // Around the fallback too: strangers do not even learn which addresses exist.
-        .layer(middleware::from_fn_with_state(house.clone(), access::lock));
+        .method_not_allowed_fallback(wrong_method)
+        .fallback(no_such_path);
     Router::new()
-        .route("/healthz", get(health))
         .nest("/api/v1", api)
+        .nest("/v1", openai::routes())
+        // Around the fallback too: strangers do not even learn which addresses exist.
+        .layer(middleware::from_fn_with_state(house.clone(), access::lock))
+        .route("/healthz", get(health))
         .fallback(page::serve)
         .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(house.clone(), guard::guard))
         .with_state(house)
         .layer(middleware::from_fn(envelope::finish))
+        .layer(middleware::from_fn(openai::refusals))
 }
 
 async fn health(State(house): State<House>) -> axum::Json<Value> {
-    axum::Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "name": house.name}))
+    axum::Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "name": house.settings.name()}))
 }
 
 async fn no_such_path() -> Failure {

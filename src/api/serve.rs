@@ -1,24 +1,38 @@
-//! The two listeners: TCP for page and programs, a local socket for the command line.
+//! The doors: TCP in clear text and encrypted for page and programs, a local socket for the command line.
 
-use crate::{House, router};
+use crate::{
+    House, router,
+    seats::{Seat, Seats},
+    tls::Certificate,
+};
 use axum::{Router, serve::Listener};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
-use std::{path::Path, sync::Arc, time::Duration};
-use tokio::{
-    net::{TcpListener, UnixListener, UnixStream},
-    sync::Semaphore,
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::Path,
+    time::Duration,
 };
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// How many connections one door takes in.
+/// How many connections the network's doors take in together, and how many the command line's.
 const PLACES: usize = 256;
+const LOCAL_PLACES: usize = 64;
 /// How long a connection may be silent between requests, and take to say what it wants.
 const SILENCE: Duration = Duration::from_secs(20);
+/// How long the two sides may take to agree on a key.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long sent bytes may stay unread before the connection counts as broken, in milliseconds.
+const UNREAD_MS: u32 = 60_000;
 /// How long open requests may still take when the house closes.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -31,20 +45,30 @@ pub(crate) enum Entrance {
         trusted: bool,
     },
     /// Over TCP: it has to show a key.
-    Network,
+    Network {
+        /// Who is at the other end.
+        peer: IpAddr,
+        /// Whether nobody in between can read along.
+        tls: bool,
+    },
 }
 
-/// Asked of the kernel, not of the peer (SO_PEERCRED).
-fn over_socket(stream: &UnixStream) -> Entrance {
-    let peer = stream.peer_cred().map(|c| c.uid());
-    let own = rustix::process::getuid().as_raw();
-    Entrance::Socket { trusted: peer.is_ok_and(|peer| peer == own || peer == 0) }
+impl Entrance {
+    /// Whether nobody on the network can read along.
+    pub fn is_secure(&self) -> bool {
+        match self {
+            Entrance::Socket { .. } => true,
+            Entrance::Network { peer, tls } => *tls || peer.to_canonical().is_loopback(),
+        }
+    }
 }
 
 /// Where the house listens.
 pub struct Listeners {
     /// For page and programs; `None` when only the command line is served.
     pub tcp: Option<TcpListener>,
+    /// The same, encrypted with the device's certificate.
+    pub tls: Option<(TcpListener, Certificate)>,
     /// For the command line.
     pub socket: UnixListener,
 }
@@ -64,46 +88,121 @@ impl Listeners {
 }
 
 /// Serves until the house's `closing` is cancelled, then lets open requests end within a few seconds.
-pub fn serve(house: House, listeners: Listeners) -> impl Future<Output = ()> {
+///
+/// # Errors
+/// `Failed` when the certificate cannot be used.
+pub fn serve(house: House, listeners: Listeners) -> tool::Result<impl Future<Output = ()>> {
     let closing = house.closing.clone();
     // Built here and not when first polled: who says "ready" after this call says it truly.
     let app = router(house);
-    async move {
-        let socket = attend(listeners.socket, over_socket, app.clone(), closing.clone());
-        match listeners.tcp {
-            Some(tcp) => drop(tokio::join!(socket, attend(tcp, |_| Entrance::Network, app, closing))),
-            None => socket.await,
-        }
+    let acceptor = listeners.tls.as_ref().map(|(_, certificate)| certificate.acceptor()).transpose()?;
+    Ok(async move {
+        let seats = Seats::new(PLACES);
+        let plain = Door { app: app.clone(), closing: closing.clone(), seats: seats.clone(), tls: None };
+        let local = Door { app: app.clone(), closing: closing.clone(), seats: Seats::new(LOCAL_PLACES), tls: None };
+        let encrypted = Door { app, closing, seats, tls: acceptor };
+        tokio::join!(
+            attend(listeners.socket, local),
+            async move {
+                if let Some(tcp) = listeners.tcp {
+                    attend(tcp, plain).await;
+                }
+            },
+            async move {
+                if let Some((tcp, _)) = listeners.tls {
+                    attend(tcp, encrypted).await;
+                }
+            },
+        );
+    })
+}
+
+/// What one listener needs to serve whoever comes.
+struct Door {
+    app: Router,
+    closing: CancellationToken,
+    seats: Seats,
+    tls: Option<TlsAcceptor>,
+}
+
+/// A connection of either kind.
+trait Peer: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+    fn entrance(&self, tls: bool) -> Entrance;
+}
+
+impl Peer for UnixStream {
+    /// Asked of the kernel, not of the peer (SO_PEERCRED).
+    fn entrance(&self, _: bool) -> Entrance {
+        let peer = self.peer_cred().map(|c| c.uid());
+        let own = rustix::process::getuid().as_raw();
+        Entrance::Socket { trusted: peer.is_ok_and(|peer| peer == own || peer == 0) }
     }
 }
 
-/// Takes in whoever comes through one door, as long as there is room. Each door has places of its own, so a crowd at
-/// the network never keeps the command line out; who says nothing gives the place back.
-async fn attend<L: Listener>(mut door: L, entrance: fn(&L::Io) -> Entrance, app: Router, closing: CancellationToken) {
-    let (places, open) = (Arc::new(Semaphore::new(PLACES)), GracefulShutdown::new());
+impl Peer for TcpStream {
+    fn entrance(&self, tls: bool) -> Entrance {
+        let _ = self.set_nodelay(true);
+        // A peer that left without a word, or stopped reading, is not waited for.
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(self, UNREAD_MS);
+        // Where the peer cannot be told it is a stranger from far away.
+        let peer = self.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |a: SocketAddr| a.ip());
+        Entrance::Network { peer, tls }
+    }
+}
+
+/// Takes in whoever comes through one door, as long as there is room. The network and the command line have places of
+/// their own, so a crowd at one never keeps the other out; who says nothing gives the place back.
+async fn attend<L: Listener>(mut listener: L, door: Door)
+where
+    L::Io: Peer,
+{
+    let open = GracefulShutdown::new();
     loop {
         let (stream, _) = tokio::select! {
-            () = closing.cancelled() => break,
-            came = door.accept() => came,
+            () = door.closing.cancelled() => break,
+            came = listener.accept() => came,
         };
+        let entrance = stream.entrance(door.tls.is_some());
+        let address = if let Entrance::Network { peer, .. } = entrance { Some(peer) } else { None };
         // No room: closing at once tells more than waiting would.
-        let Ok(place) = places.clone().try_acquire_owned() else { continue };
-        let (came_by, app) = (entrance(&stream), app.clone());
-        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(came_by);
-            app.clone().oneshot(request)
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(SILENCE)
-            .serve_connection(TokioIo::new(stream), service);
-        let connection = open.watch(connection);
-        tokio::spawn(async move {
-            // A connection that breaks is its peer's affair.
-            let _ = connection.await;
-            drop(place);
-        });
+        let Some(seat) = door.seats.take(address) else { continue };
+        let (app, watcher) = (door.app.clone(), open.watcher());
+        match door.tls.clone() {
+            None => drop(tokio::spawn(converse(stream, app, entrance, seat, watcher))),
+            Some(acceptor) => {
+                tokio::spawn(async move {
+                    let leave = seat.leave();
+                    let handshake = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream));
+                    // A peer that does not take our certificate, or speaks something else: its affair.
+                    if let Some(Ok(Ok(stream))) = leave.run_until_cancelled(handshake).await {
+                        converse(stream, app, entrance, seat, watcher).await;
+                    }
+                });
+            }
+        }
     }
-    drop(door);
+    drop(listener);
     let _ = tokio::time::timeout(FAREWELL, open.shutdown()).await;
+}
+
+/// Serves one connection to its end, or until its place is needed for another.
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    app: Router,
+    entrance: Entrance,
+    seat: Seat,
+    watcher: hyper_util::server::graceful::Watcher,
+) {
+    let ticket = seat.ticket();
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(entrance);
+        request.extensions_mut().insert(ticket.clone());
+        app.clone().oneshot(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(SILENCE)
+        .serve_connection(TokioIo::new(stream), service);
+    // A connection that breaks is its peer's affair.
+    let _ = seat.leave().run_until_cancelled(watcher.watch(connection)).await;
 }

@@ -6,66 +6,118 @@ use crate::{
 };
 use axum::{Extension, extract::State};
 use registry::{Listed, Registry};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::time::Instant;
+use tool::{
+    Output,
+    prelude::{JsonSchema, schemars},
+};
 
-#[derive(Deserialize)]
+/// Which tools.
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Search {
+    /// Words that must all match; `all` or nothing matches everything.
     #[serde(default)]
     query: String,
+    /// Only of this category or group.
     category: Option<String>,
 }
 
+/// The tools that match, best first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Tools {
+    count: usize,
+    tools: Vec<Listed>,
+}
+
+/// The tools this caller may see.
 pub(crate) async fn list(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     Query(search): Query<Search>,
-) -> Answer<Value> {
+) -> Answer<Tools> {
     let cx = house.cx(&caller);
     let found = house.registry.search(&search.query, search.category.as_deref());
     let tools: Vec<Listed> =
         found.iter().filter(|t| Registry::visible(&cx, t)).map(|t| Listed::from(t.as_ref())).collect();
-    Ok(ok(json!({"count": tools.len(), "tools": tools})))
+    Ok(ok(Tools { count: tools.len(), tools }))
 }
 
+/// A tool with its help.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Helped {
+    #[serde(flatten)]
+    tool: Listed,
+    /// How it is called, with examples and limits.
+    help: Value,
+}
+
+/// One tool, by its name or an alias.
 pub(crate) async fn one(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-) -> Answer<Value> {
+) -> Answer<Helped> {
     let cx = house.cx(&caller);
     let found = house.registry.get(&name).filter(|t| Registry::visible(&cx, t));
     let tool = found.ok_or_else(|| {
         let name: String = name.chars().take(64).collect();
         Failure::new(404, "not_found", format!("there is no tool called `{name}`: see GET /api/v1/tools"))
     })?;
-    let mut data = serde_json::to_value(Listed::from(tool.as_ref())).unwrap_or_default();
-    data["help"] = registry::help(&tool);
-    Ok(ok(data))
+    Ok(ok(Helped { tool: Listed::from(tool.as_ref()), help: registry::help(&tool) }))
 }
 
-#[derive(Deserialize)]
+/// With what a tool is to be called.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Execute {
+    /// An object that fits the tool's parameters.
     #[serde(default)]
-    arguments: Value,
+    pub arguments: Value,
 }
 
+/// What a call gave.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Ran {
+    pub tool: String,
+    /// JSON, or text.
+    pub result: Value,
+    /// A sentence for people, where the tool has one.
+    pub say: Option<String>,
+    /// Whether the tool ran and failed.
+    pub is_error: bool,
+    /// Milliseconds.
+    pub duration: u64,
+    pub metadata: Map<String, Value>,
+    /// Whether it was only tried out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_mode: Option<bool>,
+}
+
+impl Ran {
+    pub fn new(name: &str, output: Output, began: Instant) -> Self {
+        Self {
+            tool: name.to_owned(),
+            result: output.content,
+            say: output.say,
+            is_error: false,
+            duration: began.elapsed().as_millis() as u64,
+            metadata: output.meta,
+            test_mode: None,
+        }
+    }
+}
+
+/// Calls a tool.
 pub(crate) async fn execute(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
     Json(body): Json<Execute>,
-) -> Answer<Value> {
+) -> Answer<Ran> {
     let began = Instant::now();
     let output = house.cx(&caller).call(&name, body.arguments).await?;
-    Ok(ok(json!({
-        "tool": name,
-        "result": output.content,
-        "say": output.say,
-        "isError": false,
-        "duration": began.elapsed().as_millis() as u64,
-        "metadata": output.meta,
-    })))
+    Ok(ok(Ran::new(&name, output, began)))
 }

@@ -16,7 +16,7 @@ const DESCRIPTION: usize = 2_000;
 const SCHEMA: usize = 32 * 1024;
 
 /// Who wrote a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Created {
     /// A person.
@@ -154,7 +154,7 @@ pub(crate) fn handle_of(id: &str) -> Option<[u8; 8]> {
 }
 
 /// A tool as it is shown.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomTool {
     /// `tool_` and 16 hex digits.
@@ -231,7 +231,7 @@ impl From<Entry<Stored>> for CustomTool {
 }
 
 /// A tool as somebody writes it down.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Draft {
     /// Lower case, digits and underscores; begins with a letter.
@@ -260,7 +260,7 @@ pub struct Draft {
 }
 
 /// What is to be changed; what is absent stays.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[allow(missing_docs)]
 pub struct Patch {
@@ -382,7 +382,7 @@ fn check_code(code: &str) -> Result<()> {
 }
 
 /// How many tools there are.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)]
 pub struct Stats {

@@ -3,8 +3,9 @@
 //! Measured: without this 25 to 31 MB stay with the process after the model is dropped, growing
 //! with every load; with it, 2 MB. Other allocators and systems have nothing to do here.
 
-/// Lets every block of 1 MiB or more be a mapping of its own, which goes when it is freed.
+/// Lets every block of 1 MiB or more be a mapping of its own, which goes when it is freed, and all threads share two arenas.
 ///
+/// Each arena keeps what its threads once needed: ten thousand wrong passwords, each checked in 19 MiB, left 97 MB behind.
 /// glibc raises that limit to 32 MB as it sees large blocks come and go, so the second load would
 /// put the weights into an arena, whose end `malloc_trim` does not reach. This holds for the whole
 /// process and costs the model 4 % of its time.
@@ -31,6 +32,7 @@ mod glibc {
         // same limit. Either value is right for a block: its header says how it was allocated.
         ONCE.call_once(|| unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20);
+            libc::mallopt(libc::M_ARENA_MAX, 2);
         });
     }
 

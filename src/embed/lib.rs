@@ -12,6 +12,7 @@ mod model;
 mod vector;
 mod wordpiece;
 
+pub use allocator::keep_large_apart;
 pub use embedder::Embedder;
 pub use vector::{Quantized, Signature};
 

@@ -11,7 +11,7 @@ use embed::{Embedder, Quantized};
 use index::{Index, Row};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{Audience, Coded, Collection, Entry, Key, Level, Listing, Record, Store};
+use store::{Audience, Coded, Collection, Entry, Key, Level, Listing, Record, Stamp, Store};
 use tool::{
     Cx, Error, Id, Label, Result,
     prelude::{JsonSchema, schemars},
@@ -70,6 +70,14 @@ impl Record for Vector {
     const LEVEL: Level = Level::User;
 }
 
+impl Vector {
+    /// `None` when another model made it.
+    fn read(&self) -> Option<Quantized> {
+        let ours = self.model == embed::MODEL;
+        ours.then(|| Quantized::from_bytes(&self.bytes).ok()).flatten()
+    }
+}
+
 /// What is to be remembered.
 #[derive(Debug, Clone, Default)]
 pub struct New {
@@ -83,6 +91,34 @@ pub struct New {
     pub tags: Vec<String>,
     /// Whether the household may recall it.
     pub shared: bool,
+}
+
+/// What is to change in a memory; what is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    /// Another text, 1 to 8,000 characters.
+    pub content: Option<String>,
+    /// Another sort.
+    pub kind: Option<Kind>,
+    /// 0 to 1.
+    pub importance: Option<f32>,
+    /// All of the tags from now on.
+    pub tags: Option<Vec<String>>,
+    /// Whether the household may recall it.
+    pub shared: Option<bool>,
+}
+
+impl Change {
+    fn made_to(&self, stored: &mut Stored) {
+        if let Some(content) = &self.content {
+            stored.content.clone_from(content);
+        }
+        if let Some(tags) = &self.tags {
+            stored.tags.clone_from(tags);
+        }
+        stored.kind = self.kind.unwrap_or(stored.kind);
+        stored.importance = self.importance.unwrap_or(stored.importance).clamp(0.0, 1.0);
+    }
 }
 
 /// A memory as it is told.
@@ -210,18 +246,11 @@ impl Memories {
     /// # Errors
     /// `BadArgs` when it is empty or too long; `Unavailable` when the disk is full.
     pub async fn remember(&self, cx: &Cx, new: New) -> Result<Memory> {
-        let content = new.content.trim().to_owned();
-        if content.is_empty() {
-            return Err(Error::bad_args("there is nothing to remember: say what"));
-        }
-        if content.chars().count() > LONGEST {
-            return Err(Error::bad_args(format!("a memory holds at most {LONGEST} characters: remember it in parts")));
-        }
+        let content = checked(&new.content)?;
         let vector = self.meaning(&content).await;
         let stored =
             Stored { content, kind: new.kind, importance: new.importance.clamp(0.0, 1.0), tags: new.tags, uses: 0 };
-        let audience = if new.shared { Audience::Household } else { Audience::Private };
-        let stamp = self.records.stamp(cx, "remember").audience(audience);
+        let stamp = self.records.stamp(cx, "remember").audience(audience(new.shared));
         let (this, id, bytes) = (self.clone(), Id::new(), vector.as_ref().map(|v| v.to_bytes().to_vec()));
         let job_stamp = stamp.clone();
         let entry = self
@@ -239,6 +268,79 @@ impl Memories {
             index.add(row(&entry, vector), &entry.value.content);
         }
         Ok(entry.into())
+    }
+
+    /// Changes a memory in place; `None` when this person has none of that id. Another text gets its own meaning.
+    ///
+    /// # Errors
+    /// `BadArgs` when nothing is to change, or the text is empty or too long; `Unavailable` when the disk is full.
+    pub async fn update(&self, cx: &Cx, id: Id, mut change: Change) -> Result<Option<Memory>> {
+        if change == Change::default() {
+            return Err(Error::bad_args("say what to change: content, type, importance, tags or shared"));
+        }
+        change.content = change.content.as_deref().map(checked).transpose()?;
+        let vector = match &change.content {
+            Some(content) => self.meaning(content).await.map(|v| v.to_bytes().to_vec()),
+            None => None,
+        };
+        let searched = change.content.is_some() || change.shared.is_some();
+        let (this, scope, label) = (self.clone(), tool::Scope::User(cx.user()), cx.label());
+        let changed =
+            self.records.store().write(move |tx| this.change(tx, scope, label, id, &change, vector.as_deref()));
+        let Some(entry) = changed.await? else { return Ok(None) };
+        if searched {
+            self.index_anew(scope, id)?;
+        } else if let Some(index) = &mut *self.locked() {
+            index.set_importance(id, entry.value.importance);
+        }
+        Ok(Some(entry.into()))
+    }
+
+    /// Within a write: the record and its vector, changed together. A text whose meaning could not be had loses the
+    /// old one, which [`Memories::mend`] makes good.
+    fn change(
+        &self,
+        tx: &store::Tx,
+        scope: tool::Scope,
+        label: Label,
+        id: Id,
+        change: &Change,
+        vector: Option<&[u8]>,
+    ) -> store::Result<Option<Entry<Stored>>> {
+        if self.records.read(tx, scope, id)?.is_none() {
+            return Ok(None);
+        }
+        let mut entry = self.records.change(tx, scope, label, id, &mut |m| {
+            change.made_to(m);
+            Ok(())
+        })?;
+        let audience = change.shared.map_or(entry.audience, audience);
+        let stamp = Stamp { scope, owner: entry.owner, audience, label: entry.label, source: entry.source.clone() };
+        if audience != entry.audience {
+            entry = self.records.put(tx, id, &stamp, &entry.value)?;
+        }
+        if let Some(bytes) = vector {
+            let vector = Vector { model: embed::MODEL.into(), bytes: bytes.to_vec() };
+            self.vectors.put(tx, id, &stamp, &vector)?;
+        } else if change.content.is_some() {
+            self.vectors.remove(tx, scope, id)?;
+        }
+        Ok(Some(entry))
+    }
+
+    /// Puts into the index what is stored under `id` now: of two changes at once, the last to come here may not be the
+    /// last that was stored.
+    fn index_anew(&self, scope: tool::Scope, id: Id) -> Result<()> {
+        let mut slot = self.locked();
+        let Some(index) = &mut *slot else { return Ok(()) };
+        match self.records.get_in(scope, id)? {
+            Some(entry) => {
+                let vector = self.vectors.get_in(scope, id)?.and_then(|e| e.value.read());
+                index.add(row(&entry, vector), &entry.value.content);
+            }
+            None => index.remove(id),
+        }
+        Ok(())
     }
 
     /// The memories that fit a question best, by words and by meaning. Those that have nothing to do with it are left out.
@@ -355,7 +457,7 @@ impl Memories {
         let mut mended = 0;
         for entry in without {
             let Some(vector) = self.meaning(&entry.value.content).await else { break };
-            let stamp = store::Stamp {
+            let stamp = Stamp {
                 scope: tool::Scope::User(entry.owner),
                 owner: entry.owner,
                 audience: entry.audience,
@@ -429,14 +531,28 @@ impl Memories {
     fn load_vectors(&self) -> Result<std::collections::HashMap<Id, Quantized>> {
         let mut vectors = std::collections::HashMap::new();
         self.vectors.scan(|e| {
-            if e.value.model == embed::MODEL
-                && let Ok(vector) = Quantized::from_bytes(&e.value.bytes)
-            {
+            if let Some(vector) = e.value.read() {
                 vectors.insert(e.id, vector);
             }
         })?;
         Ok(vectors)
     }
+}
+
+/// The text without the blanks around it.
+fn checked(content: &str) -> Result<String> {
+    let content = content.trim();
+    if content.is_empty() {
+        return Err(Error::bad_args("there is nothing to remember: say what"));
+    }
+    if content.chars().count() > LONGEST {
+        return Err(Error::bad_args(format!("a memory holds at most {LONGEST} characters: remember it in parts")));
+    }
+    Ok(content.to_owned())
+}
+
+fn audience(shared: bool) -> Audience {
+    if shared { Audience::Household } else { Audience::Private }
 }
 
 fn row(entry: &Entry<Stored>, vector: Option<Quantized>) -> Row {

@@ -105,3 +105,79 @@ async fn a_restart_builds_the_same_index_and_missing_meanings_are_mended() {
     assert_eq!(ask().await.unwrap().hits[0].memory.id, kept.id);
     assert_eq!(again.mend().await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn a_changed_memory_is_found_by_what_it_says_now() {
+    let store = Store::in_memory().unwrap();
+    let cx = person(UserId::OWNER);
+    let embedder = Embedder::new(Duration::from_secs(600));
+    let memories = Memories::new(&store, embedder.clone());
+    let old = New { tags: vec!["house".into()], ..new(HOUSEHOLD[0]) };
+    let id = memories.remember(&cx, old).await.unwrap().id;
+    memories.remember(&cx, new(HOUSEHOLD[6])).await.unwrap();
+    let content = Some("  The cat goes to the vet on Friday  ".to_owned());
+    let now = memories.update(&cx, id, Change { content, ..Change::default() }).await.unwrap().unwrap();
+    assert_eq!((now.content.as_str(), now.tags.len(), now.importance), ("The cat goes to the vet on Friday", 1, 0.5));
+    // The same from the index that was changed and from one built anew.
+    for memories in [memories.clone(), Memories::new(&store, embedder)] {
+        for (question, found) in
+            [("pet doctor appointment", true), ("vet friday", true), ("boiler Marta heating", false)]
+        {
+            let hits = memories.recall(&cx, question, Filter { limit: 5, ..Filter::default() }).await.unwrap().hits;
+            assert_eq!(hits.iter().any(|h| h.memory.id == id), found, "{question}: {hits:?}");
+        }
+    }
+    assert_eq!(memories.stats(&cx).unwrap().with_meaning, 2);
+}
+
+#[tokio::test]
+async fn a_change_keeps_what_it_does_not_name_and_obeys_the_same_rules() {
+    let (memories, anna) = house();
+    let ben = person(UserId(Id::new()));
+    let id = memories.remember(&anna, new("The bins go out on Monday")).await.unwrap().id;
+    let all = Change {
+        kind: Some(Kind::Event),
+        importance: Some(7.0),
+        tags: Some(vec!["bins".into()]),
+        shared: Some(true),
+        ..Change::default()
+    };
+    let changed = memories.update(&anna, id, all).await.unwrap().unwrap();
+    let told = (changed.content.as_str(), changed.kind, changed.importance, changed.shared);
+    assert_eq!(told, ("The bins go out on Monday", Kind::Event, 1.0, true));
+    let events = Filter { kind: Some(Kind::Event), tags: vec!["bins".into()], ..Filter::default() };
+    assert_eq!(memories.list(&anna, &events).unwrap(), [changed]);
+
+    // Ben sees it as long as it is shared, and may never change it.
+    let sees =
+        async || memories.recall(&ben, "bins", Filter { limit: 1, ..Filter::default() }).await.unwrap().hits.len();
+    let shared = |shared| Change { shared: Some(shared), ..Change::default() };
+    assert_eq!(sees().await, 1);
+    assert_eq!(memories.update(&ben, id, shared(false)).await.unwrap(), None);
+    assert!(!memories.update(&anna, id, shared(false)).await.unwrap().unwrap().shared);
+    assert_eq!((sees().await, memories.list(&ben, &Filter::default()).unwrap().len()), (0, 0));
+
+    let content = |text: &str| Change { content: Some(text.into()), ..Change::default() };
+    for bad in [Change::default(), content("  "), content(&"x".repeat(LONGEST + 1))] {
+        let refused = memories.update(&anna, id, bad).await;
+        assert!(matches!(refused, Err(Error::BadArgs(_))), "{refused:?}");
+    }
+    assert!(memories.forget(&anna, id).await.unwrap());
+    assert_eq!(memories.update(&anna, id, content("again")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_a_tainted_run_changes_counts_as_from_outside() {
+    let (memories, cx) = house();
+    let id = memories.remember(&cx, new("The shop opens at nine")).await.unwrap().id;
+    let tainted = person(UserId::OWNER);
+    tainted.taint(Label::Outside);
+    let content = Some("The shop opens at eight".to_owned());
+    memories.update(&tainted, id, Change { content, ..Change::default() }).await.unwrap().unwrap();
+    let own = Filter { limit: 5, own: true, ..Filter::default() };
+    assert!(memories.recall(&cx, "shop opens", own).await.unwrap().hits.is_empty());
+    // A clean change does not wash it.
+    memories.update(&person(UserId::OWNER), id, Change { importance: Some(1.0), ..Change::default() }).await.unwrap();
+    let own = Filter { limit: 5, own: true, ..Filter::default() };
+    assert!(memories.recall(&cx, "shop opens", own).await.unwrap().hits.is_empty());
+}

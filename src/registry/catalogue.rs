@@ -6,13 +6,16 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
-use tool::{Error, Result, Risk, Tool};
+use tool::{
+    Error, Result, Risk, Tool,
+    prelude::{JsonSchema, schemars},
+};
 
 /// How near a name must be to be suggested (Jaro–Winkler, 0 to 1).
 const NEAR: f64 = 0.75;
 
 /// A tool as it is listed to people and programs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
     /// The canonical name.

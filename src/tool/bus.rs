@@ -2,6 +2,7 @@
 
 use crate::UserId;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::{
@@ -16,13 +17,14 @@ const KEPT: usize = 1000;
 const PER_SECOND: u64 = 1 << 20;
 
 /// Something that happened.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Event {
     /// Grows by one, and by more at a restart.
     pub seq: u64,
     /// What kind: `tool:after`, `chat:text`, `pin:changed`.
     pub topic: String,
     /// When.
+    #[schemars(with = "String")]
     pub at: Timestamp,
     /// The particulars.
     pub data: Value,

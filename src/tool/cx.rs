@@ -63,11 +63,11 @@ impl Cx {
         }))
     }
 
-    /// The same caller within a run of a conversation; cancelling the token ends every call of the run.
-    pub fn in_run(&self, run: Id, conversation: Id, cancel: CancellationToken) -> Self {
+    /// The same caller within a run, of a conversation where one is kept; cancelling the token ends every call of the run.
+    pub fn in_run(&self, run: Id, conversation: impl Into<Option<Id>>, cancel: CancellationToken) -> Self {
         self.with(|c| {
             c.run = Some(run);
-            c.conversation = Some(conversation);
+            c.conversation = conversation.into();
             c.cancel = cancel;
         })
     }

@@ -119,7 +119,7 @@ impl schemars::JsonSchema for Id {
         "Id".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string"})
+        schemars::json_schema!({"type": "string", "format": "uuid"})
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// What is told about a tool to those who may call it.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct ToolInfo {
     /// The canonical name.
     pub name: String,

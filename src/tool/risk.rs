@@ -1,10 +1,11 @@
 //! What a tool can do to the world: the one word policy is written in.
 
 use crate::Role;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The worst a tool can do. Later issues hang levels, categories and autonomy on this one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     /// Looks, and changes nothing.

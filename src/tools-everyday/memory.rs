@@ -1,6 +1,6 @@
 //! Remembering across conversations: facts, preferences, events and skills of one person.
 
-use memory::{Filter, Hit, Kind, Memories, New};
+use memory::{Change, Filter, Hit, Kind, Memories, New};
 use tool::prelude::*;
 
 /// What may be asked for at most, and without a word about it.
@@ -22,6 +22,8 @@ pub fn family(memories: Memories) -> Family<Memories> {
         .tool("recall", Risk::Observe, recall)
         .alias("memory_recall")
         .tags("search find memory know remember what when who where")
+        .tool("update_memory", Risk::Write, update)
+        .tags("edit change correct rewrite memory")
         .tool("forget", Risk::Destroy, forget)
         .tags("delete remove erase memory")
         .tool("list_memories", Risk::Observe, list)
@@ -117,6 +119,40 @@ async fn recall(memories: Memories, cx: Cx, args: Recall) -> Result<Output> {
     let sentence = told(&found.hits);
     let content = json!({"count": found.hits.len(), "memories": found.hits, "byMeaning": found.by_meaning});
     Ok(noted(Output { content, ..Output::default() }.say(sentence), note))
+}
+
+/// Change a specific memory in place; what is not given stays as it is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Update {
+    /// The id of the memory, as `recall` and `list_memories` show it.
+    memory_id: String,
+    /// The new text, in place of the old one.
+    content: Option<String>,
+    /// What sort of thing it is.
+    #[serde(rename = "type")]
+    kind: Option<Kind>,
+    /// 0 to 1, higher = more important.
+    #[schemars(range(min = 0, max = 1))]
+    importance: Option<f32>,
+    /// All of its tags from now on.
+    tags: Option<Vec<String>>,
+    /// Whether everybody in the household may recall it.
+    shared: Option<bool>,
+}
+
+async fn update(memories: Memories, cx: Cx, args: Update) -> Result<Output> {
+    let id: Id = args.memory_id.trim().parse()?;
+    let change = Change {
+        content: args.content,
+        kind: args.kind,
+        importance: args.importance,
+        tags: args.tags,
+        shared: args.shared,
+    };
+    let memory = memories.update(&cx, id, change).await?.ok_or_else(|| unknown(id))?;
+    let sentence = format!("I have changed it: {}", ended(&memory.content));
+    Ok(Output::json(memory)?.say(sentence))
 }
 
 /// Remove a specific memory for good.
@@ -293,6 +329,21 @@ mod tests {
         assert_eq!(said(&m, "batch_remember", good).await, "I will remember 2 things.");
         let tagged = ask(&m, "list_memories", json!({"tags": ["drinks"]})).await.unwrap();
         assert_eq!(tagged.content["memories"][0]["content"], "Anna likes tea");
+    }
+
+    #[tokio::test]
+    async fn a_memory_is_changed_in_place() {
+        let m = memories();
+        let stored =
+            ask(&m, "remember", json!({"content": "The bins go out on Monday", "tags": ["bins"]})).await.unwrap();
+        let id = stored.content["id"].clone();
+        let tuesday = json!({"memoryId": id, "content": "The bins go out on Tuesday", "type": "event"});
+        assert_eq!(said(&m, "update_memory", tuesday).await, "I have changed it: The bins go out on Tuesday.");
+        let found = ask(&m, "recall", json!({"query": "tuesday"})).await.unwrap().content["memories"][0].clone();
+        assert_eq!((&found["id"], &found["type"], &found["tags"]), (&id, &json!("event"), &json!(["bins"])));
+        assert!(said(&m, "update_memory", json!({"memoryId": id})).await.contains("say what to change"));
+        let elsewhere = ask(&m, "update_memory", json!({"memoryId": Id::new(), "shared": true})).await;
+        assert!(matches!(&elsewhere, Err(Error::NotFound(text)) if text.contains("`recall`")), "{elsewhere:?}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::{
     harness::{Dice, Hob, Setup, TOKEN},
     http::{Reply, Request, raw},
+    visitor::{Visitor, code},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -30,28 +31,8 @@ fn unclaimed() -> Hob {
     Hob::with(Setup { claimed: false, ..Setup::default() })
 }
 
-/// The code in the last link on the console.
-fn code(hob: &Hob) -> String {
-    let log = hob.log();
-    let code = log.rsplit_once("/#claim=").unwrap_or_else(|| panic!("no link:\n{log}")).1;
-    code.lines().next().unwrap().to_owned()
-}
-
 fn claim(hob: &Hob, code: &str) -> Reply {
     hob.request("POST", "/api/v1/claim").json(&json!({"code": code})).send()
-}
-
-/// The cookie an answer sets, as a browser sends it back.
-fn cookie(reply: &Reply) -> String {
-    let set = reply.header("set-cookie").unwrap();
-    for part in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
-        assert!(set.contains(part), "{set}");
-    }
-    set.split(';').next().unwrap().to_owned()
-}
-
-fn with_cookie(hob: &Hob, method: &str, path: &str, cookie: &str) -> Request {
-    hob.request(method, path).header("Cookie", cookie)
 }
 
 #[test]
@@ -83,7 +64,7 @@ fn five_wrong_codes_close_the_claim_for_a_while() {
     for wrong in ["AAAA-AAAA-AAAA", "", "x", "0000-0000-0000", "'; drop table"] {
         assert!(claim(&hob, wrong).refusal(401, "wrong_code").contains("console"));
     }
-    assert!(claim(&hob, &code(&hob)).refusal(429, "too_many_tries").contains("wait a minute"));
+    assert!(claim(&hob, &code(&hob)).refusal(429, "too_many_tries").contains("try again"));
     // Tokens are counted apart, and whoever has a right one is never kept out by the guesses of others.
     let right = hob.token("mia", "member");
     let sign_in = |token: &str| hob.request("POST", "/api/v1/session").json(&json!({"token": token})).send();
@@ -98,27 +79,26 @@ fn five_wrong_codes_close_the_claim_for_a_while() {
 fn the_code_is_good_once_and_makes_an_owner() {
     let mut hob = unclaimed();
     let typed = code(&hob).to_lowercase().replace('-', " ");
-    let claimed = claim(&hob, &typed);
-    assert_eq!(claimed.data(200)["role"], "admin");
-    let cookie = cookie(&claimed);
-    let who = with_cookie(&hob, "GET", "/api/v1/session", &cookie).send().data(200);
+    let mut owner = Visitor::new(&hob);
+    assert_eq!(owner.claim(&json!({"code": typed})).data(200)["role"], "admin");
+    let who = owner.get("/session").data(200);
     assert_eq!((&who["role"], &who["model"], &who["name"]), (&json!("admin"), &json!("reflex"), &json!("hob")));
     claim(&hob, &code(&hob)).refusal(409, "already_claimed");
     hob.request("GET", "/api/v1/tools").send().refusal(401, "unauthorized");
 
     // The person at the page and the command line are the same.
     hob.cli(&["chat", "remember that the claim was mine"]).ok();
-    let request = with_cookie(&hob, "POST", "/api/v1/chat", &cookie).json(&json!({"message": "whose was the claim?"}));
-    assert!(request.send().data(200)["response"].as_str().unwrap().contains("mine"));
+    let answer = owner.send("POST", "/chat", json!({"message": "whose was the claim?"})).data(200);
+    assert!(answer["response"].as_str().unwrap().contains("mine"));
 
     let links = hob.log().matches("/#claim=").count();
     hob.kill();
     hob.start_again();
     assert_eq!(hob.log().matches("/#claim=").count(), links, "a claimed device prints no link");
-    with_cookie(&hob, "GET", "/api/v1/session", &cookie).send().data(200);
-    let out = with_cookie(&hob, "DELETE", "/api/v1/session", &cookie).send();
-    assert_eq!(out.data(200)["signedOut"], true);
-    with_cookie(&hob, "GET", "/api/v1/session", &cookie).send().refusal(401, "unauthorized");
+    let again = Visitor { cookies: owner.cookies.clone(), csrf: owner.csrf.clone(), ..Visitor::new(&hob) };
+    again.get("/session").data(200);
+    assert_eq!(again.send("DELETE", "/session", json!({})).data(200)["signedOut"], true);
+    again.get("/session").refusal(401, "unauthorized");
 }
 
 #[test]
@@ -152,8 +132,9 @@ fn tokens_open_as_far_as_their_role() {
     let shown = hob.get("/api/v1/tokens").data(200);
     assert!(shown["count"] == 3 && !shown.to_string().contains(member), "{shown}");
     // A token becomes a session of the page, with the same role.
-    let session = cookie(&hob.request("POST", "/api/v1/session").json(&json!({"token": viewer})).send());
-    let in_session = || with_cookie(&hob, "GET", "/api/v1/session", &session).send();
+    let mut page = Visitor::new(&hob);
+    page.sign_in(&json!({"token": viewer})).data(200);
+    let in_session = || page.get("/session");
     assert_eq!(in_session().data(200)["role"], "viewer");
     let vera = shown["tokens"].as_array().unwrap().iter().find(|t| t["name"] == "vera").unwrap();
     let path = format!("/api/v1/tokens/{}", vera["id"].as_str().unwrap());
@@ -169,7 +150,7 @@ fn tokens_open_as_far_as_their_role() {
             .send()
             .refusal(401, "unauthorized");
     }
-    with_cookie(&hob, "GET", "/api/v1/tools", "hob_session=0").send().refusal(401, "unauthorized");
+    hob.request("GET", "/api/v1/tools").header("Cookie", "hob_session=0").send().refusal(401, "unauthorized");
 }
 
 #[test]

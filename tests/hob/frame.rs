@@ -12,6 +12,7 @@ use std::{
 const LAYERS: &[(&str, u8)] = &[
     ("tool", 0),
     ("board", 1),
+    ("discovery", 1),
     ("embed", 1),
     ("http-client", 1),
     ("sandbox", 1),
@@ -37,7 +38,9 @@ const ONE_USER: &[(&str, &str)] = &[
     ("fend-core", "tools-everyday"),
     ("gpiocdev", "board"),
     ("hyper", "api"),
+    ("if-addrs", "discovery"),
     ("jsonschema", "registry"),
+    ("mdns-sd", "discovery"),
     ("redb", "store"),
     ("reqwest", "http-client"),
     ("rppal", "board"),

@@ -57,7 +57,8 @@ impl Request {
         self
     }
 
-    fn open(&self) -> BufReader<TcpStream> {
+    /// Sends it and gives the line, on which the answer comes; dropping it hangs up.
+    pub fn open(&self) -> BufReader<TcpStream> {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).expect("the daemon listens");
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         socket.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -200,7 +201,7 @@ pub struct Events {
 impl Iterator for Events {
     type Item = (String, Value);
 
-    /// The next event's name and data; `None` when the stream has ended.
+    /// The next event's name and data, as text where it is not JSON; `None` when the stream has ended.
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             while let Some((event, rest)) = self.text.split_once("\n\n") {
@@ -208,8 +209,9 @@ impl Iterator for Events {
                 self.text = rest.to_owned();
                 let field = |name: &str| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
                 // Comments keep the line alive.
-                let (Some(name), Some(data)) = (field("event:"), field("data:")) else { continue };
-                return Some((name.to_owned(), serde_json::from_str(data).unwrap()));
+                let Some(data) = field("data:") else { continue };
+                let name = field("event:").unwrap_or("message");
+                return Some((name.to_owned(), serde_json::from_str(data).unwrap_or_else(|_| data.into())));
             }
             let piece = read_chunk(&mut self.socket).unwrap()?;
             self.text.push_str(std::str::from_utf8(&piece).unwrap());

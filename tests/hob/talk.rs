@@ -200,3 +200,24 @@ fn an_answer_is_streamed_as_it_comes() {
     let parts = json!([{"type": "text", "text": "is pin 5"}, {"type": "text", "text": "on?"}]);
     assert_eq!(hob.post("/api/v1/chat", json!({"message": parts})).data(200)["response"], "Pin 5 is on.");
 }
+
+#[test]
+fn a_conversation_is_found_by_what_was_said() {
+    let hob = Hob::start();
+    hob.say("remember that Marta serviced the boiler");
+    hob.say("what is 6 * 7?");
+    let found = |query: &str| hob.get(&format!("/api/v1/conversations?{query}")).data(200);
+    assert_eq!(found("")["count"], 2);
+    let boiler = found("query=BOILER%20marta");
+    assert_eq!((&boiler["count"], &boiler["conversations"][0]["messageCount"]), (&json!(1), &json!(4)));
+    assert!(boiler["conversations"][0].get("excerpt").is_none(), "all of it is in the title");
+    let answer = found("query=42&limit=1");
+    assert_eq!((&answer["count"], &answer["conversations"][0]["excerpt"]), (&json!(1), &json!("6 * 7 = 42.")));
+    assert_eq!(found("query=boiler%2042")["count"], 0);
+    let stranger = hob.token("ben", "member");
+    let theirs = hob.request("GET", "/api/v1/conversations?query=boiler").bearer(&stranger).send().data(200);
+    assert_eq!(
+        (&theirs["count"], &found("limit=1&offset=1")["conversations"][0]["title"]),
+        (&json!(0), &json!("remember that Marta serviced the boiler"))
+    );
+}

@@ -1,0 +1,221 @@
+//! A run over a conversation that its caller keeps: the caller sends all of it each time, and nothing of it is stored.
+//!
+//! The caller may bring tools that it runs itself. When the model calls one, the run ends and hands the call over; the
+//! caller sends the conversation again with the result, and another run goes on from there. Hob's own calls are made before
+//! the run ends, and the caller never hears of them: see [`Asides`].
+
+use crate::{Agent, Running, conversation::answered, run};
+use llm::{Message, ToolCall, ToolChoice, ToolDefinition};
+use registry::Registry;
+use std::{collections::VecDeque, sync::Mutex, sync::PoisonError};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tool::{Cx, Error, Id, Label, Result, UserId};
+
+/// How many messages a caller may send.
+const MESSAGES: usize = 2000;
+/// How many runs' own doings are kept, and how much of them in all, in bytes.
+const ASIDES: usize = 200;
+const ASIDE_BYTES: usize = 2 << 20;
+
+/// A conversation that its caller keeps.
+#[derive(Debug, Clone, Default)]
+pub struct Complete {
+    /// All that was said, the first first. System messages are the caller's instructions; wherever they stand, the model reads
+    /// them after Hob's own, for many models take them nowhere else.
+    pub messages: Vec<Message>,
+    /// Tools that the caller runs. One with the name of a tool of Hob takes its place.
+    pub tools: Vec<ToolDefinition>,
+    /// Whether tools may, must or must not be called; where one must and the caller brings some, it must be one of those.
+    pub tool_choice: ToolChoice,
+    /// Whether the caller makes no more than one call at a time.
+    pub one_at_a_time: bool,
+}
+
+/// What a run has to know of its caller.
+#[derive(Default)]
+pub(crate) struct Theirs {
+    pub tools: Vec<ToolDefinition>,
+    pub instructions: String,
+    pub one_at_a_time: bool,
+}
+
+impl Theirs {
+    pub fn has(&self, name: &str) -> bool {
+        self.tools.iter().any(|t| t.name == name)
+    }
+}
+
+impl Agent {
+    /// Begins a run that answers the last message of a conversation the caller keeps. It ends with [`crate::Step::Done`] as
+    /// any other, perhaps with calls in `handed_over`. What the caller sends is its own word: it taints nothing.
+    ///
+    /// # Errors
+    /// `BadArgs` when there is no message of the user, a result belongs to no call, or `tool_choice` names no tool.
+    pub fn complete(&self, cx: &Cx, complete: Complete) -> Result<Running> {
+        let provider = self.provider();
+        let Complete { messages, tools, mut tool_choice, one_at_a_time } = complete;
+        if messages.len() > MESSAGES {
+            let text =
+                format!("there are {} messages, and {MESSAGES} is the most: leave the oldest out", messages.len());
+            return Err(Error::bad_args(text));
+        }
+        if let ToolChoice::Named { name } = &tool_choice {
+            let theirs = tools.iter().any(|t| t.name == *name);
+            if !theirs && !self.registry.get(name).is_some_and(|t| Registry::visible(cx, &t)) {
+                return Err(Error::bad_args(format!("`tool_choice` names `{name}`, and there is no such tool")));
+            }
+            // A provider that reads sentences cannot be bound to a tool it knows nothing of.
+            if theirs && !provider.reads_context() {
+                tool_choice = ToolChoice::Auto;
+            }
+        }
+        let cancel = CancellationToken::new();
+        let (run, cx) = (Id::new(), cx.clone());
+        let busy = self.enter(run, cx.user(), None, cancel.clone(), true)?;
+        let cx = cx.in_run(run, None, cancel);
+        let (instructions, history) = apart(messages)?;
+        let mut history = answered(self.asides.put_back(&cx, history));
+        let last = history.iter().rposition(|m| matches!(m, Message::User(_))).unwrap_or_default();
+        let text = match history.get(last) {
+            Some(Message::User(text)) if !text.trim().is_empty() => text.clone(),
+            _ => return Err(Error::bad_args("the last message of the user is empty: write something")),
+        };
+        let mut theirs = Theirs { tools, instructions, one_at_a_time };
+        if !provider.reads_context() {
+            history.drain(..last);
+            theirs = Theirs::default();
+        }
+        let (steps, listener) = mpsc::unbounded_channel();
+        let model = provider.model();
+        let agent = self.clone();
+        let task =
+            run::Run { agent, provider, cx, run, conversation: None, text, tool_choice, theirs, steps, _busy: busy };
+        tokio::spawn(task.go(history));
+        Ok(Running { run, conversation: None, model, steps: listener })
+    }
+}
+
+/// The instructions, and the rest as models take it: it begins with the person, who never speaks twice in a row.
+fn apart(messages: Vec<Message>) -> Result<(String, Vec<Message>)> {
+    let (mut instructions, mut opening, mut rest) = (vec![], vec![], Vec::<Message>::new());
+    for message in messages {
+        match (message, rest.last_mut()) {
+            (Message::System(text), _) => instructions.push(text),
+            (Message::User(text), Some(Message::User(before))) => *before = format!("{before}\n\n{text}"),
+            (Message::Assistant { content, .. }, None) => opening.push(content),
+            (Message::Tool(_), None) => {}
+            (other, _) => rest.push(other),
+        }
+    }
+    if rest.is_empty() {
+        return Err(Error::bad_args("there is no message of the user: send one with the role `user`"));
+    }
+    opening.retain(|text| !text.trim().is_empty());
+    if !opening.is_empty() {
+        instructions.push(format!("You began the conversation with these words:\n{}", opening.join("\n\n")));
+    }
+    Ok((instructions.join("\n\n"), rest))
+}
+
+/// What Hob did itself in runs that ended with calls for their caller to make. The conversation that the caller keeps does not
+/// tell of it, and a model that does not see what was done does it again; so it is kept here and put back when the results
+/// come. It is in RAM and bounded: after a restart, or for a caller that is very late, the model sees what the caller sent.
+#[derive(Default)]
+pub(crate) struct Asides(Mutex<VecDeque<Aside>>);
+
+struct Aside {
+    user: UserId,
+    /// Worse than `Own` when the run had read from outside: whoever reads this reads that too.
+    label: Label,
+    /// The ids of the calls that were handed over.
+    calls: Vec<String>,
+    /// All the run has said and done, the turn with those calls last.
+    messages: Vec<Message>,
+    bytes: usize,
+}
+
+impl Asides {
+    pub fn keep(&self, cx: &Cx, handed_over: &[ToolCall], messages: Vec<Message>) {
+        let bytes = messages.iter().map(bytes_of).sum();
+        let calls = handed_over.iter().map(|c| c.id.clone()).collect();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push_back(Aside { user: cx.user(), label: cx.label(), calls, messages, bytes });
+        while all.len() > ASIDES || all.iter().map(|a| a.bytes).sum::<usize>() > ASIDE_BYTES {
+            all.pop_front();
+        }
+    }
+
+    /// The history with everything Hob did in its place.
+    fn put_back(&self, cx: &Cx, history: Vec<Message>) -> Vec<Message> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut whole = Vec::with_capacity(history.len());
+        for message in history {
+            let aside = match &message {
+                Message::Assistant { tool_calls, .. } if !tool_calls.is_empty() => {
+                    all.iter().find(|a| a.user == cx.user() && tool_calls.iter().any(|call| a.calls.contains(&call.id)))
+                }
+                _ => None,
+            };
+            match aside {
+                Some(aside) => {
+                    cx.taint(aside.label);
+                    whole.extend(aside.messages.iter().cloned());
+                }
+                None => whole.push(message),
+            }
+        }
+        whole
+    }
+}
+
+fn bytes_of(message: &Message) -> usize {
+    match message {
+        Message::System(text) | Message::User(text) => text.len(),
+        Message::Assistant { content, tool_calls } => {
+            content.len() + tool_calls.iter().map(|c| c.name.len() + c.arguments.len()).sum::<usize>()
+        }
+        Message::Tool(result) => result.content.len() + result.say.as_ref().map_or(0, String::len),
+    }
+}
+
+/// Nine letters and digits: some model servers take no other id, and nine of them by chance are not given out twice.
+pub(crate) fn new_call_id() -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut tail = [0; 8];
+    tail.copy_from_slice(&Id::new().as_bytes()[8..]);
+    // Without the two bits that say which sort of id it is.
+    let mut chance = u64::from_be_bytes(tail) & (u64::MAX >> 2);
+    let digit = |_| {
+        let digit = DIGITS[(chance % 62) as usize];
+        chance /= 62;
+        char::from(digit)
+    };
+    (0..9).map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_callers_send_becomes_what_models_take() {
+        let said = |content: &str| Message::Assistant { content: content.into(), tool_calls: vec![] };
+        let user = |text: &str| Message::User(text.into());
+        let system = |text: &str| Message::System(text.into());
+        let sent =
+            vec![system("be brief"), said("hello!"), user("a"), system("or not"), user("b"), said("c"), user("d")];
+        let (instructions, rest) = apart(sent).unwrap();
+        assert_eq!(instructions, "be brief\n\nor not\n\nYou began the conversation with these words:\nhello!");
+        assert_eq!(rest, [user("a\n\nb"), said("c"), user("d")]);
+        assert!(apart(vec![system("be brief"), said("hello!")]).is_err());
+    }
+
+    #[test]
+    fn ids_of_calls_are_nine_characters_that_differ() {
+        let ids: std::collections::HashSet<String> = (0..1000).map(|_| new_call_id()).collect();
+        assert!(
+            ids.len() == 1000 && ids.iter().all(|id| id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()))
+        );
+    }
+}

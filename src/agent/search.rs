@@ -1,0 +1,115 @@
+//! Finding a conversation by words in its title and messages.
+
+use crate::conversation::{ConversationSummary, Conversations};
+use std::collections::HashMap;
+use store::Listing;
+use tool::{Cx, Error, Id, Result};
+
+/// How many words of a query count: nobody who searches needs more, and each is looked for in every message.
+const WORDS: usize = 8;
+/// How many messages are searched, the newest first, and how many are in memory at once.
+const SEARCHED: usize = 10_000;
+const PAGE: usize = 500;
+/// How much of a message an excerpt shows before the word and from it on, in characters.
+const BEFORE: usize = 40;
+const FROM: usize = 80;
+
+/// The words of a query, in lower case.
+pub(crate) fn words(query: &str) -> Vec<String> {
+    query.split_whitespace().take(WORDS).map(str::to_lowercase).collect()
+}
+
+/// What was found of a conversation so far: a bit for each word, and the message with the most of them.
+#[derive(Default)]
+struct Found {
+    words: u8,
+    best: Option<(u32, String)>,
+}
+
+impl Conversations {
+    /// The conversations that hold all the words, the latest first.
+    pub async fn search(&self, cx: &Cx, words: Vec<String>) -> Result<Vec<ConversationSummary>> {
+        let (this, cx) = (self.clone(), cx.clone());
+        // Thousands of messages take a small board a while, which other requests should not wait for.
+        let searched = tokio::task::spawn_blocking(move || this.search_now(&cx, &words)).await;
+        searched.map_err(|e| Error::failed(format!("the search broke off: {e}")))?
+    }
+
+    fn search_now(&self, cx: &Cx, words: &[String]) -> Result<Vec<ConversationSummary>> {
+        let mut found = HashMap::<Id, Found>::new();
+        let (mut before, mut searched) = (None, 0);
+        while searched < SEARCHED {
+            let page = self.lines.list(cx, &Listing { by: None, limit: PAGE, before })?;
+            for line in &page {
+                let hits = occurring(&line.value.content, words);
+                if hits == 0 {
+                    continue;
+                }
+                let found = found.entry(line.value.conversation).or_default();
+                found.words |= hits;
+                if found.best.as_ref().is_none_or(|(most, _)| *most < hits.count_ones()) {
+                    found.best = Some((hits.count_ones(), excerpt(&line.value.content, words)));
+                }
+            }
+            searched += page.len();
+            let Some(last) = page.last().filter(|_| page.len() == PAGE) else { break };
+            before = Some(last.id);
+        }
+        let all = all_of(words);
+        let matching = self.list(cx)?.into_iter().filter_map(|mut conversation| {
+            let titled = occurring(&conversation.title, words);
+            let found = found.remove(&conversation.id).unwrap_or_default();
+            if titled != all {
+                conversation.excerpt = found.best.map(|(_, excerpt)| excerpt);
+            }
+            (titled | found.words == all).then_some(conversation)
+        });
+        Ok(matching.collect())
+    }
+}
+
+fn all_of(words: &[String]) -> u8 {
+    words.iter().enumerate().fold(0, |bits, (n, _)| bits | 1 << n)
+}
+
+/// A bit for each word that occurs in the text.
+fn occurring(text: &str, words: &[String]) -> u8 {
+    let text = text.to_lowercase();
+    words.iter().enumerate().filter(|(_, word)| text.contains(*word)).fold(0, |bits, (n, _)| bits | 1 << n)
+}
+
+/// The text around the first place where one of the words stands, in one line.
+fn excerpt(text: &str, words: &[String]) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lower = line.to_lowercase();
+    let at = words.iter().filter_map(|word| lower.find(word)).min().unwrap_or_default();
+    // In characters: a letter may have another length in lower case, but hardly ever becomes two.
+    let at = lower[..at].chars().count();
+    let from = at.saturating_sub(BEFORE);
+    let shown: String = line.chars().skip(from).take(at - from + FROM).collect();
+    let (shown, whole) = (shown.trim(), line.chars().count() <= at + FROM);
+    format!("{}{shown}{}", if from > 0 { "…" } else { "" }, if whole { "" } else { "…" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_shows_the_word_and_what_is_around_it() {
+        let long = format!("{} the BOILER\nhums {}", "x ".repeat(100), "y ".repeat(100));
+        let shown = excerpt(&long, &words("boiler hums"));
+        assert!(shown.starts_with('…') && shown.ends_with('…') && shown.contains("x the BOILER hums y"), "{shown}");
+        assert!(shown.chars().count() <= BEFORE + FROM + 2);
+        assert_eq!(excerpt("short and boiler", &words("Boiler")), "short and boiler");
+        assert_eq!(excerpt("İİİ boiler", &words("boiler")), "İİİ boiler");
+        assert_eq!(excerpt("", &words("x")), "");
+    }
+
+    #[test]
+    fn words_occur_in_any_case_and_within_others() {
+        let words = words("Heat PUMP");
+        assert_eq!(occurring("the heatpump", &words), all_of(&words));
+        assert_eq!(occurring("a pump", &words), 0b10);
+    }
+}

@@ -1,0 +1,155 @@
+//! What is asked of a request before anybody asks who it is from: that it means this house, and no other site sent it.
+
+use crate::{House, envelope::Failure, serve::Entrance};
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, Method, Uri, Version, header},
+    middleware::Next,
+    response::{IntoResponse, Redirect, Response},
+};
+use std::net::IpAddr;
+
+/// Refuses requests that were made for another host (a name that was bound to our address) or by another site.
+pub(crate) async fn guard(State(house): State<House>, request: Request, next: Next) -> Response {
+    let Some(Entrance::Network { tls, .. }) = request.extensions().get::<Entrance>().copied() else {
+        return next.run(request).await;
+    };
+    let checked = host_of(request.version(), request.uri(), request.headers()).and_then(|host| {
+        let name = host.as_deref().map(name_of);
+        if let Some(name) = name.filter(|name| !house.network.answers_to(name)) {
+            return Err(foreign(name));
+        }
+        same_site(request.headers(), host.as_deref(), tls).map(|()| host)
+    });
+    let host = match checked {
+        Ok(host) => host,
+        Err(failure) => return failure.into_response(),
+    };
+    if let Some(elsewhere) = encrypted(&house, &request, host.as_deref()) {
+        return Redirect::temporary(&elsewhere).into_response();
+    }
+    next.run(request).await
+}
+
+/// Where a page that was asked for in clear text from another machine is to be had: a person types secrets there.
+fn encrypted(house: &House, request: &Request, host: Option<&str>) -> Option<String> {
+    let path = request.uri().path();
+    let page = matches!(*request.method(), Method::GET | Method::HEAD)
+        && !["/api/", "/v1/", "/healthz"].iter().any(|door| path.starts_with(door));
+    let secure = request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure);
+    let tls = house.network.tls()?;
+    let name = name_of(host?);
+    (page && !secure).then(|| format!("https://{name}:{}{path}", tls.port))
+}
+
+/// Who the request says it is for: the authority in its first line, else the header. HTTP/1.0 may say nothing.
+fn host_of(version: Version, uri: &Uri, headers: &HeaderMap) -> Result<Option<String>, Failure> {
+    let unclear = || Failure::new(400, "bad_args", "say which host is meant, with one `Host` header");
+    let mut said = headers.get_all(header::HOST).iter();
+    let header = said.next().map(|v| v.to_str().map(str::to_ascii_lowercase).map_err(|_| unclear())).transpose()?;
+    if said.next().is_some() {
+        return Err(unclear());
+    }
+    match uri.authority().map(|a| a.as_str().to_ascii_lowercase()).or(header) {
+        None if version > Version::HTTP_10 => Err(unclear()),
+        host => Ok(host),
+    }
+}
+
+/// The name or address without the port.
+fn name_of(host: &str) -> &str {
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some(_) => &host[..=host.find(']').unwrap_or(host.len() - 1)],
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    }
+}
+
+fn foreign(name: &str) -> Failure {
+    let name: String = name.chars().take(80).collect();
+    let text = format!(
+        "this Hob is not called `{name}`: use its address, its name with .local, or add the name to `hosts` under [doors] in \
+         hob.toml"
+    );
+    Failure::new(421, "wrong_host", text)
+}
+
+/// A browser says which site a request comes from. Programs say nothing, and pass.
+fn same_site(headers: &HeaderMap, host: Option<&str>, tls: bool) -> Result<(), Failure> {
+    let refused = || Failure::new(403, "cross_site", "this came from another site: only Hob's own page may do that");
+    let told = |name: &str| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
+    if let Some(origin) = told("origin") {
+        let own = format!("{}://{}", if tls { "https" } else { "http" }, host.unwrap_or_default());
+        if !origin.eq_ignore_ascii_case(&own) {
+            return Err(refused());
+        }
+    }
+    // Another port of the same host is the same site to a browser, and shares our cookies.
+    let elsewhere = told("sec-fetch-site").is_some_and(|site| matches!(site, "cross-site" | "same-site"));
+    let opened = told("sec-fetch-mode").is_some_and(|mode| mode == "navigate") && told("origin").is_none();
+    if elsewhere && !opened { Err(refused()) } else { Ok(()) }
+}
+
+/// Whether a host name is always this machine's: an address, or one of the names for itself. A name can be bound to our
+/// address by anybody; an address cannot.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    bare.parse::<IpAddr>().is_ok() || name == "localhost" || name.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_hosts() {
+        let rows = [
+            ("hob.local", "hob.local"),
+            ("hob.local:4620", "hob.local"),
+            ("192.0.2.1:80", "192.0.2.1"),
+            ("[::1]:4620", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("evil@127.0.0.1", "127.0.0.1"),
+            ("127.0.0.1@evil", "evil"),
+            ("", ""),
+            ("[", "["),
+            ("]", "]"),
+        ];
+        for (host, name) in rows {
+            assert_eq!(name_of(host), name, "{host}");
+        }
+        for (name, plain) in [("[::1]", true), ("10.0.0.1", true), ("localhost", true), ("a.localhost", true)]
+            .into_iter()
+            .chain([("localhost.evil", false), ("1.2.3", false), ("evil", false), ("", false)])
+        {
+            assert_eq!(is_plain(name), plain, "{name}");
+        }
+    }
+
+    #[test]
+    fn sites_are_told_apart() {
+        type Row<'a> = (&'a [(&'a str, &'a str)], bool, bool);
+        let rows: &[Row] = &[
+            (&[], false, true),
+            (&[("origin", "http://hob.local:4620")], false, true),
+            (&[("origin", "HTTP://HOB.local:4620")], false, true),
+            (&[("origin", "http://hob.local:4620")], true, false),
+            (&[("origin", "https://hob.local:4620")], true, true),
+            (&[("origin", "http://hob.local")], false, false),
+            (&[("origin", "http://evil")], false, false),
+            (&[("origin", "null")], false, false),
+            (&[("sec-fetch-site", "same-origin")], false, true),
+            (&[("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")], false, true),
+            (&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")], false, true),
+            (&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "cors")], false, false),
+            (&[("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")], false, false),
+        ];
+        for (given, tls, passes) in rows {
+            let mut headers = HeaderMap::new();
+            for (name, value) in *given {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            assert_eq!(same_site(&headers, Some("hob.local:4620"), *tls).is_ok(), *passes, "{given:?}");
+        }
+    }
+}

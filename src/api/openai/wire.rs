@@ -1,0 +1,363 @@
+//! What is sent and answered in OpenAI's format, and what it means to the agent.
+
+use super::Refusal;
+use agent::{Answer, Complete};
+use llm::{Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tool::prelude::{JsonSchema, schemars};
+
+/// How many tools a program may bring.
+const TOOLS: usize = 128;
+
+/// A conversation to be answered. Parameters that are not named here are passed over.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Body {
+    /// `hob`, or what `GET /v1/models` tells beside it.
+    pub model: String,
+    /// All that was said, the first first.
+    messages: Vec<Said>,
+    /// Tools of the program, to be called by it.
+    tools: Option<Vec<Tool>>,
+    /// `auto`, `none`, `required`, or the one tool to be called.
+    #[serde(default)]
+    tool_choice: Value,
+    /// Whether several tools of the program may be called at once.
+    parallel_tool_calls: Option<bool>,
+    /// Whether the answer is wanted as it comes.
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+    /// Not more than 1.
+    n: Option<u64>,
+    /// Only text.
+    #[serde(default)]
+    #[schemars(skip)]
+    response_format: Value,
+    #[schemars(skip)]
+    logprobs: Option<bool>,
+    #[schemars(skip)]
+    top_logprobs: Option<u64>,
+    #[schemars(skip)]
+    modalities: Option<Vec<String>>,
+    #[schemars(skip)]
+    functions: Option<Value>,
+}
+
+/// What a stream tells besides.
+#[derive(Deserialize, JsonSchema)]
+struct StreamOptions {
+    /// Whether its last piece tells what it cost.
+    include_usage: Option<bool>,
+}
+
+/// One message.
+#[derive(Deserialize, JsonSchema)]
+struct Said {
+    role: Role,
+    /// The text, or its parts.
+    #[serde(default)]
+    #[schemars(with = "Option<Words>")]
+    content: Value,
+    /// The calls an assistant asked for.
+    tool_calls: Option<Vec<Call>>,
+    /// The call a tool's result belongs to.
+    tool_call_id: Option<String>,
+    /// What an assistant said in place of an answer.
+    refusal: Option<String>,
+}
+
+/// Who said it.
+#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    System,
+    Developer,
+    User,
+    Assistant,
+    Tool,
+}
+
+/// What the content of a message looks like; read by [`text_of`].
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum Words {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[allow(dead_code)]
+enum Part {
+    Text { text: String },
+    Refusal { refusal: String },
+}
+
+/// A tool of the program.
+#[derive(Deserialize, JsonSchema)]
+struct Tool {
+    /// `function`.
+    #[serde(rename = "type")]
+    kind: String,
+    function: Option<Function>,
+}
+
+/// What a model has to know of it.
+#[derive(Deserialize, JsonSchema)]
+struct Function {
+    name: String,
+    description: Option<String>,
+    /// JSON Schema.
+    parameters: Option<Map<String, Value>>,
+}
+
+/// A call that an assistant asked for.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Call {
+    id: String,
+    /// `function`.
+    #[serde(rename = "type", default = "function")]
+    kind: String,
+    function: Called,
+}
+
+/// What is to be called.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Called {
+    name: String,
+    /// JSON as text, as the model wrote it.
+    arguments: String,
+}
+
+fn function() -> String {
+    "function".to_owned()
+}
+
+impl Body {
+    pub fn streamed(&self) -> bool {
+        self.stream.unwrap_or_default()
+    }
+
+    pub fn usage_told(&self) -> bool {
+        self.stream_options.as_ref().and_then(|o| o.include_usage).unwrap_or_default()
+    }
+
+    /// Refuses what would give the answer a shape it cannot have.
+    fn check(&self) -> Result<(), Refusal> {
+        if self.n.is_some_and(|n| n != 1) {
+            return Err(Refusal::of("n", "Hob gives one answer: leave `n` out, or ask again for another"));
+        }
+        if !self.response_format.is_null() && self.response_format["type"] != "text" {
+            let text =
+                "Hob answers in text only: leave `response_format` out, and ask for JSON in a message or by a tool";
+            return Err(Refusal::of("response_format", text));
+        }
+        if self.logprobs == Some(true) || self.top_logprobs.is_some_and(|n| n > 0) {
+            return Err(Refusal::of("logprobs", "Hob has no probabilities to tell: leave `logprobs` out"));
+        }
+        if self.modalities.iter().flatten().any(|m| m != "text") {
+            return Err(Refusal::of("modalities", "Hob answers in text only: leave `modalities` out"));
+        }
+        if self.functions.as_ref().is_some_and(|f| !f.is_null()) {
+            return Err(Refusal::of("functions", "`functions` is not understood any more: send them as `tools`"));
+        }
+        Ok(())
+    }
+}
+
+/// A conversation that the program keeps, as the agent takes it.
+pub(crate) struct Kept(pub Complete);
+
+impl TryFrom<Body> for Kept {
+    type Error = Refusal;
+
+    fn try_from(body: Body) -> Result<Self, Refusal> {
+        body.check()?;
+        let tools = definitions(body.tools.unwrap_or_default())?;
+        let tool_choice = choice(&body.tool_choice)?;
+        let one_at_a_time = body.parallel_tool_calls == Some(false);
+        Ok(Self(Complete { messages: messages(body.messages)?, tools, tool_choice, one_at_a_time }))
+    }
+}
+
+fn definitions(tools: Vec<Tool>) -> Result<Vec<ToolDefinition>, Refusal> {
+    if tools.len() > TOOLS {
+        let text = format!("there are {} tools, and {TOOLS} is the most: leave some out", tools.len());
+        return Err(Refusal::of("tools", text));
+    }
+    let mut all: Vec<ToolDefinition> = vec![];
+    for (n, tool) in tools.into_iter().enumerate() {
+        let wrong = |text: &str| Refusal::of(&format!("tools[{n}]"), text);
+        let function = tool.function.filter(|_| tool.kind == "function");
+        let Function { name, description, parameters } =
+            function.ok_or_else(|| wrong("a tool looks like {\"type\":\"function\",\"function\":{\"name\":\"…\"}}"))?;
+        let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > 64 || !name.chars().all(letters) {
+            return Err(wrong("a tool's name has letters, digits, underscores and dashes, 64 at most"));
+        }
+        if all.iter().any(|t| t.name == name) {
+            return Err(wrong("there are two tools of this name: send each once"));
+        }
+        let parameters = parameters.map_or_else(|| json!({"type": "object", "properties": {}}), Value::Object);
+        all.push(ToolDefinition { name, description: description.unwrap_or_default(), parameters });
+    }
+    Ok(all)
+}
+
+fn choice(choice: &Value) -> Result<ToolChoice, Refusal> {
+    let named = choice["function"]["name"].as_str().filter(|_| choice["type"] == "function");
+    match (choice, choice.as_str(), named) {
+        (Value::Null, ..) | (_, Some("auto"), _) => Ok(ToolChoice::Auto),
+        (_, Some("none"), _) => Ok(ToolChoice::None),
+        (_, Some("required"), _) => Ok(ToolChoice::Required),
+        (.., Some(name)) => Ok(ToolChoice::Named { name: name.to_owned() }),
+        _ => {
+            let text = "`tool_choice` is \"auto\", \"none\", \"required\" or {\"type\":\"function\",\"function\":{\"name\":\"…\"}}";
+            Err(Refusal::of("tool_choice", text))
+        }
+    }
+}
+
+fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
+    let mut all = Vec::with_capacity(said.len());
+    // The calls whose results may come next: a model is never shown a result without its call.
+    let mut open: Vec<ToolCall> = vec![];
+    for (n, said) in said.into_iter().enumerate() {
+        let at = |part: &str| format!("messages[{n}].{part}");
+        let content = text_of(&said.content, &at("content"))?;
+        match said.role {
+            Role::System | Role::Developer => all.push(Message::System(content)),
+            Role::User => {
+                open.clear();
+                all.push(Message::User(content));
+            }
+            Role::Assistant => {
+                let content = if content.is_empty() { said.refusal.unwrap_or_default() } else { content };
+                let call = |c: Call| ToolCall { id: c.id, name: c.function.name, arguments: c.function.arguments };
+                let tool_calls: Vec<ToolCall> = said.tool_calls.unwrap_or_default().into_iter().map(call).collect();
+                open = tool_calls.clone();
+                if !content.is_empty() || !tool_calls.is_empty() {
+                    all.push(Message::Assistant { content, tool_calls });
+                }
+            }
+            Role::Tool => {
+                let id = said.tool_call_id.unwrap_or_default();
+                let call =
+                    open.iter().position(|call| call.id == id).map(|n| open.swap_remove(n)).ok_or_else(|| {
+                        let text =
+                            "a message with the role `tool` follows the assistant's message that asked for that call";
+                        Refusal::of(&at("tool_call_id"), text)
+                    })?;
+                let result = ToolResult { call_id: id, name: call.name, content, say: None, is_error: false };
+                all.push(Message::Tool(result));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The text of a message: a string, or parts of which only text is understood.
+fn text_of(content: &Value, at: &str) -> Result<String, Refusal> {
+    let text = |part: &Value| match (part["type"].as_str(), part["text"].as_str(), part["refusal"].as_str()) {
+        (Some("text"), Some(text), _) | (Some("refusal"), _, Some(text)) => Ok(text.to_owned()),
+        (Some(other), ..) if other != "text" && other != "refusal" => {
+            let other: String = other.chars().take(40).collect();
+            Err(Refusal::of(at, format!("parts of the type `{other}` are not understood yet: send text")))
+        }
+        _ => Err(Refusal::of(at, "a part looks like {\"type\":\"text\",\"text\":\"…\"}")),
+    };
+    match content {
+        Value::Null => Ok(String::new()),
+        Value::String(text) => Ok(text.clone()),
+        Value::Array(parts) => Ok(parts.iter().map(text).collect::<Result<Vec<_>, _>>()?.join("\n")),
+        _ => Err(Refusal::of(at, "`content` must be a string, or a list of parts")),
+    }
+}
+
+/// A whole answer.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Completion {
+    pub id: String,
+    /// `chat.completion`.
+    pub object: &'static str,
+    /// Seconds since 1970.
+    pub created: i64,
+    /// The model that answered.
+    pub model: String,
+    /// One.
+    pub choices: Vec<Choice>,
+    pub usage: Cost,
+    /// This Hob.
+    pub system_fingerprint: String,
+}
+
+/// The answer.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Choice {
+    index: u32,
+    message: Reply,
+    logprobs: Option<Value>,
+    /// `stop`, `length` or `tool_calls`.
+    finish_reason: &'static str,
+}
+
+/// What the assistant says.
+#[derive(Serialize, JsonSchema)]
+struct Reply {
+    role: &'static str,
+    content: Option<String>,
+    refusal: Option<String>,
+    /// Calls of the program's tools, for it to make.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call>,
+}
+
+/// What it cost, in tokens, over all turns.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Cost {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    prompt_tokens_details: PromptDetails,
+}
+
+/// Of those that were read.
+#[derive(Serialize, JsonSchema)]
+struct PromptDetails {
+    /// How many came from a cache.
+    cached_tokens: u64,
+}
+
+impl From<Usage> for Cost {
+    fn from(usage: Usage) -> Self {
+        let Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens } = usage;
+        Self { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: PromptDetails { cached_tokens } }
+    }
+}
+
+impl From<Answer> for Choice {
+    fn from(answer: Answer) -> Self {
+        let finish_reason = finish_reason(&answer);
+        let tool_calls = handed_over(answer.handed_over);
+        let content = Some(answer.response).filter(|text| !text.is_empty() || tool_calls.is_empty());
+        let message = Reply { role: "assistant", content, refusal: None, tool_calls };
+        Self { index: 0, message, logprobs: None, finish_reason }
+    }
+}
+
+/// The calls for the program to make.
+pub(crate) fn handed_over(calls: Vec<ToolCall>) -> Vec<Call> {
+    let call =
+        |c: ToolCall| Call { id: c.id, kind: function(), function: Called { name: c.name, arguments: c.arguments } };
+    calls.into_iter().map(call).collect()
+}
+
+/// Why an answer ends where it does.
+pub(crate) fn finish_reason(answer: &Answer) -> &'static str {
+    match answer {
+        _ if !answer.handed_over.is_empty() => "tool_calls",
+        _ if answer.cut => "length",
+        _ => "stop",
+    }
+}

@@ -1,0 +1,48 @@
+//! `hob discover`: who else is on the network. Needs no data and no daemon.
+
+use crate::client::put;
+use anyhow::Result;
+use discovery::{Found, Kind};
+use std::{
+    net::{IpAddr, Ipv6Addr},
+    time::Duration,
+};
+
+/// Long enough for a second question, where the first was lost.
+const LOOKING: Duration = Duration::from_millis(1500);
+
+/// Looks around and tells what there is; nothing found is an answer too.
+pub async fn discover(ignored: &[String], json: bool) -> Result<()> {
+    let found = discovery::browse(LOOKING, ignored).await?;
+    if json {
+        put(format_args!("{:#}\n", serde_json::to_value(&found)?))?;
+        return Ok(());
+    }
+    for each in &found {
+        put(format_args!("{:<24} {:<40} {}\n", each.name, each.url, about(each)))?;
+    }
+    if found.is_empty() {
+        let connected = !discovery::addresses(IpAddr::V6(Ipv6Addr::UNSPECIFIED), ignored).is_empty();
+        put(format_args!("nothing was found: {}\n", if connected { ALONE } else { UNCONNECTED }))?;
+    }
+    Ok(())
+}
+
+const ALONE: &str = "a Hob shows itself when it runs on the same network, listens on it (`--listen 0.0.0.0:4620`) and \
+was not started with --no-mdns; look also whether a firewall keeps UDP port 5353 shut, or the access point keeps its devices apart";
+const UNCONNECTED: &str = "this machine has no address on a network; look at `ip address`";
+
+fn about(found: &Found) -> String {
+    let kind = match found.kind {
+        Kind::Hob => "Hob",
+        Kind::HomeAssistant => "Home Assistant",
+        Kind::Wyoming => "Wyoming",
+    };
+    let version = found.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let claimed = match found.claimed {
+        Some(true) => ", claimed",
+        Some(false) => ", not claimed",
+        None => "",
+    };
+    format!("{kind}{version}{claimed}")
+}

@@ -1,0 +1,78 @@
+//! Looking around: who else is on the network.
+
+use crate::{
+    Result,
+    found::{Found, Kind},
+    responder,
+};
+use futures::stream::{StreamExt, select_all};
+use mdns_sd::{ServiceDaemon, ServiceEvent};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv6Addr},
+    time::Duration,
+};
+use tokio::time::{Instant, timeout_at};
+
+/// The most services that one look shows.
+const MOST: usize = 200;
+/// How often it is looked. Nobody says the same twice within a second: who has just spoken is silent at first.
+const LOOKS: u32 = 2;
+
+/// Looks around for so long, with a thread of its own. Nothing found is an empty list, also without a network.
+///
+/// # Errors
+/// `Unusable` when the system has no place for multicast DNS.
+pub async fn browse(how_long: Duration, ignored: &[String]) -> Result<Vec<Found>> {
+    let daemon = responder::open(IpAddr::V6(Ipv6Addr::UNSPECIFIED), ignored)?;
+    let found = look(&daemon, how_long).await;
+    responder::close(&daemon).await;
+    found
+}
+
+/// Looks around with a thread that is there, and once more if nothing was heard, or only a name. One at a time: a second look would take the answers of the first.
+pub(crate) async fn look(daemon: &ServiceDaemon, how_long: Duration) -> Result<Vec<Found>> {
+    let mut heard: BTreeMap<(String, String), Option<Found>> = BTreeMap::new();
+    for _ in 0..LOOKS {
+        listen(daemon, &Kind::ALL.map(Kind::service), how_long, |event| {
+            let (service, name, this) = match event {
+                ServiceEvent::ServiceFound(service, name) => (service, name, None),
+                ServiceEvent::ServiceResolved(told) => (told.ty_domain.clone(), told.fullname.clone(), Found::new(&told)),
+                ServiceEvent::ServiceRemoved(service, name) => return drop(heard.remove(&(service, name.to_lowercase()))),
+                _ => return,
+            };
+            let key = (service, name.to_lowercase());
+            if heard.len() < MOST || heard.contains_key(&key) {
+                let known = heard.entry(key).or_default();
+                *known = this.or(known.take());
+            }
+        })
+        .await?;
+        if !heard.is_empty() && heard.values().all(Option::is_some) {
+            break;
+        }
+    }
+    let mut found: Vec<Found> = heard.into_values().flatten().collect();
+    found.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
+    Ok(found)
+}
+
+/// Asks for services and hands over what comes, for so long.
+pub(crate) async fn listen(
+    daemon: &ServiceDaemon,
+    services: &[&str],
+    how_long: Duration,
+    mut hear: impl FnMut(ServiceEvent),
+) -> Result<()> {
+    let until = Instant::now() + how_long;
+    let answers: Result<Vec<_>> = services.iter().map(|s| Ok(daemon.browse(s)?.into_stream())).collect();
+    let mut answers = select_all(answers?);
+    while let Ok(Some(event)) = timeout_at(until, answers.next()).await {
+        hear(event);
+    }
+    for service in services {
+        // What was heard is forgotten with it.
+        let _ = daemon.stop_browse(service);
+    }
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! How Hob is found on the network, and finds others: multicast DNS.
+//!
+//! An [`Announcer`] tells the network of this Hob, as `NAME.local`, `_http._tcp` and `_hob._tcp`; [`browse`] looks for
+//! other Hobs, Home Assistant and Wyoming services. Both use one thread of `mdns-sd`, where they meet in one process.
+
+mod announcer;
+mod browse;
+mod crier;
+mod error;
+mod found;
+mod interface;
+mod name;
+mod responder;
+
+pub use announcer::{Announced, Announcer, Tls};
+pub use browse::browse;
+pub use error::{Error, Result};
+pub use found::{Found, Kind};
+pub use interface::{IGNORED, Interface, addresses, fit};
