@@ -76,9 +76,17 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
             }
         }
     });
-    house.closing.cancelled().await;
-    let (served, ()) = tokio::join!(serving, announcer.stop());
-    served.context("the doors broke")?;
+    let closing = &house.closing;
+    let serving = async {
+        let served = serving.await;
+        closing.cancel();
+        served
+    };
+    let leaving = async {
+        closing.cancelled().await;
+        announcer.stop().await;
+    };
+    tokio::join!(serving, leaving).0.context("the doors broke")?;
     // Before the data is let go: after that a successor may have made a socket of its own.
     let _ = std::fs::remove_file(data.join(SOCKET));
     house::close(house).await;

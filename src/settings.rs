@@ -145,9 +145,16 @@ impl Settings {
         }
         let before = self.chosen().clone();
         let model = choice.model.trim().to_owned();
-        let url = choice.url.as_deref().unwrap_or_default().trim().to_owned();
+        let provider = model.split('/').next().unwrap_or_default();
+        let same_provider = before.0.model.split('/').next() == Some(provider);
+        let url = match choice.url.as_deref().map(str::trim) {
+            Some(url) => url.to_owned(),
+            None if same_provider => before.0.url.clone(),
+            None => String::new(),
+        };
+        sensible(&model, provider, &url)?;
         // A key is told to the server it was given for, and to no other.
-        let same = before.0.url == url && before.0.model.split('/').next() == model.split('/').next();
+        let same = same_provider && before.0.url == url;
         let key = match choice.key.as_deref().map(str::trim) {
             Some("") => None,
             Some(key) => Some(key.to_owned()),
@@ -212,6 +219,19 @@ impl Settings {
     }
 }
 
+/// What somebody at the page should hear, who knows nothing of variables and files.
+fn sensible(model: &str, provider: &str, url: &str) -> Result<()> {
+    let wrong = |text: &str| Err(Error::bad_args(text));
+    let named = model.split_once('/').is_some_and(|(_, name)| !name.is_empty());
+    match provider {
+        "" | "reflex" if !named => Ok(()),
+        "openai" | "custom" if !named => wrong("`model` is provider/model, such as openai/gpt-5-mini or custom/qwen3"),
+        "custom" if url.is_empty() => wrong("a custom model needs the `url` of its server, such as http://192.168.1.5:8080/v1"),
+        "openai" | "custom" => Ok(()),
+        _ => wrong("`model` is `reflex`, openai/MODEL, or custom/MODEL for any server that speaks OpenAI's format"),
+    }
+}
+
 fn key_of(store: &Store) -> Result<Option<String>> {
     Ok(store.unseal(KEY)?.and_then(|key| String::from_utf8(key).ok()))
 }
@@ -255,6 +275,10 @@ impl DeviceSettings for Settings {
 
     fn rename(&self, name: String) -> BoxFuture<'_, Result<()>> {
         self.take_name(name).boxed()
+    }
+
+    fn may_rename(&self) -> bool {
+        !self.config.name_is_fixed
     }
 
     fn claimed(&self) {

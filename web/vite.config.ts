@@ -1,7 +1,13 @@
 // How the page is built: one script, one style sheet, no inline anything, so that `default-src 'self'` holds.
-import { defineConfig } from 'vite';
+import { env } from 'node:process';
+import { defineConfig, type ProxyOptions } from 'vite';
 
-const hob = 'http://127.0.0.1:4620';
+// `HOB=http://127.0.0.1:PORT npx vite` shows the page of a running daemon; to it the page looks like its own.
+const hob: ProxyOptions = {
+  target: env['HOB'] ?? 'http://127.0.0.1:4620',
+  changeOrigin: true,
+  configure: (proxy) => proxy.on('proxyReq', (request) => request.removeHeader('origin')),
+};
 
 export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

@@ -62,6 +62,8 @@ pub(crate) struct Told {
     /// The address and port of the clear-text door.
     listens_on: Option<String>,
     claimed: bool,
+    /// Whether it can be renamed here.
+    renameable: bool,
 }
 
 /// How the device is reached.
@@ -89,6 +91,7 @@ fn told(house: &House) -> Told {
         tls,
         listens_on: listens.map(|at| at.to_string()),
         claimed: house.access.is_claimed(),
+        renameable: house.settings.may_rename(),
     }
 }
 

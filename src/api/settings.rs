@@ -44,7 +44,7 @@ pub struct ModelInUse {
 pub struct ModelChoice {
     /// `reflex`, `openai/MODEL`, or `custom/MODEL` with a `url`; empty for what hob.toml says.
     pub model: String,
-    /// The server's address, such as `http://192.168.1.5:8080/v1`.
+    /// The server's address, such as `http://192.168.1.5:8080/v1`. Left out it stays as it is, as long as the provider does.
     pub url: Option<String>,
     /// The server's key. Left out it stays as it is, as long as the server stays the same; empty it is removed.
     pub key: Option<String>,
@@ -78,6 +78,8 @@ pub trait DeviceSettings: Send + Sync + 'static {
     fn name(&self) -> String;
     /// Gives it another name, here and on the network. `BadArgs` when the name is malformed.
     fn rename(&self, name: String) -> BoxFuture<'_, Result<()>>;
+    /// Whether it can be renamed: not when its name was given at the start.
+    fn may_rename(&self) -> bool;
     /// Somebody took the device: what is announced changes.
     fn claimed(&self);
     /// Which model answers.

@@ -74,6 +74,7 @@ impl CustomTools {
         let stamp = Stamp { owner: cx.user(), label: cx.label(), ..Stamp::household("create_tool") };
         let entry = self.records.insert_as(stamp, stored).await?;
         self.publish(&entry)?;
+        tell(cx, &entry);
         Ok(entry.into())
     }
 
@@ -128,6 +129,7 @@ impl CustomTools {
         let entry = self.records.update_in(Scope::Household, cx.label(), old.id, change).await?;
         self.registry.remove(GROUP, &old.value.name);
         self.publish(&entry)?;
+        tell(cx, &entry);
         Ok(entry.into())
     }
 
@@ -147,6 +149,7 @@ impl CustomTools {
         let entry = self.records.update_in(Scope::Household, Label::Own, entry.id, set).await?;
         self.registry.remove(GROUP, &entry.value.name);
         self.publish(&entry)?;
+        tell(cx, &entry);
         Ok(entry.into())
     }
 
@@ -160,6 +163,7 @@ impl CustomTools {
         may_manage(cx, &self.get(cx, id)?)?;
         self.records.delete_in(Scope::Household, entry.id).await?;
         self.registry.remove(GROUP, &entry.value.name);
+        tell(cx, &entry);
         Ok(())
     }
 
@@ -339,6 +343,12 @@ fn maker(by: Created, person: UserId) -> Owner {
         Created::User => Owner::Person(person),
         Created::Llm => Owner::Model(person),
     }
+}
+
+/// Tells that the custom tools are others than before. What they are is read by those who may.
+fn tell(cx: &Cx, entry: &Entry<Stored>) {
+    let to = (entry.value.created_by == Created::Llm).then_some(entry.owner);
+    cx.ports().bus.publish("tools:changed", to, serde_json::json!({"tool": entry.value.name}));
 }
 
 /// What a person wants done with a tool.

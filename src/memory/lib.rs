@@ -314,11 +314,11 @@ impl Memories {
             change.made_to(m);
             Ok(())
         })?;
-        let audience = change.shared.map_or(entry.audience, audience);
-        let stamp = Stamp { scope, owner: entry.owner, audience, label: entry.label, source: entry.source.clone() };
-        if audience != entry.audience {
-            entry = self.records.put(tx, id, &stamp, &entry.value)?;
+        if let Some(shared) = change.shared {
+            entry = self.records.share(tx, scope, id, audience(shared))?;
         }
+        let stamp =
+            Stamp { scope, owner: entry.owner, audience: entry.audience, label: entry.label, source: entry.source.clone() };
         if let Some(bytes) = vector {
             let vector = Vector { model: embed::MODEL.into(), bytes: bytes.to_vec() };
             self.vectors.put(tx, id, &stamp, &vector)?;
@@ -496,6 +496,10 @@ impl Memories {
     }
 
     fn count_uses(&self, cx: &Cx, hits: &[Hit]) {
+        // The page searches as one types: nothing came of most of that.
+        if cx.channel() == tool::Channel::Page && cx.run().is_none() {
+            return;
+        }
         let ids: Vec<Id> = hits.iter().map(|h| h.memory.id).collect();
         let (records, scope) = (self.records.clone(), tool::Scope::User(cx.user()));
         self.records.store().write_later(move |tx| {

@@ -330,6 +330,18 @@ impl<T: Record> Collection<T> {
         self.put_with(tx, id, &stamp, &value, found.tails)
     }
 
+    /// Within a write: lets others read a record, or no longer.
+    ///
+    /// # Errors
+    /// `Missing` when it is not there.
+    pub fn share(&self, tx: &Tx, scope: Scope, id: Id, audience: Audience) -> Result<Entry<T>> {
+        let Some(found) = self.read(tx, scope, id)? else {
+            return Err(Error::Missing(format!("there is no {} with the id {id}", T::WORD)));
+        };
+        let stamp = Stamp { scope, owner: found.owner, audience, label: found.label, source: found.source };
+        self.put_with(tx, id, &stamp, &found.value, found.tails)
+    }
+
     /// Within a write: reads a record.
     ///
     /// # Errors

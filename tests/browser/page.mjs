@@ -51,6 +51,48 @@ export async function open(browser, { size = phone, scheme = 'light', storageSta
   return { context, page, problems };
 }
 
+/** Asks the API as whoever is signed in to this context. */
+export async function api(context, method, path, data) {
+  const headers = {};
+  if (method !== 'GET') {
+    const who = await (await context.request.get(`${hob}/api/v1/session`)).json();
+    headers['x-csrf-token'] = who.data?.csrfToken ?? '';
+  }
+  const answer = await context.request.fetch(`${hob}${path}`, { method, headers, ...(data && { data }) });
+  const { data: found, error } = await answer.json();
+  assert.ok(answer.ok(), `${method} ${path}: ${answer.status()} ${error?.message}`);
+  return found;
+}
+
+let owner;
+
+/** A page signed in as the owner; the first call claims the daemon without looking at the claim screen. */
+export async function enter(browser, options) {
+  if (!owner) {
+    const context = await browser.newContext();
+    await api(context, 'POST', '/api/v1/claim', { code: decodeURIComponent(need('HOB_CLAIM').split('#claim=')[1]) });
+    owner = await context.storageState();
+    await context.close();
+  }
+  return open(browser, { ...options, storageState: owner });
+}
+
+/** A page signed in with a fresh token of this role: `member` or `viewer`. */
+export async function enterAs(browser, role, options) {
+  const { context } = await enter(browser);
+  const { token } = await api(context, 'POST', '/api/v1/tokens', { name: role, role });
+  await context.close();
+  const opened = await open(browser, options);
+  await api(opened.context, 'POST', '/api/v1/session', { token });
+  return opened;
+}
+
+/** Goes to a room by the bar, and waits for it. */
+export async function visit(page, room) {
+  await page.getByRole('navigation', { name: 'Rooms' }).getByRole('link', { name: room }).click();
+  await page.getByRole('heading', { level: 1, name: room === 'Talk' ? 'Hob' : room }).waitFor();
+}
+
 export const message = (page) => page.getByRole('textbox', { name: 'Message' });
 export const exchanges = (page) => page.locator('article.exchange');
 
@@ -87,8 +129,10 @@ export async function fits(page, size, what) {
   assert.equal(wide, 0, `${what} scrolls sideways by ${wide} px`);
   if (size !== phone) return;
   const small = await page.evaluate(() =>
-    [...document.querySelectorAll('button, input, textarea, summary')]
+    [...document.querySelectorAll('button, input, textarea, select, summary, nav a')]
       .filter((element) => element.checkVisibility())
+      // A box or a radio is pressed by its label.
+      .map((element) => (element.matches('[type="checkbox"], [type="radio"]') ? element.closest('label') ?? element : element))
       .map((element) => ({ name: element.getAttribute('aria-label') ?? element.textContent, box: element.getBoundingClientRect() }))
       .filter(({ box }) => box.height < 43.9 || box.width < 43.9)
       .map(({ name, box }) => `${name}: ${box.width} × ${box.height}`));

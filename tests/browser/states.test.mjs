@@ -1,7 +1,8 @@
 // States a healthy daemon does not show on demand: away, refused, cut off, stopped, hostile text. The page is the daemon's own; only /api and /healthz answer from here.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, desktop, exchanges, fits, hob, launch, message, open, phone, schemes, shot, sizes } from './page.mjs';
+import { accessible, desktop, exchanges, fits, hob, launch, message, phone, schemes, shot, sizes } from './page.mjs';
+import { bad, good, owner, staged as stage, stream } from './staged.mjs';
 
 let browser;
 before(async () => {
@@ -11,30 +12,11 @@ after(async () => {
   await browser?.close();
 });
 
-const good = (data) => ({ json: { success: true, data, meta: {} } });
-const bad = (status, code, message) => ({ status, json: { success: false, error: { code, message }, meta: {} } });
-const stream = (events) => ({
-  contentType: 'text/event-stream',
-  body: events.map(([name, data]) => `: alive\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
-});
 const run = ['run', { runId: 'r1', conversationId: 'c1', model: 'custom/test' }];
 const done = ['done', { response: '', conversationId: 'c1', runId: 'r1', toolCalls: [], usage: {}, model: 'custom/test' }];
 const said = (words) => words.match(/[^]{1,7}/g).map((delta) => ['text', { delta }]);
 
-/** A signed-in page whose API answers come from `answers`, by "METHOD path"; a function handles the route itself. */
-async function staged(answers, options) {
-  const opened = await open(browser, options);
-  const all = { 'GET /api/v1/session': good({ user: 'owner', person: 'owner', role: 'admin', name: 'test', version: '0' }), 'GET /healthz': good({}), ...answers };
-  await opened.page.route((url) => /^\/(api\/|healthz$)/.test(url.pathname), (route) => {
-    const request = route.request();
-    const found = all[`${request.method()} ${new URL(request.url()).pathname}`];
-    if (typeof found === 'function') return found(route);
-    return route.fulfill(found ?? bad(404, 'not_found', 'Nothing here.'));
-  });
-  if (options?.init) await opened.page.addInitScript(options.init);
-  await opened.page.goto(hob);
-  return { ...opened, all };
-}
+const staged = (answers, options) => stage(browser, answers, options);
 
 async function say(page, words) {
   await message(page).fill(words);
@@ -118,7 +100,7 @@ test('away: the banner shows, the words come back into the box, survive a reload
 test('away from the start: the page waits and then opens', async () => {
   let away = true;
   const { page, context } = await staged({
-    'GET /api/v1/session': (route) => (away ? route.abort() : route.fulfill(good({ user: 'owner', person: 'owner', role: 'admin', name: 'test' }))),
+    'GET /api/v1/session': (route) => (away ? route.abort() : route.fulfill(good(owner))),
     'GET /healthz': (route) => (away ? route.abort() : route.fulfill(good({}))),
   });
   await page.getByText('Hob is away; trying again').waitFor();
@@ -309,13 +291,14 @@ test('many things done are one line that opens', async () => {
 test('a session that ended leads to the sign-in screen and back, with the draft', async () => {
   let signedIn = true;
   const { page, context } = await staged({
-    'GET /api/v1/session': (route) => route.fulfill(signedIn ? good({ user: 'owner', person: 'owner', role: 'admin', name: 'test' }) : bad(401, 'unauthorized', 'Sign in.')),
-    'POST /api/v1/session': (route) => ((signedIn = true), route.fulfill(good({}))),
+    'GET /api/v1/session': (route) => route.fulfill(signedIn ? good(owner) : bad(401, 'unauthorized', 'Sign in.')),
+    'POST /api/v1/session': (route) => ((signedIn = true), route.fulfill(good(owner))),
     'POST /api/v1/chat': bad(401, 'unauthorized', 'Sign in.'),
   });
   await message(page).waitFor();
   signedIn = false;
   await say(page, 'still me');
+  await page.getByRole('button', { name: 'Use a token instead' }).click();
   await page.getByLabel('Token').fill('hob_0123456789');
   await page.getByLabel('Token').press('Enter');
   await message(page).waitFor();
@@ -345,7 +328,7 @@ test('the doors, both sizes, light and dark', async () => {
       await accessible(page, `sign in, ${name}, ${scheme}`);
       await fits(page, size, 'sign in');
       await shot(page, `sign-in-${name}-${scheme}`);
-      door.at = good({ user: 'owner', person: 'owner', role: 'admin', name: 'test', version: '0' });
+      door.at = good(owner);
       await page.reload();
       await message(page).waitFor();
       await accessible(page, `empty, ${name}, ${scheme}`);

@@ -1,9 +1,9 @@
-// A person with the printed link, a phone and a desktop, against the real daemon: claim, ask, look inside, reload, sign out.
+// A person with the printed link, a phone and a desktop, against the real daemon: claim, ask, look inside, reload, search, sign out.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import {
-  accessible, answer, ask, claim, desktop, exchanges, fits, hob, launch, message, need, open, phone, schemes, shot, sizes,
+  accessible, answer, ask, claim, desktop, exchanges, fits, hob, launch, message, need, open, phone, schemes, shot, sizes, visit,
 } from './page.mjs';
 
 const link = need('HOB_CLAIM');
@@ -138,6 +138,48 @@ test('a new conversation is empty, and the old one is in the drawer', async () =
   await exchanges(page).nth(3).waitFor();
 });
 
+const drawer = (page) => page.getByRole('dialog', { name: 'Conversations' });
+
+test('the conversations are searched, by what was said in them too', async () => {
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await ask(page, 'what is 3 * 5?');
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  const lines = drawer(page).locator('.line');
+  await lines.nth(1).waitFor();
+  await drawer(page).getByRole('searchbox', { name: 'Search what was said' }).fill('boiler');
+  await lines.nth(1).waitFor({ state: 'detached' });
+  assert.match(await lines.innerText(), /12 \* 12[^]*boiler/, 'the excerpt shows where');
+  await accessible(page, 'a search in the conversations');
+  await fits(page, phone, 'a search in the conversations');
+  await shot(page, 'search');
+  await drawer(page).getByRole('searchbox').fill('nobody ever said this');
+  await drawer(page).getByText('Nothing found').waitFor();
+  await shot(page, 'search-nothing');
+  await page.keyboard.press('Escape');
+});
+
+test('a conversation is deleted, after a question', async () => {
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  const lines = drawer(page).locator('.line');
+  await lines.nth(1).waitFor();
+  await page.getByRole('button', { name: 'Delete “what is 3 * 5?”' }).click();
+  const question = page.getByRole('alertdialog');
+  await question.getByText('cannot be brought back').waitFor();
+  await accessible(page, 'the question before deleting');
+  await fits(page, phone, 'the question before deleting');
+  await shot(page, 'delete');
+  await question.getByRole('button', { name: 'Keep' }).click();
+  assert.equal(await lines.count(), 2);
+  await page.getByRole('button', { name: 'Delete “what is 3 * 5?”' }).click();
+  await question.getByRole('button', { name: 'Delete' }).click();
+  await lines.nth(1).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByText('Ask, tell, or have something done').waitFor();
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  await lines.first().click();
+  await exchanges(page).nth(3).waitFor();
+});
+
 test('the keyboard alone reaches and works everything', async () => {
   const other = await open(browser, { size: desktop, storageState: await context.storageState() });
   await other.page.goto(hob);
@@ -147,10 +189,11 @@ test('the keyboard alone reaches and works everything', async () => {
   await exchanges(other.page).nth(4).getByText('42').first().waitFor();
   const seen = [];
   await other.page.evaluate(() => document.activeElement?.blur());
-  const all = ['New conversation', 'Conversations', 'SUMMARY', 'Message', 'Send'];
+  const all = ['New conversation', 'Conversations', 'SUMMARY', 'Message', 'Send', 'Talk', 'Home', 'Tools', 'Memory', 'Device', 'Find'];
   for (let n = 0; n < 60 && !all.every((wanted) => seen.includes(wanted)); n++) {
     await other.page.keyboard.press('Tab');
-    seen.push(await other.page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.tagName));
+    seen.push(await other.page.evaluate(() => 
+      document.activeElement?.getAttribute('aria-label') ?? (document.activeElement?.closest('nav') ? document.activeElement.innerText.trim() : document.activeElement?.tagName)));
     if (seen.at(-1) === 'SUMMARY') await other.page.keyboard.press('Enter');
   }
   for (const wanted of all) assert.ok(seen.includes(wanted), `${wanted} in ${seen}`);
@@ -159,9 +202,10 @@ test('the keyboard alone reaches and works everything', async () => {
 });
 
 test('signing out leads to the sign-in screen, which knows a wrong token', async () => {
-  await page.getByRole('button', { name: 'Conversations' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await visit(page, 'Device');
+  await page.getByRole('button', { name: 'Sign out here' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.getByRole('button', { name: 'Use a token instead' }).click();
   await page.getByLabel('Token').fill('not-a-token-of-this-hob-at-all-000000');
   await page.getByRole('button', { name: 'Sign in' }).click();
   assert.match(await page.getByRole('alert').innerText(), /does not know that token/);

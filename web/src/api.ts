@@ -1,13 +1,17 @@
-// Everything the page says to Hob over HTTP: the envelope, the calls, and the event stream of one run.
+// Everything the page says to Hob over HTTP: the envelope, the calls, and the streams of one run and of all that happens.
 import { lost } from './away';
+import { serverEvents } from './sse';
 
 const PATIENCE_MS = 20_000;
 /** The daemon sends a comment line at least every 15 s; three missed ones mean the line is dead. */
 const SILENCE_MS = 50_000;
+/** The stream of all that happens beats every 10 s: what is dead there says that the device is away. */
+const LIVE_SILENCE_MS = 25_000;
 
 /** Hob answered, and the answer is no: `message` is a sentence for the person. */
 export class Refused extends Error {
-  constructor(readonly status: number, readonly code: string, message: string) {
+  /** `retryAfter`: in how many seconds asking again makes sense, where Hob says so. */
+  constructor(readonly status: number, readonly code: string, message: string, readonly retryAfter?: number) {
     super(message);
   }
 }
@@ -22,6 +26,10 @@ export interface Session {
   role: string;
   name?: string;
   version?: string;
+  model?: string;
+  /** What every call that changes something must carry; kept in this file. */
+  csrfToken?: string;
+  hasPassword?: boolean;
 }
 
 export interface ConversationLine {
@@ -29,6 +37,14 @@ export interface ConversationLine {
   title?: string | null;
   updatedAt?: string | number;
   messageCount?: number;
+  /** Where a search found its words. */
+  excerpt?: string | null;
+}
+
+export interface RunLine {
+  id: string;
+  conversationId: string;
+  startedAt?: number;
 }
 
 export interface ToolCall {
@@ -76,11 +92,16 @@ interface Envelope {
   error?: { code?: string; message?: string };
 }
 
+let csrf = '';
+
 async function send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
-  const init: RequestInit = { method, signal, cache: 'no-store', headers: { accept: 'application/json' } };
+  const headers: Record<string, string> = { accept: 'application/json' };
+  const init: RequestInit = { method, signal, cache: 'no-store', headers };
+  if (method !== 'GET' && csrf) headers['x-csrf-token'] = csrf;
   if (body !== undefined) {
     init.body = JSON.stringify(body);
-    init.headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    headers['content-type'] = 'application/json';
+    headers['accept'] = 'application/json, text/event-stream';
   }
   try {
     return await fetch(path, init);
@@ -100,85 +121,331 @@ async function open(answer: Response): Promise<unknown> {
     throw new Unreachable('not an answer of Hob', { cause });
   }
   if (answer.ok && envelope.success !== false) return envelope.data;
-  throw new Refused(answer.status, envelope.error?.code ?? 'unknown', envelope.error?.message ?? '');
+  const wait = Number(answer.headers.get('retry-after')) || undefined;
+  throw new Refused(answer.status, envelope.error?.code ?? 'unknown', envelope.error?.message ?? '', wait);
+}
+
+async function once<T>(method: string, path: string, body?: unknown): Promise<T> {
+  return (await open(await send(method, path, body, AbortSignal.timeout(PATIENCE_MS)))) as T;
+}
+
+/** Whether the token was of an earlier session (another tab signed in anew) and there is a fresh one to try with. */
+async function renewed(cause: unknown): Promise<boolean> {
+  if (!(cause instanceof Refused) || cause.code !== 'csrf') return false;
+  const before = csrf;
+  await session();
+  return csrf !== before;
 }
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  return (await open(await send(method, path, body, AbortSignal.timeout(PATIENCE_MS)))) as T;
+  try {
+    return await once<T>(method, path, body);
+  } catch (cause) {
+    if (!(await renewed(cause))) throw cause;
+    return once<T>(method, path, body);
+  }
+}
+
+/** Keeps the token a session answers with. */
+async function entered(answer: Promise<Session>): Promise<Session> {
+  const found = await answer;
+  csrf = found.csrfToken ?? '';
+  return found;
 }
 
 const id = encodeURIComponent;
 
-export const session = () => call<Session>('GET', '/api/v1/session');
-export const claim = (code: string) => call<Session>('POST', '/api/v1/claim', { code });
-export const signIn = (token: string) => call<unknown>('POST', '/api/v1/session', { token });
+export const session = () => entered(once<Session>('GET', '/api/v1/session'));
+export const claim = (code: string, person?: string, password?: string) =>
+  entered(once<Session>('POST', '/api/v1/claim', { code, person, password }));
+export const signIn = (who: { token: string } | { person: string; password: string }) =>
+  entered(once<Session>('POST', '/api/v1/session', who));
 export const signOut = () => call<unknown>('DELETE', '/api/v1/session');
-export const conversations = () => call<{ conversations: ConversationLine[] }>('GET', '/api/v1/conversations?limit=200');
+/** The conversations, newest first; with a query those whose title or messages have it. */
+export const conversations = (query = '', limit = 40, offset = 0) =>
+  call<{ count: number; conversations: ConversationLine[] }>(
+    'GET', `/api/v1/conversations?limit=${limit}&offset=${offset}${query && `&query=${id(query)}`}`,
+  );
 export const conversation = (which: string) => call<Conversation>('GET', `/api/v1/conversations/${id(which)}`);
+export const deleteConversation = (which: string) => call<unknown>('DELETE', `/api/v1/conversations/${id(which)}`);
+/** The runs of this person that are under way. */
+export const runs = () => call<{ runs: RunLine[] }>('GET', '/api/v1/runs');
 export const cancel = (runId: string) => call<unknown>('POST', `/api/v1/runs/${id(runId)}/cancel`);
 
-/** Sends one message and yields what happens until the run ends; throws `Refused` or `Unreachable`. */
-export async function* chat(message: string, conversationId: string, abort: AbortController): AsyncGenerator<ChatEvent> {
-  let watchdog = setTimeout(() => abort.abort(), SILENCE_MS);
+/** Opens a stream and yields its events, until `silence` passes without a sign of life; throws `Refused` or `Unreachable`. */
+async function* streamed(method: string, path: string, body: unknown, abort: AbortController, silence: number, opened?: () => void) {
+  let watchdog = setTimeout(() => abort.abort(), silence);
   const heard = () => {
     clearTimeout(watchdog);
-    watchdog = setTimeout(() => abort.abort(), SILENCE_MS);
+    watchdog = setTimeout(() => abort.abort(), silence);
   };
   try {
-    const body = conversationId ? { message, conversationId, stream: true } : { message, stream: true };
-    const answer = await send('POST', '/api/v1/chat', body, abort.signal);
+    const answer = await send(method, path, body, abort.signal);
     if (!answer.headers.get('content-type')?.startsWith('text/event-stream') || !answer.body) {
       await open(answer);
       throw new Unreachable('no stream');
     }
-    yield* events(answer.body, heard);
+    opened?.();
+    yield* serverEvents(answer.body, heard);
+  } catch (cause) {
+    throw cause instanceof Refused || cause instanceof Unreachable ? cause : new Unreachable('the line broke', { cause });
   } finally {
     clearTimeout(watchdog);
   }
 }
 
-/** Reads `text/event-stream`: fields, multi-line data, comments, any line ending, any split of bytes. */
-async function* events(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<ChatEvent> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let buffer = '';
-  let type = '';
-  let data: string[] = [];
+function parsed<T>(data: string): T | null {
   try {
-    for (;;) {
-      const { done, value } = await reader.read().catch((cause: unknown) => {
-        throw new Unreachable('the line broke', { cause });
-      });
-      heard();
-      buffer += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      // A carriage return at the very end may be half of a line ending: leave it for the next read.
-      const held = !done && buffer.endsWith('\r') ? '\r' : '';
-      const lines = (held ? buffer.slice(0, -1) : buffer).split(/\r\n|\r|\n/);
-      buffer = (lines.pop() ?? '') + held;
-      for (const line of lines) {
-        if (line === '') {
-          const event = read(type, data);
-          type = '';
-          data = [];
-          if (event) yield event;
-        } else if (line.startsWith('event:')) {
-          type = line.slice(6).trim();
-        } else if (line.startsWith('data:')) {
-          data.push(line.slice(line[5] === ' ' ? 6 : 5));
-        }
-      }
-      if (done) return;
-    }
-  } finally {
-    reader.cancel().catch(() => undefined);
-  }
-}
-
-function read(type: string, data: string[]): ChatEvent | null {
-  if (!data.length) return null;
-  try {
-    return { ...(JSON.parse(data.join('\n')) as object), type } as ChatEvent;
+    return JSON.parse(data) as T;
   } catch {
     return null;
   }
+}
+
+/** Sends one message and yields what happens until the run ends; throws `Refused` or `Unreachable`. */
+export async function* chat(message: string, conversationId: string, abort: AbortController): AsyncGenerator<ChatEvent> {
+  const body = conversationId ? { message, conversationId, stream: true } : { message, stream: true };
+  for (let tries = 0; ; tries++) {
+    try {
+      for await (const event of streamed('POST', '/api/v1/chat', body, abort, SILENCE_MS)) {
+        const data = parsed<object>(event.data);
+        if (data) yield { ...data, type: event.type } as ChatEvent;
+      }
+      return;
+    } catch (cause) {
+      if (tries > 0 || !(await renewed(cause))) throw cause;
+    }
+  }
+}
+
+/** Something that happened on the device. */
+export interface Happening {
+  seq: number;
+  /** `pin:changed`, `run:ended`, …; `resync`: more than can be told, read everything anew. */
+  topic: string;
+  data: Record<string, unknown>;
+}
+
+/** All that happens from now on, or from just after event `after`. `opened` is called once the device listens to us. */
+export async function* happenings(after: number | undefined, abort: AbortController, opened: () => void): AsyncGenerator<Happening> {
+  const path = after === undefined ? '/api/v1/events' : `/api/v1/events?after=${after}`;
+  for await (const event of streamed('GET', path, undefined, abort, LIVE_SILENCE_MS, opened)) {
+    if (event.type === 'resync') {
+      yield { seq: 0, topic: 'resync', data: {} };
+      continue;
+    }
+    const happened = parsed<Happening>(event.data);
+    if (happened) yield { ...happened, topic: happened.topic ?? event.type, data: happened.data ?? {} };
+  }
+}
+
+export interface Found {
+  name: string;
+  kind: string;
+  host?: string;
+  port?: number;
+  url?: string | null;
+  version?: string | null;
+  claimed?: boolean | null;
+  self?: boolean;
+}
+
+/** Looks around on the network; takes a second or two. `why` says why nothing could be looked for. */
+export const discover = () => call<{ found: Found[]; why?: string | null }>('GET', '/api/v1/discover');
+
+// The device, who may use it, and their keys.
+
+export type Role = 'viewer' | 'member' | 'admin';
+
+export interface Person {
+  id: string;
+  name: string;
+  role: Role;
+  /** The first person, who stays an admin. */
+  owner: boolean;
+  hasPassword: boolean;
+  createdAt?: number;
+}
+
+export interface Token {
+  id: string;
+  name: string;
+  role: Role;
+  scope?: string[];
+  createdAt?: number;
+  expiresAt?: number | null;
+}
+
+export interface SignedIn {
+  id: string;
+  /** What the browser says of itself. */
+  device: string;
+  createdAt: number;
+  expiresAt: number;
+  current: boolean;
+}
+
+export interface DeviceFacts {
+  id: string;
+  name: string;
+  version: string;
+  model?: string;
+  startedAt?: number;
+  hostname?: string | null;
+  addresses?: string[];
+  tls?: { url: string; port: number; fingerprint: string } | null;
+  listensOn?: string;
+  claimed?: boolean;
+}
+
+export interface ModelChoice {
+  /** "reflex", "openai/NAME" or "custom/NAME". */
+  model: string;
+  url?: string | null;
+  hasKey?: boolean;
+  from?: 'environment' | 'page' | 'file' | 'built-in';
+  changeable?: boolean;
+}
+
+export interface PersonChange {
+  name?: string;
+  role?: string;
+  password?: string;
+  currentPassword?: string;
+}
+
+export interface NewToken {
+  name: string;
+  role: string;
+  scope?: string[];
+  expiresInDays?: number;
+}
+
+export const people = () => call<{ people: Person[] }>('GET', '/api/v1/people');
+export const addPerson = (person: { name: string; role: string; password?: string }) => call<Person>('POST', '/api/v1/people', person);
+export const changePerson = (which: string, change: PersonChange) => call<Person>('PATCH', `/api/v1/people/${id(which)}`, change);
+export const removePerson = (which: string) => call<unknown>('DELETE', `/api/v1/people/${id(which)}`);
+export const tokens = () => call<{ tokens: Token[] }>('GET', '/api/v1/tokens');
+export const newToken = (token: NewToken) => call<{ id: string; name: string; token: string }>('POST', '/api/v1/tokens', token);
+export const takeBack = (which: string) => call<unknown>('DELETE', `/api/v1/tokens/${id(which)}`);
+export const sessions = () => call<{ sessions: SignedIn[] }>('GET', '/api/v1/sessions');
+export const endSession = (which: string) => call<unknown>('DELETE', `/api/v1/sessions/${id(which)}`);
+export const device = () => call<DeviceFacts>('GET', '/api/v1/device');
+export const renameDevice = (name: string) => call<DeviceFacts>('PATCH', '/api/v1/device', { name });
+export const model = () => call<ModelChoice>('GET', '/api/v1/model');
+export const chooseModel = (choice: { model: string; url?: string; key?: string }) => call<ModelChoice>('PUT', '/api/v1/model', choice);
+
+/** A copy of all data takes as long as the disk does. */
+const BACKUP_MS = 15 * 60_000;
+
+/** The backup, and the name Hob gives it. */
+export async function backup(): Promise<{ file: Blob; name: string }> {
+  const get = async () => {
+    const answer = await send('POST', '/api/v1/backup', undefined, AbortSignal.timeout(BACKUP_MS));
+    if (!answer.ok) await open(answer);
+    const name = /filename="?([^";]+)/.exec(answer.headers.get('content-disposition') ?? '')?.[1] ?? 'backup.hob';
+    try {
+      return { file: await answer.blob(), name };
+    } catch (cause) {
+      throw new Unreachable('the line broke', { cause });
+    }
+  };
+  try {
+    return await get();
+  } catch (cause) {
+    if (!(await renewed(cause))) throw cause;
+    return get();
+  }
+}
+
+export interface Ran<T = unknown> {
+  tool: string;
+  result: T;
+  say?: string | null;
+  isError?: boolean;
+  duration?: number;
+  metadata?: unknown;
+}
+
+/** Calls a tool, as this person. */
+export const execute = <T = unknown>(tool: string, args: object = {}) =>
+  call<Ran<T>>('POST', `/api/v1/tools/${id(tool)}/execute`, { arguments: args });
+
+// Tools: what there is, and what people and models made.
+
+export interface Tool {
+  name: string;
+  description: string;
+  /** JSON Schema. */
+  parameters: object;
+  category: string;
+  group: string;
+  risk: string;
+  requiresConfirmation: boolean;
+  aliases: string[];
+  enabled: boolean;
+}
+
+export interface CustomTool {
+  id: string;
+  name: string;
+  description: string;
+  parameters: object;
+  code: string;
+  category?: string;
+  status: 'active' | 'disabled' | 'pending_approval' | 'rejected';
+  permissions: string[];
+  requiresApproval: boolean;
+  createdBy: 'user' | 'llm';
+  version: number;
+  usageCount: number;
+  lastUsedAt?: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface ToolDraft {
+  name: string;
+  description: string;
+  parameters: unknown;
+  code: string;
+  permissions: string[];
+}
+
+/** Code may run for a minute and a half before Hob ends it. */
+const RUN_MS = 120_000;
+
+async function patiently<T>(path: string, body: unknown): Promise<T> {
+  const post = async () => (await open(await send('POST', path, body, AbortSignal.timeout(RUN_MS)))) as T;
+  try {
+    return await post();
+  } catch (cause) {
+    if (!(await renewed(cause))) throw cause;
+    return post();
+  }
+}
+
+export const tools = () => call<{ tools: Tool[] }>('GET', '/api/v1/tools');
+/** Like `execute`, for as long as a tool may take. */
+export const runTool = (tool: string, args: object) => patiently<Ran>(`/api/v1/tools/${id(tool)}/execute`, { arguments: args });
+export const customTools = () => call<{ tools: CustomTool[] }>('GET', '/api/v1/custom-tools');
+export const testTool = (draft: ToolDraft, testArguments: unknown) => patiently<Ran>('/api/v1/custom-tools/test', { ...draft, testArguments });
+export const createTool = (draft: ToolDraft) => call<CustomTool>('POST', '/api/v1/custom-tools', draft);
+export const changeTool = (which: string, draft: ToolDraft) => call<CustomTool>('PATCH', `/api/v1/custom-tools/${id(which)}`, draft);
+export const removeTool = (which: string) => call<unknown>('DELETE', `/api/v1/custom-tools/${id(which)}`);
+export const decideTool = (which: string, what: 'enable' | 'disable' | 'approve' | 'reject') =>
+  call<CustomTool>('POST', `/api/v1/custom-tools/${id(which)}/${what}`);
+
+export interface Memory {
+  id: string;
+  content: string;
+  type: string;
+  importance: number;
+  tags: string[];
+  createdMs: number;
+  uses: number;
+  shared: boolean;
+  /** How well it fits a search, 0 to 1, and why it does. */
+  score?: number;
+  why?: string;
 }

@@ -43,6 +43,19 @@ export async function knock(): Promise<void> {
   wait = Math.min(wait * 1.6, LONGEST_MS);
 }
 
+/** Resolves while the device is within reach, or when it is again. */
+export function home(): Promise<void> {
+  if (!away) return Promise.resolve();
+  return new Promise((resolve) => {
+    const listener = (value: boolean) => {
+      if (value) return;
+      listeners.delete(listener);
+      resolve();
+    };
+    listeners.add(listener);
+  });
+}
+
 export function useAway(): boolean {
   const [value, setValue] = useState(away);
   useEffect(() => {

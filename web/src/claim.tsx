@@ -1,10 +1,11 @@
-// The first screen of a new device: one code, one button.
+// The first screen of a new device: the code it printed, what its first person is called, and a password for them.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { useAway } from './away';
-import { Flame } from './icons';
-import { text, trouble } from './text';
+import { Door, told, Trouble, useWait, type Told } from './door';
+import { Field } from './form';
+import { long, PasswordField, SHORTEST } from './password';
+import { text } from './text';
 
 /** The claim code in a fragment, a pasted link or plain text typed by hand; '' when there is none. */
 export function codeIn(value: string): string {
@@ -20,77 +21,141 @@ export function codeIn(value: string): string {
 export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onClaimed: () => void }): JSX.Element {
   const [code, setCode] = useState(() => codeIn(location.hash));
   const [linked, setLinked] = useState(code !== '');
+  const [person, setPerson] = useState('');
+  const [password, setPassword] = useState('');
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState('');
+  const [problem, setProblem] = useState<Told | null>(null);
+  const [wrongCode, setWrongCode] = useState('');
+  const [short, setShort] = useState('');
   const [taken, setTaken] = useState(false);
-  const field = useRef<HTMLInputElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  const away = useAway();
+  const [wait, startWait] = useWait();
+  const codeField = useRef<HTMLInputElement>(null);
+  const nameField = useRef<HTMLInputElement>(null);
+  const passwordField = useRef<HTMLInputElement>(null);
 
   useEffect(() => {
-    (linked ? button : field).current?.focus();
+    // On a phone the keyboard would cover the button, and with a link the button is all one needs.
+    if (!linked) codeField.current?.focus();
+    else if (matchMedia('(pointer: fine)').matches) nameField.current?.focus();
     const again = () => {
       const fresh = codeIn(location.hash);
       if (!fresh) return;
       setCode(fresh);
       setLinked(true);
-      setProblem('');
+      setWrongCode('');
+      setProblem(null);
     };
     addEventListener('hashchange', again);
     return () => removeEventListener('hashchange', again);
   }, []);
 
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (busy) return;
-    if (!code.trim()) return field.current?.focus();
+  // The field opens when the code of the link did not do.
+  useEffect(() => {
+    if (wrongCode) codeField.current?.select();
+  }, [wrongCode]);
+
+  const submit = async () => {
+    if (busy || wait) return;
+    setWrongCode('');
+    setProblem(null);
+    if (!code.trim()) return codeField.current?.focus();
+    if (password && long(password) < SHORTEST) {
+      setShort(text.password.short(long(password)));
+      return passwordField.current?.focus();
+    }
     setBusy(true);
-    setProblem('');
     try {
-      await api.claim(code.trim());
+      await api.claim(code.trim(), person.trim() || undefined, password || undefined);
       await onDone();
     } catch (cause) {
-      setProblem(trouble(cause));
-      if (cause instanceof api.Refused && cause.code === 'already_claimed') setTaken(true);
-      else if (cause instanceof api.Refused) field.current?.select();
+      const answer = told(cause, `#claim=${encodeURIComponent(code.trim())}`);
+      const which = cause instanceof api.Refused ? cause.code : '';
+      if (which === 'wrong_code' || which === 'code_expired') {
+        setLinked(false);
+        setWrongCode(answer.words);
+      } else {
+        setProblem(answer);
+      }
+      if (which === 'already_claimed') setTaken(true);
+      startWait(cause);
     } finally {
       setBusy(false);
     }
   };
 
   return (
-    <main class="door">
-      <form class="sheet" onSubmit={submit}>
-        <Flame big alive={busy} />
-        <h1>{text.claim.title}</h1>
-        <p>{text.claim.why}</p>
-        <label for="code">{text.claim.code}</label>
-        <input
-          id="code"
-          ref={field}
-          class="code"
-          value={code}
-          onInput={(event) => {
-            const typed = event.currentTarget.value;
-            setCode(codeIn(typed) || typed.toUpperCase());
-            setLinked(false);
-            setProblem('');
-          }}
-          autocomplete="one-time-code"
-          autocapitalize="characters"
-          spellcheck={false}
-          aria-describedby="code-help"
-          aria-invalid={problem !== ''}
-        />
-        <p id="code-help" class={problem ? 'problem' : 'soft'} role={problem ? 'alert' : undefined}>
-          {problem || (away ? text.away : linked ? text.claim.fromLink : text.claim.typeIt)}
+    <Door title={text.claim.title} why={text.claim.why} busy={busy} onSubmit={() => void submit()}>
+      {linked ? (
+        <p class="linked soft">
+          {text.claim.fromLink(code)}{' '}
+          <button type="button" class="plain" onClick={() => (setLinked(false), setTimeout(() => codeField.current?.select()))}>
+            {text.claim.otherCode}
+          </button>
         </p>
-        {taken ? (
-          <button type="button" class="go" onClick={onClaimed}>{text.signIn.go}</button>
-        ) : (
-          <button ref={button} class="go" aria-disabled={busy}>{busy ? text.claim.going : text.claim.go}</button>
+      ) : (
+        <Field key="code" label={text.claim.code} error={wrongCode}>
+          {(wired) => (
+            <>
+              <input
+                {...wired}
+                ref={codeField}
+                class="code"
+                value={code}
+                onInput={(event) => {
+                  const typed = event.currentTarget.value;
+                  setCode(codeIn(typed) || typed.toUpperCase());
+                  setWrongCode('');
+                  setProblem(null);
+                }}
+                autocomplete="off"
+                autocapitalize="characters"
+                spellcheck={false}
+                aria-describedby={[wrongCode ? '' : `${wired.id}-words`, wired['aria-describedby'] ?? ''].filter(Boolean).join(' ')}
+              />
+              {!wrongCode && <p class="help below" id={`${wired.id}-words`}>{text.claim.typeIt}</p>}
+            </>
+          )}
+        </Field>
+      )}
+      <Field key="person" label={text.claim.person}>
+        {(wired) => (
+          <>
+            <input
+              {...wired}
+              ref={nameField}
+              value={person}
+              placeholder={text.claim.usual}
+              maxLength={64}
+              autocomplete="username"
+              autocapitalize="words"
+              spellcheck={false}
+              aria-describedby={`${wired.id}-words`}
+              onInput={(event) => setPerson(event.currentTarget.value)}
+            />
+            <p class="help below" id={`${wired.id}-words`}>{text.claim.personHelp(text.claim.usual)}</p>
+          </>
         )}
-      </form>
-    </main>
+      </Field>
+      <PasswordField
+        fresh
+        label={text.claim.password}
+        value={password}
+        help={`${text.password.start} ${text.claim.noPassword}`}
+        error={short}
+        field={passwordField}
+        onInput={(value) => {
+          setPassword(value);
+          setShort('');
+        }}
+      />
+      <Trouble told={problem} />
+      {taken ? (
+        <button type="button" class="go" onClick={onClaimed}>{text.signIn.go}</button>
+      ) : !problem?.instead && (
+        <button class="go" aria-disabled={busy || wait > 0}>
+          {wait ? text.signIn.wait(wait) : busy ? text.claim.going : text.claim.go}
+        </button>
+      )}
+    </Door>
   );
 }

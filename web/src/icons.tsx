@@ -14,6 +14,16 @@ export const Close = line('M6 6l12 12M18 6L6 18');
 export const Down = line('M12 5v14M6 13l6 6 6-6');
 export const Chevron = line('M9 6l6 6-6 6');
 
+export const Find = line('M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.5 15.5L20 20');
+export const Bin = line('M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13');
+export const Again = line('M19 12a7 7 0 1 1-2-5l2 2M19 4v5h-5');
+
+export const TalkIcon = line('M4 5h16v11H9l-5 4z');
+export const HomeIcon = line('M4 11l8-7 8 7v9H4zM10 20v-6h4v6');
+export const ToolsIcon = line('M14 7a4 4 0 0 1 5-4l-3 3 2 2 3-3a4 4 0 0 1-5 5L8 18a2 2 0 0 1-3-3z');
+export const MemoryIcon = line('M5 4h11a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h11');
+export const DeviceIcon = line('M8 6h8a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2H8a2 2 0 0 1-2-2V8a2 2 0 0 1 2-2zM9 2v4M15 2v4M9 18v4M15 18v4M2 9h4M2 15h4M18 9h4M18 15h4');
+
 export function Stop(): JSX.Element {
   return (
     <svg class="icon solid" viewBox="0 0 24 24" aria-hidden="true">

@@ -1,24 +1,92 @@
-// The page's front door: asks Hob who we are and shows the claim, the sign-in or the room.
+// The page's front door: asks Hob who we are and shows the claim, the sign-in or the rooms.
 import { render, type JSX } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import { useAway } from './away';
 import { Claim, codeIn } from './claim';
+import { Device } from './device/device';
+import { Finder, useFindKeys } from './find';
+import { Home } from './home/home';
 import { Flame } from './icons';
-import { lastConversation } from './keep';
+import { useLine, useLive } from './live';
+import { Memory } from './memory/memory';
+import { Bar, go, mark, usePlace, type RoomProps } from './rooms';
 import { SignIn } from './sign-in';
 import { Talk } from './talk/talk';
+import { useTalk } from './talk/use-talk';
 import { text, trouble } from './text';
+import { Tools } from './tools/tools';
 import './style.css';
 
 type Door =
   | { at: 'opening'; problem?: string }
   | { at: 'claim' }
   | { at: 'sign-in'; note?: string }
-  | { at: 'room'; session: api.Session };
+  | { at: 'inside'; session: api.Session };
 
-function dropFragment(): void {
-  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
+/** A spent code does not stay in the address; a room does. */
+function dropCode(): void {
+  if (codeIn(location.hash)) history.replaceState(null, '', location.pathname + location.search);
+}
+
+interface InsideProps {
+  session: api.Session;
+  onRefused: () => void;
+}
+
+/** The rooms and the bar between them. What is being said goes on while one looks into another room. */
+function Inside({ session, onRefused }: InsideProps): JSX.Element {
+  const place = usePlace();
+  const talk = useTalk(onRefused);
+  const asked = place.room === 'talk' ? (place.path[0] ?? '') : '';
+  const came = useRef(place.room);
+
+  const [finding, setFinding] = useState(false);
+  const find = useCallback(() => setFinding(true), []);
+
+  useFindKeys(find);
+  useLine(onRefused);
+  // The session holds the device's name and who may do what.
+  useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onRefused());
+
+  useEffect(() => {
+    if (asked && asked !== talk.conversationId) talk.open(asked);
+  }, [asked]);
+
+  // The address names a conversation only while that is the one on screen.
+  useEffect(() => {
+    if (asked && asked !== talk.conversationId) go('talk', [], true);
+  }, [talk.conversationId]);
+
+  useEffect(() => mark('talk', talk.busy && place.room !== 'talk' ? text.rooms.working : ''), [talk.busy, place.room]);
+
+  useLayoutEffect(() => {
+    document.title = place.room === 'talk' ? text.name : text.rooms.title(text.rooms[place.room]);
+    if (came.current === place.room) return;
+    came.current = place.room;
+    if (place.room !== 'talk') scrollTo(0, 0);
+    // Where there are keys, Talk is for typing at once; its composer has taken the focus.
+    if (document.activeElement?.id !== 'message') document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+  }, [place.room]);
+
+  const room = useMemo(() => {
+    const props: RoomProps = { session, path: place.path, onRefused };
+    switch (place.room) {
+      case 'home': return <Home {...props} />;
+      case 'tools': return <Tools {...props} />;
+      case 'memory': return <Memory {...props} />;
+      case 'device': return <Device {...props} />;
+      default: return null;
+    }
+  }, [session, place, onRefused]);
+
+  return (
+    <div class="house">
+      {room ?? <Talk session={session} talk={talk} />}
+      <Bar room={place.room} alive={talk.busy} onFind={find} />
+      {finding && <Finder onClose={() => setFinding(false)} />}
+    </div>
+  );
 }
 
 function App(): JSX.Element {
@@ -28,13 +96,13 @@ function App(): JSX.Element {
   const enter = useCallback(async () => {
     try {
       const session = await api.session();
-      dropFragment();
-      setDoor({ at: 'room', session });
+      dropCode();
+      setDoor({ at: 'inside', session });
     } catch (cause) {
       if (cause instanceof api.Refused && cause.code === 'unclaimed') return setDoor({ at: 'claim' });
       if (cause instanceof api.Refused && cause.status === 401) {
         const note = codeIn(location.hash) ? text.signIn.claimed : undefined;
-        dropFragment();
+        dropCode();
         return setDoor(note ? { at: 'sign-in', note } : { at: 'sign-in' });
       }
       if (cause instanceof api.Refused) return setDoor({ at: 'opening', problem: trouble(cause) });
@@ -43,26 +111,16 @@ function App(): JSX.Element {
   }, []);
 
   useEffect(() => {
-    if (!away && door.at !== 'room') void enter();
+    if (!away && door.at !== 'inside') void enter();
   }, [away]);
-
-  const leave = async () => {
-    try {
-      await api.signOut();
-    } catch (cause) {
-      if (cause instanceof api.Unreachable) return;
-    }
-    lastConversation.set('');
-    setDoor({ at: 'sign-in' });
-  };
 
   switch (door.at) {
     case 'claim':
-      return <Claim onDone={enter} onClaimed={() => (dropFragment(), setDoor({ at: 'sign-in' }))} />;
+      return <Claim onDone={enter} onClaimed={() => (dropCode(), setDoor({ at: 'sign-in' }))} />;
     case 'sign-in':
       return <SignIn note={door.note} onDone={enter} />;
-    case 'room':
-      return <Talk session={door.session} onSignOut={leave} onRefused={enter} />;
+    case 'inside':
+      return <Inside session={door.session} onRefused={enter} />;
     default:
       return (
         <main class="door">

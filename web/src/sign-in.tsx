@@ -1,65 +1,118 @@
-// Signing in with a token the device gave out.
+// Signing in: a name and a password, or a token the device gave out.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { useAway } from './away';
-import { Flame } from './icons';
-import { badToken, text, trouble } from './text';
+import { Door, told, Trouble, useWait, type Told } from './door';
+import { Field } from './form';
+import { PasswordField } from './password';
+import { badToken, text } from './text';
 
 export function SignIn({ note, onDone }: { note?: string | undefined; onDone: () => Promise<void> }): JSX.Element {
+  const [byToken, setByToken] = useState(false);
+  const [person, setPerson] = useState('');
+  const [password, setPassword] = useState('');
   const [token, setToken] = useState('');
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState('');
-  const field = useRef<HTMLInputElement>(null);
-  const away = useAway();
+  const [wrong, setWrong] = useState('');
+  const [problem, setProblem] = useState<Told | null>(null);
+  const [wait, startWait] = useWait();
+  const nameField = useRef<HTMLInputElement>(null);
+  const passwordField = useRef<HTMLInputElement>(null);
+  const tokenField = useRef<HTMLInputElement>(null);
+  const secret = byToken ? tokenField : passwordField;
 
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => (byToken ? tokenField : nameField).current?.focus(), [byToken]);
 
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (busy) return;
-    if (!token.trim()) return field.current?.focus();
+  const typed = (set: (value: string) => void) => (value: string) => {
+    set(value);
+    setWrong('');
+    setProblem(null);
+  };
+
+  const submit = async () => {
+    if (busy || wait) return;
+    if (!byToken && !person.trim()) return nameField.current?.focus();
+    if (!(byToken ? token.trim() : password)) return secret.current?.focus();
     setBusy(true);
-    setProblem('');
+    setWrong('');
+    setProblem(null);
     try {
-      await api.signIn(token.trim());
+      await api.signIn(byToken ? { token: token.trim() } : { person: person.trim(), password });
       await onDone();
     } catch (cause) {
-      setProblem(cause instanceof api.Refused && cause.status === 401 ? badToken : trouble(cause));
-      field.current?.select();
+      if (cause instanceof api.Refused && cause.status === 401) setWrong(byToken ? badToken : text.password.wrongPair);
+      else setProblem(told(cause));
+      startWait(cause);
+      if (cause instanceof api.Refused) secret.current?.select();
     } finally {
       setBusy(false);
     }
   };
 
   return (
-    <main class="door">
-      <form class="sheet" onSubmit={submit}>
-        <Flame big alive={busy} />
-        <h1>{text.signIn.title}</h1>
-        <p>{note ?? text.signIn.why}</p>
-        <label for="token">{text.signIn.token}</label>
-        <input
-          id="token"
-          ref={field}
-          class="code"
-          type="password"
-          value={token}
-          onInput={(event) => {
-            setToken(event.currentTarget.value);
-            setProblem('');
-          }}
-          autocomplete="current-password"
-          spellcheck={false}
-          aria-describedby="token-help"
-          aria-invalid={problem !== ''}
-        />
-        <p id="token-help" class={problem ? 'problem' : 'soft'} role={problem ? 'alert' : undefined}>
-          {problem || (away ? text.away : text.signIn.how)}
-          {!problem && !away && <code>{text.signIn.command}</code>}
-        </p>
-        <button class="go" aria-disabled={busy}>{busy ? text.signIn.going : text.signIn.go}</button>
-      </form>
-    </main>
+    <Door title={text.signIn.title} why={note ?? text.signIn.why} busy={busy} onSubmit={() => void submit()}>
+      {byToken ? (
+        <Field key="token" label={text.signIn.token} error={wrong}>
+          {(wired) => (
+            <>
+              <input
+                {...wired}
+                ref={tokenField}
+                class="code"
+                type="password"
+                value={token}
+                autocomplete="off"
+                spellcheck={false}
+                aria-describedby={[wrong ? '' : `${wired.id}-words`, wired['aria-describedby'] ?? ''].filter(Boolean).join(' ')}
+                onInput={(event) => typed(setToken)(event.currentTarget.value)}
+              />
+              {!wrong && (
+                <p class="help below" id={`${wired.id}-words`}>{text.signIn.how} <code>{text.signIn.command}</code></p>
+              )}
+            </>
+          )}
+        </Field>
+      ) : (
+        <>
+          <Field key="person" label={text.signIn.person}>
+            {(wired) => (
+              <input
+                {...wired}
+                ref={nameField}
+                value={person}
+                autocomplete="username"
+                autocapitalize="words"
+                spellcheck={false}
+                onInput={(event) => typed(setPerson)(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+          <PasswordField
+            label={text.signIn.password}
+            value={password}
+            error={wrong}
+            field={passwordField}
+            onInput={typed(setPassword)}
+          />
+        </>
+      )}
+      <Trouble told={problem} />
+      {!problem?.instead && (
+        <button class="go" aria-disabled={busy || wait > 0}>
+          {wait ? text.signIn.wait(wait) : busy ? text.signIn.going : text.signIn.go}
+        </button>
+      )}
+      <button
+        type="button"
+        class="plain other"
+        onClick={() => {
+          setByToken(!byToken);
+          setWrong('');
+          setProblem(null);
+        }}
+      >
+        {byToken ? text.signIn.usePassword : text.signIn.useToken}
+      </button>
+    </Door>
   );
 }

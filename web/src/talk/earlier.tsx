@@ -1,28 +1,59 @@
-// The drawer: a new conversation, the earlier ones, and the way out.
+// The drawer: a new conversation, and a search over the earlier ones.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { Close, Fresh } from '../icons';
+import { Confirm } from '../form';
+import { Bin, Close, Find, Fresh } from '../icons';
 import { text, trouble, when } from '../text';
 
 interface Props {
-  session: api.Session;
   current: string;
   onOpen: (id: string) => void;
   onFresh: () => void;
-  onSignOut: () => void;
   onClose: () => void;
 }
 
-export function Earlier({ session, current, onOpen, onFresh, onSignOut, onClose }: Props): JSX.Element {
+const PAGE = 40;
+const DEBOUNCE_MS = 200;
+
+export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const [query, setQuery] = useState('');
   const [lines, setLines] = useState<api.ConversationLine[] | null>(null);
+  const [more, setMore] = useState(false);
   const [problem, setProblem] = useState('');
+  const [leaving, setLeaving] = useState('');
+  const asked = useRef(0);
+  const words = query.trim();
+
+  /** Reads from the start, or the page after what is shown. */
+  const read = async (after: api.ConversationLine[] = []) => {
+    const turn = ++asked.current;
+    try {
+      const { conversations } = await api.conversations(words, PAGE, after.length);
+      if (turn !== asked.current) return;
+      // What moved up between two pages comes twice.
+      const known = new Set(after.map((line) => line.id));
+      setLines([...after, ...conversations.filter((line) => !known.has(line.id))]);
+      setMore(conversations.length === PAGE);
+      setProblem('');
+      if (after.length) requestAnimationFrame(() => list.current?.querySelectorAll<HTMLElement>('.line')[after.length]?.focus());
+    } catch (cause) {
+      if (turn === asked.current) setProblem(trouble(cause));
+    }
+  };
 
   useEffect(() => {
     dialog.current?.showModal();
-    api.conversations().then((answer) => setLines(answer.conversations), (cause: unknown) => setProblem(trouble(cause)));
+    // The keyboard of a phone would cover the list before one has seen it.
+    dialog.current?.querySelector<HTMLElement>('.fresh')?.focus();
   }, []);
+
+  useEffect(() => {
+    const timer = setTimeout(() => void read(), lines === null ? 0 : DEBOUNCE_MS);
+    return () => clearTimeout(timer);
+  }, [words]);
 
   const close = () => dialog.current?.close();
   const then = (action: () => void) => () => {
@@ -30,13 +61,28 @@ export function Earlier({ session, current, onOpen, onFresh, onSignOut, onClose 
     action();
   };
 
+  const drop = async (line: api.ConversationLine) => {
+    setLeaving('');
+    try {
+      await api.deleteConversation(line.id);
+      setLines((all) => all && all.filter((other) => other.id !== line.id));
+      setProblem('');
+      list.current?.focus();
+      if (line.id === current) onFresh();
+    } catch (cause) {
+      setProblem(trouble(cause));
+    }
+  };
+
+  const title = (line: api.ConversationLine) => line.title || text.menu.untitled;
+
   return (
     <dialog
       ref={dialog}
       class="drawer"
       aria-label={text.menu.open}
       onClose={onClose}
-      onClick={(event) => event.target === dialog.current && close()}
+      onClick={(event) => event.target === event.currentTarget && close()}
     >
       <div class="drawer-inside">
         <div class="drawer-top">
@@ -44,31 +90,54 @@ export function Earlier({ session, current, onOpen, onFresh, onSignOut, onClose 
           <button type="button" class="bare" aria-label={text.menu.close} onClick={close}><Close /></button>
         </div>
         <button type="button" class="fresh" onClick={then(onFresh)}><Fresh />{text.menu.fresh}</button>
-        <div class="list">
-          {problem && <p class="problem" role="alert">{problem}</p>}
-          {lines && !lines.length && <p class="soft">{text.menu.none}</p>}
+        <label class="seek">
+          <Find />
+          <span class="unseen">{text.menu.search}</span>
+          <input
+            type="text"
+            role="searchbox"
+            placeholder={text.menu.search}
+            autocomplete="off"
+            enterkeyhint="search"
+            value={query}
+            onInput={(event) => setQuery(event.currentTarget.value)}
+          />
+        </label>
+        <div class="list" ref={list} tabIndex={-1} role="group" aria-label={text.menu.earlier}>
+          {problem && <p class="problem small" role="alert">{problem}</p>}
+          <p class="soft" role="status">{lines && !lines.length && (words ? text.find.nothing(words) : text.menu.none)}</p>
           <ul>
             {lines?.map((line) => (
-              <li key={line.id}>
-                <button
-                  type="button"
-                  class="line"
-                  aria-current={line.id === current ? 'true' : undefined}
-                  onClick={then(() => onOpen(line.id))}
-                >
-                  <span>{line.title || text.menu.untitled}</span>
-                  <small>{when(line.updatedAt)}</small>
-                </button>
+              <li key={line.id} class={line.id === current ? 'current' : undefined}>
+                {leaving === line.id ? (
+                  <Confirm
+                    title={text.menu.dropAsk(title(line))}
+                    yes={text.menu.drop}
+                    no={text.menu.keep}
+                    onYes={() => void drop(line)}
+                    onNo={() => setLeaving('')}
+                  />
+                ) : (
+                  <>
+                    <button
+                      type="button"
+                      class="line"
+                      aria-current={line.id === current ? 'true' : undefined}
+                      onClick={then(() => onOpen(line.id))}
+                    >
+                      <span>{title(line)}</span>
+                      <small>{when(line.updatedAt)}</small>
+                      {line.excerpt && <small class="excerpt">{line.excerpt}</small>}
+                    </button>
+                    <button type="button" class="bare" aria-label={text.menu.dropOne(title(line))} title={text.menu.drop} onClick={() => setLeaving(line.id)}>
+                      <Bin />
+                    </button>
+                  </>
+                )}
               </li>
             ))}
           </ul>
-        </div>
-        <div class="drawer-foot">
-          <p class="soft">
-            {text.menu.as(session.person, session.role)}
-            {session.version && <><br />{text.menu.version(session.version)}</>}
-          </p>
-          <button type="button" onClick={then(onSignOut)}>{text.menu.signOut}</button>
+          {more && <button type="button" class="further" onClick={() => void read(lines ?? [])}>{text.menu.more}</button>}
         </div>
       </div>
     </dialog>

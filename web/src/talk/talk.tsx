@@ -2,26 +2,23 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../api';
-import { useAway } from '../away';
 import { Down, Flame, Fresh, Menu } from '../icons';
 import { text } from '../text';
+import { Top } from '../top';
 import { Composer } from './composer';
 import { Earlier } from './earlier';
 import { Exchange } from './exchange';
-import { useTalk } from './use-talk';
+import type { TalkState } from './use-talk';
 
 interface Props {
   session: Session;
-  onSignOut: () => void;
-  onRefused: () => void;
+  talk: TalkState;
 }
 
 /** With less free room than this under a new message, the page is lifted once and the answer grows into the room. */
 const ROOM = 0.45;
 
-export function Talk({ session, onSignOut, onRefused }: Props): JSX.Element {
-  const talk = useTalk(onRefused);
-  const away = useAway();
+export function Talk({ session, talk }: Props): JSX.Element {
   const [drawer, setDrawer] = useState(false);
   const [lifted, setLifted] = useState('');
   const [below, setBelow] = useState(false);
@@ -33,12 +30,12 @@ export function Talk({ session, onSignOut, onRefused }: Props): JSX.Element {
 
   // A new question: decide once where it stands, then nothing above the growing text moves.
   useLayoutEffect(() => {
-    if (!talk.busy || !newest || newest.key === lifted) return;
+    if (!talk.sending || !newest || newest.key === lifted) return;
     following.current = false;
     const article = document.querySelector(`[data-key="${newest.key}"]`);
     const floor = box.current?.getBoundingClientRect().top ?? innerHeight;
     if (article && floor - article.getBoundingClientRect().bottom < innerHeight * ROOM) setLifted(newest.key);
-  }, [newest?.key, talk.busy]);
+  }, [newest?.key, talk.sending]);
 
   useLayoutEffect(() => {
     const article = lifted && document.querySelector(`[data-key="${lifted}"]`);
@@ -50,8 +47,13 @@ export function Talk({ session, onSignOut, onRefused }: Props): JSX.Element {
   // A stored conversation opens at its end.
   const count = talk.turns.length;
   useLayoutEffect(() => {
-    if (count && !talk.busy && !lifted) scrollTo(0, document.documentElement.scrollHeight);
+    if (count && !talk.sending && !lifted) scrollTo(0, document.documentElement.scrollHeight);
   }, [talk.loading, talk.conversationId]);
+
+  // What came in from elsewhere is followed by whoever was at the end.
+  useLayoutEffect(() => {
+    if (count && !talk.sending && !lifted && !below) scrollTo(0, document.documentElement.scrollHeight);
+  }, [count]);
 
   useLayoutEffect(() => {
     if (following.current) end.current?.scrollIntoView({ block: 'end' });
@@ -91,18 +93,19 @@ export function Talk({ session, onSignOut, onRefused }: Props): JSX.Element {
   const empty = !talk.turns.length && !talk.loading;
   return (
     <>
-      <header class={empty ? 'top clear' : 'top'}>
-        <div>
-          <Flame alive={talk.busy} />
-          <h1>{text.name}</h1>
-          <span class="where">{session.name}</span>
-          <button type="button" class="bare" aria-label={text.menu.fresh} title={text.menu.fresh} onClick={moveTo(talk.fresh)}><Fresh /></button>
-          <button ref={opener} type="button" class="bare" aria-label={text.menu.open} title={text.menu.open} aria-haspopup="dialog" onClick={() => setDrawer(true)}><Menu /></button>
-          <p class="banner" role="status">{away && <span>{text.away}</span>}</p>
-        </div>
-      </header>
-
       <main class="talk">
+        <Top
+          title={text.name}
+          where={session.name}
+          alive={talk.busy}
+          clear={empty}
+          actions={
+            <>
+              <button type="button" class="bare" aria-label={text.menu.fresh} title={text.menu.fresh} onClick={moveTo(talk.fresh)}><Fresh /></button>
+              <button ref={opener} type="button" class="bare" aria-label={text.menu.open} title={text.menu.open} aria-haspopup="dialog" onClick={() => setDrawer(true)}><Menu /></button>
+            </>
+          }
+        />
         <section class="conversation" aria-label={text.talk.conversation} aria-busy={talk.busy || talk.loading}>
           {talk.note && <p class="soft small note" role="status">{talk.note}</p>}
           {empty && (
@@ -139,11 +142,9 @@ export function Talk({ session, onSignOut, onRefused }: Props): JSX.Element {
 
       {drawer && (
         <Earlier
-          session={session}
           current={talk.conversationId}
           onOpen={(id) => moveTo(() => talk.open(id))()}
           onFresh={moveTo(talk.fresh)}
-          onSignOut={onSignOut}
           onClose={() => {
             setDrawer(false);
             opener.current?.focus();

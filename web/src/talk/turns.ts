@@ -1,5 +1,6 @@
 // What one exchange looks like on screen, grown the same way from a live stream or from stored messages.
 import type { ChatEvent, Message, ToolCall } from '../api';
+import { sentence } from '../text';
 
 export interface Call {
   id: string;
@@ -65,7 +66,7 @@ export function grow(turn: Turn, event: ChatEvent): Turn {
       };
     }
     case 'error':
-      return { ...turn, state: 'failed', thinking: false, trouble: event.message, steps: endAll(turn.steps) };
+      return { ...turn, state: 'failed', thinking: false, trouble: sentence(event.message), steps: endAll(turn.steps) };
     default:
       return turn; // Events of later versions.
   }
@@ -119,8 +120,8 @@ export function said(turn: Turn): string {
   return turn.steps.map((step) => step.words.trim()).filter(Boolean).join('\n\n');
 }
 
-/** Stored messages as turns: all that follows a user's message is one answer. */
-export function fromMessages(id: string, messages: Message[]): Turn[] {
+/** Stored messages as turns: all that follows a user's message is one answer. With `running` the last is not over yet. */
+export function fromMessages(id: string, messages: Message[], running = false): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     if (message.role === 'system') continue;
@@ -133,7 +134,11 @@ export function fromMessages(id: string, messages: Message[]): Turn[] {
     const last = turns.length - 1;
     turns[last] = fromAnswer(turns[last] as Turn, message);
   }
-  return turns.map((turn, n) => ({ ...turn, key: `${id}-${n}`, steps: endAll(turn.steps) }));
+  return turns.map((turn, n) => {
+    const key = `${id}-${n}`;
+    if (running && n === turns.length - 1) return { ...turn, key, state: 'running' };
+    return { ...turn, key, steps: endAll(turn.steps) };
+  });
 }
 
 function fromAnswer(turn: Turn, message: Message): Turn {
@@ -176,12 +181,4 @@ function plain(content: unknown): string {
     .map((part: unknown) => (part && typeof part === 'object' && 'text' in part ? String(part.text) : ''))
     .filter(Boolean)
     .join('\n');
-}
-
-/** Whether the device may still be writing the answer to the last turn (the page was loaded mid-run). */
-export function unanswered(turns: Turn[], now: number): boolean {
-  const last = turns.at(-1);
-  if (!last?.asked || last.at === undefined) return false;
-  const age = now - new Date(last.at).getTime();
-  return age < 90_000 && !last.steps.at(-1)?.words;
 }

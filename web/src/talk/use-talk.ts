@@ -3,16 +3,25 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { knock, useAway } from '../away';
 import { draft as keptDraft, lastConversation } from '../keep';
+import { useLive } from '../live';
 import { text, trouble } from '../text';
-import { ask, fromMessages, grow, said, stop as stopped, unanswered, type Turn } from './turns';
+import { ask, fromMessages, grow, said, stop as stopped, type Turn } from './turns';
 
 /** How long a stop may take before the page lets go of the line itself. */
 const STOP_MS = 4000;
-const LOOK_AGAIN_MS = 2000;
+/** A run followed from outside is looked at this often, should its end not be heard. */
+const LOOK_AGAIN_MS = 4000;
+const STOPPED_MS = 800;
 
 interface Run {
   turn: Turn;
   abort: AbortController;
+  runId: string;
+  stopping: boolean;
+}
+
+/** A run of the conversation on screen whose words this page does not hear: begun elsewhere, or before a reload. */
+interface Other {
   runId: string;
   stopping: boolean;
 }
@@ -22,7 +31,10 @@ export interface TalkState {
   conversationId: string;
   /** The stored conversation is being fetched. */
   loading: boolean;
+  /** Hob is answering in this conversation, and can be stopped. */
   busy: boolean;
+  /** The answer comes word by word to this page. */
+  sending: boolean;
   draft: string;
   note: string;
   /** The latest whole reply, for the live region. */
@@ -40,6 +52,7 @@ export function useTalk(onRefused: () => void): TalkState {
   const [conversationId, setConversationId] = useState(lastConversation.get);
   const [loading, setLoading] = useState(conversationId !== '');
   const [run, setRun] = useState<Run | null>(null);
+  const [other, setOther] = useState<Other | null>(null);
   const [draft, setDraftState] = useState(keptDraft.get);
   const [note, setNote] = useState('');
   const [heard, setHeard] = useState('');
@@ -47,6 +60,11 @@ export function useTalk(onRefused: () => void): TalkState {
   const current = useRef<Run | null>(null);
   const frame = useRef(0);
   const shown = useRef(conversationId);
+  const others = useRef<Other | null>(null);
+  /** Runs that need no following: heard word by word here, or known to be over. */
+  const known = useRef(new Set<string>());
+  const later = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const loads = useRef(0);
 
   const setDraft = useCallback((value: string) => {
     setDraftState(value);
@@ -72,30 +90,66 @@ export function useTalk(onRefused: () => void): TalkState {
     else frame.current = requestAnimationFrame(put);
   };
 
+  const follow = (next: Other | null) => {
+    others.current = next;
+    setOther(next);
+  };
+
+  /** The run under way in a conversation; what is read after this call holds all that had ended before it. */
+  const underWay = async (id: string): Promise<Other | null> => {
+    const { runs } = await api.runs().catch((cause: unknown) => {
+      if (cause instanceof api.Refused && cause.status === 404) return { runs: [] };
+      throw cause;
+    });
+    const found = runs.find((line) => line.conversationId === id && !known.current.has(line.id));
+    if (!found) return null;
+    return others.current?.runId === found.id ? others.current : { runId: found.id, stopping: false };
+  };
+
   const load = async (id: string) => {
+    clearTimeout(later.current);
+    const turn = ++loads.current;
+    const here = () => shown.current === id && !current.current && loads.current === turn;
     try {
+      const running = await underWay(id);
       const found = await api.conversation(id);
-      if (shown.current !== id || current.current) return;
-      const stored = fromMessages(id, found.messages);
-      const waiting = unanswered(stored, Date.now());
-      if (waiting) stored.push({ ...(stored.pop() as Turn), state: 'running' });
+      if (!here()) return;
+      const before = others.current;
+      const stored = fromMessages(id, found.messages, running !== null);
+      const last = stored.at(-1);
+      if (last && before?.stopping && !running) stored[stored.length - 1] = stopped(last);
       setTurns(stored);
       setLoading(false);
-      if (waiting) setTimeout(() => shown.current === id && !current.current && void load(id), LOOK_AGAIN_MS);
+      follow(running);
+      if (before && !running && last) setHeard(said(last) || text.talk.stopped);
+      if (running) later.current = setTimeout(() => here() && void load(id), LOOK_AGAIN_MS);
     } catch (cause) {
       if (shown.current !== id || cause instanceof api.Unreachable) return; // Loaded when Hob is back.
       setLoading(false);
       if (!(cause instanceof api.Refused)) return;
       if (cause.status === 401 || cause.code === 'unclaimed') return onRefused();
+      if (cause.status !== 404) return setNote(trouble(cause));
+      follow(null);
+      setTurns([]);
       goTo('');
-      setNote(cause.status === 404 ? text.talk.lostConversation : trouble(cause));
+      setNote(text.talk.lostConversation);
     }
   };
 
   useEffect(() => {
     if (away || current.current || !shown.current) return;
-    if (loading || turns.at(-1)?.broken) void load(shown.current);
+    if (loading || others.current || turns.at(-1)?.broken) void load(shown.current);
   }, [away]);
+
+  // Another page of this person talks here too, or this one did before it was loaded again.
+  useLive(['run:started', 'run:ended', 'tool:after'], ({ topic, data }) => {
+    const runId = String(data['runId']);
+    const heardHere = known.current.has(runId);
+    if (topic === 'run:ended') known.current.add(runId);
+    if (!shown.current || current.current || heardHere) return;
+    const followed = runId === others.current?.runId;
+    if (topic === 'resync' || followed || data['conversationId'] === shown.current) void load(shown.current);
+  });
 
   const fail = (mine: Run, cause: unknown): Turn | null => {
     if (mine.stopping) return stopped(mine.turn);
@@ -108,13 +162,14 @@ export function useTalk(onRefused: () => void): TalkState {
       return { ...mine.turn, state: 'failed', trouble: trouble(cause) };
     }
     void knock();
+    known.current.delete(mine.runId);
     if (mine.runId) return { ...mine.turn, state: 'failed', broken: true, trouble: text.talk.broken };
     return null; // It never arrived: back into the box with it.
   };
 
   const send = async (message: string) => {
     const asked = message.trim();
-    if (!asked || current.current) return;
+    if (!asked || current.current || others.current) return;
     const mine: Run = { turn: ask(asked), abort: new AbortController(), runId: '', stopping: false };
     settle(mine);
     setNote('');
@@ -126,7 +181,10 @@ export function useTalk(onRefused: () => void): TalkState {
       for await (const event of api.chat(asked, shown.current, mine.abort)) {
         if (event.type === 'run') {
           mine.runId = event.runId;
-          if (here()) goTo(event.conversationId);
+          if (here()) {
+            known.current.add(event.runId);
+            goTo(event.conversationId);
+          }
           // Until now a reload would have brought the message back into the box.
           if (keptDraft.get().trim() === asked) keptDraft.set('');
           if (mine.stopping) void api.cancel(event.runId).catch(() => undefined);
@@ -154,6 +212,15 @@ export function useTalk(onRefused: () => void): TalkState {
 
   const stop = () => {
     const mine = current.current;
+    const followed = others.current;
+    if (!mine && followed && !followed.stopping) {
+      follow({ ...followed, stopping: true });
+      const look = () => {
+        clearTimeout(later.current);
+        later.current = setTimeout(() => others.current?.runId === followed.runId && void load(shown.current), STOPPED_MS);
+      };
+      api.cancel(followed.runId).then(look, look);
+    }
     if (!mine || mine.stopping) return;
     mine.stopping = true;
     if (mine.runId) void api.cancel(mine.runId).catch(() => undefined);
@@ -161,14 +228,19 @@ export function useTalk(onRefused: () => void): TalkState {
   };
 
   const again = (turn: Turn) => {
-    if (current.current) return;
+    if (current.current || others.current) return;
     setTurns((all) => all.filter((old) => old.key !== turn.key));
     void send(turn.asked);
   };
 
   /** Leaves what is on screen; a run in flight goes on by itself on the device. */
   const leave = (id: string) => {
+    // Back here before it is over, the page follows it from outside.
+    if (current.current) known.current.delete(current.current.runId);
+    clearTimeout(later.current);
+    loads.current++;
     settle(null);
+    follow(null);
     goTo(id);
     setNote('');
     setTurns([]);
@@ -177,7 +249,7 @@ export function useTalk(onRefused: () => void): TalkState {
   };
 
   return {
-    turns, conversationId, loading, busy: run !== null, draft, note, heard, setDraft,
+    turns, conversationId, loading, busy: run !== null || other !== null, sending: run !== null, draft, note, heard, setDraft,
     send: (message) => void send(message), stop, again, fresh: () => leave(''), open: leave,
   };
 }

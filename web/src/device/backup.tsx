@@ -1,0 +1,51 @@
+// A copy of everything, as a download.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import * as api from '../api';
+import { Notice } from '../form';
+import { text } from '../text';
+import { Part, useAct, useHouse } from './part';
+import { size } from './units';
+
+const words = text.device.backup;
+
+/** "kitchen-2026-11-20.hob" where Hob itself gave no better name. */
+function fileName(given: string, device: string | undefined): string {
+  const now = new Date();
+  const two = (n: number) => String(n).padStart(2, '0');
+  return given === 'backup.hob' ? `${device ?? 'hob'}-${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}.hob` : given;
+}
+
+function download(file: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  // The browser has taken hold of it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+export function Backup(): JSX.Element {
+  const { session } = useHouse();
+  const [done, setDone] = useState('');
+  const act = useAct();
+  const make = async () => {
+    setDone('');
+    await act.run(async () => {
+      const { file, name } = await api.backup();
+      download(file, fileName(name, session.name));
+      setDone(words.done(size(file.size)));
+    });
+  };
+  return (
+    <Part id="backup" title={words.title}>
+      <p>{words.what}</p>
+      <p class="soft small">{words.back} <code>{words.command}</code></p>
+      {act.problem && <Notice bad>{act.problem}</Notice>}
+      {done && <Notice>{done}</Notice>}
+      <div class="buttons">
+        <button type="button" aria-disabled={act.busy} onClick={() => void make()}>{act.busy ? words.going : words.go}</button>
+      </div>
+    </Part>
+  );
+}

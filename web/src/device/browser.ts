@@ -1,0 +1,28 @@
+// What a browser says of itself, in two words a person knows.
+
+/** In the order in which they are looked for: most browsers also claim to be another one. */
+const BROWSERS: [RegExp, string][] = [
+  [/\bEdg(e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(Firefox|FxiOS)\//, 'Firefox'],
+  [/\bCriOS\/|\bChrome\/|\bHeadlessChrome\//, 'Chrome'],
+  [/\bVersion\/.*\bSafari\//, 'Safari'],
+  [/^curl\//, 'curl'],
+];
+
+const SYSTEMS: [RegExp, string][] = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b|\bMacintosh\b/, 'a Mac'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/** The browser and the system in a User-Agent text; '' for what it does not tell. */
+export function browserIn(agent: string): [string, string] {
+  const find = (list: [RegExp, string][]) => list.find(([sign]) => sign.test(agent))?.[1] ?? '';
+  return [find(BROWSERS), find(SYSTEMS)];
+}

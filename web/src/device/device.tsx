@@ -1,0 +1,82 @@
+// The Device room: how it is, what it is, who may use it, and a copy of what it keeps.
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { useLive } from '../live';
+import type { RoomProps } from '../rooms';
+import { text } from '../text';
+import { Top } from '../top';
+import { About } from './about';
+import { Backup } from './backup';
+import { useFocusKept } from './focus';
+import { Health } from './health';
+import { Model } from './model';
+import { Looking, useRead } from './part';
+import { People } from './people';
+import { Self } from './self';
+import { Sessions } from './sessions';
+import { Tokens } from './tokens';
+import { You } from './you';
+import './device.css';
+
+/** How long a part that was asked for by its address is held in place, unless somebody moves first. */
+const SETTLED_MS = 3000;
+const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
+
+/** The parts for this person: an admin also looks after people, tokens and the backup. */
+function Parts({ admin }: { admin: boolean }): JSX.Element {
+  const facts = useRead(api.device);
+  const room = useRef<HTMLDivElement>(null);
+  // A new token may bring a new person, and with a person their tokens go: each list reads what the other changed.
+  const [round, setRound] = useState(0);
+  const next = () => setRound((n) => n + 1);
+  useLive(['device:changed'], () => void facts.again());
+  useFocusKept(room);
+  return (
+    <div class="parts" ref={room}>
+      <Health />
+      <Self read={facts} />
+      <Model />
+      <You />
+      {admin && <People round={round} onChanged={next} />}
+      {admin && <Tokens round={round} onChanged={next} />}
+      <Sessions />
+      {admin && <Backup />}
+      <About />
+    </div>
+  );
+}
+
+export function Device({ session, path, onRefused }: RoomProps): JSX.Element {
+  const house = useMemo(() => ({ session, onRefused }), [session, onRefused]);
+  const part = path[0] ?? '';
+
+  useEffect(() => {
+    const title = part ? document.getElementById(`device-${part}-title`) : null;
+    const section = title?.closest('section');
+    if (!title || !section?.parentElement) return;
+    const show = () => section.scrollIntoView({ block: 'start' });
+    show();
+    title.focus({ preventScroll: true });
+    // What stands above it is still being read, and grows.
+    const grown = new ResizeObserver(show);
+    grown.observe(section.parentElement);
+    const stop = () => grown.disconnect();
+    const timer = setTimeout(stop, SETTLED_MS);
+    for (const type of MOVES) addEventListener(type, stop, { once: true, passive: true });
+    return () => {
+      stop();
+      clearTimeout(timer);
+      for (const type of MOVES) removeEventListener(type, stop);
+    };
+  }, [part]);
+
+  return (
+    <main class="room device">
+      <Top title={text.rooms.device} where={session.name} />
+      <Looking.Provider value={house}>
+        <Parts admin={session.role === 'admin'} />
+      </Looking.Provider>
+    </main>
+  );
+}

@@ -1,0 +1,84 @@
+// How the machine is, in plain words; what a person should look after stands first.
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import * as api from '../api';
+import { text, when } from '../text';
+import { Part, Reading, useRead } from './part';
+import { size, span } from './units';
+
+/** Every half minute, while somebody looks. */
+const EVERY_MS = 30_000;
+
+interface State {
+  model?: string;
+  os?: string;
+  arch?: string;
+  cpus?: number;
+  load?: number[];
+  memory?: { total: number; available: number };
+  ownMemory?: number;
+  disk?: { total: number; free: number };
+  temperature?: number;
+  uptime?: number;
+  startedAt?: string;
+  concerns?: string[];
+}
+
+function facts(state: State): [string, string][] {
+  const words = text.device.health;
+  const all: [string, string][] = [];
+  const { memory, disk, load, temperature, uptime } = state;
+  if (memory) all.push([words.memory, words.memoryIs(size(memory.total - memory.available), size(memory.total), size(state.ownMemory ?? 0))]);
+  if (disk) all.push([words.disk, words.diskIs(size(disk.free), size(disk.total))]);
+  if (temperature !== undefined) all.push([words.temperature, `${Math.round(temperature)} °C`]);
+  if (load?.[0] !== undefined) all.push([words.load, words.loadIs(load[0], state.cpus ?? 1)]);
+  if (uptime !== undefined) all.push([words.up, words.upIs(span(uptime), when(state.startedAt))]);
+  const machine = [state.model, state.os, state.arch].filter(Boolean).join(' · ');
+  if (machine) all.push([words.machine, machine]);
+  return all;
+}
+
+export function Health(): JSX.Element {
+  const read = useRead(() => api.execute('system_info'));
+
+  useEffect(() => {
+    let last = Date.now();
+    const look = () => {
+      if (document.hidden || Date.now() - last < EVERY_MS - 500) return;
+      last = Date.now();
+      void read.again();
+    };
+    const timer = setInterval(look, EVERY_MS);
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', look);
+    };
+  }, []);
+
+  const state = (read.data?.result ?? {}) as State;
+  const concerns = state.concerns ?? [];
+  return (
+    <Part id="health" title={text.device.health.title} why={text.device.health.why}>
+      <Reading of={read} />
+      {read.data && (
+        <>
+          {concerns.length > 0 && (
+            <div role="alert">
+              <ul class="concerns">{concerns.map((concern) => <li key={concern}>{text.device.health.concern(concern)}</li>)}</ul>
+            </div>
+          )}
+          <p class="say">{read.data.say ?? text.device.health.well}</p>
+          <dl class="facts-list">
+            {facts(state).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </>
+      )}
+    </Part>
+  );
+}

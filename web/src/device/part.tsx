@@ -1,0 +1,155 @@
+// One part of the Device room: its heading at the side, what it holds beside it; and how a part reads and changes things.
+import type { ComponentChildren, JSX } from 'preact';
+import { createContext } from 'preact';
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { useAway } from '../away';
+import { Notice } from '../form';
+import { text, trouble } from '../text';
+
+interface House {
+  session: api.Session;
+  /** Reads the session anew, and leads to the door when there is none any more. */
+  onRefused: () => void;
+}
+
+/** Who looks at the room; every part reads it from here. */
+export const Looking = createContext<House>({ session: { user: '', person: '', role: 'viewer' }, onRefused: () => undefined });
+
+export const useHouse = () => useContext(Looking);
+export const useAdmin = () => useHouse().session.role === 'admin';
+
+export function Part({ id, title, why, children }: { id: string; title: string; why?: ComponentChildren; children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="part" id={`device-${id}`} aria-labelledby={`device-${id}-title`}>
+      <div class="part-head">
+        <h2 id={`device-${id}-title`} tabIndex={-1}>{title}</h2>
+        {why && <p>{why}</p>}
+      </div>
+      <div class="part-body">{children}</div>
+    </section>
+  );
+}
+
+function ended(cause: unknown): boolean {
+  return cause instanceof api.Refused && (cause.code === 'unauthorized' || cause.code === 'unclaimed');
+}
+
+export interface Read<T> {
+  data: T | null;
+  problem: string;
+  again: () => Promise<void>;
+  set: (data: T) => void;
+}
+
+/** Reads something when the part appears, in every new `round`, and when the device is back; what was read before stays while it is away. */
+export function useRead<T>(read: () => Promise<T>, round = 0): Read<T> {
+  const [data, set] = useState<T | null>(null);
+  const [problem, setProblem] = useState('');
+  const { onRefused } = useHouse();
+  const away = useAway();
+  const alive = useRef(true);
+  const again = useCallback(async () => {
+    try {
+      const found = await read();
+      if (!alive.current) return;
+      set(found);
+      setProblem('');
+    } catch (cause) {
+      if (!alive.current) return;
+      if (ended(cause)) onRefused();
+      // The banner says that Hob is away; here only a refusal is news.
+      else if (cause instanceof api.Refused) setProblem(trouble(cause));
+    }
+  }, []);
+  useEffect(() => {
+    if (!away) void again();
+  }, [away, round]);
+  useEffect(() => () => void (alive.current = false), []);
+  return { data, problem, again, set };
+}
+
+/** What the lists of people and of tokens are given: the round to read in, and how to begin the next. */
+export interface ListProps {
+  round: number;
+  onChanged: () => void;
+}
+
+export interface Act {
+  busy: boolean;
+  problem: string;
+  /** Does it; answers whether it went well. */
+  run: (what: () => Promise<unknown>) => Promise<boolean>;
+  clear: () => void;
+}
+
+/** Something a person does here: one at a time, with what went wrong in a sentence. */
+export function useAct(words?: (cause: unknown) => string | undefined): Act {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const { onRefused } = useHouse();
+  const run = async (what: () => Promise<unknown>) => {
+    if (busy) return false;
+    setBusy(true);
+    setProblem('');
+    try {
+      await what();
+      return true;
+    } catch (cause) {
+      if (ended(cause)) onRefused();
+      else setProblem(words?.(cause) ?? trouble(cause));
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, problem, run, clear: () => setProblem('') };
+}
+
+/** What stands in a part until it has read its things: a quiet word, or why it could not. */
+export function Reading({ of }: { of: Pick<Read<unknown>, 'data' | 'problem' | 'again'> }): JSX.Element | null {
+  if (of.problem) {
+    return (
+      <>
+        <Notice bad>{of.problem}</Notice>
+        <button type="button" class="small" onClick={() => void of.again()}>{text.tryAgain}</button>
+      </>
+    );
+  }
+  return of.data === null ? <p class="soft small">{text.device.loading}</p> : null;
+}
+
+/** The buttons under a form of this room: save, and back. */
+export function SaveRow({ busy, save, saving = text.device.saving, onCancel }: { busy: boolean; save: string; saving?: string; onCancel: () => void }): JSX.Element {
+  return (
+    <div class="buttons">
+      <button aria-disabled={busy} class="main">{busy ? saving : save}</button>
+      <button type="button" class="plain" onClick={onCancel}>{text.device.cancel}</button>
+    </div>
+  );
+}
+
+/** A form in the flow of a part; its first field has the focus, and Escape leaves it. */
+export function Edit({ label, onSubmit, onCancel, children }: { label: string; onSubmit: () => void; onCancel: () => void; children: ComponentChildren }): JSX.Element {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>('input, select')?.focus(), []);
+  return (
+    <form
+      ref={form}
+      class="edit fields"
+      aria-label={label}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        event.stopPropagation();
+        onCancel();
+      }}
+    >
+      {children}
+    </form>
+  );
+}

@@ -1,0 +1,164 @@
+// Who may use this Hob: their roles and passwords, new ones, and the way out for those who left.
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { Confirm, Notice, SelectField, TextField } from '../form';
+import { long, PasswordField, SHORTEST } from '../password';
+import { text } from '../text';
+import { Edit, Part, Reading, SaveRow, useAct, useHouse, useRead, type ListProps } from './part';
+import { day } from './units';
+
+const words = text.device.people;
+
+export function roleName(role: string): string {
+  return text.device.roles.find((one) => one.value === role)?.label ?? role;
+}
+
+export function RoleField({ value, onInput, disabled = false }: { value: string; onInput: (value: string) => void; disabled?: boolean }): JSX.Element {
+  const says = text.device.roles.find((one) => one.value === value)?.says ?? '';
+  return <SelectField label={words.role} help={`${roleName(value)}: ${says}.`} value={value} options={text.device.roles} disabled={disabled} onInput={onInput} />;
+}
+
+interface FormProps {
+  /** The one who is changed; none when it is somebody new. */
+  person?: api.Person;
+  onDone: (person: api.Person) => void;
+  onCancel: () => void;
+  onRemove?: () => void;
+}
+
+function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Element {
+  const [name, setName] = useState(person?.name ?? '');
+  const [role, setRole] = useState<string>(person?.role ?? 'member');
+  const [password, setPassword] = useState('');
+  const [wrong, setWrong] = useState<{ name?: string; password?: string }>({});
+  const field = useRef<HTMLInputElement>(null);
+  const act = useAct();
+  const put = (set: (value: string) => void) => (value: string) => {
+    set(value);
+    setWrong({});
+    act.clear();
+  };
+  const save = async () => {
+    if (!name.trim()) return setWrong({ name: words.needName });
+    if (password && long(password) < SHORTEST) return setWrong({ password: text.password.short(long(password)) }), field.current?.focus();
+    const given = { name: name.trim(), role, ...(password && { password }) };
+    if (!person) return void (await act.run(async () => onDone(await api.addPerson(given))));
+    const change: api.PersonChange = {
+      ...(given.name !== person.name && { name: given.name }),
+      ...(role !== person.role && { role }),
+      ...(password && { password }),
+    };
+    if (!Object.keys(change).length) return onCancel();
+    await act.run(async () => onDone(await api.changePerson(person.id, change)));
+  };
+  return (
+    <Edit label={person ? text.device.changeOf(person.name) : words.add} onSubmit={() => void save()} onCancel={onCancel}>
+      <TextField label={words.name} error={wrong.name} value={name} onInput={put(setName)} />
+      {!person?.owner && <RoleField value={role} onInput={put(setRole)} />}
+      <PasswordField
+        fresh
+        label={words.password}
+        help={person ? words.freshHelp : words.passwordHelp}
+        value={password}
+        error={wrong.password}
+        field={field}
+        onInput={put(setPassword)}
+      />
+      {act.problem && <Notice bad>{act.problem}</Notice>}
+      <div class="with-remove">
+        <SaveRow busy={act.busy} save={person ? text.device.save : words.add} saving={person ? text.device.saving : words.adding} onCancel={onCancel} />
+        {onRemove && person && !person.owner && <button type="button" class="plain bad" aria-label={words.remove(person.name)} onClick={onRemove}>{words.removeYes}</button>}
+      </div>
+    </Edit>
+  );
+}
+
+function Row({ person, onChanged, onGone }: { person: api.Person; onChanged: (person: api.Person) => void; onGone: () => void }): JSX.Element {
+  const { session } = useHouse();
+  const [open, setOpen] = useState<'' | 'change' | 'remove'>('');
+  const act = useAct();
+  const self = person.id === session.user;
+  const remove = async () => {
+    if (await act.run(() => api.removePerson(person.id))) onGone();
+  };
+  return (
+    <li>
+      <div class="row">
+        <div>
+          <p><strong>{person.name}</strong> <span class="soft">{[roleName(person.role), person.owner && words.owner, self && words.you].filter(Boolean).join(' · ')}</span></p>
+          <p class="soft small">
+            {person.hasPassword ? words.withPassword : words.withToken}
+            {person.createdAt ? `, ${words.since(day(person.createdAt))}` : ''}
+          </p>
+        </div>
+        {!self && !open && (
+          <button type="button" class="small" data-back aria-label={text.device.changeOf(person.name)} onClick={() => setOpen('change')}>{text.device.change}</button>
+        )}
+      </div>
+      {open === 'change' && (
+        <PersonForm
+          person={person}
+          onCancel={() => setOpen('')}
+          onRemove={() => setOpen('remove')}
+          onDone={(fresh) => {
+            setOpen('');
+            onChanged(fresh);
+          }}
+        />
+      )}
+      {open === 'remove' && (
+        <Confirm title={words.removeAsk(person.name)} yes={words.removeYes} busy={act.busy} onYes={() => void remove()} onNo={() => setOpen('')}>
+          <p class="small">{words.removeWhat}</p>
+          {act.problem && <Notice bad>{act.problem}</Notice>}
+        </Confirm>
+      )}
+    </li>
+  );
+}
+
+export function People({ round, onChanged }: ListProps): JSX.Element {
+  const read = useRead(api.people, round);
+  const [adding, setAdding] = useState(false);
+  const [done, setDone] = useState('');
+  const all = read.data?.people;
+  const why = (
+    <>
+      {text.device.roles.map((role) => (
+        <span class="role" key={role.value}><b>{role.label}</b> {role.says}.</span>
+      ))}
+    </>
+  );
+  return (
+    <Part id="people" title={words.title} why={why}>
+      <Reading of={read} />
+      {all && (
+        <ul class="rows">
+          {all.map((person) => (
+            <Row
+              key={person.id}
+              person={person}
+              onChanged={(fresh) => read.set({ people: all.map((old) => (old.id === fresh.id ? { ...old, ...fresh } : old)) })}
+              onGone={() => {
+                read.set({ people: all.filter((old) => old.id !== person.id) });
+                onChanged();
+              }}
+            />
+          ))}
+        </ul>
+      )}
+      {done && !adding && <Notice>{done}</Notice>}
+      {all && adding && (
+        <PersonForm
+          onCancel={() => setAdding(false)}
+          onDone={(fresh) => {
+            setAdding(false);
+            setDone(fresh.hasPassword ? words.added(fresh.name) : words.addedBare(fresh.name));
+            read.set({ people: [...all, fresh] });
+          }}
+        />
+      )}
+      {all && !adding && <div class="buttons"><button type="button" data-back onClick={() => (setAdding(true), setDone(''))}>{words.add}</button></div>}
+    </Part>
+  );
+}

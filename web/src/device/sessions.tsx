@@ -1,0 +1,68 @@
+// Where this person is signed in, and signing out: here, there, or everywhere else.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import * as api from '../api';
+import { Notice } from '../form';
+import { lastConversation } from '../keep';
+import { text } from '../text';
+import { browserIn } from './browser';
+import { Part, Reading, useAct, useHouse, useRead } from './part';
+import { day } from './units';
+
+const words = text.device.sessions;
+
+export function Sessions(): JSX.Element {
+  const read = useRead(api.sessions);
+  const { onRefused } = useHouse();
+  const [done, setDone] = useState('');
+  const act = useAct();
+  // The one that is looked at first, then the newest.
+  const all = read.data?.sessions.slice().sort((a, b) => Number(b.current) - Number(a.current) || b.createdAt - a.createdAt);
+  const others = all?.filter((one) => !one.current) ?? [];
+
+  const out = async (which: api.SignedIn[]) => {
+    setDone('');
+    const went = await act.run(async () => {
+      for (const one of which) await api.endSession(one.id);
+    });
+    await read.again();
+    if (went && which.length === others.length) setDone(words.gone);
+  };
+  const outHere = () => act.run(async () => {
+    await api.signOut();
+    lastConversation.set('');
+    onRefused();
+  });
+
+  return (
+    <Part id="sessions" title={words.title} why={words.why}>
+      <Reading of={read} />
+      {all && (
+        <ul class="rows">
+          {all.map((one) => {
+            const where = words.on(...browserIn(one.device));
+            return (
+              <li key={one.id}>
+                <div class="row">
+                  <div>
+                    <p><strong>{where}</strong>{one.current && <span class="soft"> {words.here}</span>}</p>
+                    <p class="soft small">{words.since(day(one.createdAt))}, {words.until(day(one.expiresAt))}</p>
+                  </div>
+                  {!one.current && (
+                    <button type="button" class="small" aria-label={words.outOf(where)} aria-disabled={act.busy} onClick={() => void out([one])}>{words.out}</button>
+                  )}
+                </div>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      {act.problem && <Notice bad>{act.problem}</Notice>}
+      {done && <Notice>{done}</Notice>}
+      <div class="buttons">
+        <button type="button" aria-disabled={act.busy} onClick={() => void outHere()}>{words.outHere}</button>
+        {others.length > 1 && <button type="button" aria-disabled={act.busy} onClick={() => void out(others)}>{words.outElsewhere}</button>}
+      </div>
+    </Part>
+  );
+}

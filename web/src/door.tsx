@@ -1,0 +1,96 @@
+// What the two doors share: the sheet with the flame, the line that says what is wrong, and the wait after too many tries.
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import * as api from './api';
+import { useAway } from './away';
+import { Flame } from './icons';
+import { text, trouble } from './text';
+import './door.css';
+
+/** How long to wait where Hob does not say. */
+const WAIT_S = 60;
+
+interface DoorProps {
+  title: string;
+  why: string;
+  busy: boolean;
+  onSubmit: () => void;
+  children: ComponentChildren;
+}
+
+export function Door({ title, why, busy, onSubmit, children }: DoorProps): JSX.Element {
+  return (
+    <main class="door">
+      <form
+        class="sheet entrance"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSubmit();
+        }}
+      >
+        <Flame big alive={busy} />
+        <h1>{title}</h1>
+        <p>{why}</p>
+        {children}
+      </form>
+    </main>
+  );
+}
+
+/** What Hob answered, as far as a door shows it. */
+export interface Told {
+  words: string;
+  /** The encrypted address to go to instead. */
+  instead?: string;
+}
+
+/** The encrypted address a refusal names, whole or by its port alone; '' when there is none. */
+function encrypted(message: string): string {
+  const whole = /https:\/\/[^\s<>"'`#]+/.exec(message)?.[0].replace(/[.,;:!?)/]+$/, '');
+  const port = /\bport (\d+)/.exec(message)?.[1];
+  return whole ?? (port ? `https://${location.hostname}:${port}` : '');
+}
+
+/** A sentence for a refusal; to an encrypted address `fragment` is carried along. */
+export function told(cause: unknown, fragment = ''): Told {
+  const address = cause instanceof api.Refused && cause.code === 'tls_required' ? encrypted(cause.message) : '';
+  return address ? { words: text.signIn.plain, instead: `${address}/${fragment}` } : { words: trouble(cause) };
+}
+
+/** The line over the button: what is wrong, or that Hob is away. */
+export function Trouble({ told }: { told: Told | null }): JSX.Element {
+  const away = useAway();
+  if (!told) return <p class="told soft" role="status">{away && text.away}</p>;
+  return (
+    <div class="told" role="alert">
+      <p class="problem">{told.words}</p>
+      {told.instead && (
+        <>
+          <p><a href={told.instead}>{told.instead.replace(/\/(#.*)?$/, '')}</a></p>
+          <p class="soft">{text.signIn.tls}</p>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** The seconds still to wait after too many tries, and what starts the wait. */
+export function useWait(): [number, (cause: unknown) => void] {
+  const [until, setUntil] = useState(0);
+  const [now, setNow] = useState(0);
+  useEffect(() => {
+    if (!until) return;
+    const timer = setInterval(() => {
+      setNow(Date.now());
+      if (Date.now() >= until) setUntil(0);
+    }, 500);
+    return () => clearInterval(timer);
+  }, [until]);
+  const start = (cause: unknown) => {
+    if (!(cause instanceof api.Refused) || cause.code !== 'too_many_tries') return;
+    setNow(Date.now());
+    setUntil(Date.now() + (cause.retryAfter ?? WAIT_S) * 1000);
+  };
+  return [until ? Math.max(1, Math.ceil((until - now) / 1000)) : 0, start];
+}

@@ -1,0 +1,245 @@
+// One search over everything: rooms, pins, tools, memories, conversations. `/` or Ctrl+K opens it from anywhere.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import * as api from './api';
+import './find.css';
+import { HEADER } from './home/header';
+import { Close, DeviceIcon, Find, HomeIcon, MemoryIcon, TalkIcon, ToolsIcon } from './icons';
+import { href, ROOMS, type Room } from './rooms';
+import { text, when } from './text';
+
+interface Hit {
+  key: string;
+  title: string;
+  /** A quiet word beside it. */
+  more?: string | undefined;
+  room: Room;
+  to: string;
+}
+
+type Group = 'rooms' | 'pins' | 'tools' | 'memories' | 'conversations';
+type Source = (query: string) => Promise<Hit[]> | Hit[];
+
+const DEBOUNCE_MS = 180;
+/** How many of a kind are shown. */
+const FEW = 5;
+/** Memories are searched by meaning, which one letter has not. */
+const MEANING = 3;
+
+const has = (query: string, ...words: (string | undefined)[]) => {
+  const there = words.join(' ').toLowerCase();
+  return query.toLowerCase().split(/\s+/).every((part) => there.includes(part));
+};
+
+interface Remembered {
+  id: string;
+  content: string;
+  type?: string;
+}
+
+/** What is known of pins and tools while the search is open; asked for once. */
+function sources(): Record<Group, Source> {
+  let tools: Promise<{ tools: { name: string; description: string; aliases?: string[] }[] }> | undefined;
+  let levels: Promise<Map<number, boolean>> | undefined;
+  const pins = async () =>
+    new Map((await api.execute<{ pins: { pin: number; high: boolean }[] }>('gpio_list')).result.pins.map(({ pin, high }) => [pin, high]));
+  return {
+    rooms: (query) =>
+      ROOMS.filter((room) => has(query, text.rooms[room], text.find.rooms[room]))
+        .map((room) => ({ key: room, title: text.rooms[room], more: text.find.rooms[room], room, to: href(room) })),
+
+    pins: async (query) => {
+      if (!query) return [];
+      const wanted = HEADER.filter(({ pin, physical, bus }) =>
+        pin !== undefined && has(query, text.home.pin(pin), `pin ${pin}`, text.home.physical(physical), bus && text.home.buses[bus].short));
+      if (!wanted.length) return [];
+      // `17` is first of all GPIO 17, not physical pin 17.
+      const exact = (pin: number) => new RegExp(`(^|\\D)${pin}$`).test(query);
+      const known = await (levels ??= pins());
+      return wanted
+        .flatMap(({ pin, physical }) => (pin !== undefined && known.has(pin) ? [{ pin, physical }] : []))
+        .sort((a, b) => Number(exact(b.pin)) - Number(exact(a.pin)))
+        .map(({ pin, physical }) => ({
+          key: `pin-${pin}`,
+          title: text.home.pin(pin),
+          more: `${text.home.physical(physical)} · ${known.get(pin) ? text.home.on : text.home.off}`,
+          room: 'home',
+          to: href('home', String(pin)),
+        }));
+    },
+
+    tools: async (query) => {
+      if (!query) return [];
+      const all = (await (tools ??= api.tools())).tools;
+      const plain = query.toLowerCase().replaceAll(' ', '_');
+      const rank = (name: string) => (name === plain ? 0 : name.startsWith(plain) ? 1 : name.includes(plain) ? 2 : 3);
+      return all
+        .filter((tool) => has(query, tool.name, tool.name.replaceAll('_', ' '), tool.description, ...(tool.aliases ?? [])))
+        .sort((a, b) => rank(a.name) - rank(b.name))
+        .map((tool) => ({ key: `tool-${tool.name}`, title: tool.name, more: tool.description, room: 'tools', to: href('tools', tool.name) }));
+    },
+
+    memories: async (query) => {
+      if (query.length < MEANING) return [];
+      const { memories } = (await api.execute<{ memories: Remembered[] }>('recall', { query, limit: FEW })).result;
+      return memories.map((one) => ({ key: `memory-${one.id}`, title: one.content, room: 'memory', to: href('memory', one.id, query) }));
+    },
+
+    conversations: async (query) => {
+      if (!query) return [];
+      const { conversations } = await api.conversations(query, FEW);
+      return conversations.map((line) => ({
+        key: `talk-${line.id}`,
+        title: line.title || text.menu.untitled,
+        more: line.excerpt || when(line.updatedAt),
+        room: 'talk',
+        to: href('talk', line.id),
+      }));
+    },
+  };
+}
+
+const ORDER: Group[] = ['rooms', 'pins', 'tools', 'memories', 'conversations'];
+const ICONS: Record<Room, () => JSX.Element> = { talk: TalkIcon, home: HomeIcon, tools: ToolsIcon, memory: MemoryIcon, device: DeviceIcon };
+
+/** Calls `open` on `/` (not while one types) and on Ctrl+K. */
+export function useFindKeys(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]');
+      const slash = event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+      const k = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+      if (event.defaultPrevented || !(slash || k) || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [open]);
+}
+
+export function Finder({ onClose }: { onClose: () => void }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const asked = useRef<Record<Group, Source>>(undefined);
+  const [query, setQuery] = useState('');
+  const [found, setFound] = useState<Partial<Record<Group, Hit[]>>>({});
+  const [looking, setLooking] = useState(false);
+  const [at, setAt] = useState(0);
+
+  useEffect(() => dialog.current?.showModal(), []);
+
+  useEffect(() => {
+    const all = (asked.current ??= sources());
+    const words = query.trim();
+    let over = false;
+    const ask = async () => {
+      const first = ORDER.map(async (group) => {
+        // A source that cannot answer (no board, no network) is left out: the others are worth seeing.
+        const hits = await Promise.resolve(all[group](words)).catch(() => []);
+        if (!over) setFound((old) => ({ ...old, [group]: hits.slice(0, FEW) }));
+      });
+      await Promise.all(first);
+      if (!over) setLooking(false);
+    };
+    setLooking(words !== '');
+    const timer = setTimeout(() => void ask(), words ? DEBOUNCE_MS : 0);
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [query]);
+
+  const hits = ORDER.flatMap((group) => found[group] ?? []);
+  const chosen = Math.min(at, hits.length - 1);
+
+  useEffect(() => {
+    document.getElementById(`hit-${chosen}`)?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
+
+  const open = (hit: Hit | undefined) => {
+    if (!hit) return;
+    dialog.current?.close();
+    location.hash = hit.to;
+  };
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const count = hits.length;
+    const to = { ArrowDown: chosen + 1, ArrowUp: chosen - 1 + count }[event.key];
+    if (to !== undefined && count) setAt(to % count);
+    else if (event.key === 'Enter' && !event.isComposing) open(hits[chosen]);
+    else return;
+    event.preventDefault();
+  };
+
+  let n = -1;
+  return (
+    <dialog
+      ref={dialog}
+      class="find"
+      aria-label={text.find.title}
+      onClose={onClose}
+      onClick={(event) => event.target === event.currentTarget && event.currentTarget.close()}
+    >
+      <div class="find-inside">
+        <div class="find-field">
+          <Find />
+          <input
+            type="text"
+            role="combobox"
+            aria-label={text.find.title}
+            aria-expanded={hits.length > 0}
+            aria-controls="find-list"
+            aria-autocomplete="list"
+            aria-activedescendant={hits.length ? `hit-${chosen}` : undefined}
+            placeholder={text.find.placeholder}
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            enterkeyhint="go"
+            value={query}
+            onInput={(event) => {
+              setQuery(event.currentTarget.value);
+              setAt(0);
+            }}
+            onKeyDown={onKeyDown}
+          />
+          <button type="button" class="bare" aria-label={text.menu.close} onClick={() => dialog.current?.close()}><Close /></button>
+        </div>
+        <div id="find-list" class="find-list" role="listbox" aria-label={text.find.results}>
+          {ORDER.map((group) => {
+            const own = found[group] ?? [];
+            return own.length > 0 && (
+              <div key={group} role="group" aria-labelledby={`find-${group}`}>
+                <p id={`find-${group}`} role="presentation">{text.find.groups[group]}</p>
+                {own.map((hit) => {
+                  const Icon = ICONS[hit.room];
+                  const here = ++n;
+                  return (
+                    <div
+                      key={hit.key}
+                      id={`hit-${here}`}
+                      class="hit"
+                      role="option"
+                      aria-selected={here === chosen}
+                      onClick={() => open(hit)}
+                      onPointerMove={() => setAt(here)}
+                    >
+                      <Icon />
+                      <span>{hit.title}</span>
+                      {hit.more && <small>{hit.more}</small>}
+                    </div>
+                  );
+                })}
+              </div>
+            );
+          })}
+        </div>
+        <p class="soft small find-note" role="status">
+          {!hits.length && query.trim() && (looking ? text.find.looking : text.find.nothing(query.trim()))}
+          {hits.length > 0 && query.trim() && !looking && <span class="unseen">{text.find.count(hits.length)}</span>}
+        </p>
+        <p class="find-keys soft" aria-hidden="true">{text.find.keys}</p>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,297 @@
+// The form pieces every room uses: a label, what to type into, help, and what is wrong with it, in one shape.
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { Close, Fresh } from './icons';
+import { text } from './text';
+import './form.css';
+
+/** What a control inside a [`Field`] has to carry, so that its label, help and problem are read with it. */
+export interface Wired {
+  id: string;
+  'aria-describedby': string | undefined;
+  'aria-invalid': true | undefined;
+  'aria-required': true | undefined;
+}
+
+interface About {
+  label: string;
+  help?: ComponentChildren;
+  /** What is wrong, as a sentence; '' or undefined when nothing is. */
+  error?: string | undefined;
+  required?: boolean;
+}
+
+type FieldProps = About & { children: (wired: Wired) => ComponentChildren };
+
+export function Field({ label, help, error, required, children }: FieldProps): JSX.Element {
+  const id = useId();
+  const described = [help ? `${id}-help` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
+  return (
+    <div class="field">
+      <label for={id}>{label}{required && <Needed />}</label>
+      {help && <p id={`${id}-help`} class="help">{help}</p>}
+      {children({
+        id,
+        'aria-describedby': described || undefined,
+        'aria-invalid': error ? true : undefined,
+        'aria-required': required || undefined,
+      })}
+      {error && <p id={`${id}-error`} class="problem small" role="alert">{error}</p>}
+    </div>
+  );
+}
+
+/** The quiet word beside a label that says a field may not stay empty. */
+export function Needed(): JSX.Element {
+  return <span class="needed" aria-hidden="true">{text.form.needed}</span>;
+}
+
+interface Typed extends About {
+  value: string;
+  onInput: (value: string) => void;
+  placeholder?: string | undefined;
+  disabled?: boolean;
+}
+
+type InputProps = Typed & {
+  type?: 'text' | 'password' | 'search' | 'url';
+  autocomplete?: string;
+  /** For names, addresses and keys: a fixed-width face and no spelling help. */
+  code?: boolean;
+};
+
+export function TextField({ value, onInput, placeholder, disabled, type = 'text', autocomplete = 'off', code, ...about }: InputProps): JSX.Element {
+  return (
+    <Field {...about}>
+      {(wired) => (
+        <input
+          {...wired}
+          type={type as 'text'}
+          class={code ? 'mono' : undefined}
+          value={value}
+          placeholder={placeholder}
+          disabled={disabled}
+          autocomplete={autocomplete}
+          {...(code && { spellcheck: false, autocapitalize: 'off' })}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** A number as it is typed: text, so that half a number is never lost; the caller reads it. */
+export function NumberField({ value, onInput, placeholder, disabled, whole, ...about }: Typed & { whole?: boolean }): JSX.Element {
+  return (
+    <Field {...about}>
+      {(wired) => (
+        <input
+          {...wired}
+          class="number"
+          inputmode={whole ? 'numeric' : 'decimal'}
+          value={value}
+          placeholder={placeholder}
+          disabled={disabled}
+          autocomplete="off"
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Grows with its text, up to half of the window. */
+export function AreaField({ value, onInput, placeholder, disabled, code, rows = 2, ...about }: Typed & { code?: boolean; rows?: number }): JSX.Element {
+  const area = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => {
+    const it = area.current;
+    if (!it) return;
+    it.style.height = 'auto';
+    it.style.height = `${it.scrollHeight + 2}px`;
+  }, [value]);
+  return (
+    <Field {...about}>
+      {(wired) => (
+        <textarea
+          {...wired}
+          ref={area}
+          rows={rows}
+          class={code ? 'mono' : undefined}
+          value={value}
+          placeholder={placeholder}
+          disabled={disabled}
+          {...(code && { spellcheck: false, autocapitalize: 'off' })}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface SelectProps extends About {
+  value: string;
+  onInput: (value: string) => void;
+  options: readonly { value: string; label: string }[];
+  disabled?: boolean;
+}
+
+export function SelectField({ value, onInput, options, disabled, ...about }: SelectProps): JSX.Element {
+  return (
+    <Field {...about}>
+      {(wired) => (
+        <select {...wired} value={value} disabled={disabled} onChange={(event) => onInput(event.currentTarget.value)}>
+          {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface SwitchProps {
+  label: ComponentChildren;
+  help?: ComponentChildren;
+  checked: boolean;
+  onInput: (checked: boolean) => void;
+  disabled?: boolean;
+}
+
+/** On or off, at once: the label is part of what is pressed. */
+export function SwitchField({ label, help, checked, onInput, disabled }: SwitchProps): JSX.Element {
+  const id = useId();
+  return (
+    <div class="field">
+      <label class="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          checked={checked}
+          disabled={disabled}
+          aria-describedby={help ? `${id}-help` : undefined}
+          onChange={(event) => onInput(event.currentTarget.checked)}
+        />
+        <span class="switch-track" aria-hidden="true" />
+        <span>{label}</span>
+      </label>
+      {help && <p id={`${id}-help`} class="help">{help}</p>}
+    </div>
+  );
+}
+
+interface ListProps extends About {
+  values: string[];
+  onInput: (values: string[]) => void;
+}
+
+/** Several short texts: a line each, Enter begins the next. */
+export function ListField({ label, help, error, required, values, onInput }: ListProps): JSX.Element {
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const next = useRef(-1);
+  const shown = values.length ? values : [''];
+
+  useLayoutEffect(() => {
+    if (next.current < 0) return;
+    box.current?.querySelectorAll('input')[next.current]?.focus();
+    next.current = -1;
+  });
+
+  const put = (at: number, value: string) => onInput(shown.map((old, n) => (n === at ? value : old)));
+  const add = (after: number) => {
+    next.current = after + 1;
+    onInput([...shown.slice(0, after + 1), '', ...shown.slice(after + 1)]);
+  };
+  const drop = (at: number) => {
+    next.current = Math.max(0, at - 1);
+    onInput(shown.filter((_, n) => n !== at));
+  };
+
+  const described = [help ? `${id}-help` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ') || undefined;
+  return (
+    <div class="field" role="group" aria-labelledby={id} aria-describedby={described} ref={box}>
+      <span class="label" id={id}>{label}{required && <Needed />}</span>
+      {help && <p id={`${id}-help`} class="help">{help}</p>}
+      <ul class="lines">
+        {shown.map((value, n) => (
+          <li key={n}>
+            <input
+              type="text"
+              value={value}
+              autocomplete="off"
+              aria-label={text.form.nth(label, n + 1)}
+              aria-invalid={error ? true : undefined}
+              onInput={(event) => put(n, event.currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.isComposing || event.ctrlKey || event.metaKey) return;
+                if (event.key === 'Enter') {
+                  event.preventDefault();
+                  if (value) add(n);
+                } else if (event.key === 'Backspace' && !value && shown.length > 1) {
+                  event.preventDefault();
+                  drop(n);
+                }
+              }}
+            />
+            {shown.length > 1 && (
+              <button type="button" class="bare" aria-label={text.form.removeNth(label, n + 1)} onClick={() => drop(n)}><Close /></button>
+            )}
+          </li>
+        ))}
+      </ul>
+      <button type="button" class="quiet" onClick={() => add(shown.length - 1)}><Fresh />{text.form.another}</button>
+      {error && <p id={`${id}-error`} class="problem small" role="alert">{error}</p>}
+    </div>
+  );
+}
+
+/** The buttons under a form, side by side; the first is what one came for. */
+export function Buttons({ children }: { children: ComponentChildren }): JSX.Element {
+  return <div class="buttons">{children}</div>;
+}
+
+/** A sentence about what was just done, what went wrong with it, or (`quiet`) how things are; read out when it appears. */
+export function Notice({ bad = false, quiet = false, children }: { bad?: boolean; quiet?: boolean; children: ComponentChildren }): JSX.Element {
+  return <p class={`notice${bad ? ' problem' : quiet ? ' aside' : ''}`} role={bad ? 'alert' : 'status'}>{children}</p>;
+}
+
+interface ConfirmProps {
+  /** The question, in plain words. */
+  title: string;
+  /** What will happen, and the exact call where there is one. */
+  children?: ComponentChildren;
+  yes: string;
+  no?: string;
+  busy?: boolean;
+  onYes: () => void;
+  onNo: () => void;
+}
+
+/** A question in the flow of the page, before what cannot be undone. It takes the focus on "No", and Escape is no. */
+export function Confirm({ title, children, yes, no = text.form.no, busy = false, onYes, onNo }: ConfirmProps): JSX.Element {
+  const id = useId();
+  const card = useRef<HTMLDivElement>(null);
+  const refuse = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    card.current?.scrollIntoView({ block: 'nearest' });
+    refuse.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <div
+      class="confirm"
+      role="alertdialog"
+      aria-labelledby={id}
+      ref={card}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        onNo();
+      }}
+    >
+      <p class="question" id={id}>{title}</p>
+      {children}
+      <Buttons>
+        <button type="button" class="go" aria-disabled={busy} onClick={() => !busy && onYes()}>{yes}</button>
+        <button type="button" ref={refuse} onClick={onNo}>{no}</button>
+      </Buttons>
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+// The header of the board, drawn as one looks down on it: lit where a pin is high, switched with a tap.
+import type { JSX, TargetedKeyboardEvent } from 'preact';
+import { text } from '../text';
+import { HEADER, type Place } from './header';
+import type { BoardState, Level } from './use-board';
+
+/** Four looks: on or off, driven by Hob or only read. */
+function look(level: Level | undefined): string {
+  if (!level) return 'held';
+  return `${level.high ? 'high' : 'low'}${level.driven ? ' driven' : ''}`;
+}
+
+function label(place: Place, level: Level | undefined): string {
+  const words = [text.home.pin(place.pin ?? 0), text.home.physical(place.physical)];
+  if (!level) return [...words, text.home.held].join(', ');
+  words.push(level.high ? text.home.on : text.home.off);
+  if (!level.driven) words.push(text.home.read);
+  if (place.bus) words.push(text.home.buses[place.bus].long);
+  return words.join(', ');
+}
+
+/** Arrow keys walk over the header as it lies there; what cannot be switched is stepped over. */
+function onKeyDown(event: TargetedKeyboardEvent<HTMLElement>): void {
+  const step = { ArrowUp: -2, ArrowDown: 2, ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const from = Number((event.target as HTMLElement).dataset['physical']);
+  if (!step || !from || event.ctrlKey || event.altKey || event.metaKey) return;
+  event.preventDefault();
+  if (Math.abs(step) === 1 && (step === 1) !== (from % 2 === 1)) return;
+  for (let at = from + step; at >= 1 && at <= 40; at += step) {
+    const pin = event.currentTarget.querySelector<HTMLElement>(`[data-physical="${at}"]`);
+    if (pin) return pin.focus();
+    if (Math.abs(step) === 1) return;
+  }
+}
+
+/** The number is drawn by the style sheet: the label of the pin says it already. */
+function Pad({ place }: { place: Place }): JSX.Element {
+  return <span class={`pad${place.physical === 1 ? ' first' : ''}`} data-words={place.physical} />;
+}
+
+function Spot({ place, state }: { place: Place; state: BoardState }): JSX.Element {
+  if (place.fixed !== undefined || place.pin === undefined) {
+    return (
+      <span class={`spot fixed ${place.fixed === 'GND' ? 'ground' : 'power'}`}>
+        <span class="name">{text.home.fixed[place.fixed ?? 'GND']}</span>
+        <Pad place={place} />
+      </span>
+    );
+  }
+  const { pin } = place;
+  const level = state.board?.levels.get(pin);
+  return (
+    <button
+      type="button"
+      class={`spot ${look(level)}`}
+      data-physical={place.physical}
+      data-pin={pin}
+      aria-label={label(place, level)}
+      aria-pressed={level?.high ?? false}
+      aria-disabled={level ? undefined : true}
+      aria-busy={state.busy.has(pin) || undefined}
+      onClick={() => state.toggle(pin)}
+    >
+      <span class="name">
+        {text.home.pin(pin)}
+        {place.bus && <small data-words={text.home.buses[place.bus].short} />}
+      </span>
+      <Pad place={place} />
+    </button>
+  );
+}
+
+export function Board({ state }: { state: BoardState }): JSX.Element {
+  return (
+    <>
+      <div class="board" role="group" aria-label={text.home.header} onKeyDown={onKeyDown}>
+        {HEADER.map((place) => <Spot key={place.physical} place={place} state={state} />)}
+      </div>
+      <ul class="legend" aria-hidden="true">
+        <li class="high driven"><span class="pad" />{text.home.legend.on}</li>
+        <li class="high"><span class="pad" />{text.home.legend.readsOn}</li>
+        <li class="low driven"><span class="pad" />{text.home.legend.off}</li>
+        <li class="low"><span class="pad" />{text.home.legend.readsOff}</li>
+      </ul>
+    </>
+  );
+}

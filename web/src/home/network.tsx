@@ -1,0 +1,75 @@
+// What else is on the network: other Hobs, Home Assistant, voices. Everything here was said by strangers and is shown as text.
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import * as api from '../api';
+import { useAway } from '../away';
+import { Again } from '../icons';
+import { Said } from '../said';
+import { sentence, text, trouble } from '../text';
+
+/** An address one can open; a stranger may announce anything. */
+function opens(found: api.Found): string | undefined {
+  return found.url && /^https?:\/\//i.test(found.url) ? found.url : undefined;
+}
+
+function Line({ found }: { found: api.Found }): JSX.Element {
+  const url = opens(found);
+  const facts = [
+    text.network.kinds[found.kind] ?? found.kind,
+    found.version,
+    found.host && (found.port ? `${found.host}:${found.port}` : found.host),
+  ].filter(Boolean);
+  return (
+    <li>
+      <p>
+        {url && !found.self ? <a href={url} rel="noopener noreferrer">{found.name || url}</a> : <strong>{found.name}</strong>}
+        {found.self && <span class="reflex">{text.network.self}</span>}
+        {found.kind === 'hob' && found.claimed === false && <span class="reflex">{text.network.unclaimed}</span>}
+      </p>
+      <p class="soft small">{facts.join(' · ')}</p>
+    </li>
+  );
+}
+
+export function Network({ onRefused }: { onRefused: () => void }): JSX.Element {
+  const [found, setFound] = useState<api.Found[] | null>(null);
+  const [why, setWhy] = useState('');
+  const [looking, setLooking] = useState(false);
+  const away = useAway();
+
+  const look = useCallback(async () => {
+    setLooking(true);
+    setWhy('');
+    try {
+      const answer = await api.discover();
+      setFound(answer.found);
+      if (answer.why) setWhy(sentence(answer.why));
+    } catch (cause) {
+      if (cause instanceof api.Refused && cause.status === 401) return onRefused();
+      if (cause instanceof api.Refused) setFound([]);
+      setWhy(trouble(cause));
+    } finally {
+      setLooking(false);
+    }
+  }, [onRefused]);
+
+  useEffect(() => {
+    if (!away) void look();
+  }, [away, look]);
+
+  const others = found?.filter((one) => !one.self).length ?? 0;
+  return (
+    <section class="network" aria-labelledby="network">
+      <div class="part-top">
+        <h2 id="network">{text.network.title}</h2>
+        <button type="button" class="bare" aria-label={text.network.again} title={text.network.again} aria-disabled={looking} onClick={() => !looking && void look()}>
+          <Again />
+        </button>
+      </div>
+      {found && found.length > 0 && <ul>{found.map((one) => <Line key={`${one.kind} ${one.name} ${one.host} ${one.port}`} found={one} />)}</ul>}
+      <p class="soft small" role="status">
+        {looking ? text.network.looking : why ? <Said words={why} /> : found && !others ? text.network.alone : ''}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,121 @@
+// The levels at the pins: read once, kept true by what happens on the device, switched by a tool.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { useAway } from '../away';
+import { useLive } from '../live';
+import { sentence, trouble } from '../text';
+
+export interface Level {
+  pin: number;
+  high: boolean;
+  driven: boolean;
+}
+
+interface Listed {
+  driver: string;
+  why: string;
+  pins: Level[];
+}
+
+export interface BoardState {
+  /** null until the device has answered. */
+  board: { driver: string; why: string; levels: Map<number, Level> } | null;
+  /** Why there are no pins, in a sentence of the device. */
+  none: string;
+  /** Why the last switch did not happen. */
+  problem: string;
+  /** Pins on their way. */
+  busy: ReadonlySet<number>;
+  /** The last change that was not made here. */
+  elsewhere: Level | null;
+  toggle: (pin: number) => void;
+}
+
+/** A level change says nothing about who drives the pin: the list is read again, once for a burst of changes. */
+const SETTLE_MS = 400;
+/** Nobody tells when something outside moves an input: it is looked at this often while somebody watches. */
+const LOOK_MS = 5000;
+
+export function useBoard(onRefused: () => void): BoardState {
+  const [board, setBoard] = useState<BoardState['board']>(null);
+  const [none, setNone] = useState('');
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState<ReadonlySet<number>>(new Set());
+  const [elsewhere, setElsewhere] = useState<Level | null>(null);
+  const away = useAway();
+  const soon = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const going = useRef(new Set<number>());
+  const reads = useRef(0);
+
+  const put = (level: Level) =>
+    setBoard((old) => old && { ...old, levels: new Map(old.levels).set(level.pin, level) });
+
+  const read = useCallback(async () => {
+    clearTimeout(soon.current);
+    const turn = ++reads.current;
+    try {
+      const { result } = await api.execute<Listed>('gpio_list');
+      if (turn !== reads.current) return;
+      setBoard({ driver: result.driver, why: result.why, levels: new Map(result.pins.map((level) => [level.pin, level])) });
+      setNone('');
+    } catch (cause) {
+      if (!(cause instanceof api.Refused) || turn !== reads.current) return; // Read again when Hob is back.
+      if (cause.status === 401) return onRefused();
+      setBoard(null);
+      setNone(sentence(cause.message));
+    }
+  }, [onRefused]);
+
+  const readSoon = () => {
+    clearTimeout(soon.current);
+    soon.current = setTimeout(() => void read(), SETTLE_MS);
+  };
+
+  useEffect(() => {
+    if (!away) void read();
+    return () => clearTimeout(soon.current);
+  }, [away, read]);
+
+  const real = board !== null && board.driver !== 'sim';
+  useEffect(() => {
+    if (!real || away) return;
+    const timer = setInterval(() => !document.hidden && void read(), LOOK_MS);
+    return () => clearInterval(timer);
+  }, [real, away, read]);
+
+  useLive(['pin:changed'], ({ topic, data }) => {
+    if (topic === 'resync') return void read();
+    const pin = Number(data['pin']);
+    const high = data['high'] === true;
+    reads.current++; // An answer under way is older than this.
+    setBoard((old) => {
+      const known = old?.levels.get(pin);
+      return old && { ...old, levels: new Map(old.levels).set(pin, { pin, high, driven: known?.driven ?? false }) };
+    });
+    if (!going.current.has(pin)) setElsewhere({ pin, high, driven: false });
+    readSoon();
+  });
+
+  const mark = (pin: number, on: boolean) => {
+    if (on) going.current.add(pin);
+    else going.current.delete(pin);
+    setBusy(new Set(going.current));
+  };
+
+  const toggle = async (pin: number) => {
+    const level = board?.levels.get(pin);
+    if (!level || going.current.has(pin)) return;
+    mark(pin, true);
+    setProblem('');
+    try {
+      put((await api.execute<Level>('gpio_write', { pin, high: !level.high })).result);
+    } catch (cause) {
+      if (cause instanceof api.Refused && cause.status === 401) return onRefused();
+      setProblem(cause instanceof api.Refused ? sentence(cause.message) : trouble(cause));
+    } finally {
+      mark(pin, false);
+    }
+  };
+
+  return { board, none, problem, busy, elsewhere, toggle: (pin) => void toggle(pin) };
+}

@@ -1,0 +1,101 @@
+// What happens on the device, as it happens: one stream for the whole page, which comes back by itself and catches up.
+import { useEffect, useRef } from 'preact/hooks';
+import * as api from './api';
+import { home, knock } from './away';
+
+/** A page nobody looks at lets go of its line after this; a browser has only six for one device. */
+const UNSEEN_MS = 30_000;
+const FIRST_MS = 500;
+const LONGEST_MS = 10_000;
+/** A device that refuses the stream is asked again after this. */
+const LATER_MS = 60_000;
+
+type Handler = (event: api.Happening) => void;
+
+const handlers = new Set<Handler>();
+
+const sleep = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+
+function seen(): Promise<void> {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener('visibilitychange', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+  });
+}
+
+function tell(event: api.Happening): void {
+  for (const handler of [...handlers]) handler(event);
+}
+
+/** Keeps the stream open until `over`; calls `onRefused` when nobody is signed in any more. */
+async function keep(over: AbortSignal, onRefused: () => void): Promise<void> {
+  let last: number | undefined;
+  let wait = FIRST_MS;
+  while (!over.aborted) {
+    await seen();
+    await home();
+    if (over.aborted) return;
+    const line = new AbortController();
+    const hangUp = () => line.abort();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onSeen = () => {
+      clearTimeout(timer);
+      if (document.hidden) timer = setTimeout(hangUp, UNSEEN_MS);
+    };
+    over.addEventListener('abort', hangUp);
+    document.addEventListener('visibilitychange', onSeen);
+    try {
+      const opened = () => {
+        wait = FIRST_MS;
+        // What was read before the line stood may be old already.
+        if (last === undefined) tell({ seq: 0, topic: 'resync', data: {} });
+      };
+      for await (const event of api.happenings(last, line, opened)) {
+        if (event.seq) last = event.seq;
+        tell(event);
+      }
+    } catch (cause) {
+      if (cause instanceof api.Refused) {
+        if (cause.status === 401 || cause.code === 'unclaimed') onRefused();
+        wait = LATER_MS;
+      }
+    } finally {
+      clearTimeout(timer);
+      over.removeEventListener('abort', hangUp);
+      document.removeEventListener('visibilitychange', onSeen);
+    }
+    if (over.aborted) return;
+    if (!document.hidden && wait < LATER_MS) await knock();
+    await sleep(wait);
+    wait = Math.min(wait * 2, LONGEST_MS);
+  }
+}
+
+/** Opens the stream for as long as the caller is on screen; once for the page. */
+export function useLine(onRefused: () => void): void {
+  useEffect(() => {
+    const over = new AbortController();
+    void keep(over.signal, onRefused);
+    return () => over.abort();
+  }, [onRefused]);
+}
+
+/** Calls `handler` for every event of these topics, and with topic `resync` when everything is to be read anew. */
+export function useLive(topics: readonly string[], handler: Handler): void {
+  const newest = useRef(handler);
+  newest.current = handler;
+  const key = topics.join(' ');
+  useEffect(() => {
+    const wanted = new Set([...key.split(' '), 'resync']);
+    const hear: Handler = (event) => {
+      if (wanted.has(event.topic)) newest.current(event);
+    };
+    handlers.add(hear);
+    return () => void handlers.delete(hear);
+  }, [key]);
+}

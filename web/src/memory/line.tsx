@@ -1,0 +1,122 @@
+// One memory: its words, what is known about it, why it was found; it can be edited here and forgotten.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { Confirm, Notice } from '../form';
+import { text, trouble, when } from '../text';
+import { Writing } from './writing';
+
+const words = text.memoryRoom;
+
+interface Props {
+  memory: api.Memory;
+  /** The one that was asked for: it is brought into view. */
+  sought: boolean;
+  /** Those that are filtered by already. */
+  tags: string[];
+  onTag: (tag: string) => void;
+  onChanged: (what: string) => void;
+  onRefused: () => void;
+}
+
+/** From here on a memory is said to matter a lot. */
+const MATTERS = 0.8;
+
+export function Line({ memory, sought, tags, onTag, onChanged, onRefused }: Props): JSX.Element {
+  const [at, setAt] = useState<'reading' | 'editing' | 'forgetting'>('reading');
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const editor = useRef<HTMLButtonElement>(null);
+  const forgetter = useRef<HTMLButtonElement>(null);
+
+  const line = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (sought) line.current?.scrollIntoView({ block: 'center' });
+  }, [sought]);
+
+  const back = (to: typeof editor) => {
+    setAt('reading');
+    setProblem('');
+    requestAnimationFrame(() => to.current?.focus());
+  };
+
+  const forget = async () => {
+    setBusy(true);
+    setProblem('');
+    try {
+      await api.execute('forget', { memoryId: memory.id });
+      onChanged(words.forgotten);
+    } catch (cause) {
+      if (cause instanceof api.Refused && cause.status === 401) onRefused();
+      setProblem(refusal(cause, memory));
+      setAt('reading');
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  if (at === 'editing') {
+    return (
+      <li>
+        <Writing
+          memory={memory}
+          onRefused={onRefused}
+          onCancel={() => back(editor)}
+          onDone={() => {
+            back(editor);
+            onChanged(words.changed);
+          }}
+        />
+      </li>
+    );
+  }
+  return (
+    <li ref={line} class={sought ? 'sought' : undefined}>
+      <p class="content">{memory.content}</p>
+      {memory.why !== undefined && <Why memory={memory} />}
+      <div class={memory.tags.length ? 'memory-foot tagged' : 'memory-foot'}>
+        <p class="about">
+          <span>{words.kind[memory.type] ?? memory.type}</span>
+          <span>{when(memory.createdMs)}</span>
+          {memory.importance >= MATTERS && <span>{words.important}</span>}
+          {memory.shared && <span>{words.shared}</span>}
+          {memory.uses > 0 && <span>{words.used(memory.uses)}</span>}
+        </p>
+        {memory.tags.length > 0 && (
+          <p class="tags">
+            {memory.tags.map((tag) =>
+              tags.includes(tag)
+                ? <span key={tag}>#{tag}</span>
+                : <button key={tag} type="button" class="tag-link" aria-label={words.onlyTag(tag)} onClick={() => onTag(tag)}>#{tag}</button>)}
+          </p>
+        )}
+        {at === 'reading' && (
+          <div class="doings">
+            <button type="button" class="quiet word" ref={editor} aria-label={words.about(words.edit, memory.content)} onClick={() => setAt('editing')}>{words.edit}</button>
+            <button type="button" class="quiet word" ref={forgetter} aria-label={words.about(words.forget, memory.content)} onClick={() => setAt('forgetting')}>{words.forget}</button>
+          </div>
+        )}
+      </div>
+      {at === 'forgetting' && <Confirm title={words.forgetAsk} yes={words.forgetYes} busy={busy} onYes={() => void forget()} onNo={() => back(forgetter)} />}
+      {problem && <Notice bad>{problem}</Notice>}
+    </li>
+  );
+}
+
+/** A shared memory of somebody else is there to be read only; Hob then says it knows none of that id. */
+export function refusal(cause: unknown, memory: api.Memory): string {
+  return memory.shared && cause instanceof api.Refused && cause.status === 404 ? words.notYours : trouble(cause);
+}
+
+function Why({ memory }: { memory: api.Memory }): JSX.Element {
+  const score = Math.max(0, Math.min(1, memory.score ?? 0));
+  return (
+    <p class="why">
+      <svg viewBox="0 0 40 4" preserveAspectRatio="none" role="img" aria-label={words.fit(score)}>
+        <rect width="40" height="4" rx="2" class="all" />
+        <rect width={Math.max(3, 40 * score)} height="4" rx="2" />
+      </svg>
+      {memory.why}
+    </p>
+  );
+}

@@ -1,0 +1,157 @@
+// The Memory room: what Hob remembers, found as one types, changed and forgotten in place.
+import type { JSX } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { Notice } from '../form';
+import { Close, Find, Fresh } from '../icons';
+import type { RoomProps } from '../rooms';
+import { text } from '../text';
+import { Top } from '../top';
+import { Line } from './line';
+import { useMemories, type Stats, type Wanted } from './use-memories';
+import { Writing } from './writing';
+import './memory.css';
+
+const words = text.memoryRoom;
+
+/** What was looked for, kept while one is in another room. */
+let before: Wanted = { query: '', kind: '', tags: [] };
+
+const KINDS = { fact: 'facts', preference: 'preferences', event: 'events', skill: 'skills' } as const;
+
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/;
+
+/** `#/memory/ID/WORDS` is one memory among those that the words find, `#/memory/WORDS` all of them. */
+function sought(path: string[]): { id: string; query: string } {
+  const [first = '', second = ''] = path;
+  return ID.test(first) ? { id: first, query: second } : { id: '', query: first };
+}
+
+export function Memory({ path, onRefused }: RoomProps): JSX.Element {
+  const { id, query } = sought(path);
+  const [wanted, setWanted] = useState<Wanted>(() => (path.length ? { query, kind: '', tags: [] } : before));
+  const [writing, setWriting] = useState(false);
+  const [said, setSaid] = useState('');
+  const { shown, stats, problem, renew } = useMemories(wanted, onRefused);
+  const field = useRef<HTMLInputElement>(null);
+  const writer = useRef<HTMLButtonElement>(null);
+  const place = useRef(path);
+
+  const want = (change: Partial<Wanted>) => {
+    before = { ...wanted, ...change };
+    setWanted(before);
+  };
+  if (place.current !== path) {
+    place.current = path;
+    if (path.length) want({ query, kind: '', tags: [] });
+  }
+
+  const close = () => {
+    setWriting(false);
+    requestAnimationFrame(() => writer.current?.focus());
+  };
+  const looking = shown?.wanted.query.trim();
+  return (
+    <main class="room memory">
+      <Top title={text.rooms.memory} where={stats ? words.count(stats.total) : undefined} />
+      <div class="memory-inside">
+        <div class="searcher" role="search">
+          <Find />
+          <input
+            ref={field}
+            type="search"
+            aria-label={words.search}
+            placeholder={words.placeholder}
+            value={wanted.query}
+            autocomplete="off"
+            enterkeyhint="search"
+            onInput={(event) => want({ query: event.currentTarget.value })}
+            onKeyDown={(event) => event.key === 'Escape' && wanted.query && (event.preventDefault(), want({ query: '' }))}
+          />
+          {wanted.query && (
+            <button type="button" class="bare" aria-label={words.clear} onClick={() => (want({ query: '' }), field.current?.focus())}><Close /></button>
+          )}
+        </div>
+        {(stats?.total !== 0 || wanted.kind || wanted.tags.length > 0) && <Filters wanted={wanted} stats={stats} onInput={want} />}
+        {writing ? (
+          <Writing
+            onRefused={onRefused}
+            onCancel={close}
+            onDone={() => {
+              close();
+              setSaid(words.remembered);
+              void renew();
+            }}
+          />
+        ) : (
+          <button type="button" class="quiet add" ref={writer} onClick={() => (setWriting(true), setSaid(''))}><Fresh />{words.add}</button>
+        )}
+        <p class="unseen" role="status">{looking && shown ? words.found(shown.memories.length) : said}</p>
+        {problem && <Notice bad>{problem}</Notice>}
+        {shown && !shown.byMeaning && <Notice quiet>{words.wordsOnly}</Notice>}
+        {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
+        {shown && (
+          <ul class="memories">
+            {shown.memories.map((memory) => (
+              <Line
+                key={memory.id}
+                memory={memory}
+                sought={memory.id === id}
+                tags={wanted.tags}
+                onTag={(tag) => !wanted.tags.includes(tag) && want({ tags: [...wanted.tags, tag] })}
+                onRefused={onRefused}
+                onChanged={(what) => {
+                  setSaid(what);
+                  void renew();
+                  if (what === words.forgotten) field.current?.focus({ preventScroll: true });
+                }}
+              />
+            ))}
+          </ul>
+        )}
+        {shown && !shown.memories.length && <Nothing wanted={shown.wanted} total={stats?.total} />}
+        {shown && !looking && !shown.wanted.kind && !shown.wanted.tags.length && stats && stats.total > shown.memories.length && shown.memories.length > 0 && (
+          <p class="soft small nothing">{words.newest(shown.memories.length, stats.total)}</p>
+        )}
+      </div>
+    </main>
+  );
+}
+
+function Nothing({ wanted, total }: { wanted: Wanted; total: number | undefined }): JSX.Element {
+  if (wanted.query.trim()) return <p class="soft nothing">{words.noMatch}</p>;
+  if (total || wanted.kind || wanted.tags.length) return <p class="soft nothing">{words.noneOfKind}</p>;
+  return (
+    <div class="nothing">
+      <p>{words.nothing}</p>
+      <p class="soft small">{words.nothingWhy}</p>
+    </div>
+  );
+}
+
+/** Which sort, and which tags: a row of small switches with how many there are. */
+function Filters({ wanted, stats, onInput }: { wanted: Wanted; stats: Stats | null; onInput: (change: Partial<Wanted>) => void }): JSX.Element {
+  const kinds = useMemo(() => Object.entries(KINDS), []);
+  const chip = (kind: string, label: string, count: number | undefined) => (
+    <button key={kind} type="button" class="chip" aria-pressed={wanted.kind === kind} onClick={() => onInput({ kind })}>
+      {label}{count !== undefined && <span class="count">{count}</span>}
+    </button>
+  );
+  return (
+    <div class="chips" role="group" aria-label={words.kindLabel}>
+      {chip('', words.all, stats?.total)}
+      {kinds.map(([kind, key]) => chip(kind, words.kinds[kind] ?? kind, stats?.[key]))}
+      {wanted.tags.map((tag) => (
+        <button
+          key={`#${tag}`}
+          type="button"
+          class="chip tag"
+          aria-pressed="true"
+          aria-label={words.dropTag(tag)}
+          onClick={() => onInput({ tags: wanted.tags.filter((one) => one !== tag) })}
+        >
+          #{tag}<Close />
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+// What the Memory room shows: the newest memories, or those that fit what is being typed; stale answers are dropped.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { useAway } from '../away';
+import { useLive } from '../live';
+import { trouble } from '../text';
+
+/** Typing rests this long before the search begins. */
+const REST_MS = 180;
+/** The most that one call gives. */
+const MOST = 50;
+
+export interface Stats {
+  total: number;
+  facts: number;
+  preferences: number;
+  events: number;
+  skills: number;
+}
+
+export interface Wanted {
+  query: string;
+  /** '' is every sort. */
+  kind: string;
+  tags: string[];
+}
+
+export interface Shown {
+  memories: api.Memory[];
+  /** What they are the answer to. */
+  wanted: Wanted;
+  /** False when the model could not be had and the same words alone decided. */
+  byMeaning: boolean;
+}
+
+/** The tools by which another door changes memories. */
+const CHANGERS = new Set(['remember', 'batch_remember', 'forget', 'update_memory', 'boost_memory']);
+
+export function useMemories(wanted: Wanted, onRefused: () => void) {
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [stats, setStats] = useState<Stats | null>(null);
+  const [problem, setProblem] = useState('');
+  const away = useAway();
+  const asked = useRef(0);
+  const now = useRef(wanted);
+  now.current = wanted;
+
+  const refused = useCallback((cause: unknown) => {
+    if (cause instanceof api.Refused && cause.status === 401) onRefused();
+    // While Hob is away the banner says so, and all is read anew when it is back.
+    setProblem(cause instanceof api.Unreachable ? '' : trouble(cause));
+  }, [onRefused]);
+
+  const look = useCallback(async () => {
+    const mine = ++asked.current;
+    const { query, kind, tags } = now.current;
+    const filter = { ...(kind && { type: kind }), ...(tags.length && { tags }), limit: MOST };
+    const words = query.trim();
+    try {
+      const { result } = words
+        ? await api.execute<{ memories: api.Memory[]; byMeaning: boolean }>('recall', { query: words, ...filter })
+        : await api.execute<{ memories: api.Memory[]; byMeaning?: boolean }>('list_memories', filter);
+      if (mine !== asked.current) return;
+      setShown({ memories: result.memories, wanted: { query, kind, tags }, byMeaning: result.byMeaning !== false });
+      setProblem('');
+    } catch (cause) {
+      if (mine === asked.current) refused(cause);
+    }
+  }, [refused]);
+
+  const count = useCallback(() => {
+    api.execute<Stats>('memory_stats').then(({ result }) => setStats(result), refused);
+  }, [refused]);
+
+  const renew = useCallback(async () => {
+    count();
+    await look();
+  }, [count, look]);
+
+  const first = useRef(true);
+  useEffect(() => {
+    // Only typing waits: a filter that is pressed, or an emptied field, is answered at once.
+    const rest = first.current || !wanted.query.trim() ? 0 : REST_MS;
+    first.current = false;
+    const timer = setTimeout(() => void look(), rest);
+    return () => clearTimeout(timer);
+  }, [wanted.query, wanted.kind, wanted.tags.join('\n')]);
+
+  const came = useRef(false);
+  useEffect(() => {
+    if (away) return;
+    if (came.current) void renew();
+    else count();
+    came.current = true;
+  }, [away]);
+
+  useLive(['tool:after'], ({ topic, data }) => {
+    if (topic === 'resync' || CHANGERS.has(String(data['tool']))) void renew();
+  });
+
+  return { shown, stats, problem, renew };
+}

@@ -1,0 +1,112 @@
+// The five rooms: where one is (the hash of the address), the bar that leads from one to the other, and the marks on it.
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Session } from './api';
+import { DeviceIcon, Find, Flame, HomeIcon, MemoryIcon, TalkIcon, ToolsIcon } from './icons';
+import { text } from './text';
+
+export const ROOMS = ['talk', 'home', 'tools', 'memory', 'device'] as const;
+export type Room = (typeof ROOMS)[number];
+
+/** What every room is given. */
+export interface RoomProps {
+  session: Session;
+  /** What follows the room in the address: `#/tools/gpio_write` is `['gpio_write']`. */
+  path: string[];
+  /** To be called when Hob answers that nobody is signed in any more. */
+  onRefused: () => void;
+}
+
+export interface Place {
+  room: Room;
+  path: string[];
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** The place a hash names; anything else is the Talk room. */
+export function placeIn(hash: string): Place {
+  const [first, ...rest] = hash.replace(/^#\/?/, '').split('/').filter(Boolean).map(decoded);
+  const room = ROOMS.find((name) => name === first);
+  return room ? { room, path: rest } : { room: 'talk', path: [] };
+}
+
+/** The address of a place, for links: `href('tools', 'gpio_write')`. */
+export function href(room: Room, ...path: string[]): string {
+  return `#/${[room, ...path].map(encodeURIComponent).join('/')}`;
+}
+
+/** Goes to a place; with `replace` the one before is not kept for the back button. */
+export function go(room: Room, path: string[] = [], replace = false): void {
+  const to = href(room, ...path);
+  if (to === location.hash) return;
+  if (!replace) {
+    location.hash = to;
+    return;
+  }
+  history.replaceState(null, '', to);
+  dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+export function usePlace(): Place {
+  const [place, setPlace] = useState(() => placeIn(location.hash));
+  useEffect(() => {
+    const look = () => setPlace(placeIn(location.hash));
+    addEventListener('hashchange', look);
+    look();
+    return () => removeEventListener('hashchange', look);
+  }, []);
+  return place;
+}
+
+const marks = new Map<Room, string>();
+const watching = new Set<() => void>();
+
+/** Marks a room in the bar as one where something waits or is alive, in words for those who do not see the dot; '' takes the mark away. */
+export function mark(room: Room, words: string): void {
+  if ((marks.get(room) ?? '') === words) return;
+  if (words) marks.set(room, words);
+  else marks.delete(room);
+  for (const look of watching) look();
+}
+
+const ICONS: Record<Room, () => JSX.Element> = {
+  talk: TalkIcon, home: HomeIcon, tools: ToolsIcon, memory: MemoryIcon, device: DeviceIcon,
+};
+
+/** The bar: at the bottom of a phone, at the left of a desktop. */
+export function Bar({ room, alive, onFind }: { room: Room; alive: boolean; onFind: () => void }): JSX.Element {
+  const [, look] = useState(0);
+  useEffect(() => {
+    const again = () => look((n) => n + 1);
+    watching.add(again);
+    again();
+    return () => void watching.delete(again);
+  }, []);
+  return (
+    <nav class="bar" aria-label={text.rooms.label}>
+      <Flame alive={alive} />
+      {ROOMS.map((name) => {
+        const Icon = ICONS[name];
+        const words = marks.get(name);
+        return (
+          <a key={name} href={href(name)} aria-current={name === room ? 'page' : undefined}>
+            <Icon />
+            {text.rooms[name]}
+            {words && <span class="badge"><span class="unseen">, {words}</span></span>}
+          </a>
+        );
+      })}
+      <button type="button" class="finder" aria-haspopup="dialog" aria-keyshortcuts="/ Control+K" title={text.find.hint} onClick={onFind}>
+        <Find />
+        {text.find.open}
+      </button>
+    </nav>
+  );
+}

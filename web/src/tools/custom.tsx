@@ -1,0 +1,114 @@
+// One tool that was made here: how it stands, its code, and what may become of it.
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { Buttons, Confirm, Notice } from '../form';
+import { go, href } from '../rooms';
+import { text, trouble, when } from '../text';
+import { Back } from './back';
+import { Editor } from './editor';
+import { mayWords, StatusLine } from './marks';
+import { Copy } from './result';
+import { Ticked } from './ticked';
+import { readTools } from './use-tools';
+
+const words = text.toolsRoom;
+
+interface Props {
+  tool: api.CustomTool;
+  admin: boolean;
+  onRefused: () => void;
+}
+
+export function CustomPage({ tool, admin, onRefused }: Props): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const [deleting, setDeleting] = useState(false);
+  const [editing, setEditing] = useState(false);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const remover = useRef<HTMLButtonElement>(null);
+
+  useLayoutEffect(() => {
+    if (editing) return;
+    scrollTo(0, 0);
+    heading.current?.focus({ preventScroll: true });
+  }, [editing]);
+
+  const then = async (action: () => Promise<unknown>, after?: () => void) => {
+    if (busy) return;
+    setBusy(true);
+    setProblem('');
+    try {
+      await action();
+      await readTools(onRefused);
+      after?.();
+    } catch (cause) {
+      if (cause instanceof api.Refused && cause.status === 401) onRefused();
+      setProblem(trouble(cause));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const decide = (what: Parameters<typeof api.decideTool>[1]) => void then(() => api.decideTool(tool.id, what));
+
+  if (editing) return <Editor tool={tool} onDone={() => setEditing(false)} onRefused={onRefused} />;
+
+  const pending = tool.status === 'pending_approval';
+  const names = Object.keys((tool.parameters as { properties?: object }).properties ?? {});
+  return (
+    <article class="tool">
+      <Back />
+      <h2 tabIndex={-1} ref={heading}>{tool.name}</h2>
+      <p><Ticked words={tool.description} /></p>
+      <StatusLine tool={tool} long />
+      <p class="soft small facts-line">
+        <span>{tool.permissions.length ? words.mayLine(mayWords(tool.permissions)) : words.mayNothing}</span>
+        <span>{words.changed(when(tool.updatedAt))}</span>
+      </p>
+      {pending && (
+        <section class="confirm" aria-labelledby="decide">
+          <p class="question" id="decide">{words.decide}</p>
+          <p class="soft small">{words.decideWhy(mayWords(tool.permissions))}</p>
+          {admin ? (
+            <Buttons>
+              <button type="button" class="go" aria-disabled={busy} onClick={() => decide('approve')}>{words.approve}</button>
+              <button type="button" aria-disabled={busy} onClick={() => decide('reject')}>{words.reject}</button>
+            </Buttons>
+          ) : <p class="small">{words.adminDecides}</p>}
+        </section>
+      )}
+      <section>
+        <div class="code-head"><h3>{words.code}</h3><Copy value={tool.code} /></div>
+        <pre class="code-text" tabIndex={0} role="region" aria-label={words.code}>{tool.code}</pre>
+      </section>
+      <details class="parameters">
+        <summary><h3>{words.parameters}</h3><span class="soft small">{names.length ? names.join(', ') : words.parametersNone}</span></summary>
+        <pre class="code-text" tabIndex={0} role="region" aria-label={words.parameters}>{JSON.stringify(tool.parameters, null, 2)}</pre>
+      </details>
+      {problem && <Notice bad>{problem}</Notice>}
+      {deleting ? (
+        <Confirm
+          title={words.removeAsk(tool.name)}
+          yes={words.askYes['destroy'] ?? ''}
+          busy={busy}
+          onYes={() => void then(() => api.removeTool(tool.id), () => go('tools', [], true))}
+          onNo={() => {
+            setDeleting(false);
+            requestAnimationFrame(() => remover.current?.focus());
+          }}
+        >
+          <p class="soft small">{words.removeWhy}</p>
+        </Confirm>
+      ) : (
+        <Buttons>
+          {tool.status === 'active' && <a class="button" href={href('tools', tool.name)}>{words.run}</a>}
+          <button type="button" onClick={() => setEditing(true)}>{words.edit}</button>
+          {tool.status === 'active' && <button type="button" aria-disabled={busy} onClick={() => decide('disable')}>{words.disable}</button>}
+          {tool.status === 'disabled' && <button type="button" aria-disabled={busy} onClick={() => decide('enable')}>{words.enable}</button>}
+          {tool.status === 'rejected' && admin && <button type="button" aria-disabled={busy} onClick={() => decide('approve')}>{words.approve}</button>}
+          <button type="button" class="quiet word" ref={remover} onClick={() => setDeleting(true)}>{words.remove}</button>
+        </Buttons>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,20 @@
+// The small marks of a tool made here: how it stands, who made it, how often it changed.
+import type { JSX } from 'preact';
+import type { CustomTool } from '../api';
+import { text } from '../text';
+
+const words = text.toolsRoom;
+
+export function StatusLine({ tool, long = false }: { tool: CustomTool; long?: boolean }): JSX.Element {
+  return (
+    <span class="status-line">
+      <span><i class={`dot is-${tool.status}`} />{words.status[tool.status] ?? tool.status}</span>
+      <span><i class={`dot by-${tool.createdBy}`} />{words.by[tool.createdBy] ?? tool.createdBy}</span>
+      <span>{words.version(tool.version)}</span>
+      {long && <span>{words.used(tool.usageCount)}</span>}
+    </span>
+  );
+}
+
+/** What a tool may, in words: `network` is "reach the internet". */
+export const mayWords = (permissions: string[]) => permissions.map((one) => words.may[one] ?? one);

@@ -1,0 +1,72 @@
+// What a tool gave: its sentence first, then all of it, and how long it took.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Ran } from '../api';
+import { duration, text } from '../text';
+
+const words = text.toolsRoom;
+
+export function Result({ ran, title = words.result }: { ran: Ran; title?: string }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const plain = typeof ran.result === 'string' ? ran.result : JSON.stringify(ran.result, null, 2);
+  const empty = ran.result === null || ran.result === undefined || plain === '';
+  const logs = (ran.metadata as { logs?: { level: string; text: string }[] } | undefined)?.logs;
+
+  useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [ran]);
+
+  return (
+    <div class={ran.isError ? 'result failed' : 'result'} ref={box}>
+      <p class="say" role={ran.isError ? 'alert' : 'status'}>
+        {ran.isError ? words.didNotWork : (ran.say ?? (empty ? words.done : title))}
+      </p>
+      {!empty && plain !== ran.say && (
+        <pre class={typeof ran.result === 'string' ? 'prose' : undefined} tabIndex={0} role="region" aria-label={title}>{plain}</pre>
+      )}
+      {logs && logs.length > 0 && (
+        <>
+          <p class="soft small">{words.logs}</p>
+          <pre tabIndex={0} role="region" aria-label={words.logs}>{logs.map((log) => log.text).join('\n')}</pre>
+        </>
+      )}
+      <p class="result-foot">
+        {ran.duration !== undefined && <span class="soft small">{words.took(duration(ran.duration))}</span>}
+        {!empty && <Copy value={plain} />}
+      </p>
+    </div>
+  );
+}
+
+const SHOWN_MS = 2000;
+
+export function Copy({ value }: { value: string }): JSX.Element {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const timer = setTimeout(() => setDone(false), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [done]);
+  return (
+    <button type="button" class="quiet" onClick={async () => setDone(await copy(value))}>
+      <span aria-live="polite">{done ? words.copied : words.copy}</span>
+    </button>
+  );
+}
+
+/** On plain HTTP in the house a browser has no clipboard to offer; there the old way works. */
+async function copy(value: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(value);
+    return true;
+  } catch {
+    const area = document.createElement('textarea');
+    const before = document.activeElement as HTMLElement | null;
+    area.value = value;
+    area.className = 'unseen';
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand('copy');
+    area.remove();
+    before?.focus({ preventScroll: true });
+    return done;
+  }
+}

@@ -1,0 +1,179 @@
+// The fields of a form made from a schema.
+import type { JSX } from 'preact';
+import { AreaField, ListField, Needed, NumberField, SelectField, SwitchField, TextField } from '../form';
+import { Close, Fresh } from '../icons';
+import { text } from '../text';
+import { blank, label, range, type Draft, type Field, type Group, type Option, type Problems, type Shape } from './schema';
+import { Ticked } from './ticked';
+
+interface FieldsProps {
+  group: Group;
+  draft: Record<string, Draft>;
+  onInput: (draft: Record<string, Draft>) => void;
+  problems: Problems;
+  path?: string;
+}
+
+export function Fields({ group, draft, onInput, problems, path = '' }: FieldsProps): JSX.Element {
+  return (
+    <div class="fields">
+      {group.fields.map((field) => (
+        <One
+          key={field.name}
+          field={field}
+          draft={draft[field.name] ?? ''}
+          onInput={(value) => onInput({ ...draft, [field.name]: value })}
+          problems={problems}
+          path={path ? `${path}.${field.name}` : field.name}
+        />
+      ))}
+    </div>
+  );
+}
+
+const ticked = (words: string) => words && <Ticked words={words} />;
+
+interface OneProps {
+  field: Field;
+  draft: Draft;
+  onInput: (draft: Draft) => void;
+  problems: Problems;
+  path: string;
+}
+
+function One({ field, draft, onInput, problems, path }: OneProps): JSX.Element {
+  const { shape } = field;
+  const about = { label: field.label, help: ticked(field.help), error: problems[path], required: field.required };
+  switch (shape.kind) {
+    case 'text':
+      return shape.long
+        ? <AreaField {...about} value={draft as string} onInput={onInput} code={shape.code} rows={shape.code ? 6 : 2} />
+        : <TextField {...about} value={draft as string} onInput={onInput} />;
+    case 'number':
+      return <NumberField {...about} help={ticked(withRange(field))} whole={shape.whole} value={draft as string} onInput={onInput} />;
+    case 'flag':
+      return shape.three
+        ? <SelectField {...about} value={draft as string} onInput={onInput} options={YES_NO} />
+        : <SwitchField label={field.label} help={ticked(field.help)} checked={draft === true} onInput={onInput} />;
+    case 'choice':
+      return <SelectField {...about} value={draft as string} onInput={onInput} options={choices(shape.options, field)} />;
+    case 'several':
+      return <Several field={field} options={shape.options} chosen={draft as string[]} onInput={onInput} error={problems[path]} />;
+    case 'list':
+      return <ListField {...about} values={draft as string[]} onInput={onInput} />;
+    case 'rows':
+      return <Rows field={field} shape={shape} rows={draft as Record<string, Draft>[]} onInput={onInput} problems={problems} path={path} />;
+    case 'group':
+      return (
+        <fieldset class="part">
+          <legend>{field.label}{field.required && <Needed />}</legend>
+          {field.help && <p class="help"><Ticked words={field.help} /></p>}
+          <Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} path={path} />
+        </fieldset>
+      );
+    case 'json':
+      return <AreaField {...about} code value={draft as string} onInput={onInput} placeholder={text.toolsRoom.json} />;
+  }
+}
+
+const YES_NO = [
+  { value: '', label: text.toolsRoom.unsaid },
+  { value: 'true', label: text.toolsRoom.yes },
+  { value: 'false', label: text.toolsRoom.no },
+];
+
+function choices(options: Option[], field: Field): { value: string; label: string }[] {
+  const all = options.map((option, n) => ({ value: String(n), label: option.label }));
+  // With a default there is always one chosen.
+  return field.default !== undefined && field.default !== null ? all : [{ value: '', label: text.toolsRoom.unsaid }, ...all];
+}
+
+/** The help of a number, and its bounds where the help does not speak of them. */
+function withRange(field: Field): string {
+  const bounds = field.shape.kind === 'number' ? range(field.shape.schema) : '';
+  const told = field.shape.kind === 'number' && [field.shape.schema.minimum, field.shape.schema.maximum]
+    .every((bound) => bound === undefined || field.help.includes(String(bound)));
+  return bounds && !told ? [field.help, bounds].filter(Boolean).join(' ') : field.help;
+}
+
+interface SeveralProps {
+  field: Field;
+  options: Option[];
+  chosen: string[];
+  onInput: (chosen: string[]) => void;
+  error: string | undefined;
+}
+
+/** Any of a few: each with its own switch. */
+function Several({ field, options, chosen, onInput, error }: SeveralProps): JSX.Element {
+  const set = (at: string, on: boolean) => onInput(on ? [...chosen, at] : chosen.filter((one) => one !== at));
+  return (
+    <fieldset class="several">
+      <legend>{field.label}{field.required && <Needed />}</legend>
+      {field.help && <p class="help"><Ticked words={field.help} /></p>}
+      {options.map((option, n) => (
+        <SwitchField
+          key={n}
+          label={option.label}
+          checked={chosen.includes(String(n))}
+          onInput={(on) => set(String(n), on)}
+        />
+      ))}
+      {error && <p class="problem small" role="alert">{error}</p>}
+    </fieldset>
+  );
+}
+
+interface RowsProps {
+  field: Field;
+  shape: Extract<Shape, { kind: 'rows' }>;
+  rows: Record<string, Draft>[];
+  onInput: (rows: Record<string, Draft>[]) => void;
+  problems: Problems;
+  path: string;
+}
+
+/** Several of the same: a small form each. */
+function Rows({ field, shape, rows, onInput, problems, path }: RowsProps): JSX.Element {
+  const one = single(label(field.name));
+  return (
+    <fieldset class="rows">
+      <legend>{field.label}{field.required && <Needed />}</legend>
+      {field.help && <p class="help"><Ticked words={field.help} /></p>}
+      <ol>
+        {rows.map((row, n) => (
+          <li key={n}>
+            <div class="row-head">
+              <span class="soft small">{one} {n + 1}</span>
+              <button
+                type="button"
+                class="bare"
+                aria-label={text.form.removeNth(one, n + 1)}
+                onClick={() => onInput(rows.filter((_, at) => at !== n))}
+              >
+                <Close />
+              </button>
+            </div>
+            <Fields
+              group={shape.item}
+              draft={row}
+              onInput={(changed) => onInput(rows.map((old, at) => (at === n ? changed : old)))}
+              problems={problems}
+              path={`${path}.${n}`}
+            />
+          </li>
+        ))}
+      </ol>
+      <button type="button" class="quiet" onClick={() => onInput([...rows, blank(shape.item) as Record<string, Draft>])}>
+        <Fresh />{rows.length ? text.form.another : text.toolsRoom.addOne}
+      </button>
+      {problems[path] && <p class="problem small" role="alert">{problems[path]}</p>}
+    </fieldset>
+  );
+}
+
+/** "Memories" → "Memory"; what is not plainly a plural stays. */
+function single(many: string): string {
+  if (many.endsWith('ies')) return `${many.slice(0, -3)}y`;
+  return many.endsWith('s') && !many.endsWith('ss') ? many.slice(0, -1) : many;
+}

@@ -1,0 +1,152 @@
+// One tool: what it does, a form to use it by hand, and what it gave.
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { AreaField, Buttons, Confirm, Notice } from '../form';
+import { href } from '../rooms';
+import { text, trouble } from '../text';
+import { Back } from './back';
+import { Result } from './result';
+import { blank, formOf, read, type Draft, type Problems, type Shape } from './schema';
+import { Fields } from './schema-form';
+import { Ticked } from './ticked';
+
+const words = text.toolsRoom;
+
+/** What was typed for a tool and what it gave, as long as the page is open. */
+interface Work {
+  draft: Draft;
+  tried: boolean;
+  running: boolean;
+  ran: api.Ran | null;
+  problem: string;
+}
+
+const works = new Map<string, Work>();
+
+const ASKS = new Set(['destroy', 'actuate', 'admin']);
+
+interface Props {
+  tool: api.Tool;
+  custom: api.CustomTool | undefined;
+  onRefused: () => void;
+}
+
+export function ToolPage({ tool, custom, onRefused }: Props): JSX.Element {
+  const shape = formOf(tool.parameters);
+  const [, look] = useState(0);
+  const [asking, setAsking] = useState<object | null>(null);
+  const runner = useRef<HTMLButtonElement>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+
+  // A tool made here may have got other parameters meanwhile.
+  const key = `${tool.name} ${JSON.stringify(tool.parameters)}`;
+  let work = works.get(key);
+  if (!work) works.set(key, (work = { draft: blank(shape), tried: false, running: false, ran: null, problem: '' }));
+  const now = work;
+  const set = (change: Partial<Work>) => {
+    Object.assign(now, change);
+    look((n) => n + 1);
+  };
+
+  useLayoutEffect(() => {
+    scrollTo(0, 0);
+    heading.current?.focus({ preventScroll: true });
+  }, []);
+
+  const problems: Problems = {};
+  const args = (read(shape, now.draft, true, '', problems) ?? {}) as object;
+  const wrong = Object.keys(problems).length;
+
+  const run = async (given: object) => {
+    setAsking(null);
+    set({ running: true, problem: '' });
+    try {
+      set({ running: false, tried: false, ran: await api.runTool(tool.name, given) });
+    } catch (cause) {
+      if (cause instanceof api.Refused && cause.status === 401) onRefused();
+      set({ running: false, ran: null, problem: trouble(cause) });
+    }
+  };
+
+  const submit = (event?: Event) => {
+    event?.preventDefault();
+    if (now.running || asking || !tool.enabled) return;
+    set({ tried: true, problem: '' });
+    if (wrong) {
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus());
+      return;
+    }
+    if (ASKS.has(tool.risk) || tool.requiresConfirmation) setAsking(args);
+    else void run(args);
+  };
+
+  const refuse = () => {
+    setAsking(null);
+    requestAnimationFrame(() => runner.current?.focus());
+  };
+
+  const kind = ASKS.has(tool.risk) ? tool.risk : 'other';
+  const fresh = JSON.stringify(now.draft) === JSON.stringify(blank(shape));
+  return (
+    <article class="tool">
+      <Back />
+      <h2 tabIndex={-1} ref={heading}>{tool.name}</h2>
+      <p><Ticked words={tool.description} /></p>
+      <p class="soft small facts-line">
+        <span>{tool.category}</span>
+        <span>{words.risk[tool.risk] ?? tool.risk}</span>
+        {tool.aliases.length > 0 && <span>{words.also(tool.aliases)}</span>}
+        {custom && <a href={href('tools', 'custom', custom.id)}>{words.seeCode}</a>}
+      </p>
+      {!tool.enabled && <Notice quiet>{words.offWhy(tool.group)}</Notice>}
+      <form
+        ref={form}
+        noValidate
+        onSubmit={submit}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <Body shape={shape} draft={now.draft} onInput={(draft) => (setAsking(null), set({ draft }))} problems={now.tried ? problems : {}} />
+        {asking ? (
+          <Confirm title={words.ask[kind] ?? ''} yes={words.askYes[kind] ?? words.run} onYes={() => void run(asking)} onNo={refuse}>
+            <p class="soft small">{words.riskLong[tool.risk]}</p>
+            <pre>{`${tool.name} ${JSON.stringify(asking, null, 2)}`}</pre>
+          </Confirm>
+        ) : (
+          <Buttons>
+            <button class="go" ref={runner} aria-disabled={now.running || !tool.enabled} aria-keyshortcuts="Control+Enter">
+              {now.running ? words.running : words.run}
+            </button>
+            {!fresh && !now.running && (
+              <button type="button" class="quiet word" onClick={() => set({ draft: blank(shape), tried: false, problem: '' })}>{words.reset}</button>
+            )}
+            <span class="soft small keys">{words.keys}</span>
+          </Buttons>
+        )}
+        {now.tried && wrong > 0 && !asking && <Notice bad>{words.fix(wrong)}</Notice>}
+        {now.problem && <Notice bad>{now.problem}</Notice>}
+      </form>
+      {now.ran && !now.running && <Result ran={now.ran} />}
+    </article>
+  );
+}
+
+interface BodyProps {
+  shape: Shape;
+  draft: Draft;
+  onInput: (draft: Draft) => void;
+  problems: Problems;
+}
+
+function Body({ shape, draft, onInput, problems }: BodyProps): JSX.Element {
+  if (shape.kind !== 'group') {
+    return <AreaField label={words.json} code rows={4} value={draft as string} onInput={onInput} error={problems['']} />;
+  }
+  if (!shape.fields.length) return <p class="soft">{words.none}</p>;
+  return <Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} />;
+}

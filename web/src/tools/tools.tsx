@@ -1,0 +1,66 @@
+// The Tools room: all that Hob can do, each with a form to do it by hand, and the tools made here.
+import type { JSX } from 'preact';
+import { Notice } from '../form';
+import type { RoomProps } from '../rooms';
+import { text } from '../text';
+import { Top } from '../top';
+import { Back } from './back';
+import { CustomPage } from './custom';
+import { Editor } from './editor';
+import { ToolList } from './list';
+import { ToolPage } from './tool-page';
+import { readTools, useTools, type Known } from './use-tools';
+import './tools.css';
+
+export function Tools({ session, path, onRefused }: RoomProps): JSX.Element {
+  const { known, problem } = useTools(onRefused);
+  const count = known ? text.toolsRoom.count(known.tools.length) : undefined;
+  return (
+    <main class="room tools">
+      <Top title={text.rooms.tools} where={path.length ? undefined : count} />
+      <div class="tools-inside">
+        {known
+          ? inside(known, path, session.role, onRefused)
+          : problem
+            ? <Failed words={problem} onAgain={() => void readTools(onRefused)} />
+            : <p class="soft" role="status">{text.toolsRoom.loading}</p>}
+      </div>
+    </main>
+  );
+}
+
+function inside(known: Known, [first, second]: string[], role: string, onRefused: () => void): JSX.Element {
+  if (first === undefined) return <ToolList known={known} />;
+  if (first === 'custom' && second === 'new') return <Editor key="new" onRefused={onRefused} />;
+  if (first === 'custom' && second !== undefined) {
+    const custom = known.custom.find((tool) => tool.id === second);
+    return custom ? <CustomPage key={second} tool={custom} admin={role === 'admin'} onRefused={onRefused} /> : <Lost words={text.toolsRoom.gone} />;
+  }
+  const tool = known.tools.find((one) => one.name === first) ?? known.tools.find((one) => one.aliases.includes(first));
+  if (tool) {
+    const custom = known.custom.find((one) => one.name === tool.name);
+    return <ToolPage key={tool.name} tool={tool} custom={custom} onRefused={onRefused} />;
+  }
+  const custom = known.custom.find((one) => one.name === first);
+  return custom
+    ? <CustomPage key={custom.id} tool={custom} admin={role === 'admin'} onRefused={onRefused} />
+    : <Lost words={text.toolsRoom.unknown(first)} />;
+}
+
+function Failed({ words, onAgain }: { words: string; onAgain: () => void }): JSX.Element {
+  return (
+    <>
+      <Notice bad>{words}</Notice>
+      <p class="again"><button type="button" onClick={onAgain}>{text.tryAgain}</button></p>
+    </>
+  );
+}
+
+function Lost({ words }: { words: string }): JSX.Element {
+  return (
+    <>
+      <Back />
+      <Notice quiet>{words}</Notice>
+    </>
+  );
+}
