@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-/// Long enough for a second question, where the first was lost.
-const LOOKING: Duration = Duration::from_millis(1500);
+/// Long enough for an answer to a second question, where the first was lost.
+const LOOKING: Duration = Duration::from_secs(2);
 
 /// Looks around and tells what there is; nothing found is an answer too.
 pub async fn discover(ignored: &[String], json: bool) -> Result<()> {

@@ -226,7 +226,9 @@ fn sensible(model: &str, provider: &str, url: &str) -> Result<()> {
     match provider {
         "" | "reflex" if !named => Ok(()),
         "openai" | "custom" if !named => wrong("`model` is provider/model, such as openai/gpt-5-mini or custom/qwen3"),
-        "custom" if url.is_empty() => wrong("a custom model needs the `url` of its server, such as http://192.168.1.5:8080/v1"),
+        "custom" if url.is_empty() => {
+            wrong("a custom model needs the `url` of its server, such as http://192.168.1.5:8080/v1")
+        }
         "openai" | "custom" => Ok(()),
         _ => wrong("`model` is `reflex`, openai/MODEL, or custom/MODEL for any server that speaks OpenAI's format"),
     }

@@ -2,7 +2,10 @@
 
 use crate::{
     Caller, House,
+    describe::{Given, Operation, Schemas},
+    document::good,
     envelope::{Answer, Failure, Json, PathId, Query, ok},
+    people::Deleted,
 };
 use agent::{Conversation, ConversationSummary, Running, Say, Step, UnderWay};
 use axum::{
@@ -72,7 +75,7 @@ pub(crate) async fn chat(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<ChatBody>,
-) -> Result<Response, Failure> {
+) -> Result<Said, Failure> {
     if body.agent_id.as_deref().is_some_and(|a| a != "general") {
         return Err(Failure::new(404, "not_found", "there is only the agent `general` so far: leave agentId out"));
     }
@@ -80,9 +83,26 @@ pub(crate) async fn chat(
     let say = Say { message: text_of(&body.message)?, conversation: body.conversation_id, tool_choice };
     let running = house.agent.chat(&house.cx(&caller), say).await?;
     if body.stream {
-        return Ok(Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response());
+        let events = Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+        return Ok(Said(events.into_response()));
     }
-    whole(running).await.map(|data| ok(data).into_response())
+    whole(running).await.map(|data| Said(ok(data).into_response()))
+}
+
+/// An answer, whole or as events.
+pub(crate) struct Said(Response);
+
+impl IntoResponse for Said {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Given for Said {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        good::<agent::Answer>(schemas, operation, 200);
+        operation.answer(200, "", "text/event-stream", json!({"type": "string"}));
+    }
 }
 
 /// The text of a message: a string, or parts of which so far only text is understood.
@@ -226,17 +246,11 @@ pub(crate) async fn conversation(
     Ok(ok(house.agent.conversation(&house.cx(&caller), id)?))
 }
 
-/// It is gone.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Deleted {
-    deleted: bool,
-}
-
 pub(crate) async fn delete_conversation(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Deleted> {
     house.agent.delete_conversation(&house.cx(&caller), id).await?;
-    Ok(ok(Deleted { deleted: true }))
+    Ok(ok(Deleted::yes()))
 }

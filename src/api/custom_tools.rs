@@ -3,15 +3,12 @@
 use crate::{
     Caller, House,
     access::must_be_admin,
+    describe::{Routes, get, post},
     envelope::{Answer, Created as New, Failure, Json, PathText, Query, ok},
     people::Deleted,
     tools::Ran,
 };
-use axum::{
-    Extension, Router,
-    extract::State,
-    routing::{get, post},
-};
+use axum::{Extension, extract::State};
 use custom::{Change, Created, CustomTool, Draft, Patch, Stats, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -21,19 +18,22 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-pub(crate) fn routes() -> Router<House> {
-    Router::new()
-        .route("/", get(list).post(create))
-        .route("/stats", get(stats))
-        .route("/pending", get(pending))
-        .route("/active/definitions", get(definitions))
-        .route("/test", post(test))
-        .route("/{id}", get(one).patch(update).delete(delete))
-        .route("/{id}/enable", post(enable))
-        .route("/{id}/disable", post(disable))
-        .route("/{id}/approve", post(approve))
-        .route("/{id}/reject", post(reject))
-        .route("/{id}/execute", post(execute))
+pub(crate) fn routes() -> Routes<House> {
+    Routes::new()
+        .route("/", get(list, "Find or list custom tools.").post(create, "Make a custom tool."))
+        .route("/stats", get(stats, "How many there are."))
+        .route("/pending", get(pending, "Those that wait for a decision."))
+        .route("/active/definitions", get(definitions, "The active ones as a model is shown them."))
+        .route("/test", post(test, "Run a draft once, without keeping it."))
+        .route(
+            "/{id}",
+            get(one, "A custom tool.").patch(update, "Change a custom tool.").delete(delete, "Delete a custom tool."),
+        )
+        .route("/{id}/enable", post(enable, "Turn a custom tool on."))
+        .route("/{id}/disable", post(disable, "Turn a custom tool off."))
+        .route("/{id}/approve", post(approve, "Allow a tool that waits for a decision."))
+        .route("/{id}/reject", post(reject, "Refuse a tool that waits for a decision."))
+        .route("/{id}/execute", post(execute, "Run a custom tool."))
 }
 
 /// Custom tools.

@@ -4,6 +4,7 @@
 use crate::{
     Caller, House, ModelChoice, ModelInUse, Neighbour,
     access::must_be_admin,
+    document::Download,
     envelope::{Answer, Failure, Json, Query, ok},
 };
 use axum::{
@@ -12,7 +13,7 @@ use axum::{
     extract::State,
     http::{HeaderMap, header},
     response::{
-        IntoResponse, Response,
+        IntoResponse,
         sse::{Event, KeepAlive, Sse},
     },
 };
@@ -201,7 +202,7 @@ pub(crate) async fn events(
 pub(crate) async fn backup(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
-) -> Result<Response, Failure> {
+) -> Result<Download, Failure> {
     must_be_admin(&caller)?;
     // Beside the data, where there is room for it: the system's temporary folder is often in RAM.
     let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
@@ -222,5 +223,5 @@ pub(crate) async fn backup(
         (header::CONTENT_LENGTH, size.to_string()),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"backup.hob\"".to_owned()),
     ];
-    Ok((headers, Body::from_stream(pieces)).into_response())
+    Ok(Download((headers, Body::from_stream(pieces)).into_response()))
 }

@@ -4,6 +4,8 @@ use crate::{
     Caller, House,
     access::{COOKIE, SECURE_COOKIE, cookie, csrf_token, session_key, who},
     claim::Misfit,
+    describe::{Given, Operation, Schemas},
+    document::{good, refused},
     envelope::{Answer, Failure, Json, PathId, ok},
     keys::{Kind, NewCredential, OWNER, Opened, SESSION, random},
     limits::Who,
@@ -242,6 +244,13 @@ fn about(headers: &HeaderMap) -> String {
 /// A session, with the cookies that hold it.
 pub(crate) struct SignedIn(Session, Vec<String>);
 
+impl Given for SignedIn {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        good::<Session>(schemas, operation, 200);
+        refused(schemas, operation, &[(401, "The code, token or password is not right.")]);
+    }
+}
+
 impl IntoResponse for SignedIn {
     fn into_response(self) -> Response {
         let mut response = ok(self.0).into_response();
@@ -292,6 +301,12 @@ pub(crate) struct SignedOut {
 
 /// The end of a session, which the browser forgets.
 pub(crate) struct Leaving(bool);
+
+impl Given for Leaving {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        good::<SignedOut>(schemas, operation, 200);
+    }
+}
 
 impl IntoResponse for Leaving {
     fn into_response(self) -> Response {

@@ -8,7 +8,9 @@ mod access;
 mod chat;
 mod claim;
 mod custom_tools;
+mod describe;
 mod device;
+mod document;
 mod entry;
 mod envelope;
 mod guard;
@@ -35,13 +37,10 @@ pub use settings::{DeviceSettings, From, ModelChoice, ModelInUse, Neighbour};
 pub use tls::Certificate;
 
 use agent::Agent;
-use axum::{
-    Router,
-    extract::State,
-    middleware,
-    routing::{delete, get, patch, post},
-};
+use axum::{Router, extract::State, middleware};
 use custom::CustomTools;
+use describe::{Routes, delete, get, patch, post};
+use document::{asks_a_model, behind_the_lock, limited};
 use envelope::Failure;
 use registry::Registry;
 use serde_json::{Value, json};
@@ -85,39 +84,68 @@ impl House {
     }
 }
 
+/// Every address that tells of itself, with what may be answered there.
+fn routes() -> Routes<House> {
+    let api = Routes::new()
+        .route("/claim", post(entry::claim, "Take the device with the code on its console.").also(limited))
+        .route(
+            "/session",
+            get(entry::who_am_i, "Who the caller is.")
+                .post(entry::sign_in, "Sign in with a password or a token.")
+                .also(limited)
+                .delete(entry::sign_out, "Sign out."),
+        )
+        .route("/sessions", get(entry::sessions, "Where the caller is signed in."))
+        .route("/sessions/{id}", delete(entry::delete_session, "Sign out elsewhere."))
+        .route("/people", get(people::list, "The people of the household.").post(people::add, "Add a person."))
+        .route(
+            "/people/{id}",
+            patch(people::change, "Change a person's name, role or password.")
+                .also(limited)
+                .delete(people::remove, "Take a person out of the household."),
+        )
+        .route(
+            "/tokens",
+            get(tokens::list, "The API tokens, without the tokens.").post(tokens::make, "Make an API token."),
+        )
+        .route("/tokens/{id}", delete(tokens::delete, "Take a token back."))
+        .route("/chat", post(chat::chat, "Say something; the answer comes whole or as events.").also(asks_a_model))
+        .route("/runs", get(chat::runs, "The caller's runs that are under way."))
+        .route("/runs/{id}/cancel", post(chat::cancel, "Stop a run."))
+        .route("/conversations", get(chat::conversations, "Find or list conversations."))
+        .route(
+            "/conversations/{id}",
+            get(chat::conversation, "A conversation with its messages.")
+                .delete(chat::delete_conversation, "Delete a conversation."),
+        )
+        .route("/tools", get(tools::list, "Find or list tools."))
+        .route("/tools/{name}", get(tools::one, "A tool and its help."))
+        .route("/tools/{name}/execute", post(tools::execute, "Run a tool."))
+        .nest("/custom-tools", custom_tools::routes())
+        .route(
+            "/device",
+            get(device::about, "The device, and how it is reached.")
+                .patch(device::rename, "Give the device another name."),
+        )
+        .route(
+            "/model",
+            get(device::model, "Which model answers.").put(device::choose_model, "Choose the model that answers."),
+        )
+        .route("/discover", get(device::discover, "What is near on the network."))
+        .route("/events", get(device::events, "Everything that happens and concerns the caller."))
+        .route("/backup", post(device::backup, "A copy of all data but the secrets."))
+        .route("/openapi.json", get(document::serve, "This document."))
+        .all(behind_the_lock)
+        .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path));
+    Routes::new().nest("/api/v1", api).nest("/v1", openai::routes())
+}
+
 /// The whole door: what is behind the lock, what is not, and what every answer carries.
 pub(crate) fn router(house: House) -> Router {
-    let api = Router::new()
-        .route("/claim", post(entry::claim))
-        .route("/session", get(entry::who_am_i).post(entry::sign_in).delete(entry::sign_out))
-        .route("/sessions", get(entry::sessions))
-        .route("/sessions/{id}", delete(entry::delete_session))
-        .route("/people", get(people::list).post(people::add))
-        .route("/people/{id}", patch(people::change).delete(people::remove))
-        .route("/tokens", get(tokens::list).post(tokens::make))
-        .route("/tokens/{id}", delete(tokens::delete))
-        .route("/chat", post(chat::chat))
-        .route("/runs", get(chat::runs))
-        .route("/runs/{id}/cancel", post(chat::cancel))
-        .route("/conversations", get(chat::conversations))
-        .route("/conversations/{id}", get(chat::conversation).delete(chat::delete_conversation))
-        .route("/tools", get(tools::list))
-        .route("/tools/{name}", get(tools::one))
-        .route("/tools/{name}/execute", post(tools::execute))
-        .nest("/custom-tools", custom_tools::routes())
-        .route("/device", get(device::about).patch(device::rename))
-        .route("/model", get(device::model).put(device::choose_model))
-        .route("/discover", get(device::discover))
-        .route("/events", get(device::events))
-        .route("/backup", post(device::backup))
-        .method_not_allowed_fallback(wrong_method)
-        .fallback(no_such_path);
-    Router::new()
-        .nest("/api/v1", api)
-        .nest("/v1", openai::routes())
-        // Around the fallback too: strangers do not even learn which addresses exist.
-        .layer(middleware::from_fn_with_state(house.clone(), access::lock))
-        .route("/healthz", get(health))
+    // Around the fallbacks too: strangers do not even learn which addresses exist.
+    let locked = routes().into_router().layer(middleware::from_fn_with_state(house.clone(), access::lock));
+    locked
+        .route("/healthz", axum::routing::get(health))
         .fallback(page::serve)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(house.clone(), guard::guard))
@@ -131,7 +159,7 @@ async fn health(State(house): State<House>) -> axum::Json<Value> {
 }
 
 async fn no_such_path() -> Failure {
-    Failure::new(404, "not_found", "there is nothing at this address: see the list of endpoints in the documentation")
+    Failure::new(404, "not_found", "there is nothing at this address: GET /api/v1/openapi.json tells what there is")
 }
 
 async fn wrong_method() -> Failure {

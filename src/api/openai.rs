@@ -13,20 +13,21 @@ mod wire;
 use crate::{
     Caller, House,
     chat::unanswered,
+    describe::{Given, Operation, Routes, Schemas, Taken, get, post},
     envelope::{Failure, Json, PathText},
+    wrong_method,
 };
 use agent::{Agent, Answer, Running, Step};
 use axum::{
-    Extension, Router,
+    Extension,
     body::to_bytes,
-    extract::{Request, State},
+    extract::{FromRequest, Request, State},
     http::{Method, StatusCode, Uri, header},
     middleware::Next,
     response::{
         IntoResponse, Response,
         sse::{Event, KeepAlive, Sse},
     },
-    routing::{get, post},
 };
 use futures::{Stream, StreamExt, stream};
 use serde::Serialize;
@@ -45,12 +46,70 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// How long a refusal of the house may be, in bytes.
 const REFUSAL: usize = 64 * 1024;
 
-pub(crate) fn routes() -> Router<House> {
-    Router::new()
-        .route("/chat/completions", post(complete))
-        .route("/models", get(models))
-        .route("/models/{*id}", get(model))
-        .fallback(no_such_path)
+pub(crate) fn routes() -> Routes<House> {
+    Routes::new()
+        .route("/chat/completions", post(complete, "Answer a conversation that the program keeps, in OpenAI's format."))
+        .route("/models", get(models, "The models there are, in OpenAI's format."))
+        .route("/models/{*id}", get(model, "One model, in OpenAI's format."))
+        .all(Refusal::describe)
+        .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path))
+}
+
+/// What goes wrong here is told in OpenAI's words, also by those who stand before the handlers.
+impl Given for Refusal {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        let codes = [
+            (400, "Something in the request is not as it should be."),
+            (401, "Nobody known: send a token."),
+            (403, "Not allowed."),
+            (404, "There is no such model."),
+            (408, "The body did not come."),
+            (409, "Not possible as things are now."),
+            (413, "The body is too large."),
+            (415, "The body is not JSON."),
+            (421, "The `Host` is not one of this Hob's names."),
+            (422, "Tried, and failed."),
+            (424, "The model did not answer."),
+        ];
+        for (code, about) in codes {
+            let schema = schemas.given::<Refused>();
+            operation.answer(code, about, "application/json", schema);
+        }
+    }
+}
+
+/// An answer, whole or in pieces.
+pub(crate) struct Answered(Response);
+
+impl IntoResponse for Answered {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Given for Answered {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        <axum::Json<Completion> as Given>::describe(schemas, operation);
+        operation.answer(200, "", "text/event-stream", json!({"type": "string"}));
+    }
+}
+
+/// The body of a request, whose faults are told in OpenAI's words.
+pub(crate) struct Asked<T>(T);
+
+impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Asked<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+        Ok(Self(Json::<T>::from_request(request, state).await?.0))
+    }
+}
+
+impl<T: JsonSchema> Taken for Asked<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        let body = schemas.taken::<T>();
+        operation.takes(body);
+    }
 }
 
 /// A refusal in OpenAI's words.
@@ -229,8 +288,8 @@ impl Waited {
 pub(crate) async fn complete(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
-    Json(body): Json<Body>,
-) -> Result<Response, Refusal> {
+    Asked(body): Asked<Body>,
+) -> Result<Answered, Refusal> {
     one(&house, &body.model)?;
     let (streamed, told) = (body.streamed(), body.usage_told());
     let Kept(complete) = body.try_into()?;
@@ -239,7 +298,7 @@ pub(crate) async fn complete(
     let mut waited = Waited { agent: house.agent, cx, running };
     let head = Head::of(&waited.running);
     if !streamed {
-        return whole(waited, head).await.map(|answer| axum::Json(answer).into_response());
+        return whole(waited, head).await.map(|answer| Answered(axum::Json(answer).into_response()));
     }
     // What goes wrong before anything was said is told by the status, which programs understand best.
     let first = waited.step().await;
@@ -247,7 +306,7 @@ pub(crate) async fn complete(
         return Err(unanswered(code, message).into());
     }
     let events = chunks(waited, Chunks { head, told, said: false, gap: false }, first);
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+    Ok(Answered(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()))
 }
 
 /// What every piece of an answer carries.

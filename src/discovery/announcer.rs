@@ -1,10 +1,6 @@
 //! The announcer: what a Hob tells the network of itself, and the handle to change it.
 
-use crate::{
-    Result, browse,
-    crier::Crier,
-    found::Found,
-};
+use crate::{Result, browse, crier::Crier, found::Found};
 use mdns_sd::ServiceDaemon;
 use std::{
     net::IpAddr,

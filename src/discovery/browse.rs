@@ -30,25 +30,33 @@ pub async fn browse(how_long: Duration, ignored: &[String]) -> Result<Vec<Found>
     found
 }
 
-/// Looks around with a thread that is there, and once more if nothing was heard, or only a name. One at a time: a second look would take the answers of the first.
+/// Looks around with a thread that is there, and once more if nothing was heard, or less than all of somebody. One at a
+/// time: a second look would take the answers of the first.
 pub(crate) async fn look(daemon: &ServiceDaemon, how_long: Duration) -> Result<Vec<Found>> {
     let mut heard: BTreeMap<(String, String), Option<Found>> = BTreeMap::new();
     for _ in 0..LOOKS {
         listen(daemon, &Kind::ALL.map(Kind::service), how_long, |event| {
             let (service, name, this) = match event {
                 ServiceEvent::ServiceFound(service, name) => (service, name, None),
-                ServiceEvent::ServiceResolved(told) => (told.ty_domain.clone(), told.fullname.clone(), Found::new(&told)),
-                ServiceEvent::ServiceRemoved(service, name) => return drop(heard.remove(&(service, name.to_lowercase()))),
+                ServiceEvent::ServiceResolved(told) => {
+                    (told.ty_domain.clone(), told.fullname.clone(), Found::new(&told))
+                }
+                ServiceEvent::ServiceRemoved(service, name) => {
+                    return drop(heard.remove(&(service, name.to_lowercase())));
+                }
                 _ => return,
             };
             let key = (service, name.to_lowercase());
             if heard.len() < MOST || heard.contains_key(&key) {
                 let known = heard.entry(key).or_default();
-                *known = this.or(known.take());
+                *known = match (this, known.take()) {
+                    (Some(new), Some(old)) if old.is_whole() && !new.is_whole() => Some(old),
+                    (new, old) => new.or(old),
+                };
             }
         })
         .await?;
-        if !heard.is_empty() && heard.values().all(Option::is_some) {
+        if !heard.is_empty() && heard.values().all(|found| found.as_ref().is_some_and(Found::is_whole)) {
             break;
         }
     }

@@ -10,7 +10,9 @@ use crate::{
     browse::listen,
     interface, name, responder,
 };
-use mdns_sd::{DaemonEvent, HostnameResolutionEvent, Receiver, ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo};
+use mdns_sd::{
+    DaemonEvent, HostnameResolutionEvent, Receiver, ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo,
+};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
@@ -248,7 +250,8 @@ fn is_ours(full: &str, name: &str) -> bool {
 fn register(daemon: &ServiceDaemon, name: &str, told: &Announced, probing: bool) -> Result<()> {
     for service in SERVICES {
         let txt = txt(told);
-        let mut info = ServiceInfo::new(service, name, &format!("{name}.local."), (), told.port, &txt[..])?.enable_addr_auto();
+        let mut info =
+            ServiceInfo::new(service, name, &format!("{name}.local."), (), told.port, &txt[..])?.enable_addr_auto();
         info.set_requires_probe(probing);
         daemon.register(info)?;
     }
@@ -274,7 +277,10 @@ fn txt(told: &Announced) -> Vec<(&'static str, String)> {
 
 async fn heard(metrics: Receiver<mdns_sd::Metrics>) -> i64 {
     let metrics = timeout(TICK, metrics.recv_async()).await;
-    metrics.ok().and_then(Result::ok).map_or(0, |m| m.iter().filter(|(k, _)| k.starts_with("cached-")).map(|(_, v)| v).sum())
+    metrics
+        .ok()
+        .and_then(Result::ok)
+        .map_or(0, |m| m.iter().filter(|(k, _)| k.starts_with("cached-")).map(|(_, v)| v).sum())
 }
 
 /// Tells others to forget us, and ends the thread.

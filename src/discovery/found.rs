@@ -120,10 +120,18 @@ impl Found {
     }
 }
 
+impl Found {
+    /// Whether what it says of itself was heard too, and not only where it is.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.id.is_some() || self.kind == Kind::Wyoming
+    }
+}
+
 /// Without what moves a cursor, breaks a line or turns the direction of writing.
 fn clean(text: &str, most: usize) -> String {
     let hidden = |c: &char| {
-        c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
     let kept: String = text.chars().filter(|c| !hidden(c)).take(most).collect();
     kept.trim().to_owned()
@@ -178,7 +186,12 @@ mod tests {
 
     #[test]
     fn home_assistant_and_wyoming_are_read() {
-        let txt = [("location_name", "Home"), ("uuid", "u1"), ("version", "2024.12.5"), ("internal_url", "http://192.168.1.9:8123")];
+        let txt = [
+            ("location_name", "Home"),
+            ("uuid", "u1"),
+            ("version", "2024.12.5"),
+            ("internal_url", "http://192.168.1.9:8123"),
+        ];
         let home = Found::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "192.168.1.9", 8123, &txt)).unwrap();
         assert_eq!((home.name.as_str(), home.id.as_deref(), home.claimed), ("Home", Some("u1"), None));
         assert_eq!((home.url.as_str(), home.version.as_deref()), ("http://192.168.1.9:8123", Some("2024.12.5")));
@@ -191,7 +204,13 @@ mod tests {
     #[test]
     fn hostile_texts_are_cut_and_cleaned() {
         let long = "y".repeat(200);
-        let txt = [("id", "a\nb\u{1b}[31mc"), ("ver", long.as_str()), ("claimed", "yes\u{0}"), ("tls", "99999"), ("fp", "../..")];
+        let txt = [
+            ("id", "a\nb\u{1b}[31mc"),
+            ("ver", long.as_str()),
+            ("claimed", "yes\u{0}"),
+            ("tls", "99999"),
+            ("fp", "../.."),
+        ];
         let name = "evil\u{1b}[2J\u{202e}\r\nname";
         let found = Found::new(&service(Kind::Hob, name, "h.local.", "192.168.1.5", 80, &txt)).unwrap();
         assert_eq!(found.name, "evil[2Jname");

@@ -5,8 +5,26 @@ use std::net::IpAddr;
 /// Interfaces that are left out unless the configuration says otherwise: containers, virtual machines, tunnels.
 /// A `*` at the end stands for any ending.
 pub const IGNORED: &[&str] = &[
-    "docker*", "veth*", "br-*", "virbr*", "vnet*", "vmnet*", "vboxnet*", "cni*", "podman*", "lxc*", "lxdbr*", "incusbr*",
-    "flannel*", "cali*", "kube*", "tailscale*", "zt*", "wg*", "tun*", "tap*",
+    "docker*",
+    "veth*",
+    "br-*",
+    "virbr*",
+    "vnet*",
+    "vmnet*",
+    "vboxnet*",
+    "cni*",
+    "podman*",
+    "lxc*",
+    "lxdbr*",
+    "incusbr*",
+    "flannel*",
+    "cali*",
+    "kube*",
+    "tailscale*",
+    "zt*",
+    "wg*",
+    "tun*",
+    "tap*",
 ];
 
 /// One address of this machine and the interface it is on.
@@ -46,9 +64,10 @@ fn matches(pattern: &str, name: &str) -> bool {
 /// The addresses of this machine at which the household reaches a Hob that listens at `listens`; IPv4 first.
 pub fn addresses(listens: IpAddr, ignored: &[impl AsRef<str>]) -> Vec<IpAddr> {
     let all = if_addrs::get_if_addrs().unwrap_or_default();
-    let fitting = all.iter().filter(|i| i.is_oper_up()).filter(|i| {
-        fit(Interface { name: &i.name, address: i.ip(), point_to_point: i.is_p2p() }, listens, ignored)
-    });
+    let fitting = all
+        .iter()
+        .filter(|i| i.is_oper_up())
+        .filter(|i| fit(Interface { name: &i.name, address: i.ip(), point_to_point: i.is_p2p() }, listens, ignored));
     let mut found: Vec<IpAddr> = fitting.map(|i| i.ip()).collect();
     found.sort();
     found.dedup();

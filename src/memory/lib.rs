@@ -317,8 +317,13 @@ impl Memories {
         if let Some(shared) = change.shared {
             entry = self.records.share(tx, scope, id, audience(shared))?;
         }
-        let stamp =
-            Stamp { scope, owner: entry.owner, audience: entry.audience, label: entry.label, source: entry.source.clone() };
+        let stamp = Stamp {
+            scope,
+            owner: entry.owner,
+            audience: entry.audience,
+            label: entry.label,
+            source: entry.source.clone(),
+        };
         if let Some(bytes) = vector {
             let vector = Vector { model: embed::MODEL.into(), bytes: bytes.to_vec() };
             self.vectors.put(tx, id, &stamp, &vector)?;

@@ -319,6 +319,8 @@ fn the_house_refuses_in_openais_words_here() {
     refusal(&hob.admin("POST", COMPLETIONS).text("{\"a\":").send(), 400, wrong, "invalid_value", None);
     let large = with(body(user("hi")), json!({"user": "x".repeat(2 << 20)}));
     refusal(&ask(&hob, large), 413, wrong, "too_large", None);
+    let elsewhere = hob.admin("GET", "/v1/models").header("Origin", "https://example.org").send();
+    refusal(&elsewhere, 403, "permission_error", "cross_site", None);
     assert_eq!(hob.get("/v1/models").header("x-content-type-options"), Some("nosniff"));
     // Elsewhere the house keeps its own words.
     hob.get("/api/v1/nothing").refusal(404, "not_found");

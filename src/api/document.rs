@@ -1,0 +1,173 @@
+//! `GET /api/v1/openapi.json`: what every address takes and answers, told by the types that do it.
+
+use crate::{
+    access::{COOKIE, SECURE_COOKIE},
+    describe::{Given, Operation, Schemas, Taken},
+    envelope::{Bad, Created, Data, Failure, Json, Meta, PathId, PathText, Query},
+};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use std::sync::OnceLock;
+use tool::{Id, prelude::JsonSchema};
+
+/// Refusals of these statuses, in our envelope.
+pub(crate) fn refused(schemas: &mut Schemas, operation: &mut Operation, codes: &[(u16, &str)]) {
+    for (code, about) in codes {
+        let schema = schemas.given::<Bad>();
+        operation.answer(*code, about, "application/json", schema);
+    }
+}
+
+const BAD: (u16, &str) = (400, "Something in the request is not as it should be.");
+const MANY: (u16, &str) = (429, "Too many wrong tries: `Retry-After` says how many seconds to wait.");
+
+/// What the guard and the lock answer before a request reaches its handler.
+pub(crate) fn behind_the_lock(schemas: &mut Schemas, operation: &mut Operation) {
+    let codes = &[
+        BAD,
+        (401, "Nobody known: send a token or a session's cookie."),
+        (403, "Known, and not allowed: by role, scope, CSRF token, origin, or for want of TLS."),
+        (408, "The body did not come."),
+        (413, "The body is too large."),
+        (421, "The `Host` is not one of this Hob's names."),
+    ];
+    refused(schemas, operation, codes);
+}
+
+/// Who tries too often has to wait.
+pub(crate) fn limited(schemas: &mut Schemas, operation: &mut Operation) {
+    refused(schemas, operation, &[MANY]);
+}
+
+/// The model behind us may fail.
+pub(crate) fn asks_a_model(schemas: &mut Schemas, operation: &mut Operation) {
+    refused(schemas, operation, &[(424, "The model did not answer.")]);
+}
+
+impl<T: JsonSchema> Taken for Json<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        let body = schemas.taken::<T>();
+        operation.takes(body);
+        let codes =
+            &[BAD, (408, "The body did not come."), (413, "The body is too large."), (415, "The body is not JSON.")];
+        refused(schemas, operation, codes);
+    }
+}
+
+impl<T: JsonSchema> Taken for Query<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        let object = schemas.taken::<T>();
+        operation.asks(&object);
+        refused(schemas, operation, &[BAD]);
+    }
+}
+
+impl Taken for PathId {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        operation.in_path = Some(schemas.taken::<Id>());
+    }
+}
+
+impl Taken for PathText {
+    fn describe(_: &mut Schemas, operation: &mut Operation) {
+        operation.in_path = Some(json!({"type": "string", "minLength": 1}));
+    }
+}
+
+/// Data of a type in our envelope.
+pub(crate) fn good<T: JsonSchema>(schemas: &mut Schemas, operation: &mut Operation, status: u16) {
+    let (data, meta, about) = (schemas.given::<T>(), schemas.given::<Meta>(), schemas.about::<T>());
+    // Written out here: as a type it would be another one for each kind of data, and need a name of its own.
+    let properties = json!({"success": {"const": true}, "data": data, "meta": meta});
+    let schema = json!({"type": "object", "required": ["success", "data", "meta"], "properties": properties});
+    operation.answer(status, &about, "application/json", schema);
+}
+
+impl<T: JsonSchema> Given for Data<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        good::<T>(schemas, operation, 200);
+    }
+}
+
+impl<T: JsonSchema> Given for Created<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        good::<T>(schemas, operation, 201);
+    }
+}
+
+impl Given for Failure {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        let codes = &[
+            BAD,
+            (403, "Not allowed."),
+            (404, "Not there."),
+            (409, "Not possible as things are now."),
+            (422, "Tried, and failed."),
+        ];
+        refused(schemas, operation, codes);
+    }
+}
+
+/// Bytes to be kept as a file.
+pub(crate) struct Download(pub Response);
+
+impl IntoResponse for Download {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Given for Download {
+    fn describe(_: &mut Schemas, operation: &mut Operation) {
+        let bytes = json!({"type": "string", "contentMediaType": "application/octet-stream"});
+        operation.answer(200, "A download.", "application/octet-stream", bytes);
+    }
+}
+
+/// The document as text; made when first asked for, and kept.
+pub(crate) async fn serve() -> Download {
+    static DOCUMENT: OnceLock<String> = OnceLock::new();
+    let document = DOCUMENT.get_or_init(|| crate::routes().document(frame()).to_string());
+    Download(([("content-type", "application/json")], document.as_str()).into_response())
+}
+
+fn frame() -> Value {
+    let cookie = |name: &str| json!({"type": "apiKey", "in": "cookie", "name": name});
+    json!({
+        "info": {
+            "title": "Hob",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "An always-on agent for a home or workshop. Requests of a session that change something need the header \
+                            `X-CSRF-Token` with what `GET /api/v1/session` tells; requests with a token do not.",
+            "license": {"name": "MIT OR Apache-2.0"},
+        },
+        "security": [{"token": []}, {"session": []}, {"sessionOverTls": []}],
+        "components": {"securitySchemes": {
+            "token": {"type": "http", "scheme": "bearer"},
+            "session": cookie(COOKIE),
+            "sessionOverTls": cookie(SECURE_COOKIE),
+        }},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::Path};
+
+    /// What programs see. After a change on purpose: `UPDATE_GOLDEN=1 make check`, and look at the diff.
+    #[test]
+    fn the_document_is_golden() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/openapi.json");
+        let told = format!("{:#}\n", crate::routes().document(frame()));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&file, &told).unwrap();
+        }
+        let kept = fs::read_to_string(&file).unwrap_or_default();
+        let differs = told.lines().zip(kept.lines()).position(|(a, b)| a != b);
+        assert!(
+            told == kept,
+            "line {differs:?} of openapi.json is another: if that is meant, UPDATE_GOLDEN=1 make check"
+        );
+    }
+}
