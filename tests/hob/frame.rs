@@ -32,6 +32,7 @@ const LAYERS: &[(&str, u8)] = &[
 /// Big dependencies and the one crate that names each.
 const ONE_USER: &[(&str, &str)] = &[
     ("anyhow", "hob"),
+    ("argon2", "api"),
     ("axum", "api"),
     ("chacha20poly1305", "store"),
     ("clap", "hob"),
@@ -41,6 +42,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("if-addrs", "discovery"),
     ("jsonschema", "registry"),
     ("mdns-sd", "discovery"),
+    ("rcgen", "api"),
     ("redb", "store"),
     ("reqwest", "http-client"),
     ("rppal", "board"),
@@ -48,6 +50,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("rustls", "http-client"),
     ("schemars", "tool"),
     ("sysinfo", "board"),
+    ("tokio-rustls", "api"),
     ("tract-onnx", "embed"),
     ("wasmi", "sandbox"),
 ];
