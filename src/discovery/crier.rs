@@ -11,7 +11,7 @@ use crate::{
     interface, name, responder,
 };
 use mdns_sd::{
-    DaemonEvent, HostnameResolutionEvent, Receiver, ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo,
+    DaemonEvent, HostnameResolutionEvent, IfKind, Receiver, ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -27,8 +27,10 @@ const ASKING: Duration = Duration::from_millis(600);
 /// How many names are asked for before one is taken without asking.
 const NAMES: u32 = 40;
 /// When it is first asked again whether the name is ours alone, and how often later: two networks may have become one.
-const FIRST_ASK: Duration = Duration::from_secs(60);
+const FIRST_ASK: Duration = Duration::from_secs(20);
 const NEXT_ASK: Duration = Duration::from_secs(600);
+/// How soon it is asked whether another Hob has let go of our name.
+const TRUCE: Duration = Duration::from_secs(5);
 /// How long after an address came or went: others come in pairs.
 const SETTLED: Duration = Duration::from_millis(1200);
 /// How often the thread is looked after.
@@ -46,6 +48,8 @@ enum End {
     Renamed,
     /// Somebody else has the name.
     Taken,
+    /// Somebody else has used the name all along, as we did.
+    Yielded,
     /// What contradicted us was our own voice, heard through another interface.
     Echo,
     /// The thread ended, or heard too much.
@@ -98,6 +102,10 @@ impl Crier {
                         goodbye(&daemon, name).await;
                         return;
                     }
+                    if matches!(end, End::Yielded) {
+                        // A goodbye for this name would make others forget whom it belongs to now.
+                        let _ = daemon.disable_interface(IfKind::All);
+                    }
                     responder::close(&daemon).await;
                     self.next(&end);
                 }
@@ -120,7 +128,7 @@ impl Crier {
     fn next(&mut self, end: &End) {
         match end {
             End::Renamed => (self.attempt, self.probing) = (1, true),
-            End::Taken => (self.attempt, self.probing) = (self.attempt + 1, true),
+            End::Taken | End::Yielded => (self.attempt, self.probing) = (self.attempt + 1, true),
             End::Echo => self.probing = false,
             End::Worn | End::Dropped => {}
         }
@@ -141,7 +149,7 @@ impl Crier {
         tracing::info!(host, port = told.port, "announced on the network");
         self.tell.send_replace(Some(host));
 
-        let (mut ask, mut again) = (Instant::now() + FIRST_ASK, None::<Instant>);
+        let (mut ask, mut again, mut contested) = (Instant::now() + FIRST_ASK, None::<Instant>, false);
         let mut tick = Instant::now() + TICK;
         loop {
             tokio::select! {
@@ -175,13 +183,21 @@ impl Crier {
                     register(daemon, &name, &told, false)?;
                 }
                 () = sleep_until(ask) => {
-                    ask = Instant::now() + NEXT_ASK;
-                    match self.somebody_else(daemon, &name, &told).await? {
-                        // Of two Hobs that both use a name, the one with the lower id keeps it.
-                        Some(Holder { id: Some(id) }) if told.id < id => {}
-                        Some(_) => return Ok(End::Taken),
-                        None => {}
+                    let holder = self.somebody_else(daemon, &name, &told).await?;
+                    // Of two Hobs that both use a name, the one with the lower id keeps it. When the other has gone, what
+                    // was known of it is put right.
+                    let keeps = match &holder {
+                        Some(holder) => holder.id.as_ref().is_some_and(|id| told.id < *id),
+                        None => true,
+                    };
+                    if !keeps {
+                        return Ok(End::Yielded);
                     }
+                    if holder.is_none() && contested {
+                        register(daemon, &name, &told, false)?;
+                    }
+                    contested = holder.is_some();
+                    ask = Instant::now() + if contested { TRUCE } else { NEXT_ASK };
                 }
                 () = sleep_until(tick) => {
                     tick = Instant::now() + TICK;
