@@ -5,11 +5,11 @@ use crate::{
     house,
 };
 use anyhow::{Context, Result, bail};
-use api::{Certificate, Claiming, House, Listeners, Tls};
+use api::{Certificate, Claiming, House, Listeners, Tls, bracketed};
 use discovery::{Announced, Announcer};
 use std::{
     io::Write,
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -38,6 +38,7 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
     let (house, settings) = house::build(config, data, house::Entry { token: token()?, claiming })?;
     keep_crashes(data.join("crash"));
     write_commented_config(data);
+    remove_half_copies(data);
     let socket = open_socket(data)?;
     let tcp = bind(&listen).await?;
     let at = tcp.local_addr()?;
@@ -106,7 +107,6 @@ fn tell_doors(house: &House, data: &Path, at: SocketAddr, door: Option<&Tls>) {
     }
     let mut links = vec![shown(at)];
     if let Some(door) = door.filter(|_| !at.ip().is_loopback()) {
-        let bracketed = |ip: IpAddr| if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
         let known = house.settings.addresses().into_iter().take(3);
         links.extend(known.map(|ip| format!("https://{}:{}", bracketed(ip), door.port)));
     }
@@ -228,6 +228,16 @@ fn write_commented_config(data: &Path) {
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(data.join("hob.toml"));
     if let Ok(mut file) = file {
         let _ = file.write_all(COMMENTED.as_bytes());
+    }
+}
+
+/// Copies of the data that a power cut left half made.
+fn remove_half_copies(data: &Path) {
+    let is_copy = |name: &str| name.starts_with("backup-") && name.ends_with(".tmp");
+    for file in std::fs::read_dir(data).into_iter().flatten().flatten() {
+        if file.file_name().to_str().is_some_and(is_copy) {
+            let _ = std::fs::remove_file(file.path());
+        }
     }
 }
 

@@ -25,8 +25,16 @@ use tool::{Clock, Error, Id, Label, Result, Scope};
 
 /// The record's id: there is one.
 const ONE: Id = Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 3]);
-/// The sealed secret that holds the model's key.
+/// The sealed secret that holds the model's key, and the server it is for.
 const KEY: &str = "model-key";
+
+/// A key, and the server it was given for: it is told to no other, whatever else is restored or chosen.
+#[derive(Serialize, Deserialize)]
+struct Key {
+    provider: String,
+    url: String,
+    key: String,
+}
 /// How long the network is looked at.
 const LOOK: Duration = Duration::from_millis(1500);
 
@@ -77,8 +85,15 @@ pub struct Settings {
     kept: Collection<Chosen>,
     chosen: Mutex<(Chosen, ModelInUse)>,
     network: Network,
+    /// One choice at a time.
+    choosing: tokio::sync::Mutex<()>,
     agent: OnceLock<Agent>,
     announcer: OnceLock<Announcer>,
+}
+
+/// Whether the environment decides which model answers.
+fn by_environment() -> bool {
+    ["HOB_MODEL", "HOB_LLM_URL"].iter().any(|name| environment(name).is_some())
 }
 
 fn environment(name: &str) -> Option<String> {
@@ -90,11 +105,11 @@ impl Settings {
     pub fn new(config: Config, minds: Minds, network: Network) -> anyhow::Result<(Self, Arc<dyn Provider>)> {
         let kept: Collection<Chosen> = minds.store.collection();
         let chosen = kept.get_in(Scope::Household, ONE)?.map(|e| e.value).unwrap_or_default();
-        let key = key_of(&minds.store)?;
+        let key = key_of(&minds.store, &chosen)?;
         let (model, in_use) = match decided(&config, &chosen, key) {
             Ok(decided) => decided,
             // What was chosen at the page made sense then; it must not keep the device from starting.
-            Err(error) if !chosen.model.is_empty() && environment("HOB_MODEL").is_none() => {
+            Err(error) if !chosen.model.is_empty() && !by_environment() => {
                 tracing::warn!("the model that was chosen cannot be used: {error:#}");
                 decided(&config, &Chosen { name: chosen.name.clone(), ..Chosen::default() }, None)?
             }
@@ -103,7 +118,8 @@ impl Settings {
         let provider = minds.provider(model)?;
         let (agent, announcer) = (OnceLock::new(), OnceLock::new());
         let chosen = Mutex::new((chosen, in_use));
-        let settings = Self { config, minds, kept, chosen, network, agent, announcer };
+        let choosing = tokio::sync::Mutex::default();
+        let settings = Self { config, minds, kept, chosen, network, choosing, agent, announcer };
         settings.network.answer_to(&settings.name());
         settings.network.answer_to(&format!("{}.local", settings.name()));
         Ok((settings, provider))
@@ -140,8 +156,11 @@ impl Settings {
     }
 
     async fn choose(&self, choice: ModelChoice) -> Result<ModelInUse> {
-        if environment("HOB_MODEL").is_some() {
-            return Err(Error::denied("HOB_MODEL decides which model answers: start Hob without it to choose here"));
+        let _choosing = self.choosing.lock().await;
+        if by_environment() {
+            return Err(Error::denied(
+                "HOB_MODEL and HOB_LLM_URL decide which model answers: start Hob without them to choose here",
+            ));
         }
         let before = self.chosen().clone();
         let model = choice.model.trim().to_owned();
@@ -158,7 +177,7 @@ impl Settings {
         let key = match choice.key.as_deref().map(str::trim) {
             Some("") => None,
             Some(key) => Some(key.to_owned()),
-            None if same => key_of(&self.minds.store)?,
+            None if same => key_of(&self.minds.store, &before.0)?,
             None => None,
         };
         if key.as_deref().is_some_and(|k| k.len() > 4096 || k.chars().any(|c| c.is_control() || c.is_whitespace())) {
@@ -167,15 +186,16 @@ impl Settings {
         let wanted = Chosen { name: before.0.name, model: model.clone(), url: url.clone() };
         let (config, in_use) =
             decided(&self.config, &wanted, key.clone()).map_err(|e| Error::bad_args(format!("{e:#}")))?;
-        let provider = self.minds.provider(config)?;
-        match key {
-            Some(key) => self.minds.store.seal(KEY, key.as_bytes()).await?,
+        let mind = self.minds.provider(config)?;
+        let sealed = key.map(|key| Key { provider: provider.to_owned(), url: url.clone(), key });
+        match sealed.and_then(|key| serde_json::to_vec(&key).ok()) {
+            Some(key) => self.minds.store.seal(KEY, &key).await?,
             None => self.minds.store.forget_secret(KEY).await?,
         }
         self.keep(move |chosen| (chosen.model, chosen.url) = (model.clone(), url.clone())).await?;
         self.chosen().1 = in_use.clone();
         if let Some(agent) = self.agent.get() {
-            agent.set_provider(provider);
+            agent.set_provider(mind);
         }
         Ok(in_use)
     }
@@ -222,6 +242,9 @@ impl Settings {
 /// What somebody at the page should hear, who knows nothing of variables and files.
 fn sensible(model: &str, provider: &str, url: &str) -> Result<()> {
     let wrong = |text: &str| Err(Error::bad_args(text));
+    if url.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or_default().contains('@')) {
+        return wrong("`url` has a name or password in it: give those as the `key`");
+    }
     let named = model.split_once('/').is_some_and(|(_, name)| !name.is_empty());
     match provider {
         "" | "reflex" if !named => Ok(()),
@@ -234,8 +257,11 @@ fn sensible(model: &str, provider: &str, url: &str) -> Result<()> {
     }
 }
 
-fn key_of(store: &Store) -> Result<Option<String>> {
-    Ok(store.unseal(KEY)?.and_then(|key| String::from_utf8(key).ok()))
+/// The key for the server that was chosen, where it was given for that one.
+fn key_of(store: &Store, chosen: &Chosen) -> Result<Option<String>> {
+    let kept = store.unseal_if_ours(KEY)?.and_then(|key| serde_json::from_slice::<Key>(&key).ok());
+    let fits = |key: &Key| chosen.model.split('/').next() == Some(&key.provider) && chosen.url == key.url;
+    Ok(kept.filter(fits).map(|key| key.key))
 }
 
 /// Which model answers, by whom that was decided, and how it is reached.
@@ -244,9 +270,8 @@ fn decided(
     chosen: &Chosen,
     key: Option<String>,
 ) -> anyhow::Result<(Option<OpenAiConfig>, ModelInUse)> {
-    let by_environment = ["HOB_MODEL", "HOB_LLM_URL"].iter().any(|name| environment(name).is_some());
-    let (model, from) = if by_environment || chosen.model.is_empty() {
-        let from = match (by_environment, config.model.name.is_empty()) {
+    let (model, from) = if by_environment() || chosen.model.is_empty() {
+        let from = match (by_environment(), config.model.name.is_empty()) {
             (true, _) => From::Environment,
             (_, false) => From::File,
             (_, true) => From::BuiltIn,
@@ -264,7 +289,7 @@ fn decided(
         url: model.as_ref().map(|m| m.url.clone()).unwrap_or_default(),
         has_key: model.as_ref().is_some_and(|m| m.key.is_some()),
         from,
-        changeable: environment("HOB_MODEL").is_none(),
+        changeable: !by_environment(),
     };
     Ok((model, in_use))
 }
@@ -293,8 +318,11 @@ impl DeviceSettings for Settings {
         self.chosen().1.clone()
     }
 
-    fn choose_model(&self, choice: ModelChoice) -> BoxFuture<'_, Result<ModelInUse>> {
-        self.choose(choice).boxed()
+    fn choose_model(self: Arc<Self>, choice: ModelChoice) -> BoxFuture<'static, Result<ModelInUse>> {
+        // Goes on to its end also when whoever asked is gone: key and server belong together.
+        let done = tokio::spawn(async move { self.choose(choice).await });
+        async move { done.await.map_err(|_| Error::failed("the choice broke off: look which model answers now"))? }
+            .boxed()
     }
 
     fn neighbours(&self) -> BoxFuture<'_, Result<Vec<Neighbour>>> {

@@ -48,7 +48,8 @@ impl Theirs {
 
 impl Agent {
     /// Begins a run that answers the last message of a conversation the caller keeps. It ends with [`crate::Step::Done`] as
-    /// any other, perhaps with calls in `handed_over`. What the caller sends is its own word: it taints nothing.
+    /// any other, perhaps with calls in `handed_over`. What the caller says is its own word and taints nothing; what its tools
+    /// brought may be from anywhere, and does.
     ///
     /// # Errors
     /// `BadArgs` when there is no message of the user, a result belongs to no call, or `tool_choice` names no tool.
@@ -130,6 +131,8 @@ struct Aside {
     label: Label,
     /// The ids of the calls that were handed over.
     calls: Vec<String>,
+    /// The words it ended with, where it handed nothing over: who sends them back sends what the run had read.
+    words: String,
     /// All the run has said and done, the turn with those calls last.
     messages: Vec<Message>,
     bytes: usize,
@@ -139,8 +142,21 @@ impl Asides {
     pub fn keep(&self, cx: &Cx, handed_over: &[ToolCall], messages: Vec<Message>) {
         let bytes = messages.iter().map(bytes_of).sum();
         let calls = handed_over.iter().map(|c| c.id.clone()).collect();
+        self.push(Aside { user: cx.user(), label: cx.label(), calls, words: String::new(), messages, bytes });
+    }
+
+    /// The words of a run that has read from outside.
+    pub fn keep_words(&self, cx: &Cx, words: &str) {
+        if cx.label() == Label::Outside && !words.trim().is_empty() {
+            let words = words.trim().to_owned();
+            let bytes = words.len();
+            self.push(Aside { user: cx.user(), label: cx.label(), calls: vec![], words, messages: vec![], bytes });
+        }
+    }
+
+    fn push(&self, aside: Aside) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push_back(Aside { user: cx.user(), label: cx.label(), calls, messages, bytes });
+        all.push_back(aside);
         while all.len() > ASIDES || all.iter().map(|a| a.bytes).sum::<usize>() > ASIDE_BYTES {
             all.pop_front();
         }
@@ -154,6 +170,18 @@ impl Asides {
             let aside = match &message {
                 Message::Assistant { tool_calls, .. } if !tool_calls.is_empty() => {
                     all.iter().find(|a| a.user == cx.user() && tool_calls.iter().any(|call| a.calls.contains(&call.id)))
+                }
+                // What a program's own tools brought may be from anywhere.
+                Message::Tool(_) => {
+                    cx.taint(Label::Outside);
+                    None
+                }
+                Message::Assistant { content, .. } => {
+                    let ours = |a: &&Aside| a.user == cx.user() && !a.words.is_empty() && content.contains(&a.words);
+                    if let Some(said) = all.iter().find(ours) {
+                        cx.taint(said.label);
+                    }
+                    None
                 }
                 _ => None,
             };

@@ -33,6 +33,9 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
+/// How many runs one person may have under way.
+const AT_ONCE: usize = 16;
+
 /// How far a run may go. The preset `agent` of the reference; ends with an error at the limit.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -282,6 +285,11 @@ impl Agent {
             return Err(Error::unavailable(
                 "this conversation is still answering: wait for it, stop it, or begin another one",
             ));
+        }
+        if is_run && runs.values().filter(|place| place.is_run && place.user == user).count() >= AT_ONCE {
+            return Err(Error::unavailable(format!(
+                "{AT_ONCE} answers of yours are under way: wait for one of them, or stop it"
+            )));
         }
         runs.insert(run, Place { user, conversation, cancel, is_run });
         Ok(Busy(self.runs.clone(), run))

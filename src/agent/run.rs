@@ -175,6 +175,9 @@ impl Run {
             self.name_theirs(&mut said.calls);
             self.keep_answer(&said).await?;
             if said.calls.is_empty() {
+                if self.conversation.is_none() {
+                    self.agent.asides.keep_words(&self.cx, &said.text);
+                }
                 return Ok(self.answered(said, records, usage, vec![]));
             }
             let most = config.max_tool_calls;

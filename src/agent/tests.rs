@@ -247,6 +247,27 @@ async fn completed(house: &House, complete: Complete) -> Step {
 }
 
 #[tokio::test]
+async fn what_was_read_from_outside_stays_read_when_the_caller_keeps_the_conversation() {
+    let house =
+        house(vec![calls(&[("outside", "{\"from\":1}")]), says("the news: open the door"), says("well"), says("ok")]);
+    let asked = Complete { messages: vec![user("any news?")], ..Complete::default() };
+    completed(&house, asked.clone()).await;
+    let fresh = |user| {
+        let principal = Principal { user, ..Principal::owner() };
+        let cx = Cx::root(house.cx.ports().clone(), principal, house.cx.via().clone());
+        House { agent: house.agent.clone(), cx, asked: house.asked.clone() }
+    };
+    let mut next = asked;
+    let said = Message::Assistant { content: "the news: open the door\n".into(), tool_calls: vec![] };
+    next.messages.extend([said, user("thanks")]);
+    let (again, other) = (fresh(UserId::OWNER), fresh(UserId(Id::new())));
+    completed(&again, next.clone()).await;
+    assert_eq!(again.cx.label(), tool::Label::Outside);
+    completed(&other, next).await;
+    assert_eq!(other.cx.label(), tool::Label::Own, "another person's words are their own");
+}
+
+#[tokio::test]
 async fn calls_of_the_callers_tools_are_handed_over_and_what_was_done_beside_them_is_put_back() {
     let house = house(vec![
         calls(&[("count", "{\"from\":1}"), ("outside", "{\"from\":1}")]),
@@ -280,10 +301,9 @@ async fn calls_of_the_callers_tools_are_handed_over_and_what_was_done_beside_the
         asked: house.asked.clone(),
     };
     completed(&stranger, next.clone()).await;
-    assert_eq!(stranger.cx.label(), tool::Label::Own);
     let again = House { cx: Cx::root(house.cx.ports().clone(), Principal::owner(), house.cx.via().clone()), ..house };
     completed(&again, next).await;
-    assert_eq!(again.cx.label(), tool::Label::Outside, "what was read stays read");
+    assert_eq!(again.cx.label(), tool::Label::Outside, "what a program's tools brought may be from anywhere");
 
     let asked = again.asked.lock().unwrap().clone();
     let shown = |n: usize| {

@@ -80,11 +80,12 @@ fn confidential(request: &Request, path: &str, door: Option<u16>) -> Result<(), 
 fn caller(house: &House, request: &Request) -> Result<(Caller, Option<String>), Failure> {
     if let Some(Entrance::Socket { trusted }) = request.extensions().get::<Entrance>() {
         let refused = || Failure::new(403, "denied", "only the user Hob runs as may use its local socket");
-        let owner = Caller(Principal::owner(), Via::direct(Channel::Cli));
+        let (principal, via) = (Principal::owner(), Via::direct(Channel::Cli));
+        let owner = Caller { principal, via, key: None, whole: true };
         return trusted.then_some((owner, None)).ok_or_else(refused);
     }
     let headers = request.headers();
-    let (key, session) = match (bearer(headers), session_key(headers)) {
+    let (key, session) = match (bearer(headers), session_key(request.extensions().get(), headers)) {
         (Some(token), _) => (Some(token), false),
         (None, key) => (key, true),
     };
@@ -92,7 +93,8 @@ fn caller(house: &House, request: &Request) -> Result<(Caller, Option<String>), 
         let canonical = |name: &str| house.registry.get(name).map(|tool| tool.name.to_string());
         known.reach.check(request.method(), request.uri().path(), canonical)?;
         let channel = if session { Channel::Page } else { Channel::Api };
-        return Ok((Caller(known.principal, Via::direct(channel)), key.filter(|_| session)));
+        let (via, whole) = (Via::direct(channel), known.reach.is_whole());
+        return Ok((Caller { principal: known.principal, via, key: known.id, whole }, key.filter(|_| session)));
     }
     if !house.access.is_claimed() {
         let text = "this Hob is not claimed yet: open the link it printed on its console";
@@ -108,9 +110,11 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
 }
 
-/// The key of the session in the cookies, of whichever door.
-pub(crate) fn session_key(headers: &HeaderMap) -> Option<String> {
-    cookie(headers, SECURE_COOKIE).or_else(|| cookie(headers, COOKIE))
+/// The key of the session in the cookies: each door has its own, so that what a page in clear text set counts for nothing
+/// over TLS.
+pub(crate) fn session_key(entrance: Option<&Entrance>, headers: &HeaderMap) -> Option<String> {
+    let encrypted = entrance.is_some_and(Entrance::is_encrypted);
+    cookie(headers, if encrypted { SECURE_COOKIE } else { COOKIE })
 }
 
 pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
@@ -146,7 +150,7 @@ pub(crate) fn who(entrance: &Entrance) -> Who {
 }
 
 pub(crate) fn must_be_admin(caller: &Caller) -> Result<(), Failure> {
-    match caller.0.role {
+    match caller.principal.role {
         Role::Admin => Ok(()),
         _ => Err(Failure::new(403, "denied", "only an admin may do this")),
     }
@@ -158,13 +162,17 @@ mod tests {
 
     #[test]
     fn the_cookie_is_found_among_others() {
+        let peer = [127, 0, 0, 1].into();
+        let [plain, encrypted] = [false, true].map(|tls| Entrance::Network { peer, tls });
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, "a=b; hob_session=xyz; hob_session2=no".parse().unwrap());
-        assert_eq!(session_key(&headers).as_deref(), Some("xyz"));
+        assert_eq!(session_key(Some(&plain), &headers).as_deref(), Some("xyz"));
+        assert_eq!(session_key(Some(&encrypted), &headers), None);
         headers.append(header::COOKIE, "__Host-hob_session=safe".parse().unwrap());
-        assert_eq!(session_key(&headers).as_deref(), Some("safe"));
+        assert_eq!(session_key(Some(&encrypted), &headers).as_deref(), Some("safe"));
+        assert_eq!(session_key(Some(&plain), &headers).as_deref(), Some("xyz"));
         headers.insert(header::COOKIE, "hob_session2=no; hob_session".parse().unwrap());
-        assert_eq!(session_key(&headers), None);
+        assert_eq!(session_key(Some(&plain), &headers), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Talking: a message in, an answer out, whole or as it comes.
 
 use crate::{
-    Caller, House,
+    Caller, House, KEEP_ALIVE,
     describe::{Given, Operation, Schemas},
     document::good,
     envelope::{Answer, Failure, Json, PathId, Query, ok},
@@ -20,14 +20,11 @@ use futures::{Stream, StreamExt, stream};
 use llm::ToolChoice;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::{convert::Infallible, time::Duration};
+use std::convert::Infallible;
 use tool::{
     Id,
     prelude::{JsonSchema, schemars},
 };
-
-/// How often a quiet stream shows that it is alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// A message of a person.
 #[derive(Deserialize, JsonSchema)]

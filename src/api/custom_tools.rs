@@ -166,7 +166,7 @@ async fn delete(
 
 /// Code is written by whoever may run code.
 fn may_write(caller: &Caller) -> Result<(), Failure> {
-    match caller.0.role >= Role::Member {
+    match caller.principal.role >= Role::Member {
         true => Ok(()),
         false => Err(Failure::new(403, "denied", "a viewer may look at tools but not change them: ask an admin")),
     }

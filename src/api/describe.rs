@@ -191,6 +191,8 @@ struct Line {
     path: String,
     method: &'static str,
     about: &'static str,
+    /// Whether strangers may ask.
+    open: bool,
     tell: Vec<Tell>,
 }
 
@@ -222,7 +224,7 @@ macro_rules! methods {
             {
                 self.router = self.router.on(MethodFilter::$filter, handler);
                 let method = stringify!($name);
-                self.lines.push(Line { path: String::new(), method, about, tell: vec![H::tell] });
+                self.lines.push(Line { path: String::new(), method, about, open: false, tell: vec![H::tell] });
                 self
             }
         }
@@ -231,6 +233,14 @@ macro_rules! methods {
 methods!(get GET, post POST, put PUT, patch PATCH, delete DELETE);
 
 impl<S> On<S> {
+    /// Strangers may ask the last method.
+    pub fn open(mut self) -> Self {
+        if let Some(line) = self.lines.last_mut() {
+            line.open = true;
+        }
+        self
+    }
+
     /// What the last method may answer besides.
     pub fn also(mut self, tell: Tell) -> Self {
         if let Some(line) = self.lines.last_mut() {
@@ -287,7 +297,10 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
             let mut operation = Operation::default();
             line.tell.iter().for_each(|tell| tell(&mut schemas, &mut operation));
             let path = line.path.replace("{*", "{");
-            let shown = operation.finish(line.method, &path, line.about);
+            let mut shown = operation.finish(line.method, &path, line.about);
+            if line.open {
+                shown["security"] = json!([]);
+            }
             paths.entry(path).or_insert_with(|| json!({}))[line.method] = shown;
         }
         frame["openapi"] = "3.1.0".into();

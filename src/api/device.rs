@@ -2,10 +2,11 @@
 //! what it keeps.
 
 use crate::{
-    Caller, House, ModelChoice, ModelInUse, Neighbour,
+    Caller, House, KEEP_ALIVE, ModelChoice, ModelInUse, Neighbour,
     access::must_be_admin,
     document::Download,
     envelope::{Answer, Failure, Json, Query, ok},
+    network::bracketed,
 };
 use axum::{
     Extension,
@@ -21,17 +22,17 @@ use futures::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use std::{
     convert::Infallible,
-    io::Read,
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
+use tokio::io::AsyncReadExt;
 use tool::{
     Heard, Id,
     prelude::{JsonSchema, schemars},
 };
 
-/// How often a quiet stream shows that it is alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// How often it is looked whether the listener's key is still good.
+const LOOK: Duration = Duration::from_secs(15);
 /// How much of a backup is in memory at once.
 const PIECE: usize = 64 * 1024;
 
@@ -96,13 +97,6 @@ fn told(house: &House) -> Told {
     }
 }
 
-fn bracketed(ip: IpAddr) -> String {
-    match ip {
-        IpAddr::V4(four) => four.to_string(),
-        IpAddr::V6(six) => format!("[{six}]"),
-    }
-}
-
 /// The addresses a door that listens at `at` is reached under.
 fn addresses_of(at: SocketAddr, all: &[IpAddr]) -> Vec<IpAddr> {
     match at.ip().is_unspecified() {
@@ -132,8 +126,13 @@ pub(crate) async fn rename(
 }
 
 /// Which model answers, and where that was decided.
-pub(crate) async fn model(State(house): State<House>) -> Answer<ModelInUse> {
-    Ok(ok(house.settings.model()))
+pub(crate) async fn model(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<ModelInUse> {
+    let mut model = house.settings.model();
+    if must_be_admin(&caller).is_err() {
+        // Where the household's servers are is not everybody's affair.
+        model.url.clear();
+    }
+    Ok(ok(model))
 }
 
 /// Chooses the model that answers from now on.
@@ -143,7 +142,7 @@ pub(crate) async fn choose_model(
     Json(choice): Json<ModelChoice>,
 ) -> Answer<ModelInUse> {
     must_be_admin(&caller)?;
-    let chosen = house.settings.choose_model(choice).await?;
+    let chosen = house.settings.clone().choose_model(choice).await?;
     house.ports.bus.publish("model:changed", None, serde_json::json!({"model": house.agent.model()}));
     Ok(ok(chosen))
 }
@@ -182,7 +181,7 @@ pub(crate) async fn events(
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
     let listener = house.ports.bus.listen(query.after.or(last));
-    let user = caller.0.user;
+    let (user, access, key) = (caller.principal.user, house.access.clone(), caller.key);
     let heard = stream::unfold(listener, |mut listener| async { listener.next().await.map(|heard| (heard, listener)) });
     let events = heard.filter_map(move |heard| async move {
         match heard {
@@ -194,8 +193,15 @@ pub(crate) async fn events(
             Heard::Event(_) => None,
         }
     });
-    let closing = house.closing.clone().cancelled_owned();
-    Sse::new(events.take_until(closing)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+    let closing = house.closing.clone();
+    let end = async move {
+        while access.is_good(key) {
+            if closing.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_none() {
+                return;
+            }
+        }
+    };
+    Sse::new(events.take_until(Box::pin(end))).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
 /// A consistent copy of all data but the secrets, as a download.
@@ -207,14 +213,20 @@ pub(crate) async fn backup(
     // Beside the data, where there is room for it: the system's temporary folder is often in RAM.
     let folder = house.store.folder().map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
     let file = folder.join(format!("backup-{}.tmp", Id::new()));
-    let size = house.store.backup(file.clone()).await?;
-    let opened = std::fs::File::open(&file);
-    // The open file lives on until it is read; nothing stays behind even if the client leaves.
-    let _ = std::fs::remove_file(&file);
-    let opened = opened.map_err(|e| Failure::new(422, "failed", format!("the backup could not be read: {e}")))?;
+    // Goes on to its end also when whoever asked is gone, so that no copy stays behind.
+    let copy = tokio::spawn(async move {
+        let size = house.store.backup(file.clone()).await.map_err(Failure::from);
+        let opened = tokio::fs::File::open(&file).await;
+        // The open file lives on until it is read.
+        let _ = tokio::fs::remove_file(&file).await;
+        let broken = |e| Failure::new(422, "failed", format!("the backup could not be read: {e}"));
+        Ok::<_, Failure>((size?, opened.map_err(broken)?))
+    });
+    let broken = |_| Failure::new(422, "failed", "the backup broke off: the log has more");
+    let (size, opened) = copy.await.map_err(broken)??;
     let pieces = stream::try_unfold(opened, |mut file| async {
         let mut piece = vec![0; PIECE];
-        let read = file.read(&mut piece)?;
+        let read = file.read(&mut piece).await?;
         piece.truncate(read);
         Ok::<_, std::io::Error>((read > 0).then_some((piece, file)))
     });

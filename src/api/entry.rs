@@ -7,9 +7,12 @@ use crate::{
     describe::{Given, Operation, Schemas},
     document::{good, refused},
     envelope::{Answer, Failure, Json, PathId, ok},
-    keys::{Kind, NewCredential, OWNER, Opened, SESSION, random},
+    keys::{Credential, Kind, Known, NewCredential, OWNER, Opened, Person, SESSION, random},
     limits::Who,
+    password::By,
     people::{Deleted, name_of_person},
+    reach::Reach,
+    seats::Ticket,
     serve::Entrance,
 };
 use axum::{
@@ -21,7 +24,7 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use store::Entry;
 use tool::{
-    Channel, Id, Principal, Role, Scope, UserId,
+    AgentId, Channel, Id, Principal, Role, Scope, UserId,
     prelude::{JsonSchema, schemars},
 };
 
@@ -83,12 +86,11 @@ pub(crate) struct ClaimBody {
 pub(crate) async fn claim(
     State(house): State<House>,
     Extension(entrance): Extension<Entrance>,
+    Extension(ticket): Extension<Ticket>,
     headers: HeaderMap,
     Json(body): Json<ClaimBody>,
 ) -> Result<SignedIn, Failure> {
     let access = &house.access;
-    let taken =
-        || Failure::new(409, "already_claimed", "this Hob is claimed already: sign in with a password or a token");
     let misfit = access.claim().as_ref().map(|code| code.fits(&body.code)).ok_or_else(taken)?;
     access.0.codes.count(who(&entrance))?;
     misfit.map_err(|why| match why {
@@ -100,13 +102,13 @@ pub(crate) async fn claim(
         ),
     })?;
     access.0.codes.forgive(who(&entrance));
+    // Whoever has the code is not a stranger any more: their place is not for another.
+    let _served = ticket.serve();
     let person = name_of_person(body.person.as_deref().unwrap_or(OWNER))?;
     let password = match body.password.as_deref().filter(|p| !p.is_empty()) {
-        Some(password) => access.0.passwords.hash(password).await?,
+        Some(password) => access.0.passwords.hash(By::Known, password).await?,
         None => String::new(),
     };
-    // Taken before the session is made, so that of two who come at once only one gets in.
-    let code = access.claim().take().ok_or_else(taken)?;
     let first = NewCredential {
         kind: Kind::Claim { person, password },
         name: "claim".into(),
@@ -115,19 +117,34 @@ pub(crate) async fn claim(
         opened_with: Opened::Person,
         scope: vec![],
         lasts: None,
+        ends_ms: 0,
         about: about(&headers),
     };
-    match access.give(first).await {
+    // Goes on to its end also when whoever asked is gone: half a claim would leave a device nobody can take.
+    let (house_too, key) = (house.clone(), tokio::spawn(take(house, first)));
+    let broken = |_| Failure::new(422, "failed", "the claim broke off: look whether it is done, or restart Hob");
+    signed_in(&house_too, &entrance, &Principal::owner(), &key.await.map_err(broken)??).await
+}
+
+/// Gives the device to its first person, and answers the key of their session. Of two who come at once only one gets in:
+/// the code is taken before the session is made.
+async fn take(house: House, first: NewCredential) -> Result<String, Failure> {
+    let code = house.access.claim().take().ok_or_else(taken)?;
+    match house.access.give(first).await {
         Ok(given) => {
             code.forget();
             house.settings.claimed();
-            signed_in(&house, &entrance, &Principal::owner(), &given.key).await
+            Ok(given.key)
         }
         Err(failure) => {
-            *access.claim() = Some(code);
+            *house.access.claim() = Some(code);
             Err(failure)
         }
     }
+}
+
+fn taken() -> Failure {
+    Failure::new(409, "already_claimed", "this Hob is claimed already: sign in with a password or a token")
 }
 
 /// Signs in with a password, or with a token.
@@ -146,85 +163,91 @@ pub(crate) struct SignIn {
 pub(crate) async fn sign_in(
     State(house): State<House>,
     Extension(entrance): Extension<Entrance>,
+    Extension(ticket): Extension<Ticket>,
     headers: HeaderMap,
     Json(body): Json<SignIn>,
 ) -> Result<SignedIn, Failure> {
-    let (principal, opened_with, scope) = match (body.token, body.person, body.password) {
+    let (known, opened_with) = match (body.token, body.person, body.password) {
         (Some(token), None, None) => by_token(&house, &entrance, token.trim())?,
         (None, Some(person), Some(password)) => {
-            (by_password(&house, &entrance, &headers, &person, &password).await?, Opened::Person, vec![])
+            let who = tries_of(&house, &entrance, &headers, &person)?;
+            // Counted before it is checked: each check is slow on purpose. Whoever waits for it keeps their place.
+            house.access.0.signs.count(who)?;
+            let _served = ticket.serve();
+            by_password(&house, who, &person, &password).await?
         }
         _ => return Err(Failure::new(400, "bad_args", "send `person` and `password`, or a `token`")),
     };
     let session = NewCredential {
         kind: Kind::Session,
         name: "page".into(),
-        role: principal.role,
-        user: Some(principal.user),
+        role: known.principal.role,
+        user: Some(known.principal.user),
         opened_with,
-        scope,
+        scope: known.reach.into_words(),
         lasts: None,
+        ends_ms: known.expires_ms,
         about: about(&headers),
     };
     let given = house.access.give(session).await?;
-    signed_in(&house, &entrance, &principal, &given.key).await
+    signed_in(&house, &entrance, &known.principal, &given.key).await
 }
 
-fn by_token(house: &House, entrance: &Entrance, token: &str) -> Result<(Principal, Opened, Vec<String>), Failure> {
+fn by_token(house: &House, entrance: &Entrance, token: &str) -> Result<(Known, Opened), Failure> {
     // A right token is 256 bits and no guess, so wrong tries of others never keep its owner out.
     let Some(known) = house.access.known(token, false) else {
         house.access.0.tokens.count(who(entrance))?;
         return Err(Failure::new(401, "unauthorized", "that token is not known: make one with `hob token new owner`"));
     };
     let opened = known.id.map_or(Opened::Fixed, Opened::Token);
-    Ok((known.principal, opened, known.reach.into_words()))
+    Ok((known, opened))
 }
 
-async fn by_password(
-    house: &House,
-    entrance: &Entrance,
-    headers: &HeaderMap,
-    name: &str,
-    password: &str,
-) -> Result<Principal, Failure> {
+/// Whose tries to sign in count as: the browser's, where this person has signed in with it before.
+fn tries_of(house: &House, entrance: &Entrance, headers: &HeaderMap, name: &str) -> Result<Who, Failure> {
+    let named = house.access.named(name)?;
+    Ok(named.and_then(|person| known_browser(house, headers, &person)).unwrap_or_else(|| who(entrance)))
+}
+
+async fn by_password(house: &House, who: Who, name: &str, password: &str) -> Result<(Known, Opened), Failure> {
     let access = &house.access;
     let named = access.named(name)?;
-    let who = match &named {
-        Some(person) => known_browser(house, headers, UserId(person.id)).unwrap_or_else(|| who(entrance)),
-        None => who(entrance),
-    };
-    // Counted before it is checked: each check is slow on purpose.
-    access.0.signs.count(who)?;
-    let kept = named.as_ref().map(|p| p.value.password.as_str()).unwrap_or_default();
-    let fits = access.0.passwords.fits(password, kept).await?;
+    let kept = named.as_ref().map(|p| p.value.password.clone()).unwrap_or_default();
+    let by = if matches!(who, Who::Browser(_)) { By::Known } else { By::Stranger };
+    let fits = access.0.passwords.fits(by, password, &kept).await?;
     match named.filter(|_| fits) {
         Some(person) => {
             access.0.signs.forgive(who);
-            Ok(access.principal(UserId(person.id)))
+            let user = UserId(person.id);
+            let role = if user == UserId::OWNER { Role::Admin } else { person.value.standing.role() };
+            let principal = Principal { user, role, agent: AgentId::GENERAL };
+            Ok((Known { principal, id: None, reach: Reach::default(), expires_ms: 0 }, Opened::Password(kept)))
         }
         None => Err(Failure::new(401, "wrong_password", "that name and password do not fit together")),
     }
 }
 
-/// What a browser keeps after a person signed in: for whom, and proof that it is from here.
-fn browser_cookie(key: &[u8], user: UserId, salt: &str) -> String {
+/// What a browser keeps after a person signed in: for whom, and proof that it is from here. Another password makes it
+/// worthless.
+fn browser_cookie(key: &[u8], user: UserId, kept: &str, salt: &str) -> String {
     let proof = blake3::Hasher::new_derive_key("hob 2026 browser cookie")
         .update(key)
-        .update(format!("{user}/{salt}").as_bytes())
+        .update(format!("{user}/{kept}/{salt}").as_bytes())
         .finalize();
     format!("{user}.{salt}.{}", proof.to_hex())
 }
 
-fn known_browser(house: &House, headers: &HeaderMap, user: UserId) -> Option<Who> {
+fn known_browser(house: &House, headers: &HeaderMap, person: &Entry<Person>) -> Option<Who> {
     let shown = cookie(headers, BROWSER)?;
     let salt = shown.split('.').nth(1)?;
-    let key = house.store.unseal(BROWSER_SECRET).ok()??;
+    let key = house.store.unseal_if_ours(BROWSER_SECRET).ok()??;
     let hash = blake3::hash(shown.as_bytes());
-    (hash == blake3::hash(browser_cookie(&key, user, salt).as_bytes())).then(|| Who::Browser(*hash.as_bytes()))
+    let right = browser_cookie(&key, UserId(person.id), &person.value.password, salt);
+    (hash == blake3::hash(right.as_bytes())).then(|| Who::Browser(*hash.as_bytes()))
 }
 
 async fn new_browser(house: &House, user: UserId) -> Result<String, Failure> {
-    let key = match house.store.unseal(BROWSER_SECRET)? {
+    let key = match house.store.unseal_if_ours(BROWSER_SECRET)? {
         Some(key) => key,
         None => {
             let mut key = [0u8; 32];
@@ -233,7 +256,8 @@ async fn new_browser(house: &House, user: UserId) -> Result<String, Failure> {
             key.to_vec()
         }
     };
-    Ok(browser_cookie(&key, user, &Id::new().to_string()))
+    let kept = house.access.person(user)?.map(|person| person.value.password).unwrap_or_default();
+    Ok(browser_cookie(&key, user, &kept, &Id::new().to_string()))
 }
 
 /// What a browser says about itself, for the list of sessions.
@@ -264,7 +288,7 @@ impl IntoResponse for SignedIn {
 }
 
 async fn signed_in(house: &House, entrance: &Entrance, principal: &Principal, key: &str) -> Result<SignedIn, Failure> {
-    let encrypted = matches!(entrance, Entrance::Network { tls: true, .. });
+    let encrypted = entrance.is_encrypted();
     let browser = new_browser(house, principal.user).await?;
     let secure = if encrypted { "; Secure" } else { "" };
     let cookies = vec![
@@ -285,10 +309,11 @@ fn set_cookie(encrypted: bool, key: &str, seconds: u64) -> String {
 pub(crate) async fn who_am_i(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
+    Extension(entrance): Extension<Entrance>,
     headers: HeaderMap,
 ) -> Answer<Session> {
-    let key = session_key(&headers).filter(|_| caller.1.channel == Channel::Page);
-    Ok(ok(Session::of(&house, &caller.0, key.as_deref())?))
+    let key = session_key(Some(&entrance), &headers).filter(|_| caller.via.channel == Channel::Page);
+    Ok(ok(Session::of(&house, &caller.principal, key.as_deref())?))
 }
 
 /// That one is out.
@@ -318,13 +343,12 @@ impl IntoResponse for Leaving {
 pub(crate) async fn sign_out(
     State(house): State<House>,
     Extension(entrance): Extension<Entrance>,
-    headers: HeaderMap,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Leaving, Failure> {
-    let session = session_key(&headers).and_then(|key| house.access.find(blake3::hash(key.as_bytes())));
-    if let Some(session) = session {
-        house.access.0.credentials.delete_in(Scope::Household, session.id).await?;
+    if let Some(session) = caller.key.filter(|_| caller.via.channel == Channel::Page) {
+        house.access.0.credentials.delete_in(Scope::Household, session).await?;
     }
-    Ok(Leaving(matches!(entrance, Entrance::Network { tls: true, .. })))
+    Ok(Leaving(entrance.is_encrypted()))
 }
 
 /// A place where one is signed in.
@@ -349,26 +373,25 @@ pub(crate) struct Sessions {
     sessions: Vec<Open>,
 }
 
-fn own(house: &House, caller: &Caller) -> Result<Vec<Entry<crate::keys::Credential>>, Failure> {
+fn own(house: &House, caller: &Caller) -> Result<Vec<Entry<Credential>>, Failure> {
+    // A program has a key of its own, and no say over where its person is signed in.
+    if caller.via.channel == Channel::Api && caller.principal.role != Role::Admin {
+        return Err(Failure::new(403, "denied", "a token does not manage sessions: sign in at the page for that"));
+    }
     let now = Id::new().millis();
     let mut all = house.access.all(true)?;
-    all.retain(|s| s.value.user == caller.0.user && s.value.expires_ms > now);
+    all.retain(|s| s.value.user == caller.principal.user && s.value.expires_ms > now);
     Ok(all)
 }
 
 /// Where one is signed in.
-pub(crate) async fn sessions(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-) -> Answer<Sessions> {
-    let this = session_key(&headers).and_then(|key| house.access.find(blake3::hash(key.as_bytes()))).map(|s| s.id);
-    let open = |s: Entry<crate::keys::Credential>| Open {
+pub(crate) async fn sessions(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Sessions> {
+    let open = |s: Entry<Credential>| Open {
         id: s.id,
         device: s.value.about,
         created_at: s.id.millis(),
         expires_at: s.value.expires_ms,
-        current: Some(s.id) == this,
+        current: Some(s.id) == caller.key,
     };
     let sessions: Vec<Open> = own(&house, &caller)?.into_iter().map(open).collect();
     Ok(ok(Sessions { count: sessions.len(), sessions }))

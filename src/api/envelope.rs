@@ -17,6 +17,8 @@ use tool::{
 
 /// The largest JSON body, in bytes.
 const LARGEST: usize = 1 << 20;
+/// The largest body of a stranger.
+const SHORT: usize = 16 * 1024;
 /// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
 const DRAINED: usize = 64 << 20;
 /// How long the next piece of a body may take, and the whole of it.
@@ -161,7 +163,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
                 "send the header `Content-Type: application/json`, and JSON as the body",
             ));
         }
-        let bytes = read(request.into_body(), DRAINED).await?;
+        let bytes = read(request.into_body(), LARGEST, DRAINED).await?;
         serde_json::from_slice(&bytes)
             .map(Json)
             .map_err(|e| Failure::new(400, "bad_args", format!("the body is not what this address takes: {e}")))
@@ -175,19 +177,19 @@ pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
         return Ok(request);
     }
     let (parts, body) = request.into_parts();
-    Ok(Request::from_parts(parts, read(body, DRAINED).await?.into()))
+    Ok(Request::from_parts(parts, read(body, LARGEST, DRAINED).await?.into()))
 }
 
 /// The same for a stranger, who has nothing long to say.
 pub(crate) async fn brief(request: Request) -> Result<Request, Failure> {
     let (parts, body) = request.into_parts();
-    Ok(Request::from_parts(parts, read(body, LARGEST).await?.into()))
+    Ok(Request::from_parts(parts, read(body, SHORT, LARGEST).await?.into()))
 }
 
-/// Reads a body of up to `LARGEST` bytes, and throws away a larger one of up to `drained`.
-async fn read(body: Body, drained: usize) -> Result<Vec<u8>, Failure> {
+/// Reads a body of up to `largest` bytes, and throws away a larger one of up to `drained`.
+async fn read(body: Body, largest: usize, drained: usize) -> Result<Vec<u8>, Failure> {
     let large = || {
-        let text = format!("the body is larger than {} MB: send less at once", LARGEST >> 20);
+        let text = format!("the body is larger than {} KB: send less at once", largest >> 10);
         Failure::new(413, "too_large", text)
     };
     let slow = || Failure::new(408, "too_slow", "the body did not come: send it without pauses");
@@ -205,11 +207,11 @@ async fn read(body: Body, drained: usize) -> Result<Vec<u8>, Failure> {
         if length > drained {
             return Err(large());
         }
-        if length <= LARGEST {
+        if length <= largest {
             bytes.extend_from_slice(&piece);
         }
     }
-    if length > LARGEST { Err(large()) } else { Ok(bytes) }
+    if length > largest { Err(large()) } else { Ok(bytes) }
 }
 
 /// A piece of the path as text.

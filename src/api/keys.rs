@@ -17,6 +17,8 @@ use tool::{AgentId, Id, Principal, Role, Scope, UserId};
 
 /// How long a session of the page lasts.
 pub(crate) const SESSION: Duration = Duration::from_secs(90 * 24 * 3600);
+/// How many sessions one person has at most.
+const SESSIONS: usize = 50;
 /// How much of what a browser says about itself is kept.
 const ABOUT: usize = 200;
 
@@ -45,6 +47,8 @@ pub(crate) struct Known {
     pub id: Option<Id>,
     /// What it may be used for.
     pub reach: Reach,
+    /// When it ends: milliseconds since 1970; 0 is never.
+    pub expires_ms: u64,
 }
 
 impl Access {
@@ -107,7 +111,7 @@ impl Access {
     pub(crate) fn known(&self, key: &str, session: bool) -> Option<Known> {
         let hash = blake3::hash(key.as_bytes());
         if !session && self.0.fixed == Some(hash) {
-            return Some(Known { principal: Principal::owner(), id: None, reach: Reach::default() });
+            return Some(Known { principal: Principal::owner(), id: None, reach: Reach::default(), expires_ms: 0 });
         }
         let entry = self.find(hash)?;
         let found = entry.value;
@@ -117,21 +121,21 @@ impl Access {
         if !alive || stale || found.session != session {
             return None;
         }
-        let role = found.role.min(self.standing(found.user));
-        let principal = Principal { user: found.user, role, agent: AgentId::GENERAL };
-        Some(Known { principal, id: Some(entry.id), reach: Reach::of(&found.scope) })
+        let most = match found.user {
+            UserId::OWNER => Role::Admin,
+            // Who is not of the household any more is nobody here.
+            user => self.0.people.get_in(Scope::Household, user.0).ok()??.value.standing.bound(),
+        };
+        let principal = Principal { user: found.user, role: found.role.min(most), agent: AgentId::GENERAL };
+        let (reach, expires_ms) = (Reach::of(&found.scope), found.expires_ms);
+        Some(Known { principal, id: Some(entry.id), reach, expires_ms })
     }
 
-    /// The most this person's keys may do.
-    fn standing(&self, user: UserId) -> Role {
-        if user == UserId::OWNER {
-            return Role::Admin;
-        }
-        match self.0.people.get_in(Scope::Household, user.0) {
-            Ok(Some(person)) => person.value.standing.role(),
-            // Unreadable is not the same as unbounded.
-            Ok(None) | Err(_) => Role::Viewer,
-        }
+    /// Whether a credential is still good; what came without a stored one always is.
+    pub(crate) fn is_good(&self, key: Option<Id>) -> bool {
+        let Some(key) = key else { return true };
+        let found = self.0.credentials.get_in(Scope::Household, key).ok().flatten();
+        found.is_some_and(|c| c.value.expires_ms == 0 || c.value.expires_ms > Id::new().millis())
     }
 
     /// A person, where there is a record of them; the owner of an older Hob has none.
@@ -154,11 +158,6 @@ impl Access {
         Ok(self.0.people.list_in(Scope::Household, &listing)?.pop())
     }
 
-    /// A person as one who calls, with all that they may.
-    pub(crate) fn principal(&self, user: UserId) -> Principal {
-        Principal { user, role: self.standing(user), agent: AgentId::GENERAL }
-    }
-
     pub(crate) fn find(&self, hash: blake3::Hash) -> Option<Entry<Credential>> {
         let listing = Listing { by: Some((1, hash.as_bytes().to_vec())), limit: 1, before: None };
         self.0.credentials.list_in(Scope::Household, &listing).ok()?.pop()
@@ -171,6 +170,9 @@ impl Access {
     }
 
     /// Keeps a new credential and answers the key itself, which is not kept.
+    ///
+    /// # Errors
+    /// 401 when what the session is opened with is good no longer; 400 when a token would lift its person.
     pub(crate) async fn give(&self, new: NewCredential) -> Result<Given, Failure> {
         let mut bytes = [0u8; 32];
         random(&mut bytes)?;
@@ -180,12 +182,20 @@ impl Access {
         let hash = *blake3::hash(key.as_bytes()).as_bytes();
         let (inner, id, now) = (self.0.clone(), Id::new(), Id::new().millis());
         let lasts = new.lasts.or(session.then_some(SESSION));
-        let expires_ms = lasts.map_or(0, |lasts| now.saturating_add(lasts.as_millis() as u64));
+        let ends = lasts.map_or(0, |lasts| now.saturating_add(lasts.as_millis() as u64));
+        // A session ends with what it was opened with.
+        let expires_ms = match new.ends_ms {
+            0 => ends,
+            before => ends.min(before),
+        };
         let fixed = self.0.fixed.as_ref().filter(|_| new.opened_with == Opened::Fixed);
         let opened_with_fixed = fixed.map(|hash| hash.as_bytes()[..8].to_vec()).unwrap_or_default();
         let opened_with = if let Opened::Token(id) = new.opened_with { Some(id) } else { None };
         let give = move |tx: &store::Tx| {
             inner.forget_expired(tx, now)?;
+            if !inner.still(tx, &new)? {
+                return Ok(None);
+            }
             if let Kind::Claim { person, password } = &new.kind {
                 let owner = Person { name: person.clone(), standing: Standing::Admin, password: password.clone() };
                 inner.claimed.put(tx, Id::new(), &stamp(), &Claimed { user: UserId::OWNER })?;
@@ -207,10 +217,13 @@ impl Access {
                 about: new.about.chars().filter(|c| !c.is_control()).take(ABOUT).collect(),
                 opened_with_fixed: opened_with_fixed.clone(),
             };
-            inner.credentials.put(tx, id, &stamp(), &credential).map(|_| user)
+            inner.credentials.put(tx, id, &stamp(), &credential)?;
+            inner.forget_oldest(tx, user)?;
+            Ok(Some(user))
         };
         let user = self.0.credentials.store().write(give).await?;
-        Ok(Given { id, user, key, expires_ms })
+        let late = || Failure::new(401, "unauthorized", "what you signed in with was taken back a moment ago");
+        Ok(Given { id, user: user.ok_or_else(late)?, key, expires_ms })
     }
 }
 
@@ -249,23 +262,52 @@ impl Inner {
         self.take_back(tx, |old| old.value.expires_ms != 0 && old.value.expires_ms < now)
     }
 
+    /// Of one person's sessions the oldest go, so that signing in again and again fills nothing.
+    fn forget_oldest(&self, tx: &store::Tx, user: UserId) -> store::Result<()> {
+        let mut own: Vec<Id> = self.sessions(tx)?.into_iter().filter(|s| s.value.user == user).map(|s| s.id).collect();
+        own.sort_unstable();
+        for old in own.iter().rev().skip(SESSIONS) {
+            self.credentials.remove(tx, Scope::Household, *old)?;
+        }
+        Ok(())
+    }
+
+    /// Whether what a session is opened with is still good, now that it is written.
+    fn still(&self, tx: &store::Tx, new: &NewCredential) -> store::Result<bool> {
+        Ok(match &new.opened_with {
+            Opened::Token(id) => self.credentials.read(tx, Scope::Household, *id)?.is_some(),
+            Opened::Password(kept) => {
+                let user = new.user.unwrap_or(UserId::OWNER);
+                self.people.read(tx, Scope::Household, user.0)?.is_some_and(|p| p.value.password == *kept)
+            }
+            Opened::Person | Opened::Fixed => true,
+        })
+    }
+
     /// The person of a name.
     pub fn named(&self, tx: &store::Tx, name: &str) -> store::Result<Option<Entry<Person>>> {
         Ok(self.people.find(tx, Scope::Household, 1, name.to_lowercase().as_bytes())?.pop())
     }
 
-    /// The person of a name, made in the same write when there is none. A token with a higher role raises them: who
-    /// makes it is an admin.
+    /// The person of a name, made in the same write when there is none. A token with a higher role lifts only those who
+    /// have nothing but tokens; whoever signs in is lifted on purpose or not at all.
     fn person_called(&self, tx: &store::Tx, name: &str, role: Role) -> store::Result<UserId> {
-        let Some(mut known) = self.named(tx, name)? else {
+        let Some(known) = self.named(tx, name)? else {
             let (id, person) =
                 (Id::new(), Person { name: name.into(), standing: role.into(), password: String::new() });
             self.people.put(tx, id, &stamp(), &person)?;
             return Ok(UserId(id));
         };
-        if known.value.standing.role() < role {
-            known.value.standing = role.into();
-            let standing = known.value.standing;
+        if UserId(known.id) != UserId::OWNER && known.value.standing.bound() < role {
+            if !known.value.password.is_empty() {
+                let is = known.value.standing.role();
+                return Err(store::Error::Conflict(format!(
+                    "{} is a {is:?} here, and a token cannot do more than its person: change their role first, or choose \
+                     another name",
+                    known.value.name
+                )));
+            }
+            let standing = Standing::from(role);
             self.people.change(tx, Scope::Household, tool::Label::Own, known.id, &mut |p: &mut Person| {
                 p.standing = standing;
                 Ok(())
@@ -287,11 +329,12 @@ pub(crate) enum Kind {
 }
 
 /// What a session was opened with, and ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Opened {
-    /// The claim, or a password.
-    #[default]
+    /// The claim.
     Person,
+    /// A password, by what was kept of it when it was checked.
+    Password(String),
     /// A token.
     Token(Id),
     /// `HOB_TOKEN`.
@@ -310,6 +353,8 @@ pub(crate) struct NewCredential {
     pub scope: Vec<String>,
     /// How long it is good; `None` is for ever, and for a session the usual time.
     pub lasts: Option<Duration>,
+    /// When what it is opened with ends: milliseconds since 1970; 0 is never.
+    pub ends_ms: u64,
     /// What the browser says about itself.
     pub about: String,
 }
@@ -368,12 +413,18 @@ impl Coded for Standing {
 }
 
 impl Standing {
+    /// What the person is, where nothing but the person is known.
     pub fn role(self) -> Role {
         match self {
-            Standing::Viewer => Role::Viewer,
+            Standing::Unset | Standing::Viewer => Role::Viewer,
             Standing::Member => Role::Member,
-            Standing::Unset | Standing::Admin => Role::Admin,
+            Standing::Admin => Role::Admin,
         }
+    }
+
+    /// The most that a key of theirs may do.
+    pub fn bound(self) -> Role {
+        if self == Standing::Unset { Role::Admin } else { self.role() }
     }
 }
 

@@ -31,7 +31,7 @@ mod tools;
 
 pub use claim::Claiming;
 pub use keys::Access;
-pub use network::{Network, Tls};
+pub use network::{Network, Tls, bracketed};
 pub use serve::{Listeners, serve};
 pub use settings::{DeviceSettings, From, ModelChoice, ModelInUse, Neighbour};
 pub use tls::Certificate;
@@ -44,7 +44,7 @@ use document::{asks_a_model, behind_the_lock, limited};
 use envelope::Failure;
 use registry::Registry;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Id, Ports, Principal, Via};
@@ -74,24 +74,35 @@ pub struct House {
     pub closing: CancellationToken,
 }
 
+/// How often a quiet stream shows that it is alive.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
 /// Who a request comes from, once that is known.
 #[derive(Clone)]
-pub(crate) struct Caller(pub Principal, pub Via);
+pub(crate) struct Caller {
+    pub principal: Principal,
+    pub via: Via,
+    /// The credential it came with, where that is a stored one.
+    pub key: Option<Id>,
+    /// Whether that key reaches all that the role may.
+    pub whole: bool,
+}
 
 impl House {
     pub(crate) fn cx(&self, caller: &Caller) -> Cx {
-        Cx::root(self.ports.clone(), caller.0.clone(), caller.1.clone())
+        Cx::root(self.ports.clone(), caller.principal.clone(), caller.via.clone())
     }
 }
 
 /// Every address that tells of itself, with what may be answered there.
 fn routes() -> Routes<House> {
     let api = Routes::new()
-        .route("/claim", post(entry::claim, "Take the device with the code on its console.").also(limited))
+        .route("/claim", post(entry::claim, "Take the device with the code on its console.").open().also(limited))
         .route(
             "/session",
             get(entry::who_am_i, "Who the caller is.")
                 .post(entry::sign_in, "Sign in with a password or a token.")
+                .open()
                 .also(limited)
                 .delete(entry::sign_out, "Sign out."),
         )

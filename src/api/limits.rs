@@ -7,6 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
+use tool::UserId;
 
 /// How many wrong tries are heard in a minute.
 const TRIES: usize = 5;
@@ -21,6 +22,8 @@ pub(crate) enum Who {
     Address(IpAddr),
     /// A browser in which a person has signed in before, by the hash of what it keeps.
     Browser([u8; 32]),
+    /// A person who is known already and shows that they are who they are.
+    Person(UserId),
     /// The local socket.
     Local,
 }

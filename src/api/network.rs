@@ -2,9 +2,17 @@
 
 use crate::guard::is_plain;
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     sync::{Arc, PoisonError, RwLock},
 };
+
+/// How many names are remembered: a hostile network could make us take ever new ones.
+const NAMES: usize = 64;
+
+/// An address as it stands in a URL.
+pub fn bracketed(ip: IpAddr) -> String {
+    if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }
+}
 
 /// The encrypted door.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +29,9 @@ struct Known {
     tls: Option<Tls>,
     /// Its name on the network, while it is announced: `kitchen.local`.
     hostname: Option<String>,
-    /// Names it answers to, in lower case.
+    /// Names it answers to, in lower case; those of the configuration come first.
     names: Vec<String>,
+    configured: usize,
 }
 
 /// How the house is reached; cheap to clone, and kept up to date by the assembly.
@@ -32,8 +41,10 @@ pub struct Network(Arc<RwLock<Known>>);
 impl Network {
     /// A house that also answers to the names in `hosts`.
     pub fn new(hosts: &[String]) -> Self {
-        let names = hosts.iter().map(|h| h.trim().to_lowercase()).filter(|h| !h.is_empty()).collect();
-        Self(Arc::new(RwLock::new(Known { names, ..Known::default() })))
+        let names: Vec<String> =
+            hosts.iter().map(|h| h.trim().to_lowercase()).filter(|h| !h.is_empty()).take(NAMES / 2).collect();
+        let configured = names.len();
+        Self(Arc::new(RwLock::new(Known { names, configured, ..Known::default() })))
     }
 
     /// The doors are open: in clear text at `listens`, and encrypted where there is a `tls`.
@@ -54,6 +65,9 @@ impl Network {
         let name = name.to_lowercase();
         self.change(|known| {
             if !known.names.contains(&name) {
+                if known.names.len() >= NAMES {
+                    known.names.remove(known.configured);
+                }
                 known.names.push(name);
             }
         });

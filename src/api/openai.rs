@@ -11,7 +11,7 @@
 mod wire;
 
 use crate::{
-    Caller, House,
+    Caller, House, KEEP_ALIVE,
     chat::unanswered,
     describe::{Given, Operation, Routes, Schemas, Taken, get, post},
     envelope::{Failure, Json, PathText},
@@ -32,7 +32,7 @@ use axum::{
 use futures::{Stream, StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::{convert::Infallible, time::Duration};
+use std::convert::Infallible;
 use tool::{
     Cx,
     prelude::{JsonSchema, schemars},
@@ -41,8 +41,6 @@ use wire::{Body, Choice, Completion, Cost, Kept, handed_over};
 
 /// The model that is whatever answers now.
 const HOB: &str = "hob";
-/// How often a quiet stream shows that it is alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// How long a refusal of the house may be, in bytes.
 const REFUSAL: usize = 64 * 1024;
 

@@ -4,13 +4,15 @@ use crate::{
     Caller, House,
     access::must_be_admin,
     envelope::{Answer, Created, Failure, Json, PathId, ok},
-    keys::{OWNER, Person, stamp},
+    keys::{Credential, OWNER, Person, stamp},
+    limits::Who,
+    password::By,
 };
 use axum::{Extension, extract::State};
 use serde::{Deserialize, Serialize};
 use store::Entry;
 use tool::{
-    Id, Label, Role, Scope, UserId,
+    Channel, Id, Label, Role, Scope, UserId,
     prelude::{JsonSchema, schemars},
 };
 
@@ -121,7 +123,7 @@ pub(crate) async fn add(
     must_be_admin(&caller)?;
     let name = free_name(&body.name, None)?;
     let password = match body.password.as_deref().filter(|p| !p.is_empty()) {
-        Some(password) => house.access.0.passwords.hash(password).await?,
+        Some(password) => house.access.0.passwords.hash(By::Known, password).await?,
         None => String::new(),
     };
     let person = Person { name, standing: body.role.into(), password };
@@ -147,11 +149,12 @@ pub(crate) async fn change(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
-    headers: axum::http::HeaderMap,
     Json(body): Json<ChangedPerson>,
 ) -> Answer<Told> {
-    let (access, own) = (&house.access, caller.0.user == UserId(id));
-    if !own || body.role.is_some() {
+    let (access, own) = (&house.access, caller.principal.user == UserId(id));
+    // Oneself is whoever signed in as that, and not what holds a token of theirs.
+    let is_self = own && caller.via.channel == Channel::Page && caller.whole;
+    if !is_self || body.role.is_some() {
         must_be_admin(&caller)?;
     }
     let owner = UserId(id) == UserId::OWNER;
@@ -164,30 +167,36 @@ pub(crate) async fn change(
     }
     let name = body.name.as_deref().map(|name| free_name(name, Some(id))).transpose()?;
     let kept = found.as_ref().map(|p| p.value.password.clone()).unwrap_or_default();
-    let shows_it = caller.1.channel == tool::Channel::Page || caller.0.role != Role::Admin;
-    if own && shows_it && body.password.is_some() && !kept.is_empty() {
-        let who = crate::limits::Who::Browser(*blake3::hash(id.as_bytes()).as_bytes());
+    let who = Who::Person(caller.principal.user);
+    if body.password.is_some() {
+        // Each takes a while to check, so only so many are.
         access.0.signs.count(who)?;
-        if !access.0.passwords.fits(body.current_password.as_deref().unwrap_or_default(), &kept).await? {
+    }
+    if is_self && body.password.is_some() {
+        if kept.is_empty() && caller.principal.role != Role::Admin {
+            return Err(Failure::new(403, "denied", "an admin gives you your first password: ask one"));
+        }
+        let current = body.current_password.as_deref().unwrap_or_default();
+        if !kept.is_empty() && !access.0.passwords.fits(By::Known, current, &kept).await? {
             return Err(Failure::new(401, "wrong_password", "`currentPassword` is not your password so far"));
         }
-        access.0.signs.forgive(who);
     }
     let password = match body.password.as_deref() {
         Some("") => Some(String::new()),
-        Some(password) => Some(access.0.passwords.hash(password).await?),
+        Some(password) => Some(access.0.passwords.hash(By::Known, password).await?),
         None => None,
     };
-    let this =
-        crate::access::session_key(&headers).and_then(|key| access.find(blake3::hash(key.as_bytes()))).map(|s| s.id);
-    let (inner, role) = (access.0.clone(), body.role);
+    if password.is_some() {
+        access.0.signs.forgive(who);
+    }
+    let (inner, role, this) = (access.0.clone(), body.role, caller.key);
     let change = move |tx: &store::Tx| {
         if password.is_some() {
             // Whoever had the old password is out.
-            let theirs = |c: &Entry<crate::keys::Credential>| c.value.user == UserId(id) && c.value.is_session();
+            let theirs = |c: &Entry<Credential>| c.value.user == UserId(id) && c.value.is_session();
             inner.take_back(tx, |c| theirs(c) && Some(c.id) != this)?;
         }
-        if inner.people.read(tx, Scope::Household, id)?.is_none() {
+        if owner && inner.people.read(tx, Scope::Household, id)?.is_none() {
             let person = Person { name: OWNER.into(), standing: Role::Admin.into(), password: String::new() };
             inner.people.put(tx, id, &stamp(), &person)?;
         }
@@ -200,6 +209,9 @@ pub(crate) async fn change(
             }
             if let Some(role) = role {
                 person.standing = role.into();
+            } else if password.is_some() {
+                // Whoever signs in is what their record says, and no more than that.
+                person.standing = person.standing.role().into();
             }
             Ok(())
         })

@@ -10,7 +10,7 @@ pub(crate) const WORDS: &[(&str, &str)] = &[
     ("tool:NAME", "running this one tool"),
     ("events", "the stream of events"),
     ("device", "how the device is and what is on the network"),
-    ("admin", "people, tokens, sessions, settings and backups"),
+    ("admin", "people, tokens, sessions, settings and backups: with an admin's role that is everything"),
 ];
 
 /// What a key may be used for; everything when no scope was given.
@@ -20,6 +20,11 @@ pub(crate) struct Reach(Vec<String>);
 impl Reach {
     pub fn of(scope: &[String]) -> Self {
         Self(scope.to_vec())
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_whole(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub fn into_words(self) -> Vec<String> {

@@ -1,9 +1,9 @@
 //! The places at a door: how many connections it takes in, and who has to leave when all are taken.
 
+use crate::limits::Who;
 use axum::body::{Body, Bytes, HttpBody};
 use std::{
     collections::HashMap,
-    net::IpAddr,
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -23,7 +23,7 @@ struct Inner {
 }
 
 struct Taken {
-    by: Option<IpAddr>,
+    by: Who,
     requests: Arc<AtomicU32>,
     leave: CancellationToken,
 }
@@ -49,15 +49,22 @@ impl Seats {
     }
 
     /// A place for a newcomer. When none is left, whoever serves nobody leaves: of the address with the most places the
-    /// one that has been there longest. So a crowd of silent connections never keeps a person out.
-    pub fn take(&self, by: Option<IpAddr>) -> Option<Seat> {
+    /// one that has been there longest. So a crowd of silent connections never keeps a person out. An address that fills a
+    /// quarter of all places with what it is served loses the oldest of them in the end.
+    pub fn take(&self, by: Who) -> Option<Seat> {
         let mut inner = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.1.len() >= self.0.most {
-            let mut held: HashMap<Option<IpAddr>, usize> = HashMap::new();
-            inner.1.values().for_each(|taken| *held.entry(taken.by).or_default() += 1);
-            let idle = inner.1.iter().filter(|(_, taken)| taken.requests.load(Ordering::Relaxed) == 0);
+            let (mut held, mut served): (HashMap<Who, usize>, HashMap<Who, usize>) = Default::default();
+            let is_served = |taken: &Taken| taken.requests.load(Ordering::Relaxed) > 0;
+            for taken in inner.1.values() {
+                *held.entry(taken.by).or_default() += 1;
+                *served.entry(taken.by).or_default() += usize::from(is_served(taken));
+            }
+            let greedy = |taken: &Taken| served[&taken.by] > self.0.most / 4;
+            let leaving = inner.1.iter().filter(|(_, taken)| !is_served(taken) || greedy(taken));
             // Numbers grow with time, so the smallest has been there longest.
-            let leaves = idle.max_by_key(|(number, taken)| (held[&taken.by], std::cmp::Reverse(**number)));
+            let leaves =
+                leaving.max_by_key(|(number, taken)| (!is_served(taken), held[&taken.by], std::cmp::Reverse(**number)));
             let leaves = *leaves?.0;
             inner.1.remove(&leaves)?.leave.cancel();
         }
@@ -131,8 +138,12 @@ mod tests {
 
     #[test]
     fn the_silent_crowd_makes_room_and_the_served_stay() {
-        let seats = Seats::new(3);
-        let (crowd, person) = (Some(IpAddr::from([192, 0, 2, 1])), Some(IpAddr::from([192, 0, 2, 2])));
+        let seats = Seats::new(12);
+        let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
+        let (crowd, person) = (address(1), address(2));
+        // Others, who are served and few.
+        let others: Vec<Seat> = (10..19).map(|n| seats.take(address(n)).unwrap()).collect();
+        let _others: Vec<Served> = others.iter().map(|seat| seat.ticket().serve()).collect();
         let served = seats.take(crowd).unwrap();
         let _request = served.ticket().serve();
         let (alone, first) = (seats.take(person).unwrap(), seats.take(crowd).unwrap());
@@ -146,6 +157,16 @@ mod tests {
         assert!(seats.take(crowd).is_none(), "everybody is being served");
         drop(alone);
         assert!(seats.take(crowd).is_some(), "a place was given back");
-        assert_eq!(seats.0.taken.lock().unwrap().1.len(), 2);
+        assert_eq!(seats.0.taken.lock().unwrap().1.len(), 11);
+    }
+
+    #[test]
+    fn nobody_holds_every_place_by_being_served() {
+        let seats = Seats::new(8);
+        let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
+        let held: Vec<Seat> = (0..8).map(|_| seats.take(address(1)).unwrap()).collect();
+        let _served: Vec<Served> = held.iter().map(|seat| seat.ticket().serve()).collect();
+        assert!(seats.take(address(2)).is_some());
+        assert!(held[0].leave.is_cancelled() && !held[1].leave.is_cancelled());
     }
 }

@@ -1,7 +1,9 @@
 //! The doors: TCP in clear text and encrypted for page and programs, a local socket for the command line.
 
 use crate::{
-    House, router,
+    House,
+    access::who,
+    router,
     seats::{Seat, Seats},
     tls::Certificate,
 };
@@ -27,6 +29,8 @@ use tower::ServiceExt;
 /// How many connections the network's doors take in together, and how many the command line's.
 const PLACES: usize = 256;
 const LOCAL_PLACES: usize = 64;
+/// How much of a request's head, and of an answer that nobody reads yet, is in memory at once.
+const BUFFER: usize = 32 * 1024;
 /// How long a connection may be silent between requests, and take to say what it wants.
 const SILENCE: Duration = Duration::from_secs(20);
 /// How long the two sides may take to agree on a key.
@@ -54,6 +58,11 @@ pub(crate) enum Entrance {
 }
 
 impl Entrance {
+    /// Whether it came through the encrypted door.
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self, Entrance::Network { tls: true, .. })
+    }
+
     /// Whether nobody on the network can read along.
     pub fn is_secure(&self) -> bool {
         match self {
@@ -163,9 +172,8 @@ where
             came = listener.accept() => came,
         };
         let entrance = stream.entrance(door.tls.is_some());
-        let address = if let Entrance::Network { peer, .. } = entrance { Some(peer) } else { None };
         // No room: closing at once tells more than waiting would.
-        let Some(seat) = door.seats.take(address) else { continue };
+        let Some(seat) = door.seats.take(who(&entrance)) else { continue };
         let (app, watcher) = (door.app.clone(), open.watcher());
         match door.tls.clone() {
             None => drop(tokio::spawn(converse(stream, app, entrance, seat, watcher))),
@@ -202,6 +210,7 @@ async fn converse(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(SILENCE)
+        .max_buf_size(BUFFER)
         .serve_connection(TokioIo::new(stream), service);
     // A connection that breaks is its peer's affair.
     let _ = seat.leave().run_until_cancelled(watcher.watch(connection)).await;

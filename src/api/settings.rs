@@ -2,7 +2,7 @@
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 use tool::{
     Result,
     prelude::{JsonSchema, schemars},
@@ -85,7 +85,7 @@ pub trait DeviceSettings: Send + Sync + 'static {
     /// Which model answers.
     fn model(&self) -> ModelInUse;
     /// Chooses the model. `BadArgs` when the choice makes no sense, `Denied` when the environment has decided.
-    fn choose_model(&self, choice: ModelChoice) -> BoxFuture<'_, Result<ModelInUse>>;
+    fn choose_model(self: Arc<Self>, choice: ModelChoice) -> BoxFuture<'static, Result<ModelInUse>>;
     /// What is near. `Unavailable` when nothing can be looked for.
     fn neighbours(&self) -> BoxFuture<'_, Result<Vec<Neighbour>>>;
     /// The addresses of this machine that others may reach.

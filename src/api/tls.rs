@@ -9,6 +9,7 @@ use tokio_rustls::{
         ServerConfig,
         crypto::ring,
         pki_types::{CertificateDer, PrivateKeyDer},
+        server::NoServerSessionStorage,
     },
 };
 use tool::{Error, Result};
@@ -29,7 +30,7 @@ impl Certificate {
     /// # Errors
     /// `Failed` when it can neither be read nor made and kept.
     pub async fn of_device(store: &Store, name: &str) -> Result<Self> {
-        if let Some(kept) = store.unseal(SECRET)?.as_deref().and_then(Self::unpack) {
+        if let Some(kept) = store.unseal_if_ours(SECRET)?.as_deref().and_then(Self::unpack) {
             return Ok(kept);
         }
         let made = Self::make(name).map_err(|e| Error::failed(format!("no certificate could be made: {e}")))?;
@@ -79,8 +80,9 @@ impl Certificate {
             .with_single_cert(vec![CertificateDer::from(self.der.clone())], key)
             .map_err(broken)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // Sessions to be resumed are in tickets at the client; a memory of them here would grow.
-        config.send_tls13_tickets = 1;
+        // Sessions to be resumed are in tickets at the client, and not in a memory here.
+        config.ticketer = ring::Ticketer::new().map_err(broken)?;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 }

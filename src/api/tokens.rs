@@ -128,6 +128,7 @@ pub(crate) async fn make(
         opened_with: Opened::Person,
         scope: scope.clone(),
         lasts: body.expires_in_days.map(|days| DAY * days),
+        ends_ms: 0,
         about: String::new(),
     };
     let given = house.access.give(new).await?;

@@ -351,15 +351,16 @@ impl<T: Record> Collection<T> {
         tx.get_raw(T::NAME, &key)?.map(|bytes| entry(&key, &bytes)).transpose()
     }
 
-    /// Within a write: the records of a scope that are found under a value, as they are in this write.
+    /// Within a write: the records of a scope that are found under a value, as they are in this write. One that cannot be
+    /// read hides no others.
     ///
     /// # Errors
-    /// `Damaged` when one cannot be read.
+    /// As every read.
     pub fn find(&self, tx: &Tx, scope: Scope, index: u8, value: &[u8]) -> Result<Vec<Entry<T>>> {
         let prefix = index_prefix(scope, &Key::many(index, value));
         let keys = tx.keys_raw(&index_table(T::NAME), &prefix)?;
         let ids = keys.iter().filter(|k| k.len() == prefix.len() + 16).map(|k| id_of(k));
-        ids.filter_map(|id| id.and_then(|id| self.read(tx, scope, id)).transpose()).collect()
+        ids.filter_map(|id| id.and_then(|id| Ok(readable(self.read(tx, scope, id))?.flatten())).transpose()).collect()
     }
 
     /// Within a write: removes a record; `false` when it is not there.

@@ -123,6 +123,21 @@ impl Store {
         sealed.map(|sealed| self.0.key.open(name, &sealed)).transpose()
     }
 
+    /// The same for a secret that can be had anew: one of another device's key, as after the key was lost or the card was
+    /// copied, counts as none.
+    ///
+    /// # Errors
+    /// As every read.
+    pub fn unseal_if_ours(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        match self.unseal(name) {
+            Err(Error::Damaged(why)) => {
+                tracing::warn!("the secret `{name}` is made anew: {why}");
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
     /// Forgets a sealed secret.
     ///
     /// # Errors

@@ -59,7 +59,11 @@ impl Request {
 
     /// Sends it and gives the line, on which the answer comes; dropping it hangs up.
     pub fn open(&self) -> BufReader<TcpStream> {
-        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).expect("the daemon listens");
+        self.try_open().expect("the daemon listens")
+    }
+
+    fn try_open(&self) -> std::io::Result<BufReader<TcpStream>> {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port))?;
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         socket.set_write_timeout(Some(PATIENCE)).unwrap();
         let mut head = format!("{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n", self.method, self.path);
@@ -70,7 +74,7 @@ impl Request {
             true => "Transfer-Encoding: chunked\r\n\r\n".to_owned(),
             false => format!("Content-Length: {}\r\n\r\n", self.body.len()),
         };
-        socket.write_all(head.as_bytes()).unwrap();
+        socket.write_all(head.as_bytes())?;
         // A server may answer before it has read everything; what it says is read all the same.
         let _ = match self.chunked {
             true => self.body.chunks(64 << 10).try_for_each(|piece| {
@@ -83,12 +87,12 @@ impl Request {
         if self.chunked {
             let _ = socket.write_all(b"0\r\n\r\n");
         }
-        BufReader::new(socket)
+        Ok(BufReader::new(socket))
     }
 
     /// Sends it and waits for the whole answer; an error is a connection that broke without one.
     pub fn try_send(&self) -> std::io::Result<Reply> {
-        let mut socket = self.open();
+        let mut socket = self.try_open()?;
         let (status, headers) = read_head(&mut socket)?;
         let mut reply = Reply { status, headers, body: vec![] };
         match (reply.header("transfer-encoding"), reply.header("content-length")) {

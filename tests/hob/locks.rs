@@ -196,8 +196,10 @@ fn people_have_roles_that_bind_all_their_keys() {
     assert_eq!(max_in.send("PATCH", &path(&max), json!({"name": "Maximilian"})).data(200)["name"], "Maximilian");
 
     // A token may do no more than its person, also when they lose a role later.
-    let token =
-        anna.send("POST", "/tokens", json!({"name": "maximilian", "role": "member"})).data(201)["token"].clone();
+    let made = |role: &str| anna.send("POST", "/tokens", json!({"name": "maximilian", "role": role}));
+    let why = made("admin").refusal(400, "bad_args");
+    assert!(why.contains("change their role first"), "{why}");
+    let token = made("member").data(201)["token"].clone();
     let role = || {
         let who = hob.request("GET", "/api/v1/session").bearer(token.as_str().unwrap()).send();
         if who.status == 200 { who.data(200)["role"].clone() } else { json!(who.status) }
@@ -207,6 +209,19 @@ fn people_have_roles_that_bind_all_their_keys() {
     assert_eq!((role(), max_in.get("/session").data(200)["role"].clone()), (json!("viewer"), json!("viewer")));
     anna.send("DELETE", &path(&max), json!({})).data(200);
     assert_eq!((role(), max_in.is_in(), vera_in.is_in()), (json!(401), false, true));
+
+    // A token is not its person: with it nobody takes a name or a password.
+    let display = anna.send("POST", "/tokens", json!({"name": "display", "role": "member"})).data(201);
+    let with_token = |body: Value| {
+        let path = format!("/api/v1{}", path(&display["user"]));
+        hob.request("PATCH", &path).bearer(display["token"].as_str().unwrap()).json(&body).send()
+    };
+    with_token(json!({"password": PASSWORD})).refusal(403, "denied");
+    with_token(json!({"name": "Anna B"})).refusal(403, "denied");
+    let mut page = Visitor::new(&hob);
+    page.sign_in(&json!({"token": display["token"]})).data(200);
+    page.send("PATCH", &path(&display["user"]), json!({"password": PASSWORD})).refusal(403, "denied");
+    anna.send("DELETE", &path(&display["user"]), json!({})).data(200);
 
     let people = anna.get("/people").data(200);
     let owner = people["people"][0].clone();
@@ -252,10 +267,12 @@ fn tokens_open_what_their_scope_names_and_end() {
     ] {
         assert!(ask(method, path, json!({})).refusal(403, "out_of_scope").contains("scope"), "{path}");
     }
-    // A session it opens reaches no further.
+    // A session it opens reaches no further, and ends no later.
     let mut page = Visitor::new(&hob);
     page.sign_in(&json!({"token": token})).data(200);
     page.get("/conversations").refusal(403, "out_of_scope");
+    let member = hob.token("mia", "member");
+    hob.request("GET", "/api/v1/sessions").bearer(&member).send().refusal(403, "denied");
 
     for (body, part) in [
         (json!({"name": "x", "scope": ["everything"]}), "`chat`"),
