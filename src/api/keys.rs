@@ -473,3 +473,76 @@ impl Record for Claimed {
 pub(crate) fn random(bytes: &mut [u8]) -> tool::Result<()> {
     getrandom::fill(bytes).map_err(|e| tool::Error::unavailable(format!("the system has no randomness to give: {e}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access() -> Access {
+        Access::new(&Store::in_memory().unwrap(), None, Claiming::default()).unwrap()
+    }
+
+    fn token(name: &str, role: Role) -> NewCredential {
+        NewCredential {
+            kind: Kind::Token,
+            name: name.into(),
+            role,
+            user: None,
+            opened_with: Opened::Person,
+            scope: vec![],
+            lasts: None,
+            ends_ms: 0,
+            about: String::new(),
+        }
+    }
+
+    fn session(of: &Given, opened_with: Opened, ends_ms: u64) -> NewCredential {
+        let user = Some(of.user);
+        NewCredential { kind: Kind::Session, user, opened_with, ends_ms, ..token("page", Role::Member) }
+    }
+
+    #[tokio::test]
+    async fn keys_end_and_take_with_them_what_they_opened() {
+        let access = access();
+        let soon = NewCredential { lasts: Some(Duration::from_millis(300)), ..token("mia", Role::Member) };
+        let soon = access.give(soon).await.unwrap();
+        let opened = access.give(session(&soon, Opened::Token(soon.id), soon.expires_ms)).await.unwrap();
+        assert!(access.known(&soon.key, false).is_some() && access.known(&opened.key, true).is_some());
+        assert!(access.known(&soon.key, true).is_none(), "a token is no session");
+        assert!(access.is_good(Some(opened.id)) && !access.is_good(Some(Id::new())) && access.is_good(None));
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert!(access.known(&soon.key, false).is_none() && access.known(&opened.key, true).is_none());
+        assert!(!access.is_good(Some(opened.id)));
+        // What was taken back between the look and the write opens nothing.
+        let gone = access.give(session(&soon, Opened::Token(Id::new()), 0)).await.err().unwrap();
+        let other = access.give(session(&soon, Opened::Password("another".into()), 0)).await.err().unwrap();
+        assert_eq!((gone.status.as_u16(), other.status.as_u16()), (401, 401));
+    }
+
+    #[tokio::test]
+    async fn one_person_s_sessions_are_bounded() {
+        let access = access();
+        let mia = access.give(token("mia", Role::Member)).await.unwrap();
+        let ben = access.give(token("ben", Role::Viewer)).await.unwrap();
+        let kept = access.give(session(&ben, Opened::Token(ben.id), 0)).await.unwrap();
+        let first = access.give(session(&mia, Opened::Token(mia.id), 0)).await.unwrap();
+        for _ in 0..SESSIONS {
+            access.give(session(&mia, Opened::Token(mia.id), 0)).await.unwrap();
+        }
+        assert_eq!(access.all(true).unwrap().len(), SESSIONS + 1);
+        assert!(access.known(&first.key, true).is_none() && access.known(&kept.key, true).is_some());
+        assert_eq!(access.known(&kept.key, true).unwrap().principal.role, Role::Viewer, "no more than the person");
+    }
+
+    #[tokio::test]
+    async fn old_records_of_people_bind_nothing_and_lift_nobody() {
+        let access = access();
+        let old = Person { name: "Old".into(), standing: Standing::Unset, password: String::new() };
+        let (inner, id) = (access.0.clone(), Id::new());
+        access.0.people.store().write(move |tx| inner.people.put(tx, id, &stamp(), &old)).await.unwrap();
+        let given = access.give(token("old", Role::Member)).await.unwrap();
+        assert_eq!(given.user, UserId(id));
+        assert_eq!(access.known(&given.key, false).unwrap().principal.role, Role::Member);
+        assert_eq!(access.person(UserId(id)).unwrap().unwrap().value.standing.role(), Role::Viewer);
+    }
+}
