@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: run test check web setup setup-test lint unit browser clients pictures audit proof clean
+.PHONY: run test check web setup setup-test lint unit browser clients pictures audit proof bench aarch64 clean
 
 DATA ?= .hob
 PORT ?= 4620
@@ -46,11 +46,24 @@ pictures: setup setup-test web/dist/index.html tests/browser/node_modules
 	tests/browser/run pictures
 	cp target/shots/hob-desktop-light.png target/shots/hob-phone-dark.png tests/pictures/
 
-## A release build, and the black-box tests against it.
+## A release build, the black-box tests against it, and the same for 64-bit ARM.
 proof: setup setup-test web/dist/index.html
 	cargo build --release
 	@ls -l target/release/hob
 	HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob
+	$(MAKE) --no-print-directory aarch64
+
+## A release for 64-bit ARM in target/aarch64/, run once under emulation.
+aarch64: setup web/dist/index.html
+	@.ci/setup aarch64
+	cross/build.sh
+	cross/try.sh
+
+## The benchmarks, against the release: tables, and target/bench/*.json. ONLY="start memory" picks some; BENCH_LONG=1
+## also waits until an idle Hob has let go of its model.
+bench: setup web/dist/index.html
+	@.ci/setup bench
+	@tests/bench/run $(ONLY)
 
 ## Known vulnerabilities in dependencies; asks online.
 audit:

@@ -202,7 +202,9 @@ pub async fn backup(client: &Client, file: &Path) -> Result<()> {
     };
     match write.await {
         Ok(size) => {
-            put(format_args!("wrote {shown} ({size} bytes); secrets are not in it, they are sealed to this device\n"))?;
+            put(format_args!(
+                "wrote {shown} ({size} bytes); secrets are not in it: keys, tokens and sessions stay on this device\n"
+            ))?;
             Ok(())
         }
         Err(error) => {

@@ -161,6 +161,13 @@ impl Config {
         if !["", "off"].contains(&self.doors.tls.as_str()) && self.doors.tls.parse::<SocketAddr>().is_err() {
             bail!("`doors.tls` is not an address to listen on: write it as 0.0.0.0:4621, or \"off\"");
         }
+        let named =
+            |host: &String| !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+        if let Some(odd) = self.doors.hosts.iter().find(|host| !named(host)) {
+            bail!(
+                "`doors.hosts` has `{odd}`, which is not a host name: write it without scheme, port or *, as hob.example.org"
+            );
+        }
         check_name(&self.name)
     }
 

@@ -25,6 +25,8 @@ pub const SOCKET: &str = "hob.sock";
 const CODE: &str = "claim-code";
 /// The usual port of the encrypted door.
 const TLS: u16 = 4621;
+/// The longest file with one line of text, in bytes.
+const SHORT: u64 = 4096;
 /// How many crash files are kept.
 const CRASHES: usize = 20;
 /// How long runs may take to stop before the doors close.
@@ -40,7 +42,7 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
     write_commented_config(data);
     remove_half_copies(data);
     let socket = open_socket(data)?;
-    let tcp = bind(&listen).await?;
+    let tcp = bind(&listen, "--listen").await?;
     let at = tcp.local_addr()?;
     let tls = encrypted(&doors.tls, at, listen.ends_with(":0"), &house).await?;
     let door = match &tls {
@@ -151,11 +153,11 @@ async fn encrypted(
                 Ok(listener) => listener,
                 Err(error) => {
                     tracing::warn!(%error, "TLS cannot listen on its usual port {TLS} and takes another");
-                    bind(&SocketAddr::new(at.ip(), 0).to_string()).await?
+                    bind(&SocketAddr::new(at.ip(), 0).to_string(), "--tls").await?
                 }
             }
         }
-        address => bind(address).await?,
+        address => bind(address, "--tls").await?,
     };
     let certificate = Certificate::of_device(&house.store, &house.settings.name()).await?;
     Ok(Some((listener, certificate)))
@@ -164,21 +166,27 @@ async fn encrypted(
 /// A claim code that was chosen beforehand, in the file HOB_CLAIM_FILE names: for devices without a console.
 fn chosen_code() -> Result<Option<String>> {
     let Some(file) = std::env::var_os("HOB_CLAIM_FILE").filter(|f| !f.is_empty()) else { return Ok(None) };
-    let file = PathBuf::from(file);
-    let text =
-        std::fs::read_to_string(&file).with_context(|| format!("could not read HOB_CLAIM_FILE {}", file.display()))?;
+    let text = short_text("HOB_CLAIM_FILE", Path::new(&file))?;
     Ok(text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned))
+}
+
+/// A file that holds a line of text. What is no plain file, such as a pipe, is not waited for.
+fn short_text(variable: &str, file: &Path) -> Result<String> {
+    let shown = file.display();
+    let about = std::fs::metadata(file).with_context(|| format!("could not read {variable} {shown}"))?;
+    if !about.is_file() || about.len() > SHORT {
+        bail!("{variable} {shown} is not a file with one line of text");
+    }
+    std::fs::read_to_string(file).with_context(|| format!("could not read {variable} {shown}"))
 }
 
 /// An admin token for unattended set-up.
 fn token() -> Result<Option<String>> {
     if let Some(file) = std::env::var_os("HOB_TOKEN_FILE").filter(|f| !f.is_empty()) {
         let file = PathBuf::from(file);
-        let text = std::fs::read_to_string(&file)
-            .with_context(|| format!("could not read HOB_TOKEN_FILE {}", file.display()))?;
-        return Ok(Some(text.trim().to_owned()));
+        return Ok(Some(short_text("HOB_TOKEN_FILE", &file)?.trim().to_owned()));
     }
-    Ok(std::env::var("HOB_TOKEN").ok().filter(|t| !t.is_empty()))
+    Ok(std::env::var("HOB_TOKEN").ok().filter(|t| !t.is_empty()).map(|t| t.trim().to_owned()))
 }
 
 pub fn open_socket(data: &Path) -> Result<tokio::net::UnixListener> {
@@ -191,14 +199,14 @@ pub fn open_socket(data: &Path) -> Result<tokio::net::UnixListener> {
     })
 }
 
-async fn bind(listen: &str) -> Result<TcpListener> {
+async fn bind(listen: &str, flag: &str) -> Result<TcpListener> {
     let address: SocketAddr = listen
         .parse()
         .with_context(|| format!("`{listen}` is not an address to listen on: write it as 127.0.0.1:4620"))?;
     match TcpListener::bind(address).await {
         Ok(listener) => Ok(listener),
         Err(e) if e.kind() == std::io::ErrorKind::AddrInUse => {
-            bail!("another program already listens on {address}: stop it, or choose another address with --listen")
+            bail!("another program already listens on {address}: stop it, or choose another address with {flag}")
         }
         Err(e) => bail!("could not listen on {address} ({e}): choose another address with --listen"),
     }

@@ -242,8 +242,14 @@ impl Settings {
 /// What somebody at the page should hear, who knows nothing of variables and files.
 fn sensible(model: &str, provider: &str, url: &str) -> Result<()> {
     let wrong = |text: &str| Err(Error::bad_args(text));
-    if url.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or_default().contains('@')) {
-        return wrong("`url` has a name or password in it: give those as the `key`");
+    if !url.is_empty() {
+        match url::Url::parse(url) {
+            Ok(parsed) if !parsed.username().is_empty() || parsed.password().is_some() => {
+                return wrong("`url` has a name or password in it: give those as the `key`");
+            }
+            Ok(parsed) if ["http", "https"].contains(&parsed.scheme()) && parsed.has_host() => {}
+            _ => return wrong("`url` is not an address: write it as http://192.168.1.5:8080/v1"),
+        }
     }
     let named = model.split_once('/').is_some_and(|(_, name)| !name.is_empty());
     match provider {

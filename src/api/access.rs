@@ -81,7 +81,7 @@ fn caller(house: &House, request: &Request) -> Result<(Caller, Option<String>), 
     if let Some(Entrance::Socket { trusted }) = request.extensions().get::<Entrance>() {
         let refused = || Failure::new(403, "denied", "only the user Hob runs as may use its local socket");
         let (principal, via) = (Principal::owner(), Via::direct(Channel::Cli));
-        let owner = Caller { principal, via, key: None, whole: true };
+        let owner = Caller { principal, via, key: None, in_person: true };
         return trusted.then_some((owner, None)).ok_or_else(refused);
     }
     let headers = request.headers();
@@ -93,8 +93,8 @@ fn caller(house: &House, request: &Request) -> Result<(Caller, Option<String>), 
         let canonical = |name: &str| house.registry.get(name).map(|tool| tool.name.to_string());
         known.reach.check(request.method(), request.uri().path(), canonical)?;
         let channel = if session { Channel::Page } else { Channel::Api };
-        let (via, whole) = (Via::direct(channel), known.reach.is_whole());
-        return Ok((Caller { principal: known.principal, via, key: known.id, whole }, key.filter(|_| session)));
+        let (principal, via, in_person) = (known.principal, Via::direct(channel), known.in_person);
+        return Ok((Caller { principal, via, key: known.id, in_person }, key.filter(|_| session)));
     }
     if !house.access.is_claimed() {
         let text = "this Hob is not claimed yet: open the link it printed on its console";

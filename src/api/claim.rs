@@ -55,9 +55,11 @@ impl Claim {
     /// `BadArgs` when the chosen code is too short; `Unavailable` when the system has no randomness to give.
     pub fn new(how: Claiming) -> tool::Result<Self> {
         if let Some(code) = how.chosen.clone() {
-            if plain(&code).len() < SHORTEST {
+            let code = plain(&code);
+            let different: std::collections::BTreeSet<char> = code.chars().collect();
+            if code.len() < SHORTEST || different.len() < SHORTEST / 2 {
                 return Err(tool::Error::bad_args(format!(
-                    "the claim code that was chosen is too short: use at least {SHORTEST} letters and digits"
+                    "the claim code that was chosen is too easy: use at least {SHORTEST} letters and digits, and not always the same"
                 )));
             }
             return Ok(Self { code, until: None, before: None, at: vec![], how });
@@ -171,7 +173,7 @@ mod tests {
     #[test]
     fn a_chosen_code_must_be_long() {
         let chosen = |code: &str| Claim::new(Claiming { chosen: Some(code.into()), ..Claiming::default() });
-        assert!(chosen("short-code").is_err());
+        assert!(chosen("short-code").is_err() && chosen("AAAA-AAAA-AAAA").is_err());
         let claim = chosen("the cat sat on the mat").unwrap();
         assert_eq!((claim.fits("THECATSATONTHEMAT"), claim.remaining()), (Ok(()), None));
     }

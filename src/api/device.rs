@@ -178,7 +178,8 @@ pub(crate) async fn events(
     Extension(caller): Extension<Caller>,
     Query(query): Query<After>,
     headers: HeaderMap,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
+    let open = house.access.0.streams.open(caller.principal.user)?;
     let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
     let listener = house.ports.bus.listen(query.after.or(last));
     let (user, access, key) = (caller.principal.user, house.access.clone(), caller.key);
@@ -195,13 +196,14 @@ pub(crate) async fn events(
     });
     let closing = house.closing.clone();
     let end = async move {
+        let _open = open;
         while access.is_good(key) {
             if closing.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_none() {
                 return;
             }
         }
     };
-    Sse::new(events.take_until(Box::pin(end))).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+    Ok(Sse::new(events.take_until(Box::pin(end))).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
 /// A consistent copy of all data but the secrets, as a download.

@@ -221,7 +221,8 @@ async fn by_password(house: &House, who: Who, name: &str, password: &str) -> Res
             let user = UserId(person.id);
             let role = if user == UserId::OWNER { Role::Admin } else { person.value.standing.role() };
             let principal = Principal { user, role, agent: AgentId::GENERAL };
-            Ok((Known { principal, id: None, reach: Reach::default(), expires_ms: 0 }, Opened::Password(kept)))
+            let reach = Reach::default();
+            Ok((Known { principal, id: None, reach, expires_ms: 0, in_person: true }, Opened::Password(kept)))
         }
         None => Err(Failure::new(401, "wrong_password", "that name and password do not fit together")),
     }
@@ -375,7 +376,7 @@ pub(crate) struct Sessions {
 
 fn own(house: &House, caller: &Caller) -> Result<Vec<Entry<Credential>>, Failure> {
     // A program has a key of its own, and no say over where its person is signed in.
-    if caller.via.channel == Channel::Api && caller.principal.role != Role::Admin {
+    if !caller.in_person && caller.principal.role != Role::Admin {
         return Err(Failure::new(403, "denied", "a token does not manage sessions: sign in at the page for that"));
     }
     let now = Id::new().millis();

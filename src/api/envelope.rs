@@ -164,10 +164,31 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
             ));
         }
         let bytes = read(request.into_body(), LARGEST, DRAINED).await?;
-        serde_json::from_slice(&bytes)
-            .map(Json)
-            .map_err(|e| Failure::new(400, "bad_args", format!("the body is not what this address takes: {e}")))
+        serde_json::from_slice(&bytes).map(Json).map_err(|e| {
+            Failure::new(400, "bad_args", format!("the body is not what this address takes: {}", plain(&e)))
+        })
     }
+}
+
+/// What serde says of JSON, without the names that our types have.
+fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let (mut words, mut told) = (text.split(' ').peekable(), vec![]);
+    while let Some(word) = words.next() {
+        told.push(match word {
+            "struct" => {
+                // "struct Name", perhaps "with 3 elements".
+                words.next();
+                if words.peek() == Some(&"with") {
+                    words.nth(2);
+                }
+                "an object"
+            }
+            "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+            word => word,
+        });
+    }
+    told.join(" ")
 }
 
 /// The request with a body that is not too large, for routes that read none as well as for those that do: what is left
@@ -280,4 +301,30 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Deserialize, Debug)]
+    #[allow(dead_code)]
+    struct Body {
+        days: u32,
+        name: String,
+    }
+
+    #[test]
+    fn refusals_do_not_name_our_types() {
+        let rows = [
+            ("[]", "invalid length 0, expected an object at line 1 column 2"),
+            ("7", "invalid type: integer `7`, expected an object at line 1 column 1"),
+            ("{\"days\": -1}", "invalid value: integer `-1`, expected a whole number at line 1 column 11"),
+            ("{\"days\": 1}", "missing field `name` at line 1 column 11"),
+        ];
+        for (json, said) in rows {
+            assert_eq!(plain(&serde_json::from_str::<Body>(json).unwrap_err()), said);
+        }
+    }
 }

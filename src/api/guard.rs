@@ -39,7 +39,7 @@ fn encrypted(house: &House, request: &Request, host: Option<&str>) -> Option<Str
     let secure = request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure);
     let tls = house.network.tls()?;
     let name = name_of(host?);
-    (page && !secure).then(|| format!("https://{name}:{}{path}", tls.port))
+    (page && !secure && path.starts_with('/')).then(|| format!("https://{name}:{}{path}", tls.port))
 }
 
 /// Who the request says it is for: the authority in its first line, else the header. HTTP/1.0 may say nothing.

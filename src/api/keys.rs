@@ -3,7 +3,7 @@
 use crate::{
     claim::{Claim, Claiming},
     envelope::Failure,
-    limits::Tries,
+    limits::{Streams, Tries},
     password::Passwords,
     reach::Reach,
 };
@@ -14,10 +14,11 @@ use std::{
 };
 use store::{Coded, Collection, Entry, Key, Level, Listing, Record, Stamp, Store};
 use tool::{AgentId, Id, Principal, Role, Scope, UserId};
+use unicode_normalization::UnicodeNormalization;
 
 /// How long a session of the page lasts.
 pub(crate) const SESSION: Duration = Duration::from_secs(90 * 24 * 3600);
-/// How many sessions one person has at most.
+/// How many sessions one person has at most by their password, and by each token.
 const SESSIONS: usize = 50;
 /// How much of what a browser says about itself is kept.
 const ABOUT: usize = 200;
@@ -38,6 +39,8 @@ pub(crate) struct Inner {
     pub codes: Tries,
     pub tokens: Tries,
     pub signs: Tries,
+    /// Streams of events that are open.
+    pub streams: Streams,
 }
 
 /// Who a key belongs to.
@@ -49,6 +52,8 @@ pub(crate) struct Known {
     pub reach: Reach,
     /// When it ends: milliseconds since 1970; 0 is never.
     pub expires_ms: u64,
+    /// Whether the person themselves came in with it, by claim or password, and not what holds a token of theirs.
+    pub in_person: bool,
 }
 
 impl Access {
@@ -65,11 +70,17 @@ impl Access {
         }
         let credentials: Collection<Credential> = store.collection();
         let claimed: Collection<Claimed> = store.collection();
-        let taken = fixed.is_some() || !claimed.is_empty_in(Scope::Household)?;
+        let people: Collection<Person> = store.collection();
+        // Where nobody has a way in any more (a backup was restored, and its owner had no password), the device is claimed
+        // anew, by whoever sees its console.
+        let has_password =
+            people.list_in(Scope::Household, &Listing::default())?.iter().any(|p| !p.value.password.is_empty());
+        let way_in = has_password || !credentials.is_empty_in(Scope::Household)?;
+        let taken = fixed.is_some() || (way_in && !claimed.is_empty_in(Scope::Household)?);
         let claim = if taken { None } else { Some(Claim::new(claiming)?) };
         Ok(Self(Arc::new(Inner {
             credentials,
-            people: store.collection(),
+            people,
             claimed,
             fixed: fixed.map(|token| blake3::hash(token.as_bytes())),
             claim: Mutex::new(claim),
@@ -77,6 +88,7 @@ impl Access {
             codes: Tries::default(),
             tokens: Tries::default(),
             signs: Tries::default(),
+            streams: Streams::default(),
         })))
     }
 
@@ -111,7 +123,13 @@ impl Access {
     pub(crate) fn known(&self, key: &str, session: bool) -> Option<Known> {
         let hash = blake3::hash(key.as_bytes());
         if !session && self.0.fixed == Some(hash) {
-            return Some(Known { principal: Principal::owner(), id: None, reach: Reach::default(), expires_ms: 0 });
+            return Some(Known {
+                principal: Principal::owner(),
+                id: None,
+                reach: Reach::default(),
+                expires_ms: 0,
+                in_person: false,
+            });
         }
         let entry = self.find(hash)?;
         let found = entry.value;
@@ -128,7 +146,8 @@ impl Access {
         };
         let principal = Principal { user: found.user, role: found.role.min(most), agent: AgentId::GENERAL };
         let (reach, expires_ms) = (Reach::of(&found.scope), found.expires_ms);
-        Some(Known { principal, id: Some(entry.id), reach, expires_ms })
+        let in_person = session && found.opened_with.is_none() && found.opened_with_fixed.is_empty();
+        Some(Known { principal, id: Some(entry.id), reach, expires_ms, in_person })
     }
 
     /// Whether a credential is still good; what came without a stored one always is.
@@ -150,7 +169,7 @@ impl Access {
 
     /// The person of a name; `owner` is always the owner.
     pub(crate) fn named(&self, name: &str) -> Result<Option<Entry<Person>>, Failure> {
-        let name = name.trim().to_lowercase();
+        let name = name.trim().nfc().collect::<String>().to_lowercase();
         if name == OWNER {
             return self.person(UserId::OWNER);
         }
@@ -218,7 +237,7 @@ impl Access {
                 opened_with_fixed: opened_with_fixed.clone(),
             };
             inner.credentials.put(tx, id, &stamp(), &credential)?;
-            inner.forget_oldest(tx, user)?;
+            inner.forget_oldest(tx, user, opened_with)?;
             Ok(Some(user))
         };
         let user = self.0.credentials.store().write(give).await?;
@@ -262,9 +281,11 @@ impl Inner {
         self.take_back(tx, |old| old.value.expires_ms != 0 && old.value.expires_ms < now)
     }
 
-    /// Of one person's sessions the oldest go, so that signing in again and again fills nothing.
-    fn forget_oldest(&self, tx: &store::Tx, user: UserId) -> store::Result<()> {
-        let mut own: Vec<Id> = self.sessions(tx)?.into_iter().filter(|s| s.value.user == user).map(|s| s.id).collect();
+    /// Of the sessions that one person opened in one way the oldest go, so that signing in again and again fills nothing,
+    /// and a token ends none but its own.
+    fn forget_oldest(&self, tx: &store::Tx, user: UserId, opened_with: Option<Id>) -> store::Result<()> {
+        let same = |s: &Entry<Credential>| s.value.user == user && s.value.opened_with == opened_with;
+        let mut own: Vec<Id> = self.sessions(tx)?.into_iter().filter(same).map(|s| s.id).collect();
         own.sort_unstable();
         for old in own.iter().rev().skip(SESSIONS) {
             self.credentials.remove(tx, Scope::Household, *old)?;
@@ -391,6 +412,8 @@ impl Record for Credential {
     const NAME: &'static str = "credentials";
     const WORD: &'static str = "credential";
     const LEVEL: Level = Level::Household;
+    // One that was taken back must not come back with an old copy.
+    const STAYS: bool = true;
     fn keys(&self) -> Vec<Key> {
         vec![Key::unique(1, self.hash), Key::many(2, [u8::from(self.session)])]
     }

@@ -84,8 +84,8 @@ pub(crate) struct Caller {
     pub via: Via,
     /// The credential it came with, where that is a stored one.
     pub key: Option<Id>,
-    /// Whether that key reaches all that the role may.
-    pub whole: bool,
+    /// Whether it is the person themselves: by claim, password or the local socket, and not what holds a token of theirs.
+    pub in_person: bool,
 }
 
 impl House {

@@ -4,7 +4,7 @@ use crate::envelope::Failure;
 use std::{
     collections::{HashMap, VecDeque},
     net::{IpAddr, Ipv6Addr},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 use tool::UserId;
@@ -77,6 +77,45 @@ impl Tries {
     }
 }
 
+/// How many streams of events one person may have open: one for each page, and some for programs.
+const STREAMS: usize = 32;
+
+/// Streams that are open, by person.
+#[derive(Default, Clone)]
+pub(crate) struct Streams(Arc<Mutex<HashMap<UserId, usize>>>);
+
+/// One open stream; closed when dropped.
+pub(crate) struct Open(Streams, UserId);
+
+impl Streams {
+    /// One more.
+    ///
+    /// # Errors
+    /// 409 when this person has too many.
+    pub fn open(&self, user: UserId) -> Result<Open, Failure> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.entry(user).or_default();
+        if *count >= STREAMS {
+            let text = format!("{STREAMS} streams of your events are open: close one of them first");
+            return Err(Failure::new(409, "unavailable", text));
+        }
+        *count += 1;
+        Ok(Open(self.clone(), user))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut all = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = all.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&self.1);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +137,18 @@ mod tests {
         assert!(tries.count(address("192.0.2.1")).is_ok());
         assert_eq!(address("2001:db8::1"), address("2001:db8::2:3"));
         assert_ne!(address("2001:db8::1"), address("2001:db8:0:1::1"));
+    }
+
+    #[test]
+    fn streams_are_counted_for_each_person() {
+        let streams = Streams::default();
+        let [mia, ben] = [1, 2].map(|n| UserId(tool::Id::from_bytes([n; 16])));
+        let mut open: Vec<Open> = (0..STREAMS).map(|_| streams.open(mia).unwrap()).collect();
+        assert!(streams.open(mia).is_err() && streams.open(ben).is_ok());
+        open.pop();
+        assert!(streams.open(mia).is_ok());
+        drop(open);
+        assert!(streams.0.lock().unwrap().is_empty());
     }
 
     #[test]

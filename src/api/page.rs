@@ -18,7 +18,8 @@ pub(crate) async fn serve(method: Method, uri: Uri) -> Response {
         path => path,
     };
     if method != Method::GET && method != Method::HEAD {
-        return Failure::new(405, "method_not_allowed", "this address does not take that method").into_response();
+        let refused = Failure::new(405, "method_not_allowed", "this address does not take that method");
+        return ([(header::ALLOW, "GET, HEAD")], refused).into_response();
     }
     let Some(file) = Files::get(path) else {
         return Failure::new(404, "not_found", "there is nothing at this address: the page is at /").into_response();

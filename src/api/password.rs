@@ -10,6 +10,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 use tokio::sync::Semaphore;
+use unicode_normalization::UnicodeNormalization;
 
 /// What one check costs: 19 MiB and two passes, as OWASP has it.
 const MEMORY_KIB: u32 = 19 * 1024;
@@ -52,6 +53,11 @@ impl Drop for Waiting<'_> {
     }
 }
 
+/// The one form that each text has, whichever keyboard it was typed on.
+fn form(password: &str) -> String {
+    password.nfc().collect()
+}
+
 fn argon() -> Argon2<'static> {
     let params = Params::new(MEMORY_KIB, PASSES, 1, None).unwrap_or_default();
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
@@ -63,11 +69,11 @@ impl Passwords {
     /// # Errors
     /// 400 when it is too short or too long.
     pub async fn hash(&self, by: By, password: &str) -> Result<String, Failure> {
-        if !LENGTH.contains(&password.chars().count()) {
+        if !LENGTH.contains(&password.chars().count()) || password.trim().is_empty() {
             let text = format!("a password has {} to {} characters", LENGTH.start(), LENGTH.end());
             return Err(Failure::new(400, "bad_args", text));
         }
-        let password = password.to_owned();
+        let password = form(password);
         let hashed =
             self.aside(by, move || argon().hash_password(password.as_bytes()).map(|hash| hash.to_string())).await?;
         hashed.map_err(|e| Failure::new(422, "failed", format!("the password could not be kept: {e}")))
@@ -76,7 +82,7 @@ impl Passwords {
     /// Whether a password is the one behind `kept`. Without one it takes as long and is wrong, so that nobody learns
     /// from the clock who has one.
     pub async fn fits(&self, by: By, password: &str, kept: &str) -> Result<bool, Failure> {
-        let (password, kept) = (password.chars().take(*LENGTH.end() + 1).collect::<String>(), kept.to_owned());
+        let (password, kept) = (form(&password.chars().take(*LENGTH.end() + 1).collect::<String>()), kept.to_owned());
         let check = move || match PasswordHash::new(&kept) {
             Ok(hash) => argon().verify_password(password.as_bytes(), &hash).is_ok(),
             Err(_) => {
@@ -126,8 +132,10 @@ mod tests {
         for (password, fits) in rows {
             assert_eq!(passwords.fits(By::Stranger, password, &kept).await.unwrap(), fits, "{password}");
         }
+        let umlaut = passwords.hash(By::Known, "K\u{fc}che und Bad").await.unwrap();
+        assert!(passwords.fits(By::Known, "Ku\u{308}che und Bad", &umlaut).await.unwrap());
         assert!(!passwords.fits(By::Stranger, "correct horse", "").await.unwrap());
-        for bad in ["short", &"x".repeat(257)] {
+        for bad in ["short", &"x".repeat(257), &" ".repeat(20)] {
             assert!(passwords.hash(By::Stranger, bad).await.is_err());
         }
     }

@@ -15,6 +15,8 @@ use tool::{
     Channel, Id, Label, Role, Scope, UserId,
     prelude::{JsonSchema, schemars},
 };
+use unicode_general_category::{GeneralCategory, get_general_category};
+use unicode_normalization::UnicodeNormalization;
 
 /// A person as they are told.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -85,13 +87,20 @@ pub(crate) async fn list(State(house): State<House>, Extension(caller): Extensio
     Ok(ok(People { count: people.len(), people }))
 }
 
-/// A name as a person may have: 1 to 64 characters.
+/// A name as a person may have: 1 to 64 characters that are seen, in the one form that each text has.
 pub(crate) fn name_of_person(name: &str) -> Result<String, Failure> {
-    let name = name.trim();
-    if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
+    let name: String = name.trim().nfc().collect();
+    if name.is_empty() || name.chars().count() > 64 {
         return Err(Failure::new(400, "bad_args", "a name must have 1 to 64 characters"));
     }
-    Ok(name.to_owned())
+    if name.chars().any(|c| c.is_control() || get_general_category(c) == GeneralCategory::Format) {
+        return Err(Failure::new(
+            400,
+            "bad_args",
+            "a name must not have characters in it that nobody sees: type it anew",
+        ));
+    }
+    Ok(name)
 }
 
 /// `owner` is nobody else's name.
@@ -152,8 +161,7 @@ pub(crate) async fn change(
     Json(body): Json<ChangedPerson>,
 ) -> Answer<Told> {
     let (access, own) = (&house.access, caller.principal.user == UserId(id));
-    // Oneself is whoever signed in as that, and not what holds a token of theirs.
-    let is_self = own && caller.via.channel == Channel::Page && caller.whole;
+    let is_self = own && caller.in_person && caller.via.channel == Channel::Page;
     if !is_self || body.role.is_some() {
         must_be_admin(&caller)?;
     }

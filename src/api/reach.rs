@@ -22,11 +22,6 @@ impl Reach {
         Self(scope.to_vec())
     }
 
-    /// Whether nothing is left out.
-    pub fn is_whole(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub fn into_words(self) -> Vec<String> {
         self.0
     }

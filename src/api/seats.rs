@@ -19,6 +19,8 @@ pub(crate) struct Seats(Arc<Inner>);
 
 struct Inner {
     most: usize,
+    /// How many places one address may keep with what it is served, when all are taken.
+    fair: usize,
     taken: Mutex<(u64, HashMap<u64, Taken>)>,
 }
 
@@ -44,13 +46,13 @@ pub(crate) struct Served(Arc<AtomicU32>);
 pub(crate) struct Ticket(Arc<AtomicU32>);
 
 impl Seats {
-    pub fn new(most: usize) -> Self {
-        Self(Arc::new(Inner { most, taken: Mutex::default() }))
+    pub fn new(most: usize, fair: usize) -> Self {
+        Self(Arc::new(Inner { most, fair, taken: Mutex::default() }))
     }
 
     /// A place for a newcomer. When none is left, whoever serves nobody leaves: of the address with the most places the
-    /// one that has been there longest. So a crowd of silent connections never keeps a person out. An address that fills a
-    /// quarter of all places with what it is served loses the oldest of them in the end.
+    /// one that has been there longest. So a crowd of silent connections never keeps a person out. An address that holds more
+    /// places than is fair with what it is served loses the oldest of them in the end.
     pub fn take(&self, by: Who) -> Option<Seat> {
         let mut inner = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.1.len() >= self.0.most {
@@ -60,7 +62,7 @@ impl Seats {
                 *held.entry(taken.by).or_default() += 1;
                 *served.entry(taken.by).or_default() += usize::from(is_served(taken));
             }
-            let greedy = |taken: &Taken| served[&taken.by] > self.0.most / 4;
+            let greedy = |taken: &Taken| served[&taken.by] > self.0.fair;
             let leaving = inner.1.iter().filter(|(_, taken)| !is_served(taken) || greedy(taken));
             // Numbers grow with time, so the smallest has been there longest.
             let leaves =
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_silent_crowd_makes_room_and_the_served_stay() {
-        let seats = Seats::new(12);
+        let seats = Seats::new(12, 3);
         let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
         let (crowd, person) = (address(1), address(2));
         // Others, who are served and few.
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn nobody_holds_every_place_by_being_served() {
-        let seats = Seats::new(8);
+        let seats = Seats::new(8, 3);
         let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
         let held: Vec<Seat> = (0..8).map(|_| seats.take(address(1)).unwrap()).collect();
         let _served: Vec<Served> = held.iter().map(|seat| seat.ticket().serve()).collect();

@@ -29,6 +29,8 @@ use tower::ServiceExt;
 /// How many connections the network's doors take in together, and how many the command line's.
 const PLACES: usize = 256;
 const LOCAL_PLACES: usize = 64;
+/// How many of them one address keeps when all are taken.
+const FAIR: usize = 16;
 /// How much of a request's head, and of an answer that nobody reads yet, is in memory at once.
 const BUFFER: usize = 32 * 1024;
 /// How long a connection may be silent between requests, and take to say what it wants.
@@ -106,9 +108,14 @@ pub fn serve(house: House, listeners: Listeners) -> tool::Result<impl Future<Out
     let app = router(house);
     let acceptor = listeners.tls.as_ref().map(|(_, certificate)| certificate.acceptor()).transpose()?;
     Ok(async move {
-        let seats = Seats::new(PLACES);
+        let seats = Seats::new(PLACES, FAIR);
         let plain = Door { app: app.clone(), closing: closing.clone(), seats: seats.clone(), tls: None };
-        let local = Door { app: app.clone(), closing: closing.clone(), seats: Seats::new(LOCAL_PLACES), tls: None };
+        let local = Door {
+            app: app.clone(),
+            closing: closing.clone(),
+            seats: Seats::new(LOCAL_PLACES, LOCAL_PLACES),
+            tls: None,
+        };
         let encrypted = Door { app, closing, seats, tls: acceptor };
         tokio::join!(
             attend(listeners.socket, local),

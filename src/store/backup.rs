@@ -7,6 +7,7 @@ use crate::{
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableHandle};
 use std::{
+    collections::BTreeSet,
     fs,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -25,12 +26,12 @@ pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
 }
 
 /// Copies a snapshot into a fresh file beside `file`, then puts it in place; answers its size in bytes.
-pub(crate) fn backup(engine: &Engine, file: &Path) -> Result<u64> {
+pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -> Result<u64> {
     if file.exists() {
         return Err(Error::Io(format!("{} exists already: choose another name, or delete it first", file.display())));
     }
     let aside = aside(file);
-    let made = engine.read(|tx| copy_all(tx, &aside)).and_then(|()| put_in_place(&aside, file));
+    let made = engine.read(|tx| copy_all(tx, &aside, without)).and_then(|()| put_in_place(&aside, file));
     if made.is_err() {
         let _ = fs::remove_file(&aside);
     }
@@ -54,8 +55,8 @@ fn put_in_place(aside: &Path, file: &Path) -> Result<()> {
     put().map_err(|e| Error::io(format!("put {} in place", file.display()), &e))
 }
 
-/// All tables but the secrets, in order, which makes the copy smaller than the original.
-fn copy_all(from: &ReadTransaction, to: &Path) -> Result<()> {
+/// All tables but those that stay, in order, which makes the copy smaller than the original.
+fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>) -> Result<()> {
     let _ = fs::remove_file(to);
     let file = fs::OpenOptions::new()
         .read(true)
@@ -69,7 +70,7 @@ fn copy_all(from: &ReadTransaction, to: &Path) -> Result<()> {
         other => Error::Io(format!("could not make the backup: {other}")),
     })?;
     for handle in from.list_tables()? {
-        if handle.name() != secrets::TABLE {
+        if !without.contains(handle.name()) {
             copy_table(from, handle.name(), &db)?;
         }
     }

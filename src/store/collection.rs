@@ -400,7 +400,7 @@ fn may_read<T>(cx: &Cx, entry: &Entry<T>) -> bool {
     entry.audience == Audience::Household || entry.owner == cx.user()
 }
 
-fn index_table(name: &str) -> String {
+pub(crate) fn index_table(name: &str) -> String {
     format!("{name}.index")
 }
 

@@ -28,8 +28,9 @@ pub use writer::Tx;
 
 use secrets::DeviceKey;
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 use tool::Id;
 
@@ -46,6 +47,8 @@ struct Inner {
     engine: Arc<engine::Engine>,
     writer: writer::Writer,
     key: DeviceKey,
+    /// Tables that backups leave out.
+    staying: Mutex<BTreeSet<String>>,
 }
 
 impl Store {
@@ -70,11 +73,16 @@ impl Store {
     fn start(engine: engine::Engine, key: DeviceKey) -> Result<Self> {
         let engine = Arc::new(engine);
         let writer = writer::Writer::start(engine.clone())?;
-        Ok(Self(Arc::new(Inner { engine, writer, key })))
+        let staying = Mutex::new([secrets::TABLE.to_owned()].into());
+        Ok(Self(Arc::new(Inner { engine, writer, key, staying })))
     }
 
     /// The collection of one record type.
     pub fn collection<T: Record>(&self) -> Collection<T> {
+        if T::STAYS {
+            let mut staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner);
+            staying.extend([T::NAME.to_owned(), collection::index_table(T::NAME)]);
+        }
         Collection::new(self.clone())
     }
 
@@ -147,13 +155,15 @@ impl Store {
         self.write(move |tx| tx.remove_raw(secrets::TABLE, name.as_bytes()).map(drop)).await
     }
 
-    /// Writes a consistent copy to `file` while everything goes on. Secrets are left out: they are sealed to this device.
+    /// Writes a consistent copy to `file` while everything goes on. Secrets are left out, which are sealed to this
+    /// device, and what stays here ([`Record::STAYS`]).
     ///
     /// # Errors
     /// `Io` when `file` exists already or cannot be written; `Full` when the disk is full. Nothing half-made stays behind.
     pub async fn backup(&self, file: PathBuf) -> Result<u64> {
         let engine = self.0.engine.clone();
-        tokio::task::spawn_blocking(move || backup::backup(&engine, &file))
+        let staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        tokio::task::spawn_blocking(move || backup::backup(&engine, &file, &staying))
             .await
             .unwrap_or_else(|e| Err(Error::Io(format!("the backup stopped: {e}"))))
     }

@@ -49,6 +49,8 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     const VERSION: u8 = 1;
     /// Whose the records are.
     const LEVEL: Level;
+    /// Whether they stay on this device: backups leave them out, as they do secrets.
+    const STAYS: bool = false;
     /// The values this record is found by.
     fn keys(&self) -> Vec<Key> {
         vec![]

@@ -230,6 +230,10 @@ test('an admin renames the device, and compares its certificate', async () => {
   await self.getByText('pantry.local').waitFor();
   await page.locator('.top .where').getByText('Pantry').waitFor();
   assert.deepEqual(last(it), ['PATCH', '/api/v1/device', { name: 'Pantry' }, 'c']);
+  it.device.renameable = false;
+  await page.reload();
+  await self.getByText('pantry.local').waitFor();
+  assert.equal(await button(self, 'Rename').count(), 0);
   assert.deepEqual(problems, []);
   await context.close();
 });

@@ -36,7 +36,7 @@ export function house(change = {}) {
     ],
     device: {
       id: 'd1', name: 'kitchen', version: '0.1.0', model: 'reflex', startedAt: Date.now() - 3 * DAY, hostname: 'kitchen.local',
-      addresses: ['http://kitchen.local:4620', 'http://192.168.1.20:4620'], listensOn: '0.0.0.0:4620', claimed: true,
+      addresses: ['http://kitchen.local:4620', 'http://192.168.1.20:4620'], listensOn: '0.0.0.0:4620', claimed: true, renameable: true,
       tls: { url: 'https://kitchen.local:4621', port: 4621, fingerprint: PRINT },
     },
     model: { model: 'reflex', url: '', hasKey: false, from: 'built-in', changeable: true },
@@ -67,7 +67,7 @@ const ROUTES = {
   'GET /api/v1/model': (it) => good(it.model),
   'PUT /api/v1/model': (it, body) => {
     if (body.model === '') it.model = { model: 'reflex', url: '', hasKey: false, from: 'file', changeable: true };
-    else it.model = { model: body.model, url: body.url ?? '', hasKey: body.key === undefined ? it.model.hasKey : body.key !== '', from: 'page', changeable: true };
+    else it.model = { model: body.model, url: body.url ?? it.model.url, hasKey: body.key === undefined ? it.model.hasKey : body.key !== '', from: 'page', changeable: true };
     return good(it.model);
   },
   'GET /api/v1/people': (it) => good({ count: it.people.length, people: it.people }),
@@ -115,7 +115,7 @@ export const visitor = (browser) => async (it, { at = '', answers = {}, ...optio
 };
 
 export const part = (page, title) => page.getByRole('region', { name: title, exact: true });
-export const ready = (page) => part(page, 'Health').getByText('of memory').waitFor();
+export const ready = (page) => part(page, 'Health').locator('dl').waitFor();
 export const button = (place, name) => place.getByRole('button', { name, exact: true });
 
 /** The focus is on the button of that name. */

@@ -61,7 +61,7 @@ test('the printed link claims with one press and leaves no code in the address',
 test('it works out a sum, and says that it did', async () => {
   const exchange = await ask(page, 'what is 12 * 12?');
   assert.match(await answer(exchange).innerText(), /144/);
-  assert.equal(await exchange.locator('.reflex').innerText(), 'reflex');
+  assert.equal(await exchange.locator('.mark').innerText(), 'reflex');
 });
 
 test('it remembers, and the line of what it did opens', async () => {

@@ -74,7 +74,7 @@ test('a tool says what it gave, then shows all of it; what was typed stays', asy
   assert.deepEqual(JSON.parse(await result().locator('pre').innerText()), { expression: '12 * 12', formatted: '144', result: 144 });
   await result().getByText(/^took \d+ ms$/).waitFor();
   await result().getByRole('button', { name: 'Copy' }).click();
-  await result().getByText('Copied').waitFor();
+  await result().getByRole('button', { name: 'Copied' }).waitFor();
   await page.getByRole('link', { name: 'All tools' }).click();
   await row('calculate').waitFor();
   await page.goBack();

@@ -277,7 +277,7 @@ fn tokens_open_what_their_scope_names_and_end() {
     for (body, part) in [
         (json!({"name": "x", "scope": ["everything"]}), "`chat`"),
         (json!({"name": "x", "expiresInDays": 0}), "1 to 3650"),
-        (json!({"name": "x", "expiresInDays": -1}), "expected u32"),
+        (json!({"name": "x", "expiresInDays": -1}), "a whole number"),
         (json!({"name": "", "scope": []}), "1 to 64"),
     ] {
         let why = make(body).refusal(400, "bad_args");

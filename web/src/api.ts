@@ -93,6 +93,12 @@ interface Envelope {
 }
 
 let csrf = '';
+let lockedOut: () => void = () => undefined;
+
+/** What to do when Hob answers that nobody is signed in any more, whatever was asked. */
+export function whenLockedOut(act: () => void): void {
+  lockedOut = act;
+}
 
 async function send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = { accept: 'application/json' };
@@ -111,7 +117,8 @@ async function send(method: string, path: string, body: unknown, signal: AbortSi
   }
 }
 
-async function open(answer: Response): Promise<unknown> {
+/** What an answer holds. At the doors, being a stranger is nothing to be told. */
+async function open(answer: Response, door = false): Promise<unknown> {
   let envelope: Envelope;
   try {
     envelope = (await answer.json()) as Envelope;
@@ -121,12 +128,14 @@ async function open(answer: Response): Promise<unknown> {
     throw new Unreachable('not an answer of Hob', { cause });
   }
   if (answer.ok && envelope.success !== false) return envelope.data;
+  const code = envelope.error?.code ?? 'unknown';
+  if (!door && /^un(authorized|claimed)$/.test(code)) lockedOut();
   const wait = Number(answer.headers.get('retry-after')) || undefined;
-  throw new Refused(answer.status, envelope.error?.code ?? 'unknown', envelope.error?.message ?? '', wait);
+  throw new Refused(answer.status, code, envelope.error?.message ?? '', wait);
 }
 
-async function once<T>(method: string, path: string, body?: unknown): Promise<T> {
-  return (await open(await send(method, path, body, AbortSignal.timeout(PATIENCE_MS)))) as T;
+async function once<T>(method: string, path: string, body?: unknown, door = false): Promise<T> {
+  return (await open(await send(method, path, body, AbortSignal.timeout(PATIENCE_MS)), door)) as T;
 }
 
 /** Whether the token was of an earlier session (another tab signed in anew) and there is a fresh one to try with. */
@@ -146,20 +155,20 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
   }
 }
 
-/** Keeps the token a session answers with. */
-async function entered(answer: Promise<Session>): Promise<Session> {
-  const found = await answer;
+/** Through a door; keeps the token a session answers with. */
+async function entered(method: string, path: string, body?: unknown): Promise<Session> {
+  const found = await once<Session>(method, path, body, true);
   csrf = found.csrfToken ?? '';
   return found;
 }
 
 const id = encodeURIComponent;
 
-export const session = () => entered(once<Session>('GET', '/api/v1/session'));
+export const session = () => entered('GET', '/api/v1/session');
 export const claim = (code: string, person?: string, password?: string) =>
-  entered(once<Session>('POST', '/api/v1/claim', { code, person, password }));
+  entered('POST', '/api/v1/claim', { code, person, password });
 export const signIn = (who: { token: string } | { person: string; password: string }) =>
-  entered(once<Session>('POST', '/api/v1/session', who));
+  entered('POST', '/api/v1/session', who);
 export const signOut = () => call<unknown>('DELETE', '/api/v1/session');
 /** The conversations, newest first; with a query those whose title or messages have it. */
 export const conversations = (query = '', limit = 40, offset = 0) =>
@@ -296,6 +305,8 @@ export interface DeviceFacts {
   tls?: { url: string; port: number; fingerprint: string } | null;
   listensOn?: string;
   claimed?: boolean;
+  /** False where the name was given at the start, with --name. */
+  renameable?: boolean;
 }
 
 export interface ModelChoice {

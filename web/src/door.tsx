@@ -4,8 +4,8 @@ import { useEffect, useState } from 'preact/hooks';
 import * as api from './api';
 import { useAway } from './away';
 import { Flame } from './icons';
+import { Said } from './said';
 import { text, trouble } from './text';
-import './door.css';
 
 /** How long to wait where Hob does not say. */
 const WAIT_S = 60;
@@ -22,7 +22,7 @@ export function Door({ title, why, busy, onSubmit, children }: DoorProps): JSX.E
   return (
     <main class="door">
       <form
-        class="sheet entrance"
+        class="sheet"
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
@@ -64,7 +64,7 @@ export function Trouble({ told }: { told: Told | null }): JSX.Element {
   if (!told) return <p class="told soft" role="status">{away && text.away}</p>;
   return (
     <div class="told" role="alert">
-      <p class="problem">{told.words}</p>
+      <p class="problem"><Said words={told.words} /></p>
       {told.instead && (
         <>
           <p><a href={told.instead}>{told.instead.replace(/\/(#.*)?$/, '')}</a></p>

@@ -4,9 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import './find.css';
 import { HEADER } from './home/header';
-import { Close, DeviceIcon, Find, HomeIcon, MemoryIcon, TalkIcon, ToolsIcon } from './icons';
-import { href, ROOMS, type Room } from './rooms';
+import { Close, Find } from './icons';
+import { href, ICONS, ROOMS, type Room } from './rooms';
 import { text, when } from './text';
+import { knownTools } from './tools/use-tools';
 
 interface Hit {
   key: string;
@@ -37,9 +38,8 @@ interface Remembered {
   type?: string;
 }
 
-/** What is known of pins and tools while the search is open; asked for once. */
+/** Where each group is looked for; the pins are asked for once while the search is open. */
 function sources(): Record<Group, Source> {
-  let tools: Promise<{ tools: { name: string; description: string; aliases?: string[] }[] }> | undefined;
   let levels: Promise<Map<number, boolean>> | undefined;
   const pins = async () =>
     new Map((await api.execute<{ pins: { pin: number; high: boolean }[] }>('gpio_list')).result.pins.map(({ pin, high }) => [pin, high]));
@@ -70,11 +70,11 @@ function sources(): Record<Group, Source> {
 
     tools: async (query) => {
       if (!query) return [];
-      const all = (await (tools ??= api.tools())).tools;
+      const all = await knownTools();
       const plain = query.toLowerCase().replaceAll(' ', '_');
       const rank = (name: string) => (name === plain ? 0 : name.startsWith(plain) ? 1 : name.includes(plain) ? 2 : 3);
       return all
-        .filter((tool) => has(query, tool.name, tool.name.replaceAll('_', ' '), tool.description, ...(tool.aliases ?? [])))
+        .filter((tool) => has(query, tool.name, tool.name.replaceAll('_', ' '), tool.description, ...tool.aliases))
         .sort((a, b) => rank(a.name) - rank(b.name))
         .map((tool) => ({ key: `tool-${tool.name}`, title: tool.name, more: tool.description, room: 'tools', to: href('tools', tool.name) }));
     },
@@ -100,7 +100,6 @@ function sources(): Record<Group, Source> {
 }
 
 const ORDER: Group[] = ['rooms', 'pins', 'tools', 'memories', 'conversations'];
-const ICONS: Record<Room, () => JSX.Element> = { talk: TalkIcon, home: HomeIcon, tools: ToolsIcon, memory: MemoryIcon, device: DeviceIcon };
 
 /** Calls `open` on `/` (not while one types) and on Ctrl+K. */
 export function useFindKeys(open: () => void): void {

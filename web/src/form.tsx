@@ -2,8 +2,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Close, Fresh } from './icons';
+import { Said } from './said';
 import { text } from './text';
-import './form.css';
 
 /** What a control inside a [`Field`] has to carry, so that its label, help and problem are read with it. */
 export interface Wired {
@@ -15,7 +15,7 @@ export interface Wired {
 
 interface About {
   label: string;
-  help?: ComponentChildren;
+  help?: string | undefined;
   /** What is wrong, as a sentence; '' or undefined when nothing is. */
   error?: string | undefined;
   required?: boolean;
@@ -29,16 +29,24 @@ export function Field({ label, help, error, required, children }: FieldProps): J
   return (
     <div class="field">
       <label for={id}>{label}{required && <Needed />}</label>
-      {help && <p id={`${id}-help`} class="help">{help}</p>}
+      {help && <Help id={id} words={help} />}
       {children({
         id,
         'aria-describedby': described || undefined,
         'aria-invalid': error ? true : undefined,
         'aria-required': required || undefined,
       })}
-      {error && <p id={`${id}-error`} class="problem small" role="alert">{error}</p>}
+      {error && <Wrong id={id} words={error} />}
     </div>
   );
+}
+
+export function Help({ id, words }: { id?: string; words: string }): JSX.Element {
+  return <p id={id && `${id}-help`} class="help"><Said words={words} /></p>;
+}
+
+export function Wrong({ id, words }: { id?: string; words: string }): JSX.Element {
+  return <p id={id && `${id}-error`} class="problem small" role="alert"><Said words={words} /></p>;
 }
 
 /** The quiet word beside a label that says a field may not stay empty. */
@@ -148,8 +156,8 @@ export function SelectField({ value, onInput, options, disabled, ...about }: Sel
 }
 
 interface SwitchProps {
-  label: ComponentChildren;
-  help?: ComponentChildren;
+  label: string;
+  help?: string;
   checked: boolean;
   onInput: (checked: boolean) => void;
   disabled?: boolean;
@@ -172,7 +180,7 @@ export function SwitchField({ label, help, checked, onInput, disabled }: SwitchP
         <span class="switch-track" aria-hidden="true" />
         <span>{label}</span>
       </label>
-      {help && <p id={`${id}-help`} class="help">{help}</p>}
+      {help && <Help id={id} words={help} />}
     </div>
   );
 }
@@ -209,7 +217,7 @@ export function ListField({ label, help, error, required, values, onInput }: Lis
   return (
     <div class="field" role="group" aria-labelledby={id} aria-describedby={described} ref={box}>
       <span class="label" id={id}>{label}{required && <Needed />}</span>
-      {help && <p id={`${id}-help`} class="help">{help}</p>}
+      {help && <Help id={id} words={help} />}
       <ul class="lines">
         {shown.map((value, n) => (
           <li key={n}>
@@ -238,7 +246,7 @@ export function ListField({ label, help, error, required, values, onInput }: Lis
         ))}
       </ul>
       <button type="button" class="quiet" onClick={() => add(shown.length - 1)}><Fresh />{text.form.another}</button>
-      {error && <p id={`${id}-error`} class="problem small" role="alert">{error}</p>}
+      {error && <Wrong id={id} words={error} />}
     </div>
   );
 }
@@ -249,8 +257,8 @@ export function Buttons({ children }: { children: ComponentChildren }): JSX.Elem
 }
 
 /** A sentence about what was just done, what went wrong with it, or (`quiet`) how things are; read out when it appears. */
-export function Notice({ bad = false, quiet = false, children }: { bad?: boolean; quiet?: boolean; children: ComponentChildren }): JSX.Element {
-  return <p class={`notice${bad ? ' problem' : quiet ? ' aside' : ''}`} role={bad ? 'alert' : 'status'}>{children}</p>;
+export function Notice({ bad = false, quiet = false, children }: { bad?: boolean; quiet?: boolean; children: string }): JSX.Element {
+  return <p class={`notice${bad ? ' problem' : quiet ? ' aside' : ''}`} role={bad ? 'alert' : 'status'}><Said words={children} /></p>;
 }
 
 interface ConfirmProps {

@@ -32,8 +32,8 @@ function tell(event: api.Happening): void {
   for (const handler of [...handlers]) handler(event);
 }
 
-/** Keeps the stream open until `over`; calls `onRefused` when nobody is signed in any more. */
-async function keep(over: AbortSignal, onRefused: () => void): Promise<void> {
+/** Keeps the stream open until `over`. */
+async function keep(over: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_MS;
   while (!over.aborted) {
@@ -60,10 +60,7 @@ async function keep(over: AbortSignal, onRefused: () => void): Promise<void> {
         tell(event);
       }
     } catch (cause) {
-      if (cause instanceof api.Refused) {
-        if (cause.status === 401 || cause.code === 'unclaimed') onRefused();
-        wait = LATER_MS;
-      }
+      if (cause instanceof api.Refused) wait = LATER_MS;
     } finally {
       clearTimeout(timer);
       over.removeEventListener('abort', hangUp);
@@ -77,12 +74,12 @@ async function keep(over: AbortSignal, onRefused: () => void): Promise<void> {
 }
 
 /** Opens the stream for as long as the caller is on screen; once for the page. */
-export function useLine(onRefused: () => void): void {
+export function useLine(): void {
   useEffect(() => {
     const over = new AbortController();
-    void keep(over.signal, onRefused);
+    void keep(over.signal);
     return () => over.abort();
-  }, [onRefused]);
+  }, []);
 }
 
 /** Calls `handler` for every event of these topics, and with topic `resync` when everything is to be read anew. */

@@ -1,4 +1,7 @@
 // The page's front door: asks Hob who we are and shows the claim, the sign-in or the rooms.
+import './style.css';
+import './form.css';
+import './door.css';
 import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from './api';
@@ -16,7 +19,7 @@ import { Talk } from './talk/talk';
 import { useTalk } from './talk/use-talk';
 import { text, trouble } from './text';
 import { Tools } from './tools/tools';
-import './style.css';
+import { useToolsRead } from './tools/use-tools';
 
 type Door =
   | { at: 'opening'; problem?: string }
@@ -31,13 +34,13 @@ function dropCode(): void {
 
 interface InsideProps {
   session: api.Session;
-  onRefused: () => void;
+  onChanged: () => void;
 }
 
 /** The rooms and the bar between them. What is being said goes on while one looks into another room. */
-function Inside({ session, onRefused }: InsideProps): JSX.Element {
+function Inside({ session, onChanged }: InsideProps): JSX.Element {
   const place = usePlace();
-  const talk = useTalk(onRefused);
+  const talk = useTalk();
   const asked = place.room === 'talk' ? (place.path[0] ?? '') : '';
   const came = useRef(place.room);
 
@@ -45,9 +48,11 @@ function Inside({ session, onRefused }: InsideProps): JSX.Element {
   const find = useCallback(() => setFinding(true), []);
 
   useFindKeys(find);
-  useLine(onRefused);
+  useLine();
+  // A tool that waits for a decision is marked in the bar, whatever room one is in.
+  useToolsRead();
   // The session holds the device's name and who may do what.
-  useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onRefused());
+  useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onChanged());
 
   useEffect(() => {
     if (asked && asked !== talk.conversationId) talk.open(asked);
@@ -70,7 +75,7 @@ function Inside({ session, onRefused }: InsideProps): JSX.Element {
   }, [place.room]);
 
   const room = useMemo(() => {
-    const props: RoomProps = { session, path: place.path, onRefused };
+    const props: RoomProps = { session, path: place.path, onChanged };
     switch (place.room) {
       case 'home': return <Home {...props} />;
       case 'tools': return <Tools {...props} />;
@@ -78,7 +83,7 @@ function Inside({ session, onRefused }: InsideProps): JSX.Element {
       case 'device': return <Device {...props} />;
       default: return null;
     }
-  }, [session, place, onRefused]);
+  }, [session, place, onChanged]);
 
   return (
     <div class="house">
@@ -110,6 +115,8 @@ function App(): JSX.Element {
     }
   }, []);
 
+  useEffect(() => api.whenLockedOut(() => void enter()), []);
+
   useEffect(() => {
     if (!away && door.at !== 'inside') void enter();
   }, [away]);
@@ -120,7 +127,7 @@ function App(): JSX.Element {
     case 'sign-in':
       return <SignIn note={door.note} onDone={enter} />;
     case 'inside':
-      return <Inside session={door.session} onRefused={enter} />;
+      return <Inside session={door.session} onChanged={enter} />;
     default:
       return (
         <main class="door">

@@ -3,7 +3,6 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field } from './form';
 import { text } from './text';
-import './password.css';
 
 /** The shortest password Hob takes, in characters. */
 export const SHORTEST = 10;
@@ -53,7 +52,7 @@ export function PasswordField({ label, value, onInput, fresh = false, help, erro
               aria-describedby={[words ? `${wired.id}-words` : '', wired['aria-describedby'] ?? ''].filter(Boolean).join(' ') || undefined}
               onInput={(event) => onInput(event.currentTarget.value)}
             />
-            <button type="button" aria-label={shown ? text.password.hideIt : text.password.showIt} aria-pressed={shown} onClick={() => setShown(!shown)}>
+            <button type="button" class="quiet" aria-label={shown ? text.password.hideIt : text.password.showIt} aria-pressed={shown} onClick={() => setShown(!shown)}>
               {shown ? text.password.hide : text.password.show}
             </button>
           </div>

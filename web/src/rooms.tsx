@@ -13,8 +13,8 @@ export interface RoomProps {
   session: Session;
   /** What follows the room in the address: `#/tools/gpio_write` is `['gpio_write']`. */
   path: string[];
-  /** To be called when Hob answers that nobody is signed in any more. */
-  onRefused: () => void;
+  /** Reads the session anew: who one is, and what the device is called. */
+  onChanged: () => void;
 }
 
 export interface Place {
@@ -76,7 +76,7 @@ export function mark(room: Room, words: string): void {
   for (const look of watching) look();
 }
 
-const ICONS: Record<Room, () => JSX.Element> = {
+export const ICONS: Record<Room, () => JSX.Element> = {
   talk: TalkIcon, home: HomeIcon, tools: ToolsIcon, memory: MemoryIcon, device: DeviceIcon,
 };
 

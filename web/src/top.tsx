@@ -1,4 +1,4 @@
-// The top of every room: its name, a quiet word about where, what can be done there, and the banner while the device is away.
+// The top of every room: its name, a quiet word about where, what can be done there, and in its place, while the device is away, that it is.
 import type { ComponentChildren, JSX } from 'preact';
 import { useAway } from './away';
 import { Flame } from './icons';
@@ -21,10 +21,11 @@ export function Top({ title, where, actions, alive = false, clear = false }: Pro
     <header class={clear ? 'top clear' : 'top'}>
       <div>
         <Flame alive={alive} />
-        <h1 tabIndex={-1}>{title}</h1>
-        <span class="where">{where}</span>
+        {/* The words about Hob being away begin with its name. */}
+        <h1 tabIndex={-1} class={away && title === text.name ? 'unseen' : undefined}>{title}</h1>
+        {!away && <span class="where">{where}</span>}
+        <p class={away ? 'banner' : 'unseen'} role="status">{away && <span>{text.away}</span>}</p>
         {actions}
-        <p class="banner" role="status">{away && <span>{text.away}</span>}</p>
       </div>
     </header>
   );

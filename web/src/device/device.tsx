@@ -47,8 +47,8 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
   );
 }
 
-export function Device({ session, path, onRefused }: RoomProps): JSX.Element {
-  const house = useMemo(() => ({ session, onRefused }), [session, onRefused]);
+export function Device({ session, path, onChanged }: RoomProps): JSX.Element {
+  const house = useMemo(() => ({ session, onChanged }), [session, onChanged]);
   const part = path[0] ?? '';
 
   useEffect(() => {

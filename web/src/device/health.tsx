@@ -2,7 +2,8 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api';
-import { text, when } from '../text';
+import { Said } from '../said';
+import { facts, text, when } from '../text';
 import { Part, Reading, useRead } from './part';
 import { size, span } from './units';
 
@@ -24,7 +25,7 @@ interface State {
   concerns?: string[];
 }
 
-function facts(state: State): [string, string][] {
+function lines(state: State): [string, string][] {
   const words = text.device.health;
   const all: [string, string][] = [];
   const { memory, disk, load, temperature, uptime } = state;
@@ -33,7 +34,7 @@ function facts(state: State): [string, string][] {
   if (temperature !== undefined) all.push([words.temperature, `${Math.round(temperature)} °C`]);
   if (load?.[0] !== undefined) all.push([words.load, words.loadIs(load[0], state.cpus ?? 1)]);
   if (uptime !== undefined) all.push([words.up, words.upIs(span(uptime), when(state.startedAt))]);
-  const machine = [state.model, state.os, state.arch].filter(Boolean).join(' · ');
+  const machine = facts(state.model, state.os, state.arch);
   if (machine) all.push([words.machine, machine]);
   return all;
 }
@@ -63,14 +64,14 @@ export function Health(): JSX.Element {
       <Reading of={read} />
       {read.data && (
         <>
-          {concerns.length > 0 && (
+          {/* The sentence would only say them once more. */}
+          {concerns.length === 0 ? <p class="say"><Said words={read.data.say ?? text.device.health.well} /></p> : (
             <div role="alert">
               <ul class="concerns">{concerns.map((concern) => <li key={concern}>{text.device.health.concern(concern)}</li>)}</ul>
             </div>
           )}
-          <p class="say">{read.data.say ?? text.device.health.well}</p>
           <dl class="facts-list">
-            {facts(state).map(([name, value]) => (
+            {lines(state).map(([name, value]) => (
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>{value}</dd>

@@ -107,7 +107,7 @@ function Choose({ choice, onDone, onCancel }: { choice: api.ModelChoice; onDone:
 export function Model(): JSX.Element {
   const read = useRead(api.model);
   const admin = useAdmin();
-  const { onRefused } = useHouse();
+  const { onChanged } = useHouse();
   useLive(['model:changed'], () => void read.again());
   const [open, setOpen] = useState(false);
   const [done, setDone] = useState('');
@@ -119,10 +119,10 @@ export function Model(): JSX.Element {
     read.set(fresh);
     setOpen(false);
     setDone(said);
-    onRefused();
+    onChanged();
   };
   const forget = () => act.run(async () => took(await api.chooseModel({ model: '' }), words.undone));
-  const dropKey = () => choice && act.run(async () => read.set(await api.chooseModel({ model: choice.model, ...(choice.url && { url: choice.url }), key: '' })));
+  const dropKey = () => choice && act.run(async () => read.set(await api.chooseModel({ model: choice.model, key: '' })));
 
   return (
     <Part id="model" title={words.title} why={words.why}>
@@ -142,7 +142,7 @@ export function Model(): JSX.Element {
           {free && (
             <div class="buttons">
               <button type="button" data-back onClick={() => (setOpen(true), setDone(''))}>{words.change}</button>
-              {choice.from === 'page' && <button type="button" class="plain" onClick={() => void forget()}>{words.undo}</button>}
+              {choice.from === 'page' && <button type="button" class="quiet" onClick={() => void forget()}>{words.undo}</button>}
             </div>
           )}
         </>

@@ -9,12 +9,12 @@ import { text, trouble } from '../text';
 
 interface House {
   session: api.Session;
-  /** Reads the session anew, and leads to the door when there is none any more. */
-  onRefused: () => void;
+  /** Reads the session anew. */
+  onChanged: () => void;
 }
 
 /** Who looks at the room; every part reads it from here. */
-export const Looking = createContext<House>({ session: { user: '', person: '', role: 'viewer' }, onRefused: () => undefined });
+export const Looking = createContext<House>({ session: { user: '', person: '', role: 'viewer' }, onChanged: () => undefined });
 
 export const useHouse = () => useContext(Looking);
 export const useAdmin = () => useHouse().session.role === 'admin';
@@ -31,10 +31,6 @@ export function Part({ id, title, why, children }: { id: string; title: string; 
   );
 }
 
-function ended(cause: unknown): boolean {
-  return cause instanceof api.Refused && (cause.code === 'unauthorized' || cause.code === 'unclaimed');
-}
-
 export interface Read<T> {
   data: T | null;
   problem: string;
@@ -46,7 +42,6 @@ export interface Read<T> {
 export function useRead<T>(read: () => Promise<T>, round = 0): Read<T> {
   const [data, set] = useState<T | null>(null);
   const [problem, setProblem] = useState('');
-  const { onRefused } = useHouse();
   const away = useAway();
   const alive = useRef(true);
   const again = useCallback(async () => {
@@ -57,9 +52,8 @@ export function useRead<T>(read: () => Promise<T>, round = 0): Read<T> {
       setProblem('');
     } catch (cause) {
       if (!alive.current) return;
-      if (ended(cause)) onRefused();
       // The banner says that Hob is away; here only a refusal is news.
-      else if (cause instanceof api.Refused) setProblem(trouble(cause));
+      if (cause instanceof api.Refused) setProblem(trouble(cause));
     }
   }, []);
   useEffect(() => {
@@ -87,7 +81,6 @@ export interface Act {
 export function useAct(words?: (cause: unknown) => string | undefined): Act {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
-  const { onRefused } = useHouse();
   const run = async (what: () => Promise<unknown>) => {
     if (busy) return false;
     setBusy(true);
@@ -96,8 +89,7 @@ export function useAct(words?: (cause: unknown) => string | undefined): Act {
       await what();
       return true;
     } catch (cause) {
-      if (ended(cause)) onRefused();
-      else setProblem(words?.(cause) ?? trouble(cause));
+      setProblem(words?.(cause) ?? trouble(cause));
       return false;
     } finally {
       setBusy(false);
@@ -124,7 +116,7 @@ export function SaveRow({ busy, save, saving = text.device.saving, onCancel }: {
   return (
     <div class="buttons">
       <button aria-disabled={busy} class="main">{busy ? saving : save}</button>
-      <button type="button" class="plain" onClick={onCancel}>{text.device.cancel}</button>
+      <button type="button" class="quiet" onClick={onCancel}>{text.device.cancel}</button>
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm, Notice, SelectField, TextField } from '../form';
 import { long, PasswordField, SHORTEST } from '../password';
-import { text } from '../text';
+import { facts, text } from '../text';
 import { Edit, Part, Reading, SaveRow, useAct, useHouse, useRead, type ListProps } from './part';
 import { day } from './units';
 
@@ -68,7 +68,7 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
       {act.problem && <Notice bad>{act.problem}</Notice>}
       <div class="with-remove">
         <SaveRow busy={act.busy} save={person ? text.device.save : words.add} saving={person ? text.device.saving : words.adding} onCancel={onCancel} />
-        {onRemove && person && !person.owner && <button type="button" class="plain bad" aria-label={words.remove(person.name)} onClick={onRemove}>{words.removeYes}</button>}
+        {onRemove && person && !person.owner && <button type="button" class="quiet bad" aria-label={words.remove(person.name)} onClick={onRemove}>{words.removeYes}</button>}
       </div>
     </Edit>
   );
@@ -86,7 +86,7 @@ function Row({ person, onChanged, onGone }: { person: api.Person; onChanged: (pe
     <li>
       <div class="row">
         <div>
-          <p><strong>{person.name}</strong> <span class="soft">{[roleName(person.role), person.owner && words.owner, self && words.you].filter(Boolean).join(' · ')}</span></p>
+          <p><strong>{person.name}</strong> <span class="soft">{facts(roleName(person.role), person.owner && words.owner, self && words.you)}</span></p>
           <p class="soft small">
             {person.hasPassword ? words.withPassword : words.withToken}
             {person.createdAt ? `, ${words.since(day(person.createdAt))}` : ''}

@@ -2,12 +2,13 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
+import { Copy } from '../copy';
 import { TextField } from '../form';
+import { Said } from '../said';
 import { text, when } from '../text';
-import { Copy } from './copy';
 import { Edit, Part, Reading, SaveRow, useAct, useAdmin, useHouse, type Read } from './part';
 
-const NAME = /^[A-Za-z0-9-]{1,63}$/;
+const NAME = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /** "AB:CD:…" in groups of four bytes, as one compares it by eye. */
 function groups(fingerprint: string): string[] {
@@ -33,7 +34,7 @@ function Fingerprint({ value }: { value: string }): JSX.Element {
 
 function Name({ read, facts }: { read: Read<api.DeviceFacts>; facts: api.DeviceFacts }): JSX.Element {
   const admin = useAdmin();
-  const { onRefused } = useHouse();
+  const { onChanged } = useHouse();
   const [name, setName] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
   const act = useAct();
@@ -47,15 +48,17 @@ function Name({ read, facts }: { read: Read<api.DeviceFacts>; facts: api.DeviceF
     if (!went) return;
     setName(null);
     // The session tells the other rooms what the device is called.
-    onRefused();
+    onChanged();
   };
 
   if (name === null) {
     return (
-      <div class="name-line">
-        <p class="called">{facts.name}</p>
-        {admin && <button type="button" class="small" data-back onClick={() => setName(facts.name)}>{words.rename}</button>}
-        {facts.hostname && <p class="soft small">{facts.hostname}</p>}
+      <div class="row">
+        <div>
+          <p class="called">{facts.name}</p>
+          {facts.hostname && <p class="soft small">{facts.hostname}</p>}
+        </div>
+        {admin && facts.renameable && <button type="button" class="small" data-back onClick={() => setName(facts.name)}>{words.rename}</button>}
       </div>
     );
   }
@@ -99,7 +102,7 @@ export function Self({ read }: { read: Read<api.DeviceFacts> }): JSX.Element {
               <dt>{words.addresses}</dt>
               <dd>
                 <ul>{facts.addresses?.map((address) => <li key={address}>{address}</li>)}</ul>
-                {lonely(facts.listensOn) && <p class="soft small">{words.alone}</p>}
+                {lonely(facts.listensOn) && <p class="soft small"><Said words={words.alone} /></p>}
               </dd>
             </div>
             {facts.tls && (

@@ -13,7 +13,7 @@ const words = text.device.sessions;
 
 export function Sessions(): JSX.Element {
   const read = useRead(api.sessions);
-  const { onRefused } = useHouse();
+  const { onChanged } = useHouse();
   const [done, setDone] = useState('');
   const act = useAct();
   // The one that is looked at first, then the newest.
@@ -31,7 +31,7 @@ export function Sessions(): JSX.Element {
   const outHere = () => act.run(async () => {
     await api.signOut();
     lastConversation.set('');
-    onRefused();
+    onChanged();
   });
 
   return (

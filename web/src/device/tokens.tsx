@@ -2,9 +2,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
+import { Copy } from '../copy';
 import { Confirm, Notice, SelectField, SwitchField, TextField } from '../form';
-import { text } from '../text';
-import { Copy } from './copy';
+import { facts, text } from '../text';
 import { Edit, Part, Reading, SaveRow, useAct, useRead, type ListProps } from './part';
 import { RoleField, roleName } from './people';
 import { day } from './units';
@@ -32,7 +32,7 @@ function Row({ token, onGone }: { token: api.Token; onGone: () => void }): JSX.E
       <div class="row">
         <div>
           <p><strong>{token.name}</strong> <span class="soft">{roleName(token.role)}</span></p>
-          <p class="soft small">{[reach(token.scope), token.createdAt && words.made(day(token.createdAt)), lasts(token)].filter(Boolean).join(' · ')}</p>
+          <p class="soft small">{facts(reach(token.scope), token.createdAt && words.made(day(token.createdAt)), lasts(token))}</p>
         </div>
         {!asking && (
           <button type="button" class="small" data-back aria-label={words.takeBackOf(token.name)} onClick={() => setAsking(true)}>{words.takeBack}</button>
@@ -88,7 +88,7 @@ function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCance
         onInput={(value) => (setSome(value === 'some'), setWrong({}))}
       />
       {some && (
-        <div class="scopes" role="group" aria-label={words.reach}>
+        <div class="scopes under" role="group" aria-label={words.reach}>
           {words.scopes.filter((one) => one.value !== 'admin' || role === 'admin').map((one) => (
             <SwitchField
               key={one.value}
@@ -113,12 +113,12 @@ function Once({ made, onSeen }: { made: Made; onSeen: () => void }): JSX.Element
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => box.current?.focus(), []);
   return (
-    <div class="once" ref={box} tabIndex={-1} role="group" aria-label={words.once(made.name)}>
+    <div class="confirm once" ref={box} tabIndex={-1} role="group" aria-label={words.once(made.name)}>
       <p>{words.once(made.name)}</p>
       <code ref={shown}>{made.token}</code>
       <div class="buttons">
         <Copy value={made.token} label={words.copy} shown={shown} />
-        <button type="button" class="plain" onClick={onSeen}>{words.done}</button>
+        <button type="button" class="quiet" onClick={onSeen}>{words.done}</button>
       </div>
     </div>
   );

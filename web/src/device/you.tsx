@@ -65,7 +65,7 @@ function Password({ onDone, onCancel }: { onDone: () => void; onCancel: () => vo
 }
 
 export function You(): JSX.Element {
-  const { session, onRefused } = useHouse();
+  const { session, onChanged } = useHouse();
   const [open, setOpen] = useState<'' | 'name' | 'password'>('');
   const [done, setDone] = useState('');
   const role = text.device.roles.find((one) => one.value === session.role);
@@ -73,7 +73,7 @@ export function You(): JSX.Element {
   const finish = (said: string) => () => {
     setOpen('');
     setDone(said);
-    onRefused();
+    onChanged();
   };
 
   return (

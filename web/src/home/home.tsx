@@ -11,8 +11,8 @@ import './home.css';
 import { Network } from './network';
 import { useBoard } from './use-board';
 
-export function Home({ session, path, onRefused }: RoomProps): JSX.Element {
-  const state = useBoard(onRefused);
+export function Home({ session, path }: RoomProps): JSX.Element {
+  const state = useBoard();
   const { board, none, problem, elsewhere } = state;
   const wanted = path[0];
   const drawn = board !== null;
@@ -39,10 +39,10 @@ export function Home({ session, path, onRefused }: RoomProps): JSX.Element {
               {board.driver !== 'sim' && <p class="soft small why"><Said words={text.home.driver(board.driver, sentence(board.why))} /></p>}
             </>
           )}
-          {problem && <div class="told"><Notice bad><Said words={problem} /></Notice></div>}
+          {problem && <div class="told"><Notice bad>{problem}</Notice></div>}
           <p class="unseen" aria-live="polite">{elsewhere && text.home.changed(elsewhere.pin, elsewhere.high)}</p>
         </section>
-        <Network onRefused={onRefused} />
+        <Network />
       </div>
     </main>
   );

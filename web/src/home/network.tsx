@@ -5,7 +5,7 @@ import * as api from '../api';
 import { useAway } from '../away';
 import { Again } from '../icons';
 import { Said } from '../said';
-import { sentence, text, trouble } from '../text';
+import { facts, sentence, text, trouble } from '../text';
 
 /** An address one can open; a stranger may announce anything. */
 function opens(found: api.Found): string | undefined {
@@ -14,24 +14,20 @@ function opens(found: api.Found): string | undefined {
 
 function Line({ found }: { found: api.Found }): JSX.Element {
   const url = opens(found);
-  const facts = [
-    text.network.kinds[found.kind] ?? found.kind,
-    found.version,
-    found.host && (found.port ? `${found.host}:${found.port}` : found.host),
-  ].filter(Boolean);
+  const where = found.host && (found.port ? `${found.host}:${found.port}` : found.host);
   return (
     <li>
       <p>
         {url && !found.self ? <a href={url} rel="noopener noreferrer">{found.name || url}</a> : <strong>{found.name}</strong>}
-        {found.self && <span class="reflex">{text.network.self}</span>}
-        {found.kind === 'hob' && found.claimed === false && <span class="reflex">{text.network.unclaimed}</span>}
+        {found.self && <span class="mark">{text.network.self}</span>}
+        {found.kind === 'hob' && found.claimed === false && <span class="mark">{text.network.unclaimed}</span>}
       </p>
-      <p class="soft small">{facts.join(' · ')}</p>
+      <p class="soft small">{facts(text.network.kinds[found.kind] ?? found.kind, found.version, where)}</p>
     </li>
   );
 }
 
-export function Network({ onRefused }: { onRefused: () => void }): JSX.Element {
+export function Network(): JSX.Element {
   const [found, setFound] = useState<api.Found[] | null>(null);
   const [why, setWhy] = useState('');
   const [looking, setLooking] = useState(false);
@@ -45,13 +41,12 @@ export function Network({ onRefused }: { onRefused: () => void }): JSX.Element {
       setFound(answer.found);
       if (answer.why) setWhy(sentence(answer.why));
     } catch (cause) {
-      if (cause instanceof api.Refused && cause.status === 401) return onRefused();
       if (cause instanceof api.Refused) setFound([]);
       setWhy(trouble(cause));
     } finally {
       setLooking(false);
     }
-  }, [onRefused]);
+  }, []);
 
   useEffect(() => {
     if (!away) void look();

@@ -36,7 +36,7 @@ const SETTLE_MS = 400;
 /** Nobody tells when something outside moves an input: it is looked at this often while somebody watches. */
 const LOOK_MS = 5000;
 
-export function useBoard(onRefused: () => void): BoardState {
+export function useBoard(): BoardState {
   const [board, setBoard] = useState<BoardState['board']>(null);
   const [none, setNone] = useState('');
   const [problem, setProblem] = useState('');
@@ -60,11 +60,10 @@ export function useBoard(onRefused: () => void): BoardState {
       setNone('');
     } catch (cause) {
       if (!(cause instanceof api.Refused) || turn !== reads.current) return; // Read again when Hob is back.
-      if (cause.status === 401) return onRefused();
       setBoard(null);
       setNone(sentence(cause.message));
     }
-  }, [onRefused]);
+  }, []);
 
   const readSoon = () => {
     clearTimeout(soon.current);
@@ -110,7 +109,6 @@ export function useBoard(onRefused: () => void): BoardState {
     try {
       put((await api.execute<Level>('gpio_write', { pin, high: !level.high })).result);
     } catch (cause) {
-      if (cause instanceof api.Refused && cause.status === 401) return onRefused();
       setProblem(cause instanceof api.Refused ? sentence(cause.message) : trouble(cause));
     } finally {
       mark(pin, false);

@@ -16,13 +16,12 @@ interface Props {
   tags: string[];
   onTag: (tag: string) => void;
   onChanged: (what: string) => void;
-  onRefused: () => void;
 }
 
 /** From here on a memory is said to matter a lot. */
 const MATTERS = 0.8;
 
-export function Line({ memory, sought, tags, onTag, onChanged, onRefused }: Props): JSX.Element {
+export function Line({ memory, sought, tags, onTag, onChanged }: Props): JSX.Element {
   const [at, setAt] = useState<'reading' | 'editing' | 'forgetting'>('reading');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
@@ -47,7 +46,6 @@ export function Line({ memory, sought, tags, onTag, onChanged, onRefused }: Prop
       await api.execute('forget', { memoryId: memory.id });
       onChanged(words.forgotten);
     } catch (cause) {
-      if (cause instanceof api.Refused && cause.status === 401) onRefused();
       setProblem(refusal(cause, memory));
       setAt('reading');
     } finally {
@@ -60,7 +58,6 @@ export function Line({ memory, sought, tags, onTag, onChanged, onRefused }: Prop
       <li>
         <Writing
           memory={memory}
-          onRefused={onRefused}
           onCancel={() => back(editor)}
           onDone={() => {
             back(editor);
@@ -75,7 +72,7 @@ export function Line({ memory, sought, tags, onTag, onChanged, onRefused }: Prop
       <p class="content">{memory.content}</p>
       {memory.why !== undefined && <Why memory={memory} />}
       <div class={memory.tags.length ? 'memory-foot tagged' : 'memory-foot'}>
-        <p class="about">
+        <p class="dotted">
           <span>{words.kind[memory.type] ?? memory.type}</span>
           <span>{when(memory.createdMs)}</span>
           {memory.importance >= MATTERS && <span>{words.important}</span>}
@@ -92,8 +89,8 @@ export function Line({ memory, sought, tags, onTag, onChanged, onRefused }: Prop
         )}
         {at === 'reading' && (
           <div class="doings">
-            <button type="button" class="quiet word" ref={editor} aria-label={words.about(words.edit, memory.content)} onClick={() => setAt('editing')}>{words.edit}</button>
-            <button type="button" class="quiet word" ref={forgetter} aria-label={words.about(words.forget, memory.content)} onClick={() => setAt('forgetting')}>{words.forget}</button>
+            <button type="button" class="quiet" ref={editor} aria-label={words.about(words.edit, memory.content)} onClick={() => setAt('editing')}>{words.edit}</button>
+            <button type="button" class="quiet" ref={forgetter} aria-label={words.about(words.forget, memory.content)} onClick={() => setAt('forgetting')}>{words.forget}</button>
           </div>
         )}
       </div>

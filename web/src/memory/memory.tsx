@@ -26,12 +26,12 @@ function sought(path: string[]): { id: string; query: string } {
   return ID.test(first) ? { id: first, query: second } : { id: '', query: first };
 }
 
-export function Memory({ path, onRefused }: RoomProps): JSX.Element {
+export function Memory({ path }: RoomProps): JSX.Element {
   const { id, query } = sought(path);
   const [wanted, setWanted] = useState<Wanted>(() => (path.length ? { query, kind: '', tags: [] } : before));
   const [writing, setWriting] = useState(false);
   const [said, setSaid] = useState('');
-  const { shown, stats, problem, renew } = useMemories(wanted, onRefused);
+  const { shown, stats, problem, renew } = useMemories(wanted);
   const field = useRef<HTMLInputElement>(null);
   const writer = useRef<HTMLButtonElement>(null);
   const place = useRef(path);
@@ -74,7 +74,6 @@ export function Memory({ path, onRefused }: RoomProps): JSX.Element {
         {(stats?.total !== 0 || wanted.kind || wanted.tags.length > 0) && <Filters wanted={wanted} stats={stats} onInput={want} />}
         {writing ? (
           <Writing
-            onRefused={onRefused}
             onCancel={close}
             onDone={() => {
               close();
@@ -98,7 +97,6 @@ export function Memory({ path, onRefused }: RoomProps): JSX.Element {
                 sought={memory.id === id}
                 tags={wanted.tags}
                 onTag={(tag) => !wanted.tags.includes(tag) && want({ tags: [...wanted.tags, tag] })}
-                onRefused={onRefused}
                 onChanged={(what) => {
                   setSaid(what);
                   void renew();

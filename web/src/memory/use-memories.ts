@@ -36,7 +36,7 @@ export interface Shown {
 /** The tools by which another door changes memories. */
 const CHANGERS = new Set(['remember', 'batch_remember', 'forget', 'update_memory', 'boost_memory']);
 
-export function useMemories(wanted: Wanted, onRefused: () => void) {
+export function useMemories(wanted: Wanted) {
   const [shown, setShown] = useState<Shown | null>(null);
   const [stats, setStats] = useState<Stats | null>(null);
   const [problem, setProblem] = useState('');
@@ -46,10 +46,9 @@ export function useMemories(wanted: Wanted, onRefused: () => void) {
   now.current = wanted;
 
   const refused = useCallback((cause: unknown) => {
-    if (cause instanceof api.Refused && cause.status === 401) onRefused();
     // While Hob is away the banner says so, and all is read anew when it is back.
     setProblem(cause instanceof api.Unreachable ? '' : trouble(cause));
-  }, [onRefused]);
+  }, []);
 
   const look = useCallback(async () => {
     const mine = ++asked.current;

@@ -14,7 +14,6 @@ interface Props {
   memory?: api.Memory;
   onDone: () => void;
   onCancel: () => void;
-  onRefused: () => void;
 }
 
 interface Draft {
@@ -30,7 +29,7 @@ const BEGIN: Draft = { content: '', type: 'fact', importance: 0.5, tags: '', sha
 /** What is half written stays so while one looks elsewhere. */
 let unfinished: Draft = BEGIN;
 
-export function Writing({ memory, onDone, onCancel, onRefused }: Props): JSX.Element {
+export function Writing({ memory, onDone, onCancel }: Props): JSX.Element {
   const [draft, setDraft] = useState<Draft>(() => (memory ? { ...memory, tags: memory.tags.join(', ') } : unfinished));
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -70,7 +69,6 @@ export function Writing({ memory, onDone, onCancel, onRefused }: Props): JSX.Ele
       onDone();
     } catch (cause) {
       if (cause instanceof NothingNew) return onCancel();
-      if (cause instanceof api.Refused && cause.status === 401) onRefused();
       setProblem(memory ? refusal(cause, memory) : trouble(cause));
     } finally {
       setBusy(false);
@@ -120,8 +118,8 @@ export function Writing({ memory, onDone, onCancel, onRefused }: Props): JSX.Ele
       <TextField label={words.tags} help={words.tagsHelp} value={draft.tags} onInput={(tags) => set({ tags })} />
       <SwitchField label={words.share} checked={draft.shared} onInput={(shared) => set({ shared })} />
       <Buttons>
-        <button class="go" aria-disabled={busy}>{busy ? words.saving : memory ? words.save : words.remember}</button>
-        <button type="button" onClick={onCancel}>{words.cancel}</button>
+        <button class="main" aria-disabled={busy}>{busy ? words.saving : memory ? words.save : words.remember}</button>
+        <button type="button" class="quiet" onClick={onCancel}>{words.cancel}</button>
       </Buttons>
       {problem && <Notice bad>{problem}</Notice>}
     </form>

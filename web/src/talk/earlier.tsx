@@ -137,7 +137,7 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
               </li>
             ))}
           </ul>
-          {more && <button type="button" class="further" onClick={() => void read(lines ?? [])}>{text.menu.more}</button>}
+          {more && <button type="button" class="quiet" onClick={() => void read(lines ?? [])}>{text.menu.more}</button>}
         </div>
       </div>
     </dialog>

@@ -36,7 +36,7 @@ function remark(turn: Turn): string {
 export function Exchange({ turn, lifted, onAgain }: Props): JSX.Element {
   const settled = turn.state !== 'running';
   const mark = byReflex(turn.model) && settled
-    ? <span class="reflex" title={text.talk.reflexWhy}>{text.talk.reflex}</span>
+    ? <span class="mark" title={text.talk.reflexWhy}>{text.talk.reflex}</span>
     : undefined;
   const end = turn.steps.length - 1;
   const last = turn.steps[end];

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../api';
 import { Down, Flame, Fresh, Menu } from '../icons';
 import { text } from '../text';
+import './talk.css';
 import { Top } from '../top';
 import { Composer } from './composer';
 import { Earlier } from './earlier';

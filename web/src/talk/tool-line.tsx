@@ -17,7 +17,7 @@ function found(call: Call): number | null {
 }
 
 /** JSON up to this long stands on one line. */
-const SHORT = 42;
+const SHORT = 48;
 
 function shown(value: unknown): string {
   const plain = parsed(value);
@@ -55,7 +55,7 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
         {mark}
         <Chevron />
       </summary>
-      <div class="inside">
+      <div class="inside under">
         {call.say && <p>{call.say}</p>}
         <dl>
           <Detail title={text.tool.given} value={call.args} />
@@ -94,7 +94,7 @@ export function ToolLines({ calls, settled, mark }: { calls: Call[]; settled: bo
         {mark}
         <Chevron />
       </summary>
-      <div class="inside">{lines(undefined)}</div>
+      <div class="inside under">{lines(undefined)}</div>
     </details>
   );
 }

@@ -47,7 +47,7 @@ export interface TalkState {
   open: (id: string) => void;
 }
 
-export function useTalk(onRefused: () => void): TalkState {
+export function useTalk(): TalkState {
   const [turns, setTurns] = useState<Turn[]>([]);
   const [conversationId, setConversationId] = useState(lastConversation.get);
   const [loading, setLoading] = useState(conversationId !== '');
@@ -127,7 +127,6 @@ export function useTalk(onRefused: () => void): TalkState {
       if (shown.current !== id || cause instanceof api.Unreachable) return; // Loaded when Hob is back.
       setLoading(false);
       if (!(cause instanceof api.Refused)) return;
-      if (cause.status === 401 || cause.code === 'unclaimed') return onRefused();
       if (cause.status !== 404) return setNote(trouble(cause));
       follow(null);
       setTurns([]);
@@ -154,7 +153,6 @@ export function useTalk(onRefused: () => void): TalkState {
   const fail = (mine: Run, cause: unknown): Turn | null => {
     if (mine.stopping) return stopped(mine.turn);
     if (cause instanceof api.Refused) {
-      if (cause.status === 401 || cause.code === 'unclaimed') onRefused();
       if (cause.status === 409 && !mine.runId) {
         setNote(trouble(cause)); // Not now: the message waits in the box.
         return null;

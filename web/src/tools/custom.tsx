@@ -2,14 +2,14 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
+import { Copy } from '../copy';
 import { Buttons, Confirm, Notice } from '../form';
 import { go, href } from '../rooms';
+import { Said } from '../said';
 import { text, trouble, when } from '../text';
 import { Back } from './back';
 import { Editor } from './editor';
 import { mayWords, StatusLine } from './marks';
-import { Copy } from './result';
-import { Ticked } from './ticked';
 import { readTools } from './use-tools';
 
 const words = text.toolsRoom;
@@ -17,10 +17,9 @@ const words = text.toolsRoom;
 interface Props {
   tool: api.CustomTool;
   admin: boolean;
-  onRefused: () => void;
 }
 
-export function CustomPage({ tool, admin, onRefused }: Props): JSX.Element {
+export function CustomPage({ tool, admin }: Props): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const [deleting, setDeleting] = useState(false);
@@ -40,10 +39,9 @@ export function CustomPage({ tool, admin, onRefused }: Props): JSX.Element {
     setProblem('');
     try {
       await action();
-      await readTools(onRefused);
+      await readTools();
       after?.();
     } catch (cause) {
-      if (cause instanceof api.Refused && cause.status === 401) onRefused();
       setProblem(trouble(cause));
     } finally {
       setBusy(false);
@@ -51,7 +49,7 @@ export function CustomPage({ tool, admin, onRefused }: Props): JSX.Element {
   };
   const decide = (what: Parameters<typeof api.decideTool>[1]) => void then(() => api.decideTool(tool.id, what));
 
-  if (editing) return <Editor tool={tool} onDone={() => setEditing(false)} onRefused={onRefused} />;
+  if (editing) return <Editor tool={tool} onDone={() => setEditing(false)} />;
 
   const pending = tool.status === 'pending_approval';
   const names = Object.keys((tool.parameters as { properties?: object }).properties ?? {});
@@ -59,9 +57,9 @@ export function CustomPage({ tool, admin, onRefused }: Props): JSX.Element {
     <article class="tool">
       <Back />
       <h2 tabIndex={-1} ref={heading}>{tool.name}</h2>
-      <p><Ticked words={tool.description} /></p>
+      <p><Said words={tool.description} /></p>
       <StatusLine tool={tool} long />
-      <p class="soft small facts-line">
+      <p class="dotted">
         <span>{tool.permissions.length ? words.mayLine(mayWords(tool.permissions)) : words.mayNothing}</span>
         <span>{words.changed(when(tool.updatedAt))}</span>
       </p>
@@ -79,11 +77,11 @@ export function CustomPage({ tool, admin, onRefused }: Props): JSX.Element {
       )}
       <section>
         <div class="code-head"><h3>{words.code}</h3><Copy value={tool.code} /></div>
-        <pre class="code-text" tabIndex={0} role="region" aria-label={words.code}>{tool.code}</pre>
+        <pre tabIndex={0} role="region" aria-label={words.code}>{tool.code}</pre>
       </section>
       <details class="parameters">
         <summary><h3>{words.parameters}</h3><span class="soft small">{names.length ? names.join(', ') : words.parametersNone}</span></summary>
-        <pre class="code-text" tabIndex={0} role="region" aria-label={words.parameters}>{JSON.stringify(tool.parameters, null, 2)}</pre>
+        <pre tabIndex={0} role="region" aria-label={words.parameters}>{JSON.stringify(tool.parameters, null, 2)}</pre>
       </details>
       {problem && <Notice bad>{problem}</Notice>}
       {deleting ? (
@@ -106,7 +104,7 @@ export function CustomPage({ tool, admin, onRefused }: Props): JSX.Element {
           {tool.status === 'active' && <button type="button" aria-disabled={busy} onClick={() => decide('disable')}>{words.disable}</button>}
           {tool.status === 'disabled' && <button type="button" aria-disabled={busy} onClick={() => decide('enable')}>{words.enable}</button>}
           {tool.status === 'rejected' && admin && <button type="button" aria-disabled={busy} onClick={() => decide('approve')}>{words.approve}</button>}
-          <button type="button" class="quiet word" ref={remover} onClick={() => setDeleting(true)}>{words.remove}</button>
+          <button type="button" class="quiet" ref={remover} onClick={() => setDeleting(true)}>{words.remove}</button>
         </Buttons>
       )}
     </article>

@@ -35,10 +35,9 @@ let unfinished: Written = BEGIN;
 interface Props {
   tool?: api.CustomTool;
   onDone?: () => void;
-  onRefused: () => void;
 }
 
-export function Editor({ tool, onDone, onRefused }: Props): JSX.Element {
+export function Editor({ tool, onDone }: Props): JSX.Element {
   const [written, setWritten] = useState<Written>(() => (tool ? { ...tool, parameters: JSON.stringify(tool.parameters, null, 2) } : unfinished));
   const [trial, setTrial] = useState<{ of: string; draft: Draft }>({ of: '', draft: {} });
   const [tried, setTried] = useState<'' | 'test' | 'keep'>('');
@@ -91,7 +90,6 @@ export function Editor({ tool, onDone, onRefused }: Props): JSX.Element {
     try {
       await action();
     } catch (cause) {
-      if (cause instanceof api.Refused && cause.status === 401) onRefused();
       setProblem(trouble(cause));
     } finally {
       setBusy('');
@@ -103,7 +101,7 @@ export function Editor({ tool, onDone, onRefused }: Props): JSX.Element {
     attempt('keep', async () => {
       const kept = tool ? await api.changeTool(tool.id, draft()) : await api.createTool(draft());
       if (!tool) unfinished = BEGIN;
-      await readTools(onRefused);
+      await readTools();
       if (onDone) onDone();
       else go('tools', ['custom', kept.id], true);
     });
@@ -141,7 +139,7 @@ export function Editor({ tool, onDone, onRefused }: Props): JSX.Element {
           </fieldset>
         </div>
         {shape && (
-          <section class="trial" aria-labelledby="trial">
+          <section class="trial under" aria-labelledby="trial">
             <h3 id="trial">{words.tryTitle}</h3>
             <p class="soft small">{words.tryHelp}</p>
             <Trial shape={shape} draft={typed} onInput={(draft) => setTrial({ of, draft })} problems={tried === 'test' ? trialProblems : {}} />
@@ -155,10 +153,10 @@ export function Editor({ tool, onDone, onRefused }: Props): JSX.Element {
           </section>
         )}
         <Buttons>
-          <button class="go" aria-disabled={busy !== ''}>{busy === 'keep' ? words.saving : tool ? words.save : words.create}</button>
+          <button class="main" aria-disabled={busy !== ''}>{busy === 'keep' ? words.saving : tool ? words.save : words.create}</button>
           {onDone
-            ? <button type="button" onClick={onDone}>{words.cancel}</button>
-            : <a class="button" href={href('tools')}>{words.cancel}</a>}
+            ? <button type="button" class="quiet" onClick={onDone}>{words.cancel}</button>
+            : <a class="button quiet" href={href('tools')}>{words.cancel}</a>}
         </Buttons>
         {problem && tried !== 'test' && <Notice bad>{problem}</Notice>}
       </form>

@@ -4,9 +4,9 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { CustomTool, Tool } from '../api';
 import { Close, Chevron, Find, Fresh } from '../icons';
 import { href } from '../rooms';
+import { Said } from '../said';
 import { text } from '../text';
 import { StatusLine } from './marks';
-import { Ticked } from './ticked';
 import type { Known } from './use-tools';
 
 const words = text.toolsRoom;
@@ -98,7 +98,7 @@ function Own({ tools, none }: { tools: CustomTool[]; none: boolean }): JSX.Eleme
           <li key={tool.id}>
             <a class="tool-row" href={href('tools', 'custom', tool.id)}>
               <span class="tool-name">{tool.name}</span>
-              <span class="tool-about"><Ticked words={tool.description} /></span>
+              <span class="tool-about"><Said words={tool.description} /></span>
               <StatusLine tool={tool} />
             </a>
           </li>
@@ -132,7 +132,7 @@ function Family({ name, tools, looking, many }: { name: string; tools: Tool[]; l
             <a class={tool.enabled ? 'tool-row' : 'tool-row off'} href={href('tools', tool.name)}>
               <span class="tool-name">{tool.name}</span>
               <span class="tool-risk">{tool.enabled ? (words.risk[tool.risk] ?? tool.risk) : words.off}</span>
-              <span class="tool-about"><Ticked words={tool.description} /></span>
+              <span class="tool-about"><Said words={tool.description} /></span>
               {!tool.enabled && <span class="tool-also">{words.offWhy(tool.group)}</span>}
               {tool.aliases.length > 0 && <span class="tool-also">{words.also(tool.aliases)}</span>}
             </a>

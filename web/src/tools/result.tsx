@@ -1,7 +1,8 @@
 // What a tool gave: its sentence first, then all of it, and how long it took.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Ran } from '../api';
+import { Copy } from '../copy';
 import { duration, text } from '../text';
 
 const words = text.toolsRoom;
@@ -34,39 +35,4 @@ export function Result({ ran, title = words.result }: { ran: Ran; title?: string
       </p>
     </div>
   );
-}
-
-const SHOWN_MS = 2000;
-
-export function Copy({ value }: { value: string }): JSX.Element {
-  const [done, setDone] = useState(false);
-  useEffect(() => {
-    if (!done) return;
-    const timer = setTimeout(() => setDone(false), SHOWN_MS);
-    return () => clearTimeout(timer);
-  }, [done]);
-  return (
-    <button type="button" class="quiet" onClick={async () => setDone(await copy(value))}>
-      <span aria-live="polite">{done ? words.copied : words.copy}</span>
-    </button>
-  );
-}
-
-/** On plain HTTP in the house a browser has no clipboard to offer; there the old way works. */
-async function copy(value: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(value);
-    return true;
-  } catch {
-    const area = document.createElement('textarea');
-    const before = document.activeElement as HTMLElement | null;
-    area.value = value;
-    area.className = 'unseen';
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand('copy');
-    area.remove();
-    before?.focus({ preventScroll: true });
-    return done;
-  }
 }

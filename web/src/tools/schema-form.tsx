@@ -1,10 +1,9 @@
 // The fields of a form made from a schema.
 import type { JSX } from 'preact';
-import { AreaField, ListField, Needed, NumberField, SelectField, SwitchField, TextField } from '../form';
+import { AreaField, Help, ListField, Needed, NumberField, SelectField, SwitchField, TextField, Wrong } from '../form';
 import { Close, Fresh } from '../icons';
 import { text } from '../text';
 import { blank, label, range, type Draft, type Field, type Group, type Option, type Problems, type Shape } from './schema';
-import { Ticked } from './ticked';
 
 interface FieldsProps {
   group: Group;
@@ -31,8 +30,6 @@ export function Fields({ group, draft, onInput, problems, path = '' }: FieldsPro
   );
 }
 
-const ticked = (words: string) => words && <Ticked words={words} />;
-
 interface OneProps {
   field: Field;
   draft: Draft;
@@ -43,18 +40,18 @@ interface OneProps {
 
 function One({ field, draft, onInput, problems, path }: OneProps): JSX.Element {
   const { shape } = field;
-  const about = { label: field.label, help: ticked(field.help), error: problems[path], required: field.required };
+  const about = { label: field.label, help: field.help, error: problems[path], required: field.required };
   switch (shape.kind) {
     case 'text':
       return shape.long
         ? <AreaField {...about} value={draft as string} onInput={onInput} code={shape.code} rows={shape.code ? 6 : 2} />
         : <TextField {...about} value={draft as string} onInput={onInput} />;
     case 'number':
-      return <NumberField {...about} help={ticked(withRange(field))} whole={shape.whole} value={draft as string} onInput={onInput} />;
+      return <NumberField {...about} help={withRange(field)} whole={shape.whole} value={draft as string} onInput={onInput} />;
     case 'flag':
       return shape.three
         ? <SelectField {...about} value={draft as string} onInput={onInput} options={YES_NO} />
-        : <SwitchField label={field.label} help={ticked(field.help)} checked={draft === true} onInput={onInput} />;
+        : <SwitchField label={field.label} help={field.help} checked={draft === true} onInput={onInput} />;
     case 'choice':
       return <SelectField {...about} value={draft as string} onInput={onInput} options={choices(shape.options, field)} />;
     case 'several':
@@ -65,10 +62,10 @@ function One({ field, draft, onInput, problems, path }: OneProps): JSX.Element {
       return <Rows field={field} shape={shape} rows={draft as Record<string, Draft>[]} onInput={onInput} problems={problems} path={path} />;
     case 'group':
       return (
-        <fieldset class="part">
+        <fieldset>
           <legend>{field.label}{field.required && <Needed />}</legend>
-          {field.help && <p class="help"><Ticked words={field.help} /></p>}
-          <Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} path={path} />
+          {field.help && <Help words={field.help} />}
+          <div class="under"><Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} path={path} /></div>
         </fieldset>
       );
     case 'json':
@@ -110,7 +107,7 @@ function Several({ field, options, chosen, onInput, error }: SeveralProps): JSX.
   return (
     <fieldset class="several">
       <legend>{field.label}{field.required && <Needed />}</legend>
-      {field.help && <p class="help"><Ticked words={field.help} /></p>}
+      {field.help && <Help words={field.help} />}
       {options.map((option, n) => (
         <SwitchField
           key={n}
@@ -119,7 +116,7 @@ function Several({ field, options, chosen, onInput, error }: SeveralProps): JSX.
           onInput={(on) => set(String(n), on)}
         />
       ))}
-      {error && <p class="problem small" role="alert">{error}</p>}
+      {error && <Wrong words={error} />}
     </fieldset>
   );
 }
@@ -137,13 +134,13 @@ interface RowsProps {
 function Rows({ field, shape, rows, onInput, problems, path }: RowsProps): JSX.Element {
   const one = single(label(field.name));
   return (
-    <fieldset class="rows">
+    <fieldset>
       <legend>{field.label}{field.required && <Needed />}</legend>
-      {field.help && <p class="help"><Ticked words={field.help} /></p>}
+      {field.help && <Help words={field.help} />}
       <ol>
         {rows.map((row, n) => (
-          <li key={n}>
-            <div class="row-head">
+          <li key={n} class="under">
+            <div class="nth">
               <span class="soft small">{one} {n + 1}</span>
               <button
                 type="button"
@@ -167,7 +164,7 @@ function Rows({ field, shape, rows, onInput, problems, path }: RowsProps): JSX.E
       <button type="button" class="quiet" onClick={() => onInput([...rows, blank(shape.item) as Record<string, Draft>])}>
         <Fresh />{rows.length ? text.form.another : text.toolsRoom.addOne}
       </button>
-      {problems[path] && <p class="problem small" role="alert">{problems[path]}</p>}
+      {problems[path] && <Wrong words={problems[path]} />}
     </fieldset>
   );
 }

@@ -4,12 +4,12 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { AreaField, Buttons, Confirm, Notice } from '../form';
 import { href } from '../rooms';
+import { Said } from '../said';
 import { text, trouble } from '../text';
 import { Back } from './back';
 import { Result } from './result';
 import { blank, formOf, read, type Draft, type Problems, type Shape } from './schema';
 import { Fields } from './schema-form';
-import { Ticked } from './ticked';
 
 const words = text.toolsRoom;
 
@@ -29,10 +29,9 @@ const ASKS = new Set(['destroy', 'actuate', 'admin']);
 interface Props {
   tool: api.Tool;
   custom: api.CustomTool | undefined;
-  onRefused: () => void;
 }
 
-export function ToolPage({ tool, custom, onRefused }: Props): JSX.Element {
+export function ToolPage({ tool, custom }: Props): JSX.Element {
   const shape = formOf(tool.parameters);
   const [, look] = useState(0);
   const [asking, setAsking] = useState<object | null>(null);
@@ -65,7 +64,6 @@ export function ToolPage({ tool, custom, onRefused }: Props): JSX.Element {
     try {
       set({ running: false, tried: false, ran: await api.runTool(tool.name, given) });
     } catch (cause) {
-      if (cause instanceof api.Refused && cause.status === 401) onRefused();
       set({ running: false, ran: null, problem: trouble(cause) });
     }
   };
@@ -93,8 +91,8 @@ export function ToolPage({ tool, custom, onRefused }: Props): JSX.Element {
     <article class="tool">
       <Back />
       <h2 tabIndex={-1} ref={heading}>{tool.name}</h2>
-      <p><Ticked words={tool.description} /></p>
-      <p class="soft small facts-line">
+      <p><Said words={tool.description} /></p>
+      <p class="dotted">
         <span>{tool.category}</span>
         <span>{words.risk[tool.risk] ?? tool.risk}</span>
         {tool.aliases.length > 0 && <span>{words.also(tool.aliases)}</span>}
@@ -123,7 +121,7 @@ export function ToolPage({ tool, custom, onRefused }: Props): JSX.Element {
               {now.running ? words.running : words.run}
             </button>
             {!fresh && !now.running && (
-              <button type="button" class="quiet word" onClick={() => set({ draft: blank(shape), tried: false, problem: '' })}>{words.reset}</button>
+              <button type="button" class="quiet" onClick={() => set({ draft: blank(shape), tried: false, problem: '' })}>{words.reset}</button>
             )}
             <span class="soft small keys">{words.keys}</span>
           </Buttons>

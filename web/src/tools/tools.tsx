@@ -12,38 +12,38 @@ import { ToolPage } from './tool-page';
 import { readTools, useTools, type Known } from './use-tools';
 import './tools.css';
 
-export function Tools({ session, path, onRefused }: RoomProps): JSX.Element {
-  const { known, problem } = useTools(onRefused);
+export function Tools({ session, path }: RoomProps): JSX.Element {
+  const { known, problem } = useTools();
   const count = known ? text.toolsRoom.count(known.tools.length) : undefined;
   return (
     <main class="room tools">
       <Top title={text.rooms.tools} where={path.length ? undefined : count} />
       <div class="tools-inside">
         {known
-          ? inside(known, path, session.role, onRefused)
+          ? inside(known, path, session.role)
           : problem
-            ? <Failed words={problem} onAgain={() => void readTools(onRefused)} />
+            ? <Failed words={problem} onAgain={() => void readTools()} />
             : <p class="soft" role="status">{text.toolsRoom.loading}</p>}
       </div>
     </main>
   );
 }
 
-function inside(known: Known, [first, second]: string[], role: string, onRefused: () => void): JSX.Element {
+function inside(known: Known, [first, second]: string[], role: string): JSX.Element {
   if (first === undefined) return <ToolList known={known} />;
-  if (first === 'custom' && second === 'new') return <Editor key="new" onRefused={onRefused} />;
+  if (first === 'custom' && second === 'new') return <Editor key="new" />;
   if (first === 'custom' && second !== undefined) {
     const custom = known.custom.find((tool) => tool.id === second);
-    return custom ? <CustomPage key={second} tool={custom} admin={role === 'admin'} onRefused={onRefused} /> : <Lost words={text.toolsRoom.gone} />;
+    return custom ? <CustomPage key={second} tool={custom} admin={role === 'admin'} /> : <Lost words={text.toolsRoom.gone} />;
   }
   const tool = known.tools.find((one) => one.name === first) ?? known.tools.find((one) => one.aliases.includes(first));
   if (tool) {
     const custom = known.custom.find((one) => one.name === tool.name);
-    return <ToolPage key={tool.name} tool={tool} custom={custom} onRefused={onRefused} />;
+    return <ToolPage key={tool.name} tool={tool} custom={custom} />;
   }
   const custom = known.custom.find((one) => one.name === first);
   return custom
-    ? <CustomPage key={custom.id} tool={custom} admin={role === 'admin'} onRefused={onRefused} />
+    ? <CustomPage key={custom.id} tool={custom} admin={role === 'admin'} />
     : <Lost words={text.toolsRoom.unknown(first)} />;
 }
 

@@ -17,10 +17,7 @@ let asking: Promise<void> | null = null;
 let stale = false;
 const watching = new Set<() => void>();
 
-/** The tools by which a model or another door changes what there is. */
-const CHANGERS = new Set(['create_tool', 'update_custom_tool', 'toggle_custom_tool', 'delete_custom_tool']);
-
-async function ask(onRefused: () => void): Promise<void> {
+async function ask(): Promise<void> {
   try {
     const [tools, custom] = await Promise.all([api.tools(), api.customTools()]);
     known = { tools: tools.tools, custom: custom.tools };
@@ -28,7 +25,6 @@ async function ask(onRefused: () => void): Promise<void> {
     const waiting = known.custom.filter((tool) => tool.status === 'pending_approval').length;
     mark('tools', waiting ? text.toolsRoom.waiting(waiting) : '');
   } catch (cause) {
-    if (cause instanceof api.Refused && cause.status === 401) onRefused();
     // While Hob is away the banner says so, and this is asked again when it is back.
     problem = cause instanceof api.Unreachable ? '' : trouble(cause);
   }
@@ -36,7 +32,7 @@ async function ask(onRefused: () => void): Promise<void> {
 }
 
 /** Reads them anew; a second wish meanwhile is one more reading after this one. */
-export function readTools(onRefused: () => void): Promise<void> {
+export function readTools(): Promise<void> {
   if (asking) {
     stale = true;
     return asking;
@@ -44,25 +40,35 @@ export function readTools(onRefused: () => void): Promise<void> {
   asking = (async () => {
     do {
       stale = false;
-      await ask(onRefused);
+      await ask();
     } while (stale);
   })().finally(() => (asking = null));
   return asking;
 }
 
-export function useTools(onRefused: () => void): { known: Known | null; problem: string } {
-  const [, look] = useState(0);
+/** The tools, for the search over everything. */
+export async function knownTools(): Promise<api.Tool[]> {
+  await asking;
+  return known?.tools ?? [];
+}
+
+/** Keeps them true: once for the page. */
+export function useToolsRead(): void {
   const away = useAway();
+  useEffect(() => {
+    if (!away) void readTools();
+  }, [away]);
+  useLive(['tools:changed'], () => void readTools());
+}
+
+/** What is known of them, and again when that is something else. */
+export function useTools(): { known: Known | null; problem: string } {
+  const [, look] = useState(0);
   useEffect(() => {
     const again = () => look((n) => n + 1);
     watching.add(again);
+    again();
     return () => void watching.delete(again);
   }, []);
-  useEffect(() => {
-    if (!away) void readTools(onRefused);
-  }, [away, onRefused]);
-  useLive(['tool:after'], ({ topic, data }) => {
-    if (topic === 'resync' || CHANGERS.has(String(data['tool']))) void readTools(onRefused);
-  });
   return { known, problem };
 }

@@ -1,6 +1,10 @@
-// Every word the page shows, in one place, ready to translate.
-import { Refused, Unreachable } from './api';
-import { device } from './text-device';
+// Every word the page shows. To translate it: copy this folder, put the other language into its three files (`index.ts`; `device.ts`, the
+// Device room; `tools.ts`, what Hob did), and choose between the folders here. Times and dates follow the browser's language by themselves;
+// the sentences that Hob itself answers with come from the device.
+import { Refused, Unreachable } from '../api';
+import { device } from './device';
+
+export { isLookup, toolWords } from './tools';
 
 export const text = {
   name: 'Hob',
@@ -44,7 +48,7 @@ export const text = {
     title: 'Pins',
     header: 'The 40-pin header',
     invite: 'Tap a pin to switch it. From then on Hob drives it.',
-    simulated: 'A simulated board: tap a pin to switch it; no real wire moves.',
+    simulated: 'A simulated board: tap a pin; no real wire moves.',
     driver: (driver: string, why: string) => `Driven by ${driver}. ${why}`,
     pin: (pin: number) => `GPIO ${pin}`,
     physical: (n: number) => `physical pin ${n}`,
@@ -165,6 +169,8 @@ export const text = {
     reflexWhy: 'Answered on the device itself, without a language model',
   },
 
+  copy: { copy: 'Copy', copied: 'Copied', selected: 'Selected; copy it now' },
+
   form: {
     needed: 'needed',
     no: 'No',
@@ -212,8 +218,6 @@ export const text = {
     didNotWork: 'That did not work',
     done: 'Done.',
     took: (words: string) => `took ${words}`,
-    copy: 'Copy',
-    copied: 'Copied',
     between: (least: string, most: string) => `${least} to ${most}.`,
     atLeast: (least: string) => `At least ${least}.`,
     atMost: (most: string) => `At most ${most}.`,
@@ -246,8 +250,8 @@ export const text = {
       network: 'reach the internet', filesystem: 'read and write files', database: 'use tables', shell: 'run commands',
       email: 'send mail', scheduling: 'make schedules',
     } as Record<string, string>,
-    mayLine: (words: string[]) => `It may ${words.join(', ')}.`,
-    mayNothing: 'It reaches nothing but its own code.',
+    mayLine: (words: string[]) => `may ${words.join(', ')}`,
+    mayNothing: 'reaches nothing but its own code',
     waiting: (n: number) => (n === 1 ? 'a tool waits for a decision' : `${n} tools wait for a decision`),
     decide: 'Hob wrote this tool. May it be used?',
     decideWhy: (words: string[]) => (words.length ? `It wants to ${words.join(', ')}. Read its code before you say yes.` : 'Read its code before you say yes.'),
@@ -260,7 +264,6 @@ export const text = {
     remove: 'Delete',
     removeAsk: (name: string) => `Delete ${name} for good?`,
     removeWhy: 'Its code is gone then. Turning it off keeps it.',
-    removed: (name: string) => `${name} is deleted.`,
     code: 'Code',
     parameters: 'Parameters',
     parametersNone: 'none',
@@ -351,6 +354,11 @@ export const text = {
   device,
 };
 
+/** A few facts in a line; a dot never begins one. */
+export function facts(...all: (string | false | null | undefined | 0)[]): string {
+  return all.filter(Boolean).join('\u00a0· ');
+}
+
 /** 4 → "4 ms", 1240 → "1.2 s", 75000 → "1 min 15 s". */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -397,60 +405,3 @@ export function trouble(cause: unknown): string {
 }
 
 export const badToken = 'Hob does not know that token. Check that all of it was pasted, or make a new one.';
-
-/** Plain words for a tool: while it runs, and once it has run. */
-export function toolWords(name: string): { doing: string; did: string } {
-  const words = TOOLS[name];
-  if (words) return { doing: words[0], did: words[1] };
-  const human = name.replace(/[_.\-/]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2').trim().toLowerCase();
-  return { doing: `using ${human}`, did: `used ${human}` };
-}
-
-const memory: [string, string] = ['looking in memory', 'looked in memory'];
-const web: [string, string] = ['searching the web', 'searched the web'];
-const page: [string, string] = ['reading a page', 'read a page'];
-const sums: [string, string] = ['working it out', 'worked it out'];
-const clock: [string, string] = ['looking at the clock', 'looked at the clock'];
-const python: [string, string] = ['running code', 'ran code'];
-const shell: [string, string] = ['running a command', 'ran a command'];
-const keep: [string, string] = ['remembering', 'remembered'];
-const pinSet: [string, string] = ['setting a pin', 'set a pin'];
-const pinGet: [string, string] = ['reading a pin', 'read a pin'];
-const tools: [string, string] = ['looking for a tool', 'looked for a tool'];
-
-const TOOLS: Record<string, [string, string]> = {
-  recall: memory, memory_recall: memory, memory_search: memory, memory_get: memory, list_memories: memory,
-  remember: keep, memory_store: keep, batch_remember: keep,
-  forget: ['forgetting', 'forgot'],
-  knowledge_graph_search: ['looking through what is known', 'looked through what is known'],
-  calculate: sums, calculate_percentage: sums, calculate_statistics: sums, statistics: sums,
-  convert_units: ['converting', 'converted'],
-  get_current_time: clock, get_current_datetime: clock, datetime: clock,
-  gpio_write: pinSet, set_pin: pinSet, pin_set: pinSet, gpio_pulse: ['pulsing a pin', 'pulsed a pin'],
-  gpio_read: pinGet, read_pin: pinGet, pin_read: pinGet, gpio_status: ['looking at the pins', 'looked at the pins'],
-  web_search: web, search_web: web, web_fetch: page, fetch_web_page: page, fetch_url: page,
-  get_weather: ['looking at the weather', 'looked at the weather'],
-  get_weather_forecast: ['looking at the forecast', 'looked at the forecast'],
-  read_file: ['reading a file', 'read a file'], write_file: ['writing a file', 'wrote a file'],
-  edit_file: ['editing a file', 'edited a file'], delete_file: ['deleting a file', 'deleted a file'],
-  list_files: ['looking through files', 'looked through files'],
-  list_directory: ['looking through files', 'looked through files'],
-  search_files: ['searching files', 'searched files'],
-  add_task: ['adding a task', 'added a task'], list_tasks: ['looking at the tasks', 'looked at the tasks'],
-  complete_task: ['ticking off a task', 'ticked off a task'],
-  add_note: ['writing a note', 'wrote a note'], list_notes: ['looking at the notes', 'looked at the notes'],
-  add_calendar_event: ['writing in the calendar', 'wrote in the calendar'],
-  list_calendar_events: ['looking in the calendar', 'looked in the calendar'],
-  list_contacts: ['looking in the contacts', 'looked in the contacts'],
-  add_contact: ['adding a contact', 'added a contact'],
-  add_expense: ['noting an expense', 'noted an expense'],
-  query_expenses: ['looking at the expenses', 'looked at the expenses'],
-  execute_python: python, execute_javascript: python, run_sandbox_code: python,
-  execute_shell: shell, exec: shell,
-  search_tools: tools, list_tools: tools, get_tool_help: ['reading about a tool', 'read about a tool'],
-};
-
-/** Whether a count says something about this tool's result ("looked in memory · 2 found"). */
-export function isLookup(name: string): boolean {
-  return /(^|_)(search|list|recall|query|find|get|glob|memories|notes|tasks)(_|$)/.test(name);
-}

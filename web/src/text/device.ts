@@ -1,4 +1,4 @@
-// The words of the Device room; part of text.ts, in a file of their own because there are many.
+// The words of the Device room.
 
 export const device = {
   room: 'Device',
@@ -8,8 +8,6 @@ export const device = {
   cancel: 'Cancel',
   change: 'Change',
   changeOf: (what: string) => `Change ${what}`,
-  copied: 'Copied',
-  selected: 'Selected; copy it now',
   none: 'none',
   roles: [
     { value: 'viewer', label: 'Viewer', says: 'may look' },

@@ -1,7 +1,10 @@
 // A button that copies. Browsers keep the clipboard from pages without encryption; there the older way is tried.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { text } from '../text';
+import { text } from './text';
+
+/** How long the button says that it is done. */
+const SHOWN_MS = 3000;
 
 function olderWay(value: string): boolean {
   const area = document.createElement('textarea');
@@ -26,22 +29,29 @@ async function copied(value: string): Promise<boolean> {
   }
 }
 
-/** Copies `value`; where the browser refuses, selects what stands in `shown`, to be copied by hand. */
-export function Copy({ value, label, shown }: { value: string; label: string; shown: { current: HTMLElement | null } }): JSX.Element {
+interface Props {
+  value: string;
+  label?: string;
+  /** Where it stands on the page: selected, to be copied by hand, where the browser refuses. */
+  shown?: { current: HTMLElement | null };
+}
+
+export function Copy({ value, label = text.copy.copy, shown }: Props): JSX.Element {
   const [words, setWords] = useState('');
   useEffect(() => {
     if (!words) return;
-    const timer = setTimeout(() => setWords(''), 4000);
+    const timer = setTimeout(() => setWords(''), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [words]);
   const press = async () => {
-    if (await copied(value)) return setWords(text.device.copied);
-    if (shown.current) getSelection()?.selectAllChildren(shown.current);
-    setWords(text.device.selected);
+    if (await copied(value)) return setWords(text.copy.copied);
+    if (!shown?.current) return;
+    getSelection()?.selectAllChildren(shown.current);
+    setWords(text.copy.selected);
   };
   return (
     <>
-      <button type="button" class="small" onClick={() => void press()}>{words || label}</button>
+      <button type="button" class={shown ? 'small' : 'quiet'} onClick={() => void press()}>{words || label}</button>
       <span class="unseen" role="status">{words}</span>
     </>
   );

@@ -1,0 +1,66 @@
+//! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
+//! `bench embed ROUNDS TEXT…`, `bench script CALLS`. `run` calls it and compares.
+
+mod script;
+mod vectors;
+mod writes;
+
+use rustix::time::{ClockId, clock_gettime};
+use std::{
+    error::Error,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match measure(&arguments) {
+        Ok(found) => {
+            println!("{found}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("bench: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
+    match arguments {
+        ["writes", engine, writers, seconds, folder] => {
+            writes::measure(engine, writers.parse()?, seconds.parse()?, folder.as_ref())
+        }
+        ["embed", rounds, texts @ ..] if !texts.is_empty() => vectors::measure(rounds.parse()?, texts),
+        ["script", calls] => script::measure(calls.parse()?),
+        _ => Err(USAGE.into()),
+    }
+}
+
+/// CPU time and time on the wall since it was started; the CPU is that of all threads.
+struct Watch {
+    cpu: Duration,
+    wall: Instant,
+}
+
+impl Watch {
+    fn start() -> Self {
+        Self { cpu: cpu(), wall: Instant::now() }
+    }
+    fn cpu_ms(&self) -> f64 {
+        (cpu() - self.cpu).as_secs_f64() * 1e3
+    }
+    fn seconds(&self) -> f64 {
+        self.wall.elapsed().as_secs_f64()
+    }
+}
+
+fn cpu() -> Duration {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
+}

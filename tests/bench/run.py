@@ -1,0 +1,317 @@
+"""The benchmarks: tables on standard output, and target/bench/NAME.json for each.
+
+    tests/bench/run [start memory request size writes embedding javascript page]
+
+BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
+with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
+"""
+
+import gzip
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+from daemon import Daemon, ModelServer, copy_of
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+OUT = TARGET / "bench"
+HOB = Path(os.environ.get("HOB_BIN", TARGET / "release" / "hob"))
+LONG = os.environ.get("BENCH_LONG", "") not in ("", "0")
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
+MODEL = ROOT / "models" / "all-MiniLM-L6-v2.int8.onnx"
+VOCABULARY = ROOT / "models" / "vocab.txt"
+# Each is one token of the model; with the two at the ends the texts have 12 and 128.
+WORDS = "the cat sat near the warm boiler in the kitchen".split()
+TEXTS = [" ".join(WORDS), " ".join((WORDS * 13)[:126])]
+NAMES = ["12 tokens", "128 tokens"]
+
+
+def build():
+    """The binary, and the parts that are measured from inside: same profile, same lock."""
+    if "HOB_BIN" not in os.environ:
+        subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
+    if not HOB.exists():
+        raise SystemExit(f"there is no {HOB}")
+
+
+def parts():
+    """The program `bench`. Its lock starts as Hob's, so that both are made of the same dependencies."""
+    profile = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["release"]
+    settings = [word for key, value in flat(profile) for word in ("--config", f"profile.release.{key}={json.dumps(value)}")]
+    shutil.copy(ROOT / "Cargo.lock", HERE / "Cargo.lock")
+    line = ["cargo", "build", "--release", "--quiet", "--target-dir", str(TARGET), *settings]
+    subprocess.run(line, cwd=HERE, check=True)
+    return TARGET / "release" / "bench"
+
+
+def flat(table, before=""):
+    for key, value in table.items():
+        key = before + (key if key.replace("-", "").replace("_", "").isalnum() else json.dumps(key))
+        if isinstance(value, dict):
+            yield from flat(value, key + ".")
+        else:
+            yield key, value
+
+
+def peers():
+    """The Python with onnxruntime in it."""
+    home, wanted = OUT / "venv", (HERE / "requirements.txt").read_text()
+    stamp = home / "installed"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        print("installing the peers of the embedding", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+        pip = [home / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
+        stamp.write_text(wanted)
+    return home / "bin" / "python"
+
+
+def line(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def middle(values):
+    return statistics.median(values)
+
+
+def tenth(values):
+    """The value that one in ten exceeds."""
+    return sorted(values)[max(0, -(-len(values) * 9 // 10) - 1)]
+
+
+def table(title, head, rows):
+    cells = [[str(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    print(f"\n{title}")
+    for row in cells:
+        print("  " + row[0].ljust(widths[0]) + "".join("  " + c.rjust(w) for c, w in zip(row[1:], widths[1:])))
+
+
+def number(value, digits=1):
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def populate(daemon):
+    """What a household has after a while: memories, a conversation, a tool."""
+    for place in range(100):
+        daemon.call("remember", {"content": f"Box {place} in the attic holds things of the year {1920 + place}"})
+    daemon.post("/api/v1/chat", {"message": "what is 15 percent of 80?"})
+    draft = {"name": "twice", "description": "Twice as much.", "code": "return args.n * 2", "parameters": {
+        "type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}}
+    daemon.post("/api/v1/custom-tools", draft)
+
+
+def kept_data(folder):
+    """Data that was used before: the meanings of reflex's phrases, which a first start computes, are in it."""
+    with Daemon(HOB, folder) as daemon:
+        daemon.first_answer()
+        populate(daemon)
+        # They are computed 5 s after the start and kept; the model then works no more.
+        calm = 0
+        before = daemon.cpu_ms()
+        while calm < 8 and time.monotonic() - daemon.begun < 180:
+            time.sleep(1)
+            now = daemon.cpu_ms()
+            calm = calm + 1 if now - before < 50 and time.monotonic() - daemon.begun > 8 else 0
+            before = now
+    return folder
+
+
+def start(scratch):
+    kept = kept_data(scratch / "start-kept")
+    rows, found = [], {}
+    samples = {"fresh data": [], "data of a household": []}
+    for round_ in range(20):
+        for name, folder in [("fresh data", scratch / f"start-{round_}"), ("data of a household", kept)]:
+            with Daemon(HOB, folder) as daemon:
+                answered = daemon.first_answer() * 1e3
+                samples[name].append((answered, daemon.ready() * 1e3, daemon.cpu_ms()))
+    for name, all_ in samples.items():
+        answered, ready, cpu = zip(*all_)
+        rows.append([name, number(middle(cpu)), *(number(f(v)) for v in (answered, ready) for f in (middle, tenth))])
+        found[name] = {"cpuMs": middle(cpu), "answeredMs": [middle(answered), tenth(answered)],
+                       "readyMs": [middle(ready), tenth(ready)], "starts": len(all_)}
+    head = ["ms from spawn", "CPU", "first 200", "p90", "ready line", "p90"]
+    table("Start (20 each, in turns)", head, rows)
+    return found
+
+
+def memory(scratch):
+    """Three daemons side by side, each with a copy of the program, so that none shares the others' pages."""
+    kept = kept_data(scratch / "memory-kept")
+    shutil.copytree(kept, scratch / "memory-used", ignore=shutil.ignore_patterns("*.sock"))
+    rows, found = [], {}
+
+    def note(name, daemon):
+        found[name] = daemon.memory()
+        rows.append([name, *(number(found[name][part]) for part in ("rss", "pss", "anonymous"))])
+
+    def at(daemon, seconds):
+        time.sleep(max(0, daemon.begun + seconds - time.monotonic()))
+
+    copies = [copy_of(HOB, scratch / f"copy-{place}") for place in range(3)]
+    with Daemon(copies[0], kept) as idle:
+        at(idle, 10)
+        note("idle at 10 s, nothing loaded", idle)
+        with Daemon(copies[1], scratch / "memory-used") as used:
+            used.first_answer()
+            used.call("calculate", {"expression": "2^64"})
+            note("after one tool call", used)
+            used.post("/api/v1/chat", {"message": "what is 15 percent of 80?"})
+            note("after a chat", used)
+            if used.call("twice", {"n": 21}) != 42:
+                raise SystemExit("the JavaScript tool answers wrong")
+            note("after a JavaScript tool", used)
+            used.call("recall", {"query": "where are the old photographs?"})
+            note("after a recall: model loaded", used)
+            last = time.monotonic()
+            with Daemon(copies[2], scratch / "memory-fresh") as fresh:
+                at(fresh, 10)
+                note("first start, at 10 s: computing phrases", fresh)
+                if LONG:
+                    print("waiting until model and engine are unloaded", file=sys.stderr)
+                    at(idle, 600)
+                    note("idle at 10 min", idle)
+                    time.sleep(max(0, last + 660 - time.monotonic()))
+                    note("used, then idle for 11 min: unloaded", used)
+                    at(fresh, 720)
+                    note("first start, at 12 min: unloaded", fresh)
+    table("Memory, everything on (MB)", ["", "RSS", "PSS", "anonymous"], rows)
+    print("  RSS counts pages of the program file, which the system may drop; anonymous is what it must keep.")
+    return found
+
+
+def request(scratch):
+    server = ModelServer()
+    model = {"HOB_MODEL": "custom/test-model", "HOB_LLM_URL": server.url, "HOB_LLM_KEY": "sk-test"}
+    with Daemon(HOB, scratch / "request", model) as daemon:
+        daemon.first_answer()
+        answer = daemon.post("/api/v1/chat", {"message": "ping"})
+    if answer["response"] != "pong":
+        raise SystemExit(f"the model's answer did not come through: {answer}")
+    asked = json.loads(server.body)
+    tools = sum(len(json.dumps(tool, separators=(",", ":"), ensure_ascii=False).encode()) for tool in asked["tools"])
+    found = {"bytes": len(server.head) + len(server.body), "body": len(server.body), "tools": len(asked["tools"]),
+             "toolBytes": tools}
+    row = [number(found["bytes"], 0), number(found["body"], 0), number(tools, 0), found["tools"]]
+    table("First request to a model for \"ping\" (bytes)", ["", "all", "body", "of it tools", "tools"], [["ping", *row]])
+    return found
+
+
+def size(_):
+    whole, model = HOB.stat().st_size, MODEL.stat().st_size
+    found = {"bytes": whole, "model": model, "without": whole - model}
+    row = [number(part / 1e6) for part in (whole, model, whole - model)]
+    table("Size of the binary (MB)", ["", "whole", "the model in it", "without it"], [[HOB.name, *row]])
+    return found
+
+
+def writes(scratch):
+    bench, rows, found = parts(), [], {}
+    for writers in (32, 1):
+        each = {"hob": [], "sqlite": []}
+        for round_ in range(ROUNDS):
+            for engine in each:
+                folder = scratch / f"writes-{engine}-{writers}-{round_}"
+                each[engine].append(line(bench, "writes", engine, writers, 2, folder))
+                shutil.rmtree(folder)
+        of = {engine: {key: middle([s[key] for s in all_]) for key in all_[0] if key != "sqlite"}
+              for engine, all_ in each.items()}
+        ratio = middle([h["perSecond"] / s["perSecond"] for h, s in zip(each["hob"], each["sqlite"])])
+        label = f"{writers} writers" if writers > 1 else "1 writer"
+        for engine, name in [("hob", "Hob"), ("sqlite", "SQLite " + each["sqlite"][0]["sqlite"])]:
+            one = of[engine]
+            rows.append([f"{label}, {name}", number(one["perSecond"], 0), number(one["waitMsMedian"], 2),
+                         number(one["cpuMsPerRecord"], 3), number(one["kilobytesPerRecord"]),
+                         f"{ratio:.2f}×" if engine == "hob" else ""])
+        found[label] = {**of, "ratio": ratio}
+    head = ["durable 1 KB records", "a second", "wait ms", "CPU ms each", "kB each", "Hob : SQLite"]
+    table(f"Writes, on disk when answered (WAL, synchronous=FULL; {ROUNDS} rounds in turns)", head, rows)
+    print("  Both collect what waits into one commit; the rate follows the disk, the ratio and kB less so.")
+    return found
+
+
+def embedding(_):
+    bench, python = parts(), peers()
+    ours, theirs = [], []
+    for _ in range(ROUNDS):
+        ours.append(line(bench, "embed", 40, *TEXTS))
+        theirs.append(line(python, HERE / "ort.py", MODEL, VOCABULARY, 40, *TEXTS))
+    rows, found = [], {}
+    for place, name in enumerate(NAMES):
+        a, b = ([run["texts"][place]["cpuMs"] for run in runs] for runs in (ours, theirs))
+        ratio = middle([x / y for x, y in zip(a, b)])
+        same = sum(x * y for x, y in zip(ours[0]["texts"][place]["vector"], theirs[0]["texts"][place]["vector"]))
+        if same < 0.999:
+            raise SystemExit(f"the vectors of {name} differ (cosine {same:.4f}): the comparison is not fair")
+        found[name] = {"hobCpuMs": middle(a), "onnxruntimeCpuMs": middle(b), "ratio": ratio, "cosine": same}
+        rows.append([name, number(middle(a), 2), number(middle(b), 2), f"{ratio:.2f}×"])
+    load = [middle([run["loadCpuMs"] for run in runs]) for runs in (ours, theirs)]
+    found["load"] = {"hobCpuMs": load[0], "onnxruntimeCpuMs": load[1], "ratio": load[0] / load[1]}
+    rows.append(["loading the model", *(number(ms, 0) for ms in load), f"{load[0] / load[1]:.2f}×"])
+    found["onnxruntime"] = theirs[0]["version"]
+    head = ["CPU ms", "Hob", f"onnxruntime {found['onnxruntime']}", "Hob : peer"]
+    table(f"Embedding, one thread, same file and texts ({ROUNDS} rounds in turns)", head, rows)
+    return found
+
+
+def javascript(_):
+    bench = parts()
+    runs = [line(bench, "script", 300) for _ in range(ROUNDS)]
+    found = {key: middle([run[key] for run in runs]) for key in runs[0]}
+    rows = [["a trivial call, its instance included", number(found["callCpuMs"], 3), "0.5"],
+            ["fib(22), 28,657 calls of a function", number(found["fib22CpuMs"], 1), ""],
+            ["making the engine, once", number(found["startCpuMs"], 1), ""]]
+    table("JavaScript in the sandbox (CPU ms)", ["", "measured", "aim"], rows)
+    return found
+
+
+def page(_):
+    files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
+    if not files:
+        raise SystemExit("there is no web/dist: make web")
+    found = {str(f.relative_to(ROOT / "web" / "dist")): [f.stat().st_size, len(gzip.compress(f.read_bytes(), 9))]
+             for f in files}
+    rows = [[name, number(plain, 0), number(small, 0)] for name, (plain, small) in found.items()]
+    whole = [sum(sizes) for sizes in zip(*found.values())]
+    table("The page (bytes)", ["", "plain", "gzip"], [*rows, ["all", *(number(part, 0) for part in whole)]])
+    return {"files": found, "plain": whole[0], "gzip": whole[1]}
+
+
+ALL = [size, page, request, start, memory, writes, embedding, javascript]
+
+
+def main():
+    wanted = sys.argv[1:] or [one.__name__ for one in ALL]
+    unknown = set(wanted) - {one.__name__ for one in ALL}
+    if unknown:
+        raise SystemExit(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(o.__name__ for o in ALL)}")
+    OUT.mkdir(parents=True, exist_ok=True)
+    build()
+    machine = {"machine": platform.machine(), "cores": os.cpu_count(), "kernel": platform.release()}
+    print(f"{machine['cores']} cores, {machine['machine']}, {os.getloadavg()[0]:.1f} tasks running before the first. "
+          "Other work here moves time on the wall: trust CPU time, bytes and ratios.")
+    # Not in the system's /tmp, which may be memory: what is durable is to be on a disk.
+    with tempfile.TemporaryDirectory(dir=OUT, prefix="run-") as scratch:
+        for one in ALL:
+            if one.__name__ in wanted:
+                found = one(Path(scratch))
+                stamp = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **machine, "load": os.getloadavg()[0]}
+                (OUT / f"{one.__name__}.json").write_text(json.dumps({**stamp, "found": found}, indent=1) + "\n")
+    print(f"\nkept in {os.path.relpath(OUT)}/*.json")
+
+
+main()
