@@ -125,6 +125,11 @@ impl Request {
     }
 }
 
+/// The status on a line that was just opened.
+pub fn read_status(socket: &mut impl BufRead) -> u16 {
+    read_head(socket).unwrap().0
+}
+
 fn read_head(socket: &mut impl BufRead) -> std::io::Result<(u16, Vec<(String, String)>)> {
     let mut line = String::new();
     socket.read_line(&mut line)?;

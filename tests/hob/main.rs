@@ -11,6 +11,7 @@ mod edges;
 mod frame;
 mod harness;
 mod http;
+mod keys;
 mod locks;
 mod model;
 mod model_server;
