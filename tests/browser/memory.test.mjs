@@ -130,7 +130,12 @@ test('a memory is changed in its place', async () => {
   await content().fill(' ');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Write down what is to be remembered.').waitFor();
+  // What is being changed stays when another is looked for meanwhile.
+  await search().fill('who serviced the boiler');
+  await line('Marta').waitFor();
   await content().fill('Anna is allergic to peanuts');
+  await search().fill('');
+  await content().and(page.locator(':visible')).waitFor();
   await page.getByRole('combobox', { name: 'Sort' }).selectOption('fact');
   await page.getByRole('switch', { name: 'Everybody in the household' }).click();
   await content().press('Control+Enter');

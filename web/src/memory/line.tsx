@@ -15,13 +15,15 @@ interface Props {
   /** Those that are filtered by already. */
   tags: string[];
   onTag: (tag: string) => void;
+  /** It is being changed, or no longer. */
+  onHold: (holding: boolean) => void;
   onChanged: (what: string) => void;
 }
 
 /** From here on a memory is said to matter a lot. */
 const MATTERS = 0.8;
 
-export function Line({ memory, sought, tags, onTag, onChanged }: Props): JSX.Element {
+export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props): JSX.Element {
   const [at, setAt] = useState<'reading' | 'editing' | 'forgetting'>('reading');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
@@ -36,6 +38,7 @@ export function Line({ memory, sought, tags, onTag, onChanged }: Props): JSX.Ele
   const back = (to: typeof editor) => {
     setAt('reading');
     setProblem('');
+    onHold(false);
     requestAnimationFrame(() => to.current?.focus());
   };
 
@@ -89,7 +92,7 @@ export function Line({ memory, sought, tags, onTag, onChanged }: Props): JSX.Ele
         )}
         {at === 'reading' && (
           <div class="doings">
-            <button type="button" class="quiet" ref={editor} aria-label={words.about(words.edit, memory.content)} onClick={() => setAt('editing')}>{words.edit}</button>
+            <button type="button" class="quiet" ref={editor} aria-label={words.about(words.edit, memory.content)} onClick={() => (setAt('editing'), onHold(true))}>{words.edit}</button>
             <button type="button" class="quiet" ref={forgetter} aria-label={words.about(words.forget, memory.content)} onClick={() => setAt('forgetting')}>{words.forget}</button>
           </div>
         )}

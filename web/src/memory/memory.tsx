@@ -1,6 +1,7 @@
 // The Memory room: what Hob remembers, found as one types, changed and forgotten in place.
 import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
+import type { Memory as Remembered } from '../api';
 import { Notice } from '../form';
 import { Close, Find, Fresh } from '../icons';
 import type { RoomProps } from '../rooms';
@@ -31,6 +32,8 @@ export function Memory({ path }: RoomProps): JSX.Element {
   const [wanted, setWanted] = useState<Wanted>(() => (path.length ? { query, kind: '', tags: [] } : before));
   const [writing, setWriting] = useState(false);
   const [said, setSaid] = useState('');
+  // One that is being changed stays, whatever the list becomes meanwhile.
+  const [held, setHeld] = useState<Remembered | null>(null);
   const { shown, stats, problem, renew } = useMemories(wanted);
   const field = useRef<HTMLInputElement>(null);
   const writer = useRef<HTMLButtonElement>(null);
@@ -90,12 +93,13 @@ export function Memory({ path }: RoomProps): JSX.Element {
         {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
         {shown && (
           <ul class="memories">
-            {shown.memories.map((memory) => (
+            {withHeld(shown.memories, held).map((memory) => (
               <Line
                 key={memory.id}
                 memory={memory}
                 sought={memory.id === id}
                 tags={wanted.tags}
+                onHold={(holding) => setHeld(holding ? memory : null)}
                 onTag={(tag) => !wanted.tags.includes(tag) && want({ tags: [...wanted.tags, tag] })}
                 onChanged={(what) => {
                   setSaid(what);
@@ -113,6 +117,10 @@ export function Memory({ path }: RoomProps): JSX.Element {
       </div>
     </main>
   );
+}
+
+function withHeld(memories: Remembered[], held: Remembered | null): Remembered[] {
+  return held && !memories.some((memory) => memory.id === held.id) ? [held, ...memories] : memories;
 }
 
 function Nothing({ wanted, total }: { wanted: Wanted; total: number | undefined }): JSX.Element {
