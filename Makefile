@@ -44,7 +44,7 @@ clients: tests/.venv
 pictures: setup setup-test web/dist/index.html tests/browser/node_modules
 	cargo build --quiet
 	tests/browser/run pictures
-	cp target/shots/hob-desktop-light.png target/shots/hob-phone-dark.png tests/pictures/
+	cp target/shots/{hob-desktop-light,hob-phone-dark,room-home-desktop-light,room-tools-phone-dark}.png tests/pictures/
 
 ## A release build, the black-box tests against it, and the same for 64-bit ARM.
 proof: setup setup-test web/dist/index.html

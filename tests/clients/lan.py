@@ -61,7 +61,9 @@ class Namespaces:
         self.enter = ["nsenter", "-t", str(self.process.pid), "-n", "-m", "-u", *self.user]
 
     def run(self, *command, **options):
-        return subprocess.run([*self.enter, *command], check=True, capture_output=True, text=True, **options).stdout
+        done = subprocess.run([*self.enter, *command], capture_output=True, text=True, **options)
+        assert done.returncode == 0, f"{command} ended with {done.returncode}: {done.stderr[-2000:]}"
+        return done.stdout
 
     def start(self, *command, **options):
         return subprocess.Popen([*self.enter, *command], text=True, **options)
