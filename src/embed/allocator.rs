@@ -20,6 +20,33 @@ pub fn trim() {
     glibc::trim();
 }
 
+/// Lets go of the pages of the program that hold `bytes`. They are read from its file again when they are needed; without
+/// this they stay counted as this process's until the system runs short.
+pub fn let_go(bytes: &'static [u8]) {
+    #[cfg(target_os = "linux")]
+    linux::let_go(bytes);
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    #[allow(unsafe_code)]
+    pub fn let_go(bytes: &'static [u8]) {
+        // SAFETY: sysconf takes no pointer.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(0);
+        if page == 0 {
+            return;
+        }
+        let (start, end) = (bytes.as_ptr() as usize, bytes.as_ptr() as usize + bytes.len());
+        // Whole pages only: what shares one with the ends is somebody else's.
+        let (first, last) = (start.div_ceil(page) * page, end / page * page);
+        if first < last {
+            // SAFETY: the pages are within `bytes`, a constant of the program without addresses in it: nothing was ever
+            // written there, so what is read again from the file is what was there before.
+            unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_DONTNEED) };
+        }
+    }
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod glibc {
     use std::sync::Once;

@@ -35,8 +35,8 @@ struct Job {
 }
 
 impl Embedder {
-    /// `idle` is how long after the last call the model stays in memory (about 60 MB); loading it
-    /// again takes a quarter of a second on a fast machine.
+    /// `idle` is how long after the last call the model stays loaded: 2 MB, and the pages of the program that
+    /// hold its weights. Loading it again takes some milliseconds.
     pub fn new(idle: Duration) -> Self {
         let loaded = Arc::new(AtomicBool::new(false));
         Self { shared: Arc::new(Shared { idle, loaded, queue: Mutex::new(None) }) }
@@ -109,6 +109,7 @@ fn serve(jobs: &Receiver<Job>, idle: Duration, loaded: &AtomicBool) {
             Err(error) => job.answer(Err(error)),
         }
         allocator::trim();
+        Model::let_go();
     }
 }
 

@@ -8,8 +8,10 @@
 
 mod allocator;
 mod embedder;
+mod matrix;
 mod model;
 mod vector;
+mod weights;
 mod wordpiece;
 
 pub use allocator::keep_large_apart;

@@ -29,8 +29,10 @@ class Daemon:
         # The token is set up, so the device counts as claimed and everything answers.
         env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "warn", **(environment or {})}
         line = [str(binary), "serve", "--data", str(folder), "--board", "sim", "--listen", f"127.0.0.1:{self.port}"]
+        self.log = Path(f"{folder}.log")
         self.begun = time.monotonic()
-        self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, text=True)
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=log, text=True)
         self.ready_after = None
         self._ready = threading.Thread(target=self._read, daemon=True)
         self._ready.start()
@@ -60,14 +62,14 @@ class Daemon:
             except OSError:
                 pass
             if self.process.poll() is not None or time.monotonic() - self.begun > 60:
-                raise SystemExit("the daemon did not start")
+                raise SystemExit(f"the daemon did not start:\n{self.log.read_text()}")
             time.sleep(0.001)
 
     def ready(self):
         """Waits for the line that says so."""
         while self.ready_after is None:
             if self.process.poll() is not None or time.monotonic() - self.begun > 60:
-                raise SystemExit("the daemon did not say that it is ready")
+                raise SystemExit(f"the daemon did not say that it is ready:\n{self.log.read_text()}")
             time.sleep(0.001)
         return self.ready_after
 

@@ -51,7 +51,6 @@ const ONE_USER: &[(&str, &str)] = &[
     ("schemars", "tool"),
     ("sysinfo", "board"),
     ("tokio-rustls", "api"),
-    ("tract-onnx", "embed"),
     ("wasmi", "sandbox"),
 ];
 
