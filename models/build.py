@@ -75,8 +75,8 @@ def layer_norm(g, weights, x, prefix):
 def linear(g, x, weight, bias, name):
     """x @ weight.T + bias with int8 weights.
 
-    tract does not know DequantizeLinear's `block_size`, so the matrix is stored as rows of one
-    block each, dequantised per row and reshaped; tract folds that into a constant when it loads.
+    The matrix is stored as rows of one block each, dequantised per row and reshaped: any runtime knows that
+    (not all know DequantizeLinear's `block_size`), and `src/embed` reads the blocks where they lie.
     """
     inputs, outputs = weight.T.shape
     bias = g.constant(name + ".b", bias)

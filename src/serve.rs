@@ -29,6 +29,8 @@ const TLS: u16 = 4621;
 const SHORT: u64 = 4096;
 /// How many crash files are kept.
 const CRASHES: usize = 20;
+/// When a start is over, and most of what it needed is not needed again.
+const SETTLED: Duration = Duration::from_secs(8);
 /// How long runs may take to stop before the doors close.
 const STOPPING: Duration = Duration::from_secs(2);
 
@@ -66,6 +68,10 @@ pub async fn daemon(config: Config, data: &Path) -> Result<()> {
     // Whether anybody reads this is their affair.
     let _ = writeln!(std::io::stdout(), "hob ready {}", shown(at)).and_then(|()| std::io::stdout().flush());
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
+    tokio::spawn(house.closing.clone().run_until_cancelled_owned(async {
+        tokio::time::sleep(SETTLED).await;
+        embed::let_go_of_code();
+    }));
     let announcer = announce(&house, &outside, at, door);
     settings.announce_with(announcer.clone());
     let (mut names, network) = (announcer.names(), house.network.clone());

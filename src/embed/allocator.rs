@@ -27,8 +27,41 @@ pub fn let_go(bytes: &'static [u8]) {
     linux::let_go(bytes);
 }
 
+/// Lets go of the program's code: what only the start needed does not come back, the rest is mapped again at its next use,
+/// from memory that all processes share. Gives back some megabytes; costs some hundred page faults.
+pub fn let_go_of_code() {
+    #[cfg(target_os = "linux")]
+    linux::let_go_of_code();
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
+    /// The first and last address of each piece of this program's code, as the kernel lists them.
+    fn code() -> Vec<(usize, usize)> {
+        let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let pieces = maps.lines().filter_map(|line| {
+            let mut words = line.split_ascii_whitespace();
+            let (range, rights) = (words.next()?, words.next()?);
+            // Private, and never to be written: nothing but what the file has.
+            if rights != "r-xp" || words.nth(3)? != program.to_str()? {
+                return None;
+            }
+            let (first, last) = range.split_once('-')?;
+            Some((usize::from_str_radix(first, 16).ok()?, usize::from_str_radix(last, 16).ok()?))
+        });
+        pieces.collect()
+    }
+
+    #[allow(unsafe_code)]
+    pub fn let_go_of_code() {
+        for (first, last) in code() {
+            // SAFETY: the range is a mapping of this program's file that cannot be written, so what is mapped again is
+            // what was there before; the kernel does that also for the code that runs now.
+            unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_DONTNEED) };
+        }
+    }
+
     #[allow(unsafe_code)]
     pub fn let_go(bytes: &'static [u8]) {
         // SAFETY: sysconf takes no pointer.

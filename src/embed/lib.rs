@@ -14,7 +14,7 @@ mod vector;
 mod weights;
 mod wordpiece;
 
-pub use allocator::keep_large_apart;
+pub use allocator::{keep_large_apart, let_go_of_code};
 pub use embedder::Embedder;
 pub use vector::{Quantized, Signature};
 

@@ -41,4 +41,10 @@ async fn an_idle_model_gives_its_memory_back_every_time() {
         let gone = read.saturating_sub(file_pages().unwrap());
         assert!(gone > 8_000, "round {round}: only {gone} kB of the weights' pages were let go of");
     }
+    // And the program goes on when its code was let go of.
+    let before = file_pages().unwrap();
+    embed::let_go_of_code();
+    let gone = before.saturating_sub(file_pages().unwrap());
+    assert!(gone > 200, "only {gone} kB of code were let go of");
+    embedder.embed("the lamp in the garage").await.unwrap();
 }
