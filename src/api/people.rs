@@ -190,6 +190,13 @@ pub(crate) async fn change(
         }
     }
     let password = match body.password.as_deref() {
+        Some("") if caller.principal.role != Role::Admin => {
+            return Err(Failure::new(
+                403,
+                "denied",
+                "only an admin may take a password away: choose another one instead",
+            ));
+        }
         Some("") => Some(String::new()),
         Some(password) => Some(access.0.passwords.hash(By::Known, password).await?),
         None => None,

@@ -193,6 +193,8 @@ fn people_have_roles_that_bind_all_their_keys() {
     let path = |id: &Value| format!("/people/{}", id.as_str().unwrap());
     max_in.send("PATCH", &path(&max), json!({"role": "admin"})).refusal(403, "denied");
     max_in.send("PATCH", &path(&vera), json!({"name": "Eve"})).refusal(403, "denied");
+    let without = json!({"password": "", "currentPassword": PASSWORD});
+    max_in.send("PATCH", &path(&max), without).refusal(403, "denied");
     assert_eq!(max_in.send("PATCH", &path(&max), json!({"name": "Maximilian"})).data(200)["name"], "Maximilian");
 
     // A token may do no more than its person, also when they lose a role later.
