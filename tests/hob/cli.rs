@@ -1,6 +1,6 @@
 //! The command line: what it prints, how it ends, and the one line that says why.
 
-use crate::harness::{Folder, Hob, hob, hob_with};
+use crate::harness::{Folder, Hob, hob, hob_with, run};
 use serde_json::{Value, json};
 
 #[test]
@@ -212,4 +212,34 @@ fn what_is_stored_is_for_its_owner_alone() {
         assert_eq!(mode, 0o600, "{}", file.display());
     }
     assert_eq!(std::fs::metadata(data).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+/// The socket's mode keeps others out; should it ever be wider, the kernel still names the peer.
+#[test]
+fn another_user_of_the_machine_is_refused_at_the_socket() {
+    use std::os::unix::{fs::PermissionsExt, process::CommandExt};
+    let hob = Hob::start();
+    let command = |as_other: bool| {
+        let program = hob.folder.path("hob");
+        std::fs::copy(crate::harness::binary(), &program).unwrap();
+        let mut command = std::process::Command::new(program);
+        command.env_clear().arg("--data").arg(hob.data()).args(["call", "calculate", "{\"expression\": \"1+1\"}"]);
+        if as_other {
+            command.uid(65534);
+        }
+        run(command, "")
+    };
+    command(false).ok();
+    if !rustix::process::getuid().is_root() {
+        // Only root can be somebody else. The modes are what `what_is_stored_is_for_its_owner_alone` tests.
+        return;
+    }
+    let shut = command(true);
+    assert!(shut.code == Some(1), "the folder is closed: {shut:?}");
+    for (path, mode) in [(hob.folder.0.clone(), 0o755), (hob.data(), 0o755), (hob.data().join("hob.sock"), 0o666)] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let why = command(true).why(1);
+    assert!(why.contains("only the user Hob runs as"), "{why}");
+    command(false).ok();
 }

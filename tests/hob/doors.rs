@@ -56,6 +56,10 @@ fn before_the_claim_only_the_claim_answers() {
         hob.request("POST", &format!("/api/v1{path}")).json(&json!({})).send().refusal(403, "unclaimed");
     }
     hob.request("POST", "/api/v1/session").json(&json!({"token": TOKEN})).send().refusal(401, "unauthorized");
+    for (method, path) in [("GET", "/v1/models"), ("POST", "/v1/chat/completions"), ("GET", "/v1/nonsense")] {
+        let refused = hob.request(method, path).bearer(TOKEN).json(&json!({})).send();
+        assert_eq!((refused.status, &refused.json()["error"]["code"]), (403, &json!("unclaimed")), "{path}");
+    }
 }
 
 #[test]
