@@ -1,27 +1,18 @@
 """A program in Python against the real daemon: tokens, tools, chat whole and streamed, custom tools, events."""
 
 import json
-import os
-import subprocess
 import threading
 
 import httpx
 import pytest
-
-TOKEN = "a-token-of-at-least-32-characters-for-tests"
+from daemon import TOKEN, running
 
 
 @pytest.fixture(scope="module")
 def hob(tmp_path_factory):
-    data = tmp_path_factory.mktemp("hob")
-    env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "warn"}
-    args = [os.environ["HOB_BIN"], "serve", "--data", data, "--board", "sim", "--listen", "127.0.0.1:0"]
-    daemon = subprocess.Popen(args, env=env, stdout=subprocess.PIPE, text=True)
-    url = daemon.stdout.readline().split()[-1]
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as client:
-        yield client
-    daemon.terminate()
-    assert daemon.wait(20) == 0
+    with running(tmp_path_factory.mktemp("hob")) as url:
+        with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as client:
+            yield client
 
 
 def data(response, status=200):

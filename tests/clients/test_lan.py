@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from lan import Lan, until
+from lan import until
 
 CODE = """
 import httpx, json, ssl, sys
@@ -15,13 +15,6 @@ with httpx.Client(verify=False, trust_env=False, timeout=20) as client:
         body = answer.json() if "json" in answer.headers.get("content-type", "") else answer.text
         print(json.dumps({"status": answer.status_code, "body": body, "headers": dict(answer.headers)}))
 """
-
-
-@pytest.fixture
-def lan(tmp_path):
-    made = Lan(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -6,19 +6,11 @@ import pathlib
 import time
 
 import pytest
-from lan import Lan, until
+from lan import until
 
 HOB = os.environ["HOB_BIN"]
 CLIENT = "10.77.0.2"
 STRANGER = pathlib.Path(__file__).with_name("stranger.py")
-
-
-@pytest.fixture
-def lan(tmp_path):
-    # The folder holds sockets, whose paths must be short.
-    made = Lan(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture

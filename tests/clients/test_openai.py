@@ -1,15 +1,13 @@
 """OpenAI's own client against the real daemon, without a model and with a scripted one behind it."""
 
 import json
-import os
-import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import openai
 import pytest
+from daemon import TOKEN, running
 
-TOKEN = "a-token-of-at-least-32-characters-for-tests"
 WEATHER = {
     "type": "function",
     "function": {
@@ -61,31 +59,23 @@ def calls(name, **arguments):
     return [{"tool_calls": [{"index": 0, "id": "call_0", "type": "function", "function": function}]}]
 
 
-def started(data, more):
-    env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "warn", **more}
-    args = [os.environ["HOB_BIN"], "serve", "--data", data, "--board", "sim", "--listen", "127.0.0.1:0"]
-    daemon = subprocess.Popen(args, env=env, stdout=subprocess.PIPE, text=True)
-    return daemon, daemon.stdout.readline().split()[-1] + "/v1"
+def client_of(url):
+    return openai.OpenAI(base_url=f"{url}/v1", api_key=TOKEN, max_retries=0, timeout=60)
 
 
 @pytest.fixture(scope="module")
 def reflex(tmp_path_factory):
-    daemon, url = started(tmp_path_factory.mktemp("reflex"), {})
-    with openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=60) as client:
+    with running(tmp_path_factory.mktemp("reflex")) as url, client_of(url) as client:
         yield client
-    daemon.terminate()
-    assert daemon.wait(20) == 0
 
 
 @pytest.fixture(scope="module")
 def modelled(tmp_path_factory):
     model = Model()
     address = f"http://127.0.0.1:{model.server_port}/v1"
-    daemon, url = started(tmp_path_factory.mktemp("model"), {"HOB_MODEL": "custom/scripted", "HOB_LLM_URL": address})
-    with openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=60) as client:
+    folder = tmp_path_factory.mktemp("model")
+    with running(folder, HOB_MODEL="custom/scripted", HOB_LLM_URL=address) as url, client_of(url) as client:
         yield client, model
-    daemon.terminate()
-    assert daemon.wait(20) == 0
     model.shutdown()
 
 

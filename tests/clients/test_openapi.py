@@ -9,21 +9,15 @@ from pathlib import Path
 
 import httpx
 import pytest
+from daemon import TOKEN, running
 
 HERE = Path(__file__).parent
-TOKEN = "a-token-of-at-least-32-characters-for-tests"
 
 
 @pytest.fixture
 def hob(tmp_path):
-    env = {"PATH": os.environ["PATH"], "HOB_TOKEN": TOKEN, "HOB_LOG": "warn"}
-    command = [os.environ["HOB_BIN"], "serve", "--data", tmp_path / "hob", "--board", "sim", "--listen", "127.0.0.1:0", "--no-mdns"]
-    with open(tmp_path / "log", "w") as log:
-        daemon = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=log, text=True)
-    yield daemon.stdout.readline().split()[-1]
-    daemon.terminate()
-    assert daemon.wait(20) == 0
-    assert not (tmp_path / "hob" / "crash").exists(), (tmp_path / "log").read_text()[-4000:]
+    with running(tmp_path) as url:
+        yield url
 
 
 def document(url):
