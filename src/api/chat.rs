@@ -2,19 +2,15 @@
 
 use crate::{
     Caller, House, KEEP_ALIVE,
-    describe::{Given, Operation, Schemas},
-    document::good,
-    envelope::{Answer, Failure, Json, PathId, Query, ok},
+    document::Streamable,
+    envelope::{Answer, Data, Failure, Json, PathId, Query, ok},
     people::Deleted,
 };
 use agent::{Conversation, ConversationSummary, Running, Say, Step, UnderWay};
 use axum::{
     Extension,
     extract::State,
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::sse::{Event, KeepAlive, Sse},
 };
 use futures::{Stream, StreamExt, stream};
 use llm::ToolChoice;
@@ -72,7 +68,7 @@ pub(crate) async fn chat(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<ChatBody>,
-) -> Result<Said, Failure> {
+) -> Result<Streamable<Data<agent::Answer>>, Failure> {
     if body.agent_id.as_deref().is_some_and(|a| a != "general") {
         return Err(Failure::new(404, "not_found", "there is only the agent `general` so far: leave agentId out"));
     }
@@ -81,25 +77,9 @@ pub(crate) async fn chat(
     let running = house.agent.chat(&house.cx(&caller), say).await?;
     if body.stream {
         let events = Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
-        return Ok(Said(events.into_response()));
+        return Ok(Streamable::new(events));
     }
-    whole(running).await.map(|data| Said(ok(data).into_response()))
-}
-
-/// An answer, whole or as events.
-pub(crate) struct Said(Response);
-
-impl IntoResponse for Said {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
-
-impl Given for Said {
-    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        good::<agent::Answer>(schemas, operation, 200);
-        operation.answer(200, "", "text/event-stream", json!({"type": "string"}));
-    }
+    whole(running).await.map(|data| Streamable::new(ok(data)))
 }
 
 /// The text of a message: a string, or parts of which so far only text is understood.

@@ -7,7 +7,7 @@ use crate::{
 };
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
-use std::sync::OnceLock;
+use std::{marker::PhantomData, sync::OnceLock};
 use tool::{Id, prelude::JsonSchema};
 
 /// Refusals of these statuses, in our envelope.
@@ -105,6 +105,29 @@ impl Given for Failure {
             (422, "Tried, and failed."),
         ];
         refused(schemas, operation, codes);
+    }
+}
+
+/// An answer, whole as a `T` or as events.
+pub(crate) struct Streamable<T>(Response, PhantomData<T>);
+
+impl<T> Streamable<T> {
+    /// One or the other.
+    pub fn new(answer: impl IntoResponse) -> Self {
+        Self(answer.into_response(), PhantomData)
+    }
+}
+
+impl<T> IntoResponse for Streamable<T> {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl<T: Given> Given for Streamable<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        T::describe(schemas, operation);
+        operation.answer(200, "", "text/event-stream", json!({"type": "string"}));
     }
 }
 

@@ -170,11 +170,14 @@ pub(crate) async fn sign_in(
     let (known, opened_with) = match (body.token, body.person, body.password) {
         (Some(token), None, None) => by_token(&house, &entrance, token.trim())?,
         (None, Some(person), Some(password)) => {
-            let who = tries_of(&house, &entrance, &headers, &person)?;
+            let named = house.access.named(&person)?;
+            // Where this person has signed in before, the browser's tries count apart from a stranger's.
+            let browser = named.as_ref().and_then(|person| known_browser(&house, &headers, person));
+            let who = browser.unwrap_or_else(|| who(&entrance));
             // Counted before it is checked: each check is slow on purpose. Whoever waits for it keeps their place.
             house.access.0.signs.count(who)?;
             let _served = ticket.serve();
-            by_password(&house, who, &person, &password).await?
+            by_password(&house, who, named, &password).await?
         }
         _ => return Err(Failure::new(400, "bad_args", "send `person` and `password`, or a `token`")),
     };
@@ -203,15 +206,13 @@ fn by_token(house: &House, entrance: &Entrance, token: &str) -> Result<(Known, O
     Ok((known, opened))
 }
 
-/// Whose tries to sign in count as: the browser's, where this person has signed in with it before.
-fn tries_of(house: &House, entrance: &Entrance, headers: &HeaderMap, name: &str) -> Result<Who, Failure> {
-    let named = house.access.named(name)?;
-    Ok(named.and_then(|person| known_browser(house, headers, &person)).unwrap_or_else(|| who(entrance)))
-}
-
-async fn by_password(house: &House, who: Who, name: &str, password: &str) -> Result<(Known, Opened), Failure> {
+async fn by_password(
+    house: &House,
+    who: Who,
+    named: Option<Entry<Person>>,
+    password: &str,
+) -> Result<(Known, Opened), Failure> {
     let access = &house.access;
-    let named = access.named(name)?;
     let kept = named.as_ref().map(|p| p.value.password.clone()).unwrap_or_default();
     let by = if matches!(who, Who::Browser(_)) { By::Known } else { By::Stranger };
     let fits = access.0.passwords.fits(by, password, &kept).await?;

@@ -14,6 +14,7 @@ use crate::{
     Caller, House, KEEP_ALIVE,
     chat::unanswered,
     describe::{Given, Operation, Routes, Schemas, Taken, get, post},
+    document::Streamable,
     envelope::{Failure, Json, PathText},
     wrong_method,
 };
@@ -73,22 +74,6 @@ impl Given for Refusal {
             let schema = schemas.given::<Refused>();
             operation.answer(code, about, "application/json", schema);
         }
-    }
-}
-
-/// An answer, whole or in pieces.
-pub(crate) struct Answered(Response);
-
-impl IntoResponse for Answered {
-    fn into_response(self) -> Response {
-        self.0
-    }
-}
-
-impl Given for Answered {
-    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        <axum::Json<Completion> as Given>::describe(schemas, operation);
-        operation.answer(200, "", "text/event-stream", json!({"type": "string"}));
     }
 }
 
@@ -287,7 +272,7 @@ pub(crate) async fn complete(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
     Asked(body): Asked<Body>,
-) -> Result<Answered, Refusal> {
+) -> Result<Streamable<axum::Json<Completion>>, Refusal> {
     one(&house, &body.model)?;
     let (streamed, told) = (body.streamed(), body.usage_told());
     let Kept(complete) = body.try_into()?;
@@ -296,7 +281,7 @@ pub(crate) async fn complete(
     let mut waited = Waited { agent: house.agent, cx, running };
     let head = Head::of(&waited.running);
     if !streamed {
-        return whole(waited, head).await.map(|answer| Answered(axum::Json(answer).into_response()));
+        return whole(waited, head).await.map(|answer| Streamable::new(axum::Json(answer)));
     }
     // What goes wrong before anything was said is told by the status, which programs understand best.
     let first = waited.step().await;
@@ -304,7 +289,7 @@ pub(crate) async fn complete(
         return Err(unanswered(code, message).into());
     }
     let events = chunks(waited, Chunks { head, told, said: false, gap: false }, first);
-    Ok(Answered(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()))
+    Ok(Streamable::new(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))))
 }
 
 /// What every piece of an answer carries.
