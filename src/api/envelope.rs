@@ -123,6 +123,8 @@ impl From<Error> for Failure {
             // Not the server's fault and not for good: the state of things does not allow it now.
             Error::Unavailable(_) => 409,
             Error::Failed(_) => 422,
+            Error::RateLimited(_) => 429,
+            Error::Parked(_) => 409,
         };
         Self::new(status, e.code(), e.message())
     }

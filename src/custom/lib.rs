@@ -19,7 +19,7 @@ use sandbox::{Limits, Sandbox, Script};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use store::{Collection, Entry, Listing, Stamp, Store};
-use tool::{Cx, Error, Id, Label, Output, Owner, Result, Risk, Role, Run, Scope, Tool, UserId};
+use tool::{Area, Cx, Error, Id, Label, Output, Owner, Result, Risk, Role, Run, Scope, Tool, UserId};
 
 /// How long a call may take in all: its own 30 s, and a while to wait for its turn.
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -313,6 +313,11 @@ fn tool(stored: &Stored, owner: Owner, run: Run) -> Tool {
         group: GROUP.into(),
         aliases: vec![],
         tags: vec!["custom".into()],
+        area: Area::Custom,
+        version: stored.version,
+        instructs: false,
+        digests: false,
+        examples: vec![],
         requires_confirmation: stored.requires_approval,
         enabled: true,
         timeout: TIMEOUT,

@@ -48,7 +48,7 @@ impl From<&Tool> for Listed {
             group: tool.group.to_string(),
             risk: tool.risk,
             requires_confirmation: tool.requires_confirmation,
-            aliases: tool.aliases.iter().map(|a| a.to_string()).collect(),
+            aliases: tool.aliases.iter().map(|a| a.name.to_string()).collect(),
             enabled: tool.enabled,
         }
     }
@@ -64,7 +64,7 @@ pub(crate) struct Catalogue {
 impl Catalogue {
     pub fn add_all(&mut self, tools: Vec<Tool>, phrases: &'static str) -> Result<()> {
         let mut names = std::collections::HashSet::new();
-        for name in tools.iter().flat_map(|t| std::iter::once(&t.name).chain(&t.aliases)) {
+        for name in tools.iter().flat_map(|t| std::iter::once(&t.name).chain(t.aliases.iter().map(|a| &a.name))) {
             check_name(name)?;
             if self.get(name).is_some() || !names.insert(name.clone()) {
                 return Err(Error::bad_args(format!("there is already a tool called `{name}`: choose another name")));
@@ -72,7 +72,7 @@ impl Catalogue {
         }
         for tool in tools {
             for alias in &tool.aliases {
-                self.aliases.insert(alias.clone(), tool.name.clone());
+                self.aliases.insert(alias.name.clone(), tool.name.clone());
             }
             self.tools.insert(tool.name.clone(), Arc::new(tool));
         }
@@ -136,7 +136,7 @@ fn score(tool: &Tool, words: &[&str]) -> Option<u32> {
         let stem = word.strip_suffix('s').filter(|s| s.len() > 2).unwrap_or(word);
         let hit = if name.split('_').any(|part| part == *word || part == stem) {
             8
-        } else if name.contains(stem) || tool.aliases.iter().any(|a| a.contains(stem)) {
+        } else if name.contains(stem) || tool.aliases.iter().any(|a| a.name.contains(stem)) {
             5
         } else if tool.tags.iter().any(|t| t.starts_with(stem)) {
             4

@@ -59,7 +59,7 @@ impl Registry {
             publish_refusal(&cx, &tool, &decision);
             return Err(Error::denied(decision.reason));
         }
-        let cx = cx.at_call(&tool.owner);
+        let cx = cx.at_call(&tool.name, &tool.owner);
         let span = tracing::info_span!("dispatch", tool = %tool.name, risk = ?tool.risk);
         execute(cx, tool, args).instrument(span).await
     }

@@ -1,7 +1,8 @@
 //! The context of one call: who, where, on whose behalf, and the ports.
 
 use crate::{
-    AgentId, Answer, Channel, Error, Id, Label, Output, Owner, Ports, Principal, Question, Result, UserId, Via,
+    AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Ports, Principal, Question, Result,
+    UserId, Via, bounds::Known,
 };
 use serde_json::{Value, json};
 use std::{
@@ -34,7 +35,13 @@ struct Inner {
     /// How many tools in this chain are not Hob's own.
     made: u8,
     depth: u8,
+    /// Whether nothing but `use_tool` stands above this call, so that it can be made again from the model's own call.
+    plain: bool,
     workspace: Option<PathBuf>,
+    bounds: Arc<Bounds>,
+    /// Shared by the calls of a run: time during which a person was asked, and addresses nobody made up.
+    pause: Pause,
+    known: Known,
     /// Shared by every call of a run: once something from outside was read, the run stays tainted.
     tainted: Arc<AtomicBool>,
     /// Shared likewise: how many calls tools have made so far.
@@ -55,7 +62,11 @@ impl Cx {
             maker: Owner::Core,
             made: 0,
             depth: 0,
+            plain: true,
             workspace: None,
+            bounds: Arc::default(),
+            pause: Pause::default(),
+            known: Known::default(),
             tainted: Arc::default(),
             nested: Arc::default(),
             cancel: CancellationToken::new(),
@@ -74,9 +85,10 @@ impl Cx {
 
     /// The same caller at one tool call: a fresh call id, and who made the tool. Dispatch does this. Once a tool that is
     /// not Hob's own is in the chain its maker stays, whatever it calls through.
-    pub fn at_call(&self, owner: &Owner) -> Self {
+    pub fn at_call(&self, tool: &str, owner: &Owner) -> Self {
         self.with(|c| {
             c.call = Id::new();
+            c.plain &= tool == "use_tool";
             if *owner != Owner::Core {
                 c.made += 1;
             }
@@ -85,6 +97,11 @@ impl Cx {
             }
             c.cancel = self.0.cancel.child_token();
         })
+    }
+
+    /// The same caller within bounds. The agent sets them when a run begins and at each call of the model.
+    pub fn bounded(&self, bounds: Bounds) -> Self {
+        self.with(|c| c.bounds = Arc::new(bounds))
     }
 
     /// The same caller, with a folder for file tools.
@@ -137,6 +154,30 @@ impl Cx {
     /// Whether a tool that is not Hob's own waits for this one, which is none of Hob's either.
     pub fn is_nested(&self) -> bool {
         self.0.made > 1
+    }
+    /// What the run is bound by.
+    pub fn bounds(&self) -> &Bounds {
+        &self.0.bounds
+    }
+    /// Whether a person has already said yes to just this call; true once.
+    pub fn has_consent(&self, tool: &str, digest: &[u8; 32]) -> bool {
+        self.0.bounds.consent.as_ref().is_some_and(|c: &Consent| c.covers(tool, digest))
+    }
+    /// Whether nothing but `use_tool` stands above this call, so that it can be made again from the model's own call.
+    pub fn is_plain(&self) -> bool {
+        self.0.plain
+    }
+    /// Time that does not count against this chain of calls.
+    pub fn pause(&self) -> &Pause {
+        &self.0.pause
+    }
+    /// The addresses in this text were not made up by a model: the person wrote them, or a search gave them.
+    pub fn vouch_for(&self, text: &str) {
+        self.0.known.add(text);
+    }
+    /// Whether somebody vouched for this address.
+    pub fn knows(&self, url: &str) -> bool {
+        self.0.known.has(url)
     }
     /// How many calls stand above this one.
     pub fn depth(&self) -> u8 {

@@ -24,6 +24,12 @@ pub enum Error {
     /// It was tried and went wrong.
     #[error("{0}")]
     Failed(String),
+    /// Too many calls in a short time; the text says when to try again.
+    #[error("{0}")]
+    RateLimited(String),
+    /// A person has not answered yet whether it may be; the run rests until they do.
+    #[error("{0}")]
+    Parked(String),
 }
 
 impl Error {
@@ -47,7 +53,7 @@ impl Error {
     pub fn failed(text: impl Into<String>) -> Self {
         Self::Failed(text.into())
     }
-    /// The kind as a stable word: `bad_args`, `not_found`, `denied`, `unavailable` or `failed`.
+    /// The kind as a stable word: `bad_args`, `not_found`, `denied`, `unavailable`, `failed`, `rate_limited` or `parked`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::BadArgs(_) => "bad_args",
@@ -55,12 +61,20 @@ impl Error {
             Self::Denied(_) => "denied",
             Self::Unavailable(_) => "unavailable",
             Self::Failed(_) => "failed",
+            Self::RateLimited(_) => "rate_limited",
+            Self::Parked(_) => "parked",
         }
     }
     /// The text alone.
     pub fn message(&self) -> &str {
         match self {
-            Self::BadArgs(t) | Self::NotFound(t) | Self::Denied(t) | Self::Unavailable(t) | Self::Failed(t) => t,
+            Self::BadArgs(t)
+            | Self::NotFound(t)
+            | Self::Denied(t)
+            | Self::Unavailable(t)
+            | Self::Failed(t)
+            | Self::RateLimited(t)
+            | Self::Parked(t) => t,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A family of tools: plain async functions over one typed state.
 
-use crate::{Cx, Error, Output, Owner, Result, Risk, output::IntoOutput, schema_of};
+use crate::{Area, Cx, Error, Output, Owner, Result, Risk, output::IntoOutput, schema_of};
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -12,6 +12,15 @@ pub type Run = Arc<dyn Fn(Cx, Value) -> BoxFuture<'static, Result<Output>> + Sen
 
 /// How long a call may take unless the tool says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Another name a tool answers to.
+#[derive(Clone)]
+pub struct Alias {
+    /// The name, by the rules of all names.
+    pub name: Arc<str>,
+    /// Makes arguments as the other name documents them into those of the tool; without one they are the same.
+    pub adapt: Option<fn(Value) -> Value>,
+}
 
 /// One tool, as the catalogue keeps it.
 #[derive(Clone)]
@@ -31,11 +40,21 @@ pub struct Tool {
     /// The family it belongs to; families are switched as a whole.
     pub group: Arc<str>,
     /// Other names it answers to.
-    pub aliases: Vec<Arc<str>>,
+    pub aliases: Vec<Alias>,
     /// Words it is found by; never shown to a model.
     pub tags: Vec<Arc<str>>,
+    /// The part of the world it touches.
+    pub area: Area,
+    /// Raised when what it does changes: a standing yes is for one version. Hob's own tools have 0.
+    pub version: u32,
     /// Whether a person should be asked first.
     pub requires_confirmation: bool,
+    /// Whether it stores what a model will later follow: prompts, notes, skills, tools, rules, schedules.
+    pub instructs: bool,
+    /// Whether what it answers are digests, checksums or ids: long hex there is no secret.
+    pub digests: bool,
+    /// Arguments as an example, for help; one is made from the schema where there are none.
+    pub examples: Vec<Value>,
     /// Off tools are listed and answer with how to turn them on.
     pub enabled: bool,
     /// How long a call may take.
@@ -50,6 +69,7 @@ pub struct Family<S> {
     about: Arc<str>,
     category: Arc<str>,
     phrases: &'static str,
+    area: Option<Area>,
     state: S,
     tools: Vec<Tool>,
 }
@@ -61,7 +81,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
         if let Some(first) = category.get_mut(..1) {
             first.make_ascii_uppercase();
         }
-        Self { name: name.into(), about: about.into(), category: category.into(), phrases: "", state, tools: vec![] }
+        Self { name: name.into(), about: about.into(), category: category.into(), phrases: "", area: None, state, tools: vec![] }
     }
 
     /// The heading its tools stand under, where that is not the name.
@@ -74,6 +94,12 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// The sentences people say for these tools (see `reflex` for the notation), one file per language.
     pub fn phrases(mut self, phrases: &'static str) -> Self {
         self.phrases = phrases;
+        self
+    }
+
+    /// The part of the world its tools touch, where their risk does not say it; for the tools added after this.
+    pub fn area(mut self, area: Area) -> Self {
+        self.area = Some(area);
         self
     }
 
@@ -105,7 +131,12 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
             group: self.name.clone(),
             aliases: vec![],
             tags: vec![],
+            area: self.area.unwrap_or_else(|| risk.area()),
+            version: 0,
             requires_confirmation: false,
+            instructs: false,
+            digests: false,
+            examples: vec![],
             enabled: true,
             timeout: TIMEOUT,
             run,
@@ -115,7 +146,12 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
 
     /// Another name for the tool just added.
     pub fn alias(self, name: &str) -> Self {
-        self.last(|t| t.aliases.push(name.into()))
+        self.last(|t| t.aliases.push(Alias { name: name.into(), adapt: None }))
+    }
+    /// Another name for the tool just added, whose arguments are documented differently: `adapt` makes them into its own.
+    /// It must leave alone what it does not know; arguments in the tool's own form are taken under the other name too.
+    pub fn alias_with(self, name: &str, adapt: fn(Value) -> Value) -> Self {
+        self.last(|t| t.aliases.push(Alias { name: name.into(), adapt: Some(adapt) }))
     }
     /// Words the tool just added is found by, separated by spaces.
     pub fn tags(self, words: &str) -> Self {
@@ -124,6 +160,18 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// A person should be asked before the tool just added runs.
     pub fn confirm(self) -> Self {
         self.last(|t| t.requires_confirmation = true)
+    }
+    /// The tool just added stores what a model will later follow: a run that read from outside asks first.
+    pub fn instructs(self) -> Self {
+        self.last(|t| t.instructs = true)
+    }
+    /// The tool just added answers digests, checksums or ids: long hex there is no secret.
+    pub fn digests(self) -> Self {
+        self.last(|t| t.digests = true)
+    }
+    /// Arguments of the tool just added, as an example for its help.
+    pub fn example(self, arguments: Value) -> Self {
+        self.last(|t| t.examples.push(arguments))
     }
     /// How long a call of the tool just added may take.
     pub fn timeout(self, timeout: Duration) -> Self {

@@ -4,6 +4,7 @@
 //! its [`Cx`]; what it answers is an [`Output`] or an [`Error`]; what it may do is its [`Risk`]. The traits in
 //! [`ports`] are the only way upward: lower layers call them, the assembly in `src/main.rs` fills them.
 
+mod bounds;
 mod bus;
 mod clock;
 mod cx;
@@ -18,19 +19,20 @@ mod schema;
 
 pub use bus::{Bus, Event, Heard, Listener};
 pub use clock::{Clock, FixedClock, SystemClock};
+pub use bounds::{Bounds, Consent, Pause, Subagent};
 pub use cx::{Cx, MAX_DEPTH};
 pub use error::{Error, Result};
-pub use family::{Family, Run, Tool};
+pub use family::{Alias, Family, Run, Tool};
 pub use id::Id;
 pub use output::Output;
 pub use ports::{Answer, Ask, Dispatch, Ports, Question, Settings, ToolInfo, Unconnected};
 pub use principal::{AgentId, Channel, Label, Owner, Peer, Principal, Role, Scope, UserId, Via};
-pub use risk::Risk;
+pub use risk::{Area, Level, Risk};
 pub use schema::schema_of;
 
 /// Everything the file of a tool family needs.
 pub mod prelude {
-    pub use crate::{Cx, Error, Family, Id, Output, Result, Risk};
+    pub use crate::{Area, Cx, Error, Family, Id, Output, Result, Risk};
     pub use schemars::{self, JsonSchema};
     pub use serde::{Deserialize, Serialize};
     pub use serde_json::{Value, json};

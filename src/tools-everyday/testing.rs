@@ -19,6 +19,6 @@ pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
     args: Value,
 ) -> Result<Output> {
     let (_, _, _, tools) = family.into_parts();
-    let tool = tools.into_iter().find(|t| &*t.name == name || t.aliases.iter().any(|a| &**a == name)).unwrap();
+    let tool = tools.into_iter().find(|t| &*t.name == name || t.aliases.iter().any(|a| &*a.name == name)).unwrap();
     (tool.run)(cx.clone(), args).await
 }
