@@ -1,0 +1,259 @@
+//! Where a call reaches: the paths and hosts in its arguments, and what people may write to confine them.
+//!
+//! A path is compared by its components, as text: symbolic links are the file tool's matter. A relative one lies in the
+//! workspace, an absolute one does not, wherever the workspace is. Addresses are read by the parser that the network
+//! tools use, so that both see the same host.
+
+use serde_json::Value;
+use std::net::Ipv6Addr;
+use url::Url;
+
+/// A place in the file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    absolute: bool,
+    parts: Vec<String>,
+}
+
+impl Place {
+    /// Reads a path; `None` when it leaves the workspace, begins with `~`, or cannot be meant as it is.
+    pub fn of(path: &str) -> Option<Self> {
+        let path = match path.get(..5) {
+            // An address of a file on this device: its path is absolute. `file://host/…` is somewhere else.
+            Some(scheme) if scheme.eq_ignore_ascii_case("file:") => {
+                let rest = &path[5..];
+                Some(rest.strip_prefix("//").unwrap_or(rest)).filter(|rest| rest.starts_with('/'))?
+            }
+            _ => path,
+        };
+        if path.is_empty() || path.starts_with('~') || path.trim() != path || path.contains(char::is_control) {
+            return None;
+        }
+        let absolute = path.starts_with('/');
+        let mut parts: Vec<String> = vec![];
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                // The root is its own parent.
+                ".." if parts.pop().is_none() && !absolute => return None,
+                ".." => {}
+                part => parts.push(part.to_owned()),
+            }
+        }
+        Some(Self { absolute, parts })
+    }
+
+    /// Whether the other place is this one or inside it.
+    pub fn covers(&self, other: &Place) -> bool {
+        self.absolute == other.absolute && other.parts.starts_with(&self.parts)
+    }
+}
+
+/// Whether a relative path leaves the folder it begins in.
+fn leaves(path: &str) -> bool {
+    let mut depth = 0i32;
+    !path.starts_with('/')
+        && path.split('/').any(|part| {
+            depth += match part {
+                "" | "." => 0,
+                ".." => -1,
+                _ => 1,
+            };
+            depth < 0
+        })
+}
+
+/// Hosts that may be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Host {
+    All,
+    Only(String),
+    /// What is below this name.
+    Below(String),
+}
+
+impl Host {
+    /// Reads `example.org`, `*.example.org`, `*`, an IP address; ports and addresses around a name are dropped.
+    pub fn of(text: &str) -> Option<Self> {
+        match text.strip_prefix("*.") {
+            _ if text == "*" => Some(Self::All),
+            Some(below) => host(below).filter(|h| !h.contains(['*', '%'])).map(Self::Below),
+            None => host(text).filter(|h| !h.contains(['*', '%'])).map(Self::Only),
+        }
+    }
+
+    /// Whether a host, as [`host`] reads it, is one of these.
+    fn covers(&self, host: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(name) => name == host,
+            Self::Below(name) => host.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('.')),
+        }
+    }
+}
+
+/// The host of an address, of `name`, `name:port` or a bare IPv6 address: lower case, without brackets, port and the
+/// final dot.
+fn host(text: &str) -> Option<String> {
+    let v6 = |text: &str| text.trim_matches(['[', ']']).parse::<Ipv6Addr>().ok().map(|ip| ip.to_string());
+    if let Some(ip) = v6(text) {
+        return Some(ip);
+    }
+    let read = |text: &str| {
+        let url = Url::parse(text).ok()?;
+        let host = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();
+        v6(&host).or((!host.is_empty()).then_some(host))
+    };
+    // `localhost:80` is read as an address of the scheme `localhost`, which has no host.
+    read(text).or_else(|| read(&format!("http://{text}")))
+}
+
+/// Whether an address names only a path below one that is judged elsewhere.
+fn is_relative(text: &str) -> bool {
+    let mut rest = text.chars().filter(|c| !c.is_control());
+    rest.next() == Some('/') && !matches!(rest.next(), Some('/' | '\\'))
+}
+
+/// Whether a text begins with a scheme that fetches from the network.
+fn has_scheme(text: &str) -> bool {
+    let is = |s: &str| text.get(..s.len()).is_some_and(|start| start.eq_ignore_ascii_case(s));
+    ["http:", "https:", "ws:", "wss:", "ftp:"].iter().any(|s| is(s))
+}
+
+/// Whether a key ends in one of these words, or is one of those; `outputPath`, `output_path` and `OUTPUT-PATH` are one.
+fn is_key(key: &str, endings: &[&str], whole: &[&str]) -> bool {
+    let letters = || key.bytes().rev().filter(|b| !matches!(b, b'_' | b'-')).map(|b| b.to_ascii_lowercase());
+    endings.iter().any(|word| {
+        let mut letters = letters();
+        word.bytes().rev().all(|b| letters.next() == Some(b))
+    }) || whole.iter().any(|word| letters().eq(word.bytes().rev()))
+}
+
+fn is_path_key(key: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "path",
+        "paths",
+        "file",
+        "files",
+        "filename",
+        "filenames",
+        "dir",
+        "dirs",
+        "folder",
+        "folders",
+        "directory",
+        "directories",
+    ];
+    const WHOLE: &[&str] =
+        &["source", "sources", "src", "destination", "dest", "dst", "target", "from", "to", "cwd", "root", "output"];
+    is_key(key, ENDINGS, WHOLE) && !is_key(key, &["profile"], &[])
+}
+
+fn is_host_key(key: &str) -> bool {
+    const ENDINGS: &[&str] =
+        &["url", "urls", "uri", "uris", "host", "hosts", "hostname", "endpoint", "endpoints", "server"];
+    const WHOLE: &[&str] = &["domain", "link", "links", "href", "webhook", "origin", "proxy"];
+    is_key(key, ENDINGS, WHOLE)
+}
+
+/// Whether a key holds what is added to an address.
+fn is_query_key(key: &str) -> bool {
+    is_key(key, &["params"], &["query"])
+}
+
+/// Shows every string of the arguments to `see`, until it answers true, with whether it stands under a key that `is`
+/// names.
+fn any_string<'a>(
+    args: &'a Value,
+    marked: bool,
+    is: fn(&str) -> bool,
+    see: &mut dyn FnMut(bool, &'a str) -> bool,
+) -> bool {
+    match args {
+        Value::String(text) => see(marked, text),
+        Value::Array(all) => all.iter().any(|v| any_string(v, marked, is, see)),
+        Value::Object(all) => all.iter().any(|(k, v)| any_string(v, is(k), is, see)),
+        _ => false,
+    }
+}
+
+/// The first path that goes where it may not. Without a list only what leaves the workspace does. With one, a call that
+/// names no path is taken to mean the workspace itself when `defaults` says so.
+pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[Place]>, defaults: bool) -> Option<&'a str> {
+    let (mut stray, mut seen) = (None, false);
+    any_string(args, false, is_path_key, &mut |marked, text| {
+        if !marked {
+            return false;
+        }
+        seen = true;
+        let strays = match allowed {
+            _ if leaves(text) => true,
+            // What is fetched from the network is a matter of hosts.
+            Some(_) if has_scheme(text) && text.contains("://") && !text.split('/').any(|p| p == "..") => false,
+            Some(allowed) => Place::of(text).is_none_or(|place| !allowed.iter().any(|a| a.covers(&place))),
+            None => false,
+        };
+        if strays {
+            stray = Some(text);
+        }
+        strays
+    });
+    let workspace = Place { absolute: false, parts: vec![] };
+    match allowed {
+        Some(allowed) if defaults && !seen && !allowed.iter().any(|a| a.covers(&workspace)) => Some("."),
+        _ => stray,
+    }
+}
+
+/// The first address or host that is on none of the lists, or cannot be read. Under other keys than those of addresses
+/// only what begins with a scheme is one, and only that is looked at when `schemes_only`.
+pub(crate) fn stray_host<'a>(args: &'a Value, allowed: &[Host], schemes_only: bool) -> Option<&'a str> {
+    let mut stray = None;
+    any_string(args, false, is_host_key, &mut |marked, text| {
+        let is_address = has_scheme(text.trim()) || marked && !schemes_only && !is_relative(text);
+        if is_address && host(text.trim()).is_none_or(|h| !allowed.iter().any(|a| a.covers(&h))) {
+            stray = Some(text);
+        }
+        stray.is_some()
+    });
+    stray
+}
+
+/// The first address that `knows` does not: under a key of addresses any text, elsewhere what looks like one. What is
+/// added to an address by `params` or `query` is composed too.
+pub(crate) fn composed<'a>(args: &'a Value, knows: &dyn Fn(&str) -> bool) -> Option<&'a str> {
+    let (mut found, mut addresses) = (None, false);
+    any_string(args, false, is_host_key, &mut |marked, text| {
+        if marked {
+            addresses = true;
+            let known = knows(text)
+                || !text.contains("://") && ["https://", "http://"].iter().any(|s| knows(&format!("{s}{text}")));
+            found = (!known).then_some(text);
+        } else {
+            found = addresses_in(text).find(|url| !knows(url));
+        }
+        found.is_some()
+    });
+    let added = || {
+        let fields = args.as_object()?;
+        let (key, _) = fields.iter().find(|(k, v)| is_query_key(k) && holds_something(v))?;
+        Some(key.as_str())
+    };
+    found.or_else(|| if addresses { added() } else { None })
+}
+
+/// Whether a structured value has anything in it; a plain text under `query` is a search, not part of an address.
+fn holds_something(value: &Value) -> bool {
+    value.as_object().is_some_and(|o| !o.is_empty()) || value.as_array().is_some_and(|a| !a.is_empty())
+}
+
+/// The addresses within a text.
+fn addresses_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || "<>\"'`()[]{}|\\^".contains(c)).filter_map(|word| {
+        let scheme = &word[..word.find("://")?];
+        let begins =
+            |s: &&str| scheme.get(scheme.len().checked_sub(s.len())?..).filter(|end| end.eq_ignore_ascii_case(s));
+        let length = ["https", "http", "wss", "ws", "ftp"].iter().find_map(begins)?.len();
+        Some(word[scheme.len() - length..].trim_end_matches(['.', ',', ';', ':', '!', '?']))
+    })
+}

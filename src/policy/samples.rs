@@ -1,0 +1,253 @@
+//! For the tests: a small catalogue, and calls written in one line.
+
+use crate::{Asked, Decision, Grant, Heard, Names, Pattern, Policy, Rules, Verdict, decide, explain};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tool::{Alias, Area, Bounds, Channel, Id, Label, Owner, Principal, Risk, Role, Subagent, Tool, UserId, Via};
+
+/// Who calls in the tests.
+pub const ME: UserId = UserId(Id::from_bytes([1; 16]));
+/// Somebody else.
+pub const OTHER: UserId = UserId(Id::from_bytes([2; 16]));
+
+/// The tools, as `name[/alias] group risk area`, and marks.
+const TOOLS: &[(&str, &str, Risk, Area, &str)] = &[
+    ("list_notes/notes", "notes", Risk::Observe, Area::Memory, ""),
+    ("add_note", "notes", Risk::Write, Area::Memory, ""),
+    ("gpio_write", "gpio", Risk::Actuate, Area::Actuate, ""),
+    ("send_mail/message", "mail", Risk::Send, Area::NetworkWrite, ""),
+    ("execute_shell/exec", "runtime", Risk::Execute, Area::System, ""),
+    ("execute_python", "runtime", Risk::Execute, Area::CodeExecute, ""),
+    ("delete_file", "fs", Risk::Destroy, Area::FileDelete, ""),
+    ("set_clock", "device", Risk::Admin, Area::System, ""),
+    ("read_file", "fs", Risk::Observe, Area::FileRead, ""),
+    ("write_file", "fs", Risk::Write, Area::FileWrite, ""),
+    ("fetch_web_page/web_fetch", "web", Risk::Observe, Area::NetworkRead, ""),
+    ("search_web/web_search", "web", Risk::Observe, Area::NetworkRead, ""),
+    ("create_scheduled_task/cron", "automation", Risk::Write, Area::Memory, "instructs"),
+    ("remember", "memory", Risk::Write, Area::Memory, ""),
+    ("memory_search", "memoryDocs", Risk::Observe, Area::Memory, ""),
+    ("session_status", "sessions", Risk::Observe, Area::Memory, ""),
+    ("sessions_list", "sessions", Risk::Observe, Area::Memory, ""),
+    ("spawn", "sessions", Risk::Write, Area::Memory, ""),
+    ("light_set", "home", Risk::Actuate, Area::Home, ""),
+    ("wipe", "device", Risk::Write, Area::Memory, "confirm"),
+    ("parked", "off", Risk::Observe, Area::Memory, "off"),
+    ("use_tool", "meta", Risk::Observe, Area::Memory, ""),
+    ("search_tools", "meta", Risk::Observe, Area::Memory, ""),
+    ("get_tool_help", "meta", Risk::Observe, Area::Memory, ""),
+    ("batch_use_tool", "meta", Risk::Observe, Area::Memory, ""),
+    ("persons", "custom", Risk::Execute, Area::Custom, "person"),
+    ("persons_marked", "custom", Risk::Execute, Area::Custom, "person confirm"),
+    ("models", "custom", Risk::Execute, Area::Custom, "model"),
+    ("models_other", "custom", Risk::Execute, Area::Custom, "other"),
+    ("plugins_marked", "custom", Risk::Execute, Area::Custom, "plugin confirm"),
+];
+
+/// The names of all tools.
+pub fn names() -> Vec<&'static str> {
+    TOOLS.iter().flat_map(|t| t.0.split('/')).collect()
+}
+
+/// The ids of all groups, composite ones too.
+pub const GROUPS: &[&str] = &["notes", "fs", "web", "memory", "runtime", "sessions", "custom", "meta", "nobody"];
+
+/// The tool of this name, or one with just this risk under the name of the risk.
+pub fn tool(name: &str) -> Tool {
+    let row = TOOLS.iter().find(|t| t.0.split('/').any(|n| n == name)).unwrap_or_else(|| panic!("no tool {name}"));
+    let (mut all, is) = (row.0.split('/'), |mark: &str| row.4.split(' ').any(|m| m == mark));
+    let owner = match () {
+        _ if is("person") => Owner::Person(OTHER),
+        _ if is("model") => Owner::Model(ME),
+        _ if is("other") => Owner::Model(OTHER),
+        _ if is("plugin") => Owner::Plugin("p".into()),
+        _ => Owner::Core,
+    };
+    Tool {
+        name: all.next().unwrap().into(),
+        description: "".into(),
+        parameters: Value::Null,
+        risk: row.2,
+        owner,
+        category: "".into(),
+        group: row.1.into(),
+        aliases: all.map(|n| Alias { name: n.into(), adapt: None }).collect(),
+        tags: vec![],
+        area: row.3,
+        version: 3,
+        requires_confirmation: is("confirm"),
+        instructs: is("instructs"),
+        digests: false,
+        examples: vec![],
+        enabled: !is("off"),
+        timeout: Default::default(),
+        run: Arc::new(|_, _| Box::pin(async { Ok(Default::default()) })),
+    }
+}
+
+/// The catalogue of these tools; the group `memory` holds the memory documents too.
+pub struct Catalogue;
+
+impl Names for Catalogue {
+    fn canonical(&self, name: &str) -> Option<Arc<str>> {
+        TOOLS.iter().find(|t| t.0.split('/').any(|n| n == name)).map(|t| tool(t.0.split('/').next().unwrap()).name)
+    }
+    fn group(&self, id: &str) -> Option<Vec<Arc<str>>> {
+        let is = |group: &str| group == id || id == "memory" && group == "memoryDocs";
+        let all: Vec<_> = TOOLS.iter().filter(|t| is(t.1)).map(|t| t.0.split('/').next().unwrap().into()).collect();
+        (!all.is_empty()).then_some(all)
+    }
+    fn groups(&self) -> Vec<Arc<str>> {
+        TOOLS.iter().map(|t| t.1.into()).collect()
+    }
+}
+
+/// A policy from JSON; `ME` under `users` stands for the caller.
+pub fn policy(json: Value) -> Policy {
+    serde_json::from_str(&json.to_string().replace("\"ME\"", &format!("\"{ME}\""))).unwrap()
+}
+
+/// A call; made by a model in an admin's run from the page, unless told otherwise.
+#[derive(Clone)]
+pub struct Call {
+    pub tool: Tool,
+    pub args: Value,
+    pub principal: Principal,
+    pub via: Via,
+    pub maker: Owner,
+    pub in_run: bool,
+    pub bounds: Bounds,
+    pub label: Label,
+    pub known: Vec<String>,
+    pub consented: bool,
+    pub grants: Vec<Grant>,
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Call { tool, args, principal, via, maker, in_run, bounds, label, known: _, consented, grants } = self;
+        write!(f, "{} {args} {principal:?} {via:?} {maker:?} in_run={in_run} {bounds:?} ", tool.name)?;
+        write!(f, "{label:?} consented={consented} {grants:?}")
+    }
+}
+
+pub fn call(name: &str) -> Call {
+    Call {
+        tool: tool(name),
+        args: json!({}),
+        principal: Principal { user: ME, role: Role::Admin, ..Principal::owner() },
+        via: Via::direct(Channel::Page),
+        maker: Owner::Core,
+        in_run: true,
+        bounds: Bounds { provider: "openai".into(), ..Bounds::default() },
+        label: Label::Own,
+        known: vec![],
+        consented: false,
+        grants: vec![],
+    }
+}
+
+impl Call {
+    pub fn args(mut self, args: Value) -> Self {
+        self.args = args;
+        self
+    }
+    pub fn role(mut self, role: Role) -> Self {
+        self.principal.role = role;
+        self
+    }
+    pub fn maker(mut self, maker: Owner) -> Self {
+        self.maker = maker;
+        self
+    }
+    /// By a person or program itself.
+    pub fn direct(mut self) -> Self {
+        self.in_run = false;
+        self
+    }
+    pub fn machine(mut self) -> Self {
+        self.via = Via::direct(Channel::Machine);
+        self
+    }
+    pub fn chat(mut self, chat: &str) -> Self {
+        self.via.chat = Some(chat.into());
+        self
+    }
+    pub fn by_word(mut self) -> Self {
+        self.bounds.by_word = true;
+        self
+    }
+    pub fn sub(mut self, subagent: Subagent) -> Self {
+        self.bounds.subagent = Some(subagent);
+        self
+    }
+    pub fn only(mut self, only: &[&str]) -> Self {
+        self.bounds.only = Some(only.iter().map(|o| Arc::from(*o)).collect());
+        self
+    }
+    pub fn tainted(mut self) -> Self {
+        self.label = Label::Outside;
+        self
+    }
+    pub fn knows(mut self, url: &str) -> Self {
+        self.known.push(url.into());
+        self
+    }
+    pub fn consented(mut self) -> Self {
+        self.consented = true;
+        self
+    }
+    /// The caller said yes to this version and pattern of the tool for good.
+    pub fn granted(self, version: u32, pattern: Value) -> Self {
+        self.granted_to(ME, version, pattern)
+    }
+    pub fn granted_to(mut self, user: UserId, version: u32, pattern: Value) -> Self {
+        let pattern = Pattern::parse(&pattern).unwrap();
+        self.grants.push(Grant { id: Id::NIL, user, tool: self.tool.name.clone(), version, pattern });
+        self
+    }
+
+    /// What is decided under a policy, and what is told about it.
+    pub fn under(&self, policy: &Policy) -> (Decision, Vec<Heard>) {
+        self.by(&Rules::compile(policy, &self.grants, &Catalogue).0)
+    }
+
+    pub fn by(&self, rules: &Rules) -> (Decision, Vec<Heard>) {
+        let knows = |url: &str| self.known.iter().any(|k| k == url);
+        let asked = Asked {
+            principal: &self.principal,
+            via: &self.via,
+            maker: &self.maker,
+            in_run: self.in_run,
+            bounds: &self.bounds,
+            label: self.label,
+            knows: &knows,
+            consented: self.consented,
+        };
+        let decision = decide(rules, &asked, &self.tool, &self.args);
+        assert_eq!(decision, decide(rules, &asked, &self.tool, &self.args), "the same twice");
+        (decision, explain(rules, &asked, &self.tool, &self.args))
+    }
+}
+
+/// Checks that what is told agrees with what was decided.
+pub fn agree(decision: &Decision, told: &[Heard]) {
+    let (verdict, rule) = (decision.verdict, decision.rule);
+    assert_eq!(told.last().map(|h| h.rule), Some(rule), "{told:#?}");
+    assert_eq!(decision.reason.is_empty(), verdict == Verdict::Allow, "{decision:?}");
+    let first = |start: &str| told.iter().find(|h| h.says.starts_with(start)).map(|h| h.rule);
+    match verdict {
+        Verdict::Deny => assert_eq!(first("denies: "), Some(rule), "{told:#?}"),
+        Verdict::Ask => assert_eq!((first("denies: "), first("would ask: ")), (None, Some(rule)), "{told:#?}"),
+        Verdict::Allow => assert_eq!(first("denies: "), None, "{told:#?}"),
+    }
+}
+
+/// Checks one row of a table.
+pub fn check(row: &str, policy_json: Value, call: &Call, verdict: Verdict, rule: &str) {
+    let policy = policy(policy_json);
+    policy.check().unwrap_or_else(|why| panic!("{row}: {why}"));
+    let (decision, told) = call.under(&policy);
+    assert_eq!((decision.verdict, decision.rule), (verdict, rule), "{row}: {decision:?}");
+    agree(&decision, &told);
+}
