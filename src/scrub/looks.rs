@@ -1,0 +1,316 @@
+//! What a secret looks like, and what only stands where one would.
+
+use crate::names;
+
+/// Words that stand after a secret's name and are none: types, states, schemes, algorithms. In lower case.
+const WORDS: &[&str] = &[
+    "[redacted]",
+    "aes128",
+    "aes256",
+    "any",
+    "apikey",
+    "api_key",
+    "api-key",
+    "argon2",
+    "argon2id",
+    "authentication",
+    "base64",
+    "basic",
+    "bcrypt",
+    "bearer",
+    "bool",
+    "boolean",
+    "bytes",
+    "changed",
+    "correct",
+    "credential",
+    "credentials",
+    "default",
+    "digest",
+    "disabled",
+    "ed25519",
+    "empty",
+    "enabled",
+    "example",
+    "expired",
+    "false",
+    "file",
+    "hidden",
+    "hmac",
+    "incorrect",
+    "invalid",
+    "keyword",
+    "literal",
+    "masked",
+    "missing",
+    "n/a",
+    "negotiate",
+    "new",
+    "nil",
+    "no",
+    "none",
+    "not_set",
+    "null",
+    "number",
+    "oauth",
+    "oauth2",
+    "object",
+    "off",
+    "ok",
+    "on",
+    "optional",
+    "pass",
+    "passwd",
+    "password",
+    "pbkdf2",
+    "placeholder",
+    "private",
+    "public",
+    "realm",
+    "redacted",
+    "removed",
+    "required",
+    "rs256",
+    "scheme",
+    "scrypt",
+    "secret",
+    "set",
+    "sha1",
+    "sha256",
+    "sha512",
+    "str",
+    "string",
+    "text",
+    "todo",
+    "token",
+    "tokens",
+    "true",
+    "undefined",
+    "unicode",
+    "unknown",
+    "unset",
+    "utf8",
+    "valid",
+    "value",
+    "varchar",
+    "xxx",
+    "yes",
+];
+
+/// Words a sentence about a secret has and a passphrase of chosen words rather not.
+const OF_SENTENCES: &[&str] = &[
+    "a",
+    "again",
+    "and",
+    "are",
+    "at",
+    "be",
+    "can",
+    "cannot",
+    "characters",
+    "did",
+    "do",
+    "enter",
+    "expired",
+    "field",
+    "for",
+    "has",
+    "have",
+    "in",
+    "incorrect",
+    "invalid",
+    "is",
+    "it",
+    "least",
+    "match",
+    "missing",
+    "must",
+    "new",
+    "no",
+    "not",
+    "of",
+    "on",
+    "optional",
+    "or",
+    "password",
+    "passwords",
+    "please",
+    "required",
+    "secret",
+    "should",
+    "that",
+    "the",
+    "this",
+    "to",
+    "token",
+    "too",
+    "used",
+    "was",
+    "with",
+    "wrong",
+    "you",
+    "your",
+    "das",
+    "der",
+    "die",
+    "ein",
+    "falsch",
+    "ist",
+    "muss",
+    "nicht",
+    "passwort",
+    "de",
+    "la",
+    "le",
+];
+
+/// Endings of files that hold secrets, or that are named like them.
+const FILES: &[&str] = &[
+    ".asc", ".cer", ".conf", ".crt", ".csv", ".env", ".gpg", ".html", ".js", ".json", ".kdbx", ".key", ".md", ".p12",
+    ".pem", ".pfx", ".pub", ".py", ".rs", ".toml", ".ts", ".txt", ".yaml", ".yml",
+];
+
+/// How the characters of a value are mixed.
+#[derive(Default)]
+struct Shape {
+    lower: usize,
+    upper: usize,
+    digit: usize,
+    other: usize,
+    /// How often it changes between lower case, upper case and digits within a word; a capital that begins a word
+    /// does not count. Random text changes at every second character, words hardly ever.
+    turns: usize,
+}
+
+impl Shape {
+    fn of(value: &str) -> Self {
+        let (mut shape, mut last, mut first) = (Self::default(), b' ', true);
+        for c in value.chars() {
+            let class = match c {
+                '0'..='9' => (&mut shape.digit, b'0'),
+                c if c.is_uppercase() => (&mut shape.upper, b'A'),
+                c if c.is_alphabetic() => (&mut shape.lower, b'a'),
+                _ => (&mut shape.other, b' '),
+            };
+            *class.0 += 1;
+            let capital = first && last == b'A' && class.1 == b'a';
+            shape.turns += usize::from(class.1 != last && class.1 != b' ' && last != b' ' && !capital);
+            first = last == b' ';
+            last = class.1;
+        }
+        shape
+    }
+
+    fn letters(&self) -> usize {
+        self.lower + self.upper
+    }
+
+    fn len(&self) -> usize {
+        self.letters() + self.digit + self.other
+    }
+}
+
+/// The body of a token whose prefix says the rest: not just words with dashes between.
+pub fn random(body: &str) -> bool {
+    let shape = Shape::of(body);
+    shape.digit > 0 && shape.letters() > 0 && shape.turns >= 3
+}
+
+/// Looks like a secret to one who expects a secret: letters and digits mixed, many digits, or much without order.
+pub fn likely(value: &str) -> bool {
+    let shape = Shape::of(value);
+    let mixed = shape.len() >= 6 && shape.digit > 0 && shape.letters() > 0;
+    let digits = shape.digit >= 6 && shape.len() == shape.digit;
+    let irregular = shape.len() >= 8 && shape.lower > 0 && shape.upper > 0 && (shape.other > 0 || shape.turns >= 4);
+    let long = shape.len() >= 24 && shape.len() == shape.letters();
+    mixed || digits || irregular || long
+}
+
+/// Looks like a secret to one who expects a word.
+pub fn surely(value: &str) -> bool {
+    let shape = Shape::of(value);
+    // An address of a contract or of memory.
+    let address = value.starts_with("0x") && shape.len() <= 42;
+    let mixed = shape.digit > 0 && shape.letters() > 0;
+    let with_digits = mixed && shape.len() >= 8 && shape.turns >= 4;
+    let letters = shape.lower > 0 && shape.upper > 0 && shape.len() >= 20 && shape.turns * 3 >= shape.len();
+    !address && (with_digits || letters)
+}
+
+/// In quotes after `token`: letters with digits, or a word that calls itself a secret (`my-secret-token`).
+pub fn quoted_token(value: &str) -> bool {
+    let shape = Shape::of(value);
+    let called = ["secret", "token", "pass", "key"].iter().any(|word| value.to_ascii_lowercase().contains(word));
+    let one_word = !value.contains(char::is_whitespace);
+    shape.len() >= 8 && one_word && (shape.digit > 0 && shape.letters() > 0 || called) || surely(value)
+}
+
+/// A word that stands for a secret, or says that there is none.
+pub fn placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let hashed = value.starts_with('$') && value.matches('$').count() > 1 && !value.contains(['{', '(']);
+    let starts = [
+        "$", "<", "{", "[", "%s", "%(", "%d", "%{", "!secret", "!env", "!vault", "env:", "op://", "vault:", "@", "&",
+        "#",
+    ];
+    let yours =
+        ["your_", "your-", "your ", "yourapi", "yourpass", "yourtok", "my_api_key", "enter_", "insert_", "replace_"];
+    let crossed = value.len() >= 3;
+    let sign = |c: char| c == '_' || c.is_ascii_punctuation() || c == '•' || c == '…' || c.is_whitespace();
+    let uniform = value.chars().all(|c| sign(c) || crossed && (c == 'x' || c == 'X'));
+    lower.is_empty()
+        || !hashed && starts.iter().any(|start| lower.starts_with(start))
+        || yours.iter().any(|start| lower.starts_with(start))
+        || lower.contains("redacted")
+        || lower.contains("***")
+        || lower.contains("xxxx")
+        || value.ends_with("...") && value.len() <= 12
+        || value.ends_with('…') && value.len() <= 12
+        || uniform
+        || WORDS.contains(&lower.trim_end_matches(['.', '!', '?']))
+}
+
+/// A path, an address, a date or a file: something that may be named after a secret and does not hold it.
+pub fn elsewhere(value: &str) -> bool {
+    let path = ["/", "./", "../", "~/", "~\\", ".\\"].iter().any(|start| value.starts_with(start))
+        || value.as_bytes().get(1..3) == Some(b":\\");
+    let lower = value.to_ascii_lowercase();
+    let date = value.len() >= 10
+        && value
+            .bytes()
+            .take(10)
+            .enumerate()
+            .all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
+    path && !surely(value) || value.contains("://") || date || FILES.iter().any(|end| lower.ends_with(end))
+}
+
+/// A piece of a program: `settings.password`, `getpass()`, `Option<String>`, `OPENAI_API_KEY`.
+pub fn code(value: &str) -> bool {
+    let word = |b: u8| b.is_ascii_alphanumeric() || b"_&.:'".contains(&b);
+    let head = value.bytes().take_while(|b| word(*b)).count();
+    let call = head > 0 && value.as_bytes().get(head).is_some_and(|b| b"([<".contains(b)) || value.contains("::");
+    call || reference(value)
+}
+
+/// A name of a secret instead of one: in capitals, or with the path to it.
+pub fn reference(value: &str) -> bool {
+    let shape = Shape::of(value);
+    let names = value
+        .split('.')
+        .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)));
+    let dotted = value.contains('.') && shape.turns < 4;
+    let capitals = shape.lower == 0 && value.contains('_') && shape.turns < 3;
+    names && (capitals || dotted) && (names::is_secret_name(value) || dotted && shape.digit == 0)
+}
+
+/// A name of a variable without quotes: `user_password`.
+pub fn variable(value: &str) -> bool {
+    let word = value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    word && value.contains('_') && names::is_secret_name(value) && Shape::of(value).turns < 3
+}
+
+/// What a form says about a field instead of what is in it: "must be at least 8 characters".
+pub fn sentence(value: &str) -> bool {
+    let mut words = value.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+    value.trim().contains(char::is_whitespace) && words.any(|w| OF_SENTENCES.contains(&w.to_lowercase().as_str()))
+}
