@@ -1,0 +1,365 @@
+//! Layer 2: the Config Center: the services people set up, with typed fields, several entries and sealed secrets.
+//!
+//! A service comes from a person, from tools that ask for it, or from hob.toml. What people enter is a record of the
+//! household; its secrets are sealed apart from it, under names bound to service and label, and are told to nobody
+//! but the host that puts them into requests ([`tool::Settings`]). Which fields are secret is said by the schema.
+//! What tools ask for lives as long as they do, so it is not stored: they say it again at each start.
+
+mod schema;
+mod service;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use schema::{Field, Kind, Origin, hosts, origin};
+pub use service::{DEFAULT, Definition, Entry, EntryPatch, NewEntry, Required, Service};
+
+use schema::Parts;
+use serde_json::{Map, Value, json};
+use service::{Kept, KeptEntry, Stored, check_label, check_name, sealed_name};
+use state::{Need, State};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard},
+};
+use store::{Collection, Listing, Stamp, Store};
+use tokio::sync::OwnedMutexGuard;
+use tool::{Bus, Cx, Error, Label, Result, Scope};
+
+/// How many services there may be, and how many entries of one.
+const SERVICES: usize = 200;
+const ENTRIES: usize = 50;
+
+type Listener = Arc<dyn Fn() + Send + Sync>;
+
+/// The services of the household; cheap to clone.
+#[derive(Clone)]
+pub struct ConfigCenter(Arc<Inner>);
+
+struct Inner {
+    records: Collection<Stored>,
+    bus: Bus,
+    state: RwLock<State>,
+    /// Held from a look at the state to the write that follows from it.
+    changing: Arc<tokio::sync::Mutex<()>>,
+    listeners: Mutex<Vec<Listener>>,
+}
+
+impl ConfigCenter {
+    /// The services kept in `store`, beside those of hob.toml: `[services]`, one table each.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn open(store: &Store, file: BTreeMap<String, Map<String, Value>>, bus: Bus) -> Result<Self> {
+        let records = store.collection::<Stored>();
+        let mut kept = BTreeMap::new();
+        for entry in records.list_in(Scope::Household, &Listing::default())? {
+            let service = entry.value.name.clone();
+            let secrets = |label: &str| unseal(store, &service, label);
+            match Kept::of(entry.id, entry.label, entry.value, secrets) {
+                Ok((name, service)) => drop(kept.insert(name, service)),
+                Err(error) => tracing::warn!(%service, %error, "a service cannot be read and is left out"),
+            }
+        }
+        let state = RwLock::new(State { kept, needs: BTreeMap::new(), file });
+        Ok(Self(Arc::new(Inner { records, bus, state, changing: Arc::default(), listeners: Mutex::default() })))
+    }
+
+    /// All services by name, without their secrets.
+    pub fn services(&self) -> Vec<Service> {
+        let state = self.state();
+        state.names().iter().filter_map(|name| state.service(name)).collect()
+    }
+
+    /// One service, without its secrets.
+    pub fn service(&self, name: &str) -> Option<Service> {
+        self.state().service(name)
+    }
+
+    /// Makes a service or changes what is known about it. Its entries must fit a new schema.
+    ///
+    /// # Errors
+    /// `BadArgs` when the definition is unusable, an entry does not fit it, or there are too many services.
+    pub async fn define(&self, cx: &Cx, name: &str, new: Definition) -> Result<Service> {
+        check_name(name)?;
+        let changing = self.0.changing.clone().lock_owned().await;
+        let mut kept = self.to_keep(name)?;
+        kept.origin = Origin::Person;
+        kept.about.change(&new);
+        kept.about.check()?;
+        kept.multi_entry = new.multi_entry.unwrap_or(kept.multi_entry);
+        if !kept.multi_entry && kept.entries.len() > 1 {
+            let count = kept.entries.len();
+            return Err(Error::bad_args(format!("`{name}` has {count} entries: remove all but one first")));
+        }
+        if let Some(schema) = new.schema {
+            kept.schema = schema::checked(schema)?;
+            for entry in &mut kept.entries {
+                entry.parts = entry.parts.refitted(&kept.schema, &entry.label)?;
+            }
+        }
+        self.keep(cx, changing, name, Some(kept)).await
+    }
+
+    /// Removes a service with all its entries. What hob.toml or tools say about it stays.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none; `Denied` when only hob.toml or tools made it.
+    pub async fn remove(&self, cx: &Cx, name: &str) -> Result<()> {
+        let changing = self.0.changing.clone().lock_owned().await;
+        let service = self.service(name).ok_or_else(|| self.no_such(name))?;
+        if !self.state().kept.contains_key(name) {
+            return Err(Error::denied(match service.from {
+                Origin::File => format!("`{name}` comes from hob.toml: take [services.{name}] out of it"),
+                _ => format!("`{name}` goes when no tool asks for it any more"),
+            }));
+        }
+        match self.keep(cx, changing, name, None).await {
+            Err(Error::NotFound(_)) | Ok(_) => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such service; `BadArgs` when the entry does not fit or its label is taken.
+    pub async fn add_entry(&self, cx: &Cx, name: &str, new: NewEntry) -> Result<Service> {
+        let changing = self.0.changing.clone().lock_owned().await;
+        self.service(name).ok_or_else(|| self.no_such(name))?;
+        check_name(name)?;
+        let (label, mut kept) = (check_label(&new.label)?, self.to_keep(name)?);
+        if kept.entries.iter().any(|e| e.label == label) {
+            return Err(Error::bad_args(format!(
+                "`{name}` has an entry `{label}` already: change it, or choose another label"
+            )));
+        }
+        if let (false, [only, ..]) = (kept.multi_entry, &kept.entries[..]) {
+            let only = &only.label;
+            return Err(Error::bad_args(format!(
+                "`{name}` has one entry, `{only}`, and may not have more: change that one"
+            )));
+        }
+        if kept.entries.len() >= ENTRIES {
+            return Err(Error::bad_args(format!("`{name}` has {ENTRIES} entries, and that is the most")));
+        }
+        let parts = Parts::new(&kept.schema, &new.fields)?;
+        let at = if new.default { 0 } else { kept.entries.len() };
+        kept.entries.insert(at, KeptEntry { label, parts });
+        self.keep(cx, changing, name, Some(kept)).await
+    }
+
+    /// Changes an entry. A secret that is not given again stays, and goes to no place it did not go to before.
+    ///
+    /// # Errors
+    /// `NotFound`; `Denied` for an entry of hob.toml; `BadArgs` when the result does not fit.
+    pub async fn change_entry(&self, cx: &Cx, name: &str, label: &str, patch: EntryPatch) -> Result<Service> {
+        let changing = self.0.changing.clone().lock_owned().await;
+        let (mut kept, at) = self.own_entry(name, label)?;
+        let to = patch.label.as_deref().map(check_label).transpose()?.unwrap_or_else(|| label.to_owned());
+        if to != label && kept.entries.iter().any(|e| e.label == to) {
+            return Err(Error::bad_args(format!("`{name}` has an entry `{to}` already: choose another label")));
+        }
+        let parts = kept.entries[at].parts.changed(&kept.schema, &patch.fields)?;
+        kept.entries[at] = KeptEntry { label: to, parts };
+        if patch.default {
+            kept.entries[..=at].rotate_right(1);
+        }
+        self.keep(cx, changing, name, Some(kept)).await
+    }
+
+    /// Removes an entry; after the default the next one is. A service that was kept only for its entries goes with the
+    /// last one, and is answered as it was left.
+    ///
+    /// # Errors
+    /// `NotFound`; `Denied` for an entry of hob.toml.
+    pub async fn remove_entry(&self, cx: &Cx, name: &str, label: &str) -> Result<Service> {
+        let changing = self.0.changing.clone().lock_owned().await;
+        let (mut kept, at) = self.own_entry(name, label)?;
+        kept.entries.remove(at);
+        if !kept.entries.is_empty() || kept.origin == Origin::Person {
+            return self.keep(cx, changing, name, Some(kept)).await;
+        }
+        let left = self.service(name).map(|service| Service { entries: vec![], ..service });
+        match (self.keep(cx, changing, name, None).await, left) {
+            (Err(Error::NotFound(_)), Some(left)) => Ok(left),
+            (other, _) => other,
+        }
+    }
+
+    /// What a tool needs, in place of what it needed before; `tool` is its stable id, and `label` where its words came
+    /// from. Services nobody has yet are there from now on, and go with the last tool that asks for them.
+    ///
+    /// # Errors
+    /// `BadArgs` when there would be too many services; nothing is changed then.
+    pub fn register(&self, tool: &str, shown_name: &str, label: Label, needs: Vec<Required>) -> Result<()> {
+        let need = Need { shown: shown_name.to_owned(), label, services: needs };
+        let touched = {
+            let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
+            let new = need.services.iter().filter(|s| !state.has(&s.name)).count();
+            if new > 0 && state.names().len() + new > SERVICES {
+                return Err(too_many());
+            }
+            let mut touched: BTreeSet<String> = need.services.iter().map(|s| s.name.clone()).collect();
+            let old = match need.services.is_empty() {
+                true => state.needs.remove(tool),
+                false => state.needs.insert(tool.to_owned(), need),
+            };
+            touched.extend(old.into_iter().flat_map(|need| need.services).map(|s| s.name));
+            touched
+        };
+        touched.iter().for_each(|service| self.tell(service));
+        Ok(())
+    }
+
+    /// The tool is gone, and with it what only it needed.
+    pub fn unregister(&self, tool: &str) {
+        // Needing nothing is always possible.
+        let _ = self.register(tool, "", Label::Own, vec![]);
+    }
+
+    /// Every secret value, for the scrubber; also those of hob.toml.
+    pub fn secrets(&self) -> Vec<String> {
+        self.state().secrets()
+    }
+
+    /// Calls `f` after each change. It must not change anything here itself.
+    pub fn on_change(&self, f: impl Fn() + Send + Sync + 'static) {
+        self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(f));
+    }
+
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.0.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The service as it is kept, or would be from now on, with all fields that tools ask for.
+    fn to_keep(&self, name: &str) -> Result<Kept> {
+        let state = self.state();
+        if !state.has(name) && state.names().len() >= SERVICES {
+            return Err(too_many());
+        }
+        Ok(state.to_keep(name))
+    }
+
+    /// A service, and where in it the entry is that a person set.
+    fn own_entry(&self, name: &str, label: &str) -> Result<(Kept, usize)> {
+        let service = self.service(name).ok_or_else(|| self.no_such(name))?;
+        let kept = self.to_keep(name)?;
+        if let Some(at) = kept.entries.iter().position(|e| e.label == label) {
+            return Ok((kept, at));
+        }
+        if service.entries.iter().any(|e| e.label == label) {
+            return Err(Error::denied(format!(
+                "the entry `{label}` of `{name}` comes from hob.toml: change it there, or add one of the same label, which wins"
+            )));
+        }
+        let label: String = label.chars().take(80).collect();
+        Err(Error::not_found(format!("`{name}` has no entry `{label}`")))
+    }
+
+    fn no_such(&self, name: &str) -> Error {
+        let (name, known): (String, _) = (name.chars().take(80).collect(), self.state().names());
+        let known: Vec<&str> = known.iter().map(String::as_str).take(20).collect();
+        Error::not_found(match known.is_empty() {
+            true => format!("there is no service `{name}`: an admin can define it"),
+            false => {
+                format!("there is no service `{name}`: there are {}; an admin can define others", known.join(", "))
+            }
+        })
+    }
+
+    /// Writes a service with its secrets in one commit, then shows it: both happen also when whoever asked is gone.
+    /// Answers the service as it is now; `NotFound` when it is there no more.
+    async fn keep(&self, cx: &Cx, changing: OwnedMutexGuard<()>, name: &str, new: Option<Kept>) -> Result<Service> {
+        let (this, name) = (self.clone(), name.to_owned());
+        let stamp = Stamp { owner: cx.user(), label: cx.label(), ..Stamp::household("config") };
+        let work = async move {
+            let _changing = changing;
+            this.write(stamp, &name, new).await?;
+            this.tell(&name);
+            this.service(&name).ok_or_else(|| this.no_such(&name))
+        };
+        tokio::spawn(work).await.unwrap_or_else(|_| Err(Error::failed("the change broke off: look whether it is done")))
+    }
+
+    async fn write(&self, mut stamp: Stamp, name: &str, mut new: Option<Kept>) -> Result<()> {
+        let old = self.state().kept.get(name).cloned();
+        let sealed_of =
+            |kept: &Option<Kept>| kept.as_ref().map(|k| k.sealed(name)).transpose().map(Option::unwrap_or_default);
+        let (was, is) = (sealed_of(&old)?, sealed_of(&new)?);
+        let gone = was.keys().filter(|at| !is.contains_key(*at)).map(|at| (at.clone(), None)).collect::<Vec<_>>();
+        // Nothing is left under the name of an entry without secrets either, such as what a restored backup knew not of.
+        let changed = is.iter().filter(|(at, text)| text.is_none() || was.get(*at) != Some(*text));
+        let sealed: Vec<_> = changed.map(|(at, text)| (at.clone(), text.clone())).chain(gone).collect();
+
+        let (records, existing) = (self.0.records.clone(), old.as_ref().map(|old| old.id));
+        let record = new.as_ref().map(|new| new.stored(name)).transpose()?;
+        let id = existing.or(new.as_ref().map(|new| new.id));
+        stamp.label = stamp.label.max(new.as_ref().map(|new| new.label).unwrap_or_default());
+        let label = stamp.label;
+        let job = move |tx: &store::Tx| {
+            match (existing, id, &record) {
+                (Some(id), _, Some(record)) => {
+                    let replace = &mut |stored: &mut Stored| {
+                        stored.clone_from(record);
+                        Ok(())
+                    };
+                    records.change(tx, stamp.scope, label, id, replace)?;
+                }
+                (None, Some(id), Some(record)) => drop(records.put(tx, id, &stamp, record)?),
+                (Some(id), _, None) => drop(records.remove(tx, stamp.scope, id)?),
+                _ => {}
+            }
+            for (at, text) in &sealed {
+                records.store().seal_in(tx, at, text.as_deref())?;
+            }
+            Ok(())
+        };
+        self.0.records.store().write(job).await?;
+
+        let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
+        match new.take() {
+            Some(mut new) => {
+                new.label = label;
+                state.kept.insert(name.to_owned(), new);
+            }
+            None => drop(state.kept.remove(name)),
+        }
+        Ok(())
+    }
+
+    /// Tells that a service is another than before, never what is in it.
+    fn tell(&self, service: &str) {
+        let listeners = self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        listeners.iter().for_each(|f| f());
+        self.0.bus.publish("config:changed", None, json!({"service": service}));
+    }
+}
+
+fn too_many() -> Error {
+    Error::bad_args(format!("there are {SERVICES} services, and that is the most: remove one first"))
+}
+
+/// What is sealed for an entry. Of another device, as after a backup was restored elsewhere, it counts as nothing.
+fn unseal(store: &Store, service: &str, label: &str) -> Result<Option<Vec<u8>>> {
+    match store.unseal(&sealed_name(service, label)) {
+        Err(store::Error::Damaged(why)) => {
+            tracing::warn!(service, "a service has lost its secrets: {why}");
+            Ok(None)
+        }
+        other => Ok(other?),
+    }
+}
+
+impl tool::Settings for ConfigCenter {
+    fn services(&self) -> Vec<String> {
+        let state = self.state();
+        state.names().into_iter().filter(|name| !state.entries(name).is_empty()).collect()
+    }
+    fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)> {
+        self.state().entries(service)
+    }
+    fn is_secret(&self, service: &str, field: &str) -> bool {
+        self.state().is_secret(service, field)
+    }
+}
