@@ -49,6 +49,12 @@ pub trait Host: Send + Sync + 'static {
     /// | `callTool` | `{name, args}` | whatever the tool gave back |
     fn operate(&self, op: &str, input: Value) -> BoxFuture<'static, Result<Value, String>>;
 
+    /// For how long so far a person was being asked, and whether one is being asked right now: that time does not count
+    /// against [`Limits::wall`].
+    fn paused(&self) -> (Duration, bool) {
+        (Duration::ZERO, false)
+    }
+
     /// Immediate operations, called on a thread that may block for a moment.
     ///
     /// | op | input | answer |

@@ -17,6 +17,9 @@ use crate::{
     machine::{Machine, Operation},
 };
 
+/// How often it is looked whether the clock stands still, once the time is over.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// What the next turn does.
 enum Step {
     Start(Box<Script>),
@@ -88,7 +91,7 @@ impl Call {
     }
 
     fn deadline(&self) -> Instant {
-        self.began + self.waited + self.limits.wall
+        self.began + self.waited + self.host.paused().0 + self.limits.wall
     }
 
     /// One turn in the guest. The permit stays with the thread, also when this future is dropped.
@@ -133,12 +136,19 @@ impl Call {
     }
 
     /// At least one answer, and all others that are there already.
+    /// While a person is being asked the clock stands.
     async fn answers(&self, running: &mut JoinSet<Answer>) -> Result<Vec<Answer>, Fault> {
         let joined = |answer: Result<Answer, tokio::task::JoinError>| {
             answer.map_err(|_| Fault::Internal("an operation of the host panicked".to_owned()))
         };
-        let first = tokio::time::timeout_at(self.deadline().into(), running.join_next()).await;
-        let first = first.map_err(|_| Fault::Wall(self.limits.wall))?.ok_or(Fault::NeverSettles)?;
+        let first = loop {
+            let until = self.deadline().max(Instant::now() + LOOK);
+            match tokio::time::timeout_at(until.into(), running.join_next()).await {
+                Ok(first) => break first.ok_or(Fault::NeverSettles)?,
+                Err(_) if self.host.paused().1 || Instant::now() < self.deadline() => {}
+                Err(_) => return Err(Fault::Wall(self.limits.wall)),
+            }
+        };
         let mut answers = vec![joined(first)?];
         while let Some(more) = running.try_join_next() {
             answers.push(joined(more)?);

@@ -33,6 +33,52 @@ pub struct Event {
     pub to: Option<UserId>,
 }
 
+/// Which topics a listener hears: names, and patterns in which `*` stands for anything, such as `tool:*` or `*:changed`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topics(Vec<String>);
+
+impl Topics {
+    /// Patterns with commas between them; none hears everything.
+    ///
+    /// # Errors
+    /// `BadArgs` when there are too many, or one cannot be a topic.
+    pub fn parse(text: &str) -> crate::Result<Self> {
+        let all: Vec<String> = text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect();
+        let fits = |t: &String| t.len() <= 64 && t.bytes().all(|b| b.is_ascii_alphanumeric() || b":*_-.".contains(&b));
+        match all.iter().find(|t| !fits(t)) {
+            Some(wrong) => {
+                let wrong: String = wrong.chars().take(64).collect();
+                let text = format!("`{wrong}` is no topic: write it as `tool:after`, `tool:*` or `*:changed`");
+                Err(crate::Error::BadArgs(text))
+            }
+            None if all.len() > 32 => Err(crate::Error::bad_args("name 32 topics at most, or use `*`")),
+            None => Ok(Self(all)),
+        }
+    }
+
+    /// Whether this topic is among them.
+    pub fn hear(&self, topic: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|pattern| matches(pattern, topic))
+    }
+}
+
+/// Whether a text fits a pattern in which `*` stands for anything.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(first) else { return false };
+    let mut parts = rest.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return text.ends_with(part);
+        }
+        match text.find(part) {
+            Some(at) => text = &text[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
 /// What a listener hears next.
 #[derive(Debug, Clone)]
 pub enum Heard {
@@ -75,9 +121,14 @@ impl Bus {
 
     /// Listen from now on, or from just after event `after` where that is still kept.
     pub fn listen(&self, after: Option<u64>) -> Listener {
+        self.listen_to(after, Topics::default())
+    }
+
+    /// The same, for some topics alone.
+    pub fn listen_to(&self, after: Option<u64>, topics: Topics) -> Listener {
         let kept = self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let live = self.0.live.subscribe();
-        let Some(after) = after else { return Listener { missed: VecDeque::new(), live } };
+        let Some(after) = after else { return Listener { missed: VecDeque::new(), live, topics } };
         let mut missed: VecDeque<Heard> =
             kept.1.iter().filter(|e| e.seq > after).map(|e| Heard::Event(e.clone())).collect();
         // What came between `after` and the first that is kept was forgotten, or was before a restart.
@@ -85,7 +136,7 @@ impl Bus {
         if after > kept.0 || after + 1 < next {
             missed.push_front(Heard::Resync);
         }
-        Listener { missed, live }
+        Listener { missed, live, topics }
     }
 }
 
@@ -93,11 +144,21 @@ impl Bus {
 pub struct Listener {
     missed: VecDeque<Heard>,
     live: broadcast::Receiver<Arc<Event>>,
+    topics: Topics,
 }
 
 impl Listener {
     /// The next thing; waits for it. `None` once the bus is gone.
     pub async fn next(&mut self) -> Option<Heard> {
+        loop {
+            match self.any().await? {
+                Heard::Event(event) if !self.topics.hear(&event.topic) => {}
+                heard => return Some(heard),
+            }
+        }
+    }
+
+    async fn any(&mut self) -> Option<Heard> {
         if let Some(heard) = self.missed.pop_front() {
             return Some(heard);
         }
@@ -139,6 +200,34 @@ mod tests {
         let late = bus.listen(Some(first(&bus) + 1));
         bus.publish("t", None, Value::Null);
         assert_eq!(seqs(late, 3).await, [2, 3, 4]);
+    }
+
+    #[tokio::test]
+    async fn some_topics_are_heard_alone() {
+        let rows = [
+            ("", "tool:after", true),
+            ("tool:*", "tool:after", true),
+            ("tool:*", "tools:changed", false),
+            ("*:changed", "tools:changed", true),
+            ("run:started, chat:*", "run:started", true),
+            ("run:started", "run:ended", false),
+            ("*", "anything", true),
+            ("t*l:*r", "tool:after", true),
+            ("t*l:*x", "tool:after", false),
+            ("a*a", "a", false),
+        ];
+        for (topics, topic, heard) in rows {
+            assert_eq!(Topics::parse(topics).unwrap().hear(topic), heard, "{topics} {topic}");
+        }
+        for wrong in ["a b", "tool:(", &"x".repeat(65), &"a,".repeat(33)] {
+            assert!(Topics::parse(wrong).is_err(), "{wrong}");
+        }
+        let bus = Bus::default();
+        let some = bus.listen_to(Some(first(&bus)), Topics::parse("b:*").unwrap());
+        for topic in ["a:1", "b:1", "a:2", "b:2"] {
+            bus.publish(topic, None, Value::Null);
+        }
+        assert_eq!(seqs(some, 2).await, [2, 4]);
     }
 
     #[tokio::test]

@@ -1,8 +1,8 @@
 //! The context of one call: who, where, on whose behalf, and the ports.
 
 use crate::{
-    AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Ports, Principal, Question, Result,
-    UserId, Via, bounds::Known,
+    AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Ports, Principal, Question,
+    Result, UserId, Via, bounds::Known,
 };
 use serde_json::{Value, json};
 use std::{

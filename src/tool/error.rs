@@ -65,6 +65,18 @@ impl Error {
             Self::Parked(_) => "parked",
         }
     }
+    /// The same kind with another text.
+    pub fn with_message(self, text: String) -> Self {
+        match self {
+            Self::BadArgs(_) => Self::BadArgs(text),
+            Self::NotFound(_) => Self::NotFound(text),
+            Self::Denied(_) => Self::Denied(text),
+            Self::Unavailable(_) => Self::Unavailable(text),
+            Self::Failed(_) => Self::Failed(text),
+            Self::RateLimited(_) => Self::RateLimited(text),
+            Self::Parked(_) => Self::Parked(text),
+        }
+    }
     /// The text alone.
     pub fn message(&self) -> &str {
         match self {

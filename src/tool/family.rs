@@ -81,7 +81,15 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
         if let Some(first) = category.get_mut(..1) {
             first.make_ascii_uppercase();
         }
-        Self { name: name.into(), about: about.into(), category: category.into(), phrases: "", area: None, state, tools: vec![] }
+        Self {
+            name: name.into(),
+            about: about.into(),
+            category: category.into(),
+            phrases: "",
+            area: None,
+            state,
+            tools: vec![],
+        }
     }
 
     /// The heading its tools stand under, where that is not the name.

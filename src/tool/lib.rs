@@ -17,15 +17,15 @@ mod principal;
 mod risk;
 mod schema;
 
-pub use bus::{Bus, Event, Heard, Listener};
-pub use clock::{Clock, FixedClock, SystemClock};
 pub use bounds::{Bounds, Consent, Pause, Subagent};
+pub use bus::{Bus, Event, Heard, Listener, Topics};
+pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};
 pub use error::{Error, Result};
 pub use family::{Alias, Family, Run, Tool};
 pub use id::Id;
 pub use output::Output;
-pub use ports::{Answer, Ask, Dispatch, Ports, Question, Settings, ToolInfo, Unconnected};
+pub use ports::{Answer, Ask, Consult, Dispatch, Ports, Question, Settings, ToolInfo, Unconnected, sounds_secret};
 pub use principal::{AgentId, Channel, Label, Owner, Peer, Principal, Role, Scope, UserId, Via};
 pub use risk::{Area, Level, Risk};
 pub use schema::schema_of;

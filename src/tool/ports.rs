@@ -39,10 +39,42 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer(pub String);
 
+/// Something a tool wants to do while it runs, which needs a person's yes: to reach a host it never reached, say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Consult {
+    /// The tool's canonical name.
+    pub tool: String,
+    /// Its version: a standing yes is for one.
+    pub version: u32,
+    /// One word for what it wants: `fetch`.
+    pub action: &'static str,
+    /// The particulars, as an object: `{"host": "example.org"}`. A standing yes is for these.
+    pub details: Value,
+    /// How bad it can be.
+    pub risk: Risk,
+    /// What would be done, in a sentence.
+    pub about: String,
+    /// Why it is asked; also the error where nobody can be asked.
+    pub reason: String,
+}
+
 /// Asking the person behind a call.
 pub trait Ask: Send + Sync + 'static {
+    /// Asks for a yes and waits. `Denied` when it is no, or none comes in time.
+    fn consult(&self, _: Cx, consult: Consult) -> BoxFuture<'static, Result<()>> {
+        Box::pin(async move { Err(crate::Error::Denied(consult.reason)) })
+    }
     /// Asks and waits. `Unavailable` where nobody can be asked.
     fn ask(&self, cx: Cx, question: Question) -> BoxFuture<'static, Result<Answer>>;
+}
+
+/// Words in the names of fields that hold a secret.
+const SECRET: &[&str] = &["key", "token", "secret", "pass", "credential", "auth"];
+
+/// Whether the name of a field sounds like that of a secret: what is gone by where nobody said.
+pub fn sounds_secret(field: &str) -> bool {
+    let field = field.to_lowercase();
+    SECRET.iter().any(|word| field.contains(word))
 }
 
 /// Looking up services people set up (keys, addresses), by service name.
@@ -61,6 +93,10 @@ pub trait Settings: Send + Sync + 'static {
     /// One field of an entry.
     fn field(&self, service: &str, field: &str, label: Option<&str>) -> Option<Value> {
         self.entry(service, label)?.remove(field)
+    }
+    /// Whether a field of a service holds a secret: what its schema says, else what its name does.
+    fn is_secret(&self, _service: &str, field: &str) -> bool {
+        sounds_secret(field)
     }
 }
 
