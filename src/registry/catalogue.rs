@@ -1,13 +1,19 @@
-//! The catalogue: tools by name and alias, found by words.
+//! The catalogue: tools by name and alias, and the groups that switch them.
 
+use crate::{
+    groups::{self, Group},
+    search::{Query, Words},
+    validate,
+};
+use jsonschema::Validator;
 use serde::Serialize;
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::{Arc, OnceLock},
 };
 use tool::{
-    Error, Result, Risk, Tool,
+    Error, Owner, Result, Risk, Run, Tool,
     prelude::{JsonSchema, schemars},
 };
 
@@ -26,7 +32,7 @@ pub struct Listed {
     pub parameters: Value,
     /// The heading it stands under.
     pub category: String,
-    /// The family it belongs to.
+    /// The group it is switched with.
     pub group: String,
     /// The worst it can do.
     pub risk: Risk,
@@ -54,27 +60,112 @@ impl From<&Tool> for Listed {
     }
 }
 
+/// How many tools there are, and of what kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// All tools.
+    pub total: usize,
+    /// Those that can be called: their group is on.
+    pub enabled: usize,
+    /// Names they answer to besides their own.
+    pub aliases: usize,
+    /// All groups.
+    pub groups: usize,
+    /// Groups that are on unless somebody turns them off.
+    pub groups_on_by_default: usize,
+    /// Tools under each heading.
+    pub by_category: BTreeMap<String, usize>,
+    /// Tools of each group.
+    pub by_group: BTreeMap<String, usize>,
+    /// Tools of each kind of owner: `core`, `person`, `model`, `plugin:NAME`, `mcp:SERVER`.
+    pub by_owner: BTreeMap<String, usize>,
+}
+
+/// A tool with what is worked out about it once.
+pub(crate) struct Entry {
+    /// Its `group` is the one it is switched with, and `enabled` says whether that is on.
+    pub tool: Arc<Tool>,
+    /// The family it came with.
+    pub family: Arc<str>,
+    /// Whether whoever brought it wants it on.
+    on: bool,
+    validator: Arc<OnceLock<Result<Validator, String>>>,
+    words: Arc<Words>,
+}
+
+impl Entry {
+    pub fn new(tool: Arc<Tool>) -> Self {
+        Self {
+            family: tool.group.clone(),
+            on: tool.enabled,
+            validator: Arc::default(),
+            words: Arc::new(Words::of(&tool)),
+            tool,
+        }
+    }
+
+    /// The compiled schema, or why it is none. Compiled when it is first needed: most tools are not called for days.
+    pub fn validator(&self) -> &Result<Validator, String> {
+        self.validator.get_or_init(|| validate::compile(&self.tool.parameters))
+    }
+
+    /// The same with a changed tool: what is looked for and checked stays the same.
+    fn with(&self, change: impl FnOnce(&mut Tool)) -> Self {
+        let mut tool = (*self.tool).clone();
+        change(&mut tool);
+        Self {
+            tool: Arc::new(tool),
+            family: self.family.clone(),
+            on: self.on,
+            validator: self.validator.clone(),
+            words: self.words.clone(),
+        }
+    }
+}
+
+/// What a name leads to.
+pub(crate) struct Found {
+    pub entry: Arc<Entry>,
+    /// Makes the arguments of the alias it was called by into the tool's own.
+    pub adapt: Option<fn(Value) -> Value>,
+}
+
+/// Every tool of every family.
 #[derive(Default)]
 pub(crate) struct Catalogue {
-    tools: BTreeMap<Arc<str>, Arc<Tool>>,
-    aliases: HashMap<Arc<str>, Arc<str>>,
+    entries: BTreeMap<Arc<str>, Arc<Entry>>,
+    /// Alias → canonical name and how its arguments are adapted.
+    aliases: HashMap<Arc<str>, (Arc<str>, Option<fn(Value) -> Value>)>,
     pub phrases: Vec<&'static str>,
+    /// Groups that people switched, by id.
+    overrides: BTreeMap<String, bool>,
+    /// Services that are set up: groups that need one are on by default when it is.
+    services: BTreeSet<String>,
 }
 
 impl Catalogue {
+    /// Adds tools, or none of them.
+    ///
+    /// # Errors
+    /// `BadArgs` when a name or alias is malformed or taken.
     pub fn add_all(&mut self, tools: Vec<Tool>, phrases: &'static str) -> Result<()> {
-        let mut names = std::collections::HashSet::new();
+        let mut names = HashSet::new();
         for name in tools.iter().flat_map(|t| std::iter::once(&t.name).chain(t.aliases.iter().map(|a| &a.name))) {
             check_name(name)?;
             if self.get(name).is_some() || !names.insert(name.clone()) {
                 return Err(Error::bad_args(format!("there is already a tool called `{name}`: choose another name")));
             }
         }
-        for tool in tools {
+        for mut tool in tools {
             for alias in &tool.aliases {
-                self.aliases.insert(alias.name.clone(), tool.name.clone());
+                self.aliases.insert(alias.name.clone(), (tool.name.clone(), alias.adapt));
             }
-            self.tools.insert(tool.name.clone(), Arc::new(tool));
+            let (family, on) = (tool.group.clone(), tool.enabled);
+            tool.group = groups::home(&tool, &family);
+            tool.enabled = on && self.is_on(&tool, &family);
+            let entry = Entry { family, on, ..Entry::new(Arc::new(tool)) };
+            self.entries.insert(entry.tool.name.clone(), Arc::new(entry));
         }
         if !phrases.is_empty() {
             self.phrases.push(phrases);
@@ -82,73 +173,187 @@ impl Catalogue {
         Ok(())
     }
 
-    pub fn remove(&mut self, group: &str, name: &str) -> bool {
-        if self.tools.get(name).is_none_or(|t| *t.group != *group) {
+    /// Removes a tool of a family by its canonical name; `false` when there is none.
+    pub fn remove(&mut self, family: &str, name: &str) -> bool {
+        if self.entries.get(name).is_none_or(|e| *e.family != *family) {
             return false;
         }
-        self.aliases.retain(|_, canonical| **canonical != *name);
-        self.tools.remove(name).is_some()
+        self.aliases.retain(|_, (canonical, _)| **canonical != *name);
+        self.entries.remove(name).is_some()
+    }
+
+    /// Removes every tool of an owner (a plugin, an MCP server, a person's own tools), and says how many there were.
+    pub fn remove_owner(&mut self, owner: &Owner) -> usize {
+        let before = self.entries.len();
+        self.entries.retain(|_, e| e.tool.owner != *owner);
+        self.aliases.retain(|_, (canonical, _)| self.entries.contains_key(canonical));
+        before - self.entries.len()
+    }
+
+    /// Gives a tool another function to run; everything else stays. `false` when there is no such tool.
+    pub fn replace(&mut self, name: &str, run: Run) -> bool {
+        let Some(entry) = self.find(name).map(|f| f.entry) else { return false };
+        let entry = entry.with(|t| t.run = run);
+        self.entries.insert(entry.tool.name.clone(), Arc::new(entry));
+        true
+    }
+
+    pub fn find(&self, name: &str) -> Option<Found> {
+        let (canonical, adapt) = match self.aliases.get(name) {
+            Some((canonical, adapt)) => (&**canonical, *adapt),
+            None => (name, None),
+        };
+        self.entries.get(canonical).map(|entry| Found { entry: entry.clone(), adapt })
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<Tool>> {
-        let canonical = self.aliases.get(name).map_or(name, |c| c);
-        self.tools.get(canonical).cloned()
+        let canonical = self.aliases.get(name).map_or(name, |(canonical, _)| canonical);
+        self.entries.get(canonical).map(|e| e.tool.clone())
     }
 
+    /// Every tool by canonical name, in order of name.
     pub fn all(&self) -> Vec<Arc<Tool>> {
-        self.tools.values().cloned().collect()
+        self.entries.values().map(|e| e.tool.clone()).collect()
     }
 
+    pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.values()
+    }
+
+    /// The tools all words of the query are found in, best first; those that are off come last.
     pub fn search(&self, query: &str, category: Option<&str>) -> Vec<Arc<Tool>> {
-        let query = query.trim().to_lowercase();
-        let words: Vec<&str> = query.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
-        let everything = words.is_empty() || words == ["all"];
-        let mut found: Vec<(u32, Arc<Tool>)> = self
-            .tools
+        let query = Query::new(query);
+        let mut found: Vec<(u32, &Entry)> = self
+            .entries
             .values()
-            .filter(|t| category.is_none_or(|c| t.category.eq_ignore_ascii_case(c) || t.group.eq_ignore_ascii_case(c)))
-            .filter_map(|t| if everything { Some((0, t.clone())) } else { score(t, &words).map(|s| (s, t.clone())) })
+            .filter(|e| category.is_none_or(|c| is_of(&e.tool, c)))
+            .filter_map(
+                |e| if query.is_everything() { Some((0, &**e)) } else { e.words.score(&query).map(|s| (s, &**e)) },
+            )
             .collect();
-        found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
-        found.into_iter().map(|(_, t)| t).collect()
+        let rank = |(score, e): &(u32, &Entry)| (!e.tool.enabled, u32::MAX - score);
+        // Among equals the shorter name is the plainer tool; a list of everything is in order of name.
+        found.sort_by(|a, b| {
+            let length = |e: &Entry| if query.is_everything() { 0 } else { e.tool.name.len() };
+            rank(a)
+                .cmp(&rank(b))
+                .then_with(|| length(a.1).cmp(&length(b.1)).then_with(|| a.1.tool.name.cmp(&b.1.tool.name)))
+        });
+        found.into_iter().map(|(_, e)| e.tool.clone()).collect()
     }
 
-    /// The three names nearest to one that does not exist.
+    /// The three tools whose names are nearest to one that does not exist, by their canonical names in backquotes.
     pub fn nearest(&self, name: &str, visible: impl Fn(&Tool) -> bool) -> Vec<String> {
+        let name = name.to_lowercase();
+        let aliases = self.aliases.iter().map(|(alias, (canonical, _))| (alias, canonical));
         let mut near: Vec<(f64, &Arc<str>)> = self
-            .tools
+            .entries
             .keys()
-            .chain(self.aliases.keys())
-            .filter(|known| self.get(known).is_some_and(|t| visible(&t)))
-            .map(|known| (strsim::jaro_winkler(name, known), known))
-            .filter(|(nearness, _)| *nearness >= NEAR)
+            .map(|name| (name, name))
+            .chain(aliases)
+            .map(|(known, canonical)| (strsim::jaro_winkler(&name, &known.to_lowercase()), canonical))
+            .filter(|(nearness, canonical)| *nearness >= NEAR && self.get(canonical).is_some_and(|t| visible(&t)))
             .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0));
-        near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect()
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        let mut seen = HashSet::new();
+        near.into_iter().filter(|(_, name)| seen.insert(*name)).take(3).map(|(_, name)| format!("`{name}`")).collect()
+    }
+
+    /// Which groups people switched. What they mean for each tool is worked out anew.
+    pub fn set_groups(&mut self, overrides: BTreeMap<String, bool>) {
+        self.overrides = overrides;
+        self.switch_tools();
+    }
+
+    /// The names of the services that are set up; groups that need one of them are on by default then.
+    pub fn set_services(&mut self, services: BTreeSet<String>) {
+        if self.services != services {
+            self.services = services;
+            self.switch_tools();
+        }
+    }
+
+    fn switch_tools(&mut self) {
+        let changed: Vec<Entry> = self
+            .entries
+            .values()
+            .map(|e| (e, e.on && self.is_on(&e.tool, &e.family)))
+            .filter(|(e, enabled)| e.tool.enabled != *enabled)
+            .map(|(e, enabled)| e.with(|t| t.enabled = enabled))
+            .collect();
+        for entry in changed {
+            self.entries.insert(entry.tool.name.clone(), Arc::new(entry));
+        }
+    }
+
+    fn is_on(&self, tool: &Tool, family: &Arc<str>) -> bool {
+        groups::switches_of(tool, family).iter().any(|id| groups::is_on(id, &self.overrides, &self.services))
+    }
+
+    /// Every group: those of the table in its order, then those that tools brought.
+    pub fn groups(&self) -> Vec<Group> {
+        groups::all(self, &self.overrides, &self.services)
+    }
+
+    /// Turns a group on or off in `switches`, with what it needs. Answers which other groups come on or go off with it.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such group; `BadArgs` when it cannot be switched.
+    pub fn switch(&self, switches: &mut BTreeMap<String, bool>, id: &str, on: bool) -> Result<Vec<String>> {
+        groups::switch(self, switches, &self.services, id, on)
+    }
+
+    /// The canonical name behind a name, also of tools that are only known by a list.
+    pub fn canonical(&self, name: &str) -> Option<Arc<str>> {
+        self.find(name).map(|f| f.entry.tool.name.clone()).or_else(|| groups::canonical(self, name))
+    }
+
+    /// The canonical names a group stands for in a list, also of tools that are not there; the id is without `group:`.
+    pub fn group_members(&self, id: &str) -> Option<Vec<Arc<str>>> {
+        groups::members(self, id)
+    }
+
+    pub fn stats(&self) -> Stats {
+        let groups = self.groups();
+        let mut stats = Stats {
+            total: self.entries.len(),
+            enabled: self.entries.values().filter(|e| e.tool.enabled).count(),
+            aliases: self.aliases.len(),
+            groups: groups.len(),
+            groups_on_by_default: groups.iter().filter(|g| g.default_enabled).count(),
+            ..Stats::default()
+        };
+        for tool in self.entries.values().map(|e| &e.tool) {
+            *stats.by_category.entry(tool.category.to_string()).or_default() += 1;
+            *stats.by_group.entry(tool.group.to_string()).or_default() += 1;
+            let owner = match &tool.owner {
+                Owner::Core => "core".to_owned(),
+                Owner::Person(_) => "person".to_owned(),
+                Owner::Model(_) => "model".to_owned(),
+                Owner::Plugin(name) => format!("plugin:{name}"),
+                Owner::McpServer(name) => format!("mcp:{name}"),
+            };
+            *stats.by_owner.entry(owner).or_default() += 1;
+        }
+        stats
     }
 }
 
-/// How well a tool fits all the words: a word in the name counts most; `None` when one is nowhere.
-fn score(tool: &Tool, words: &[&str]) -> Option<u32> {
-    let (name, about) = (tool.name.to_lowercase(), tool.description.to_lowercase());
-    let category = tool.category.to_lowercase();
-    words.iter().try_fold(0, |sum, word| {
-        let stem = word.strip_suffix('s').filter(|s| s.len() > 2).unwrap_or(word);
-        let hit = if name.split('_').any(|part| part == *word || part == stem) {
-            8
-        } else if name.contains(stem) || tool.aliases.iter().any(|a| a.name.contains(stem)) {
-            5
-        } else if tool.tags.iter().any(|t| t.starts_with(stem)) {
-            4
-        } else if about.contains(stem) {
-            2
-        } else if category.contains(stem) {
-            1
-        } else {
-            return None;
-        };
-        Some(sum + hit)
-    })
+impl policy::Names for Catalogue {
+    fn canonical(&self, name: &str) -> Option<Arc<str>> {
+        Catalogue::canonical(self, name)
+    }
+    fn group(&self, id: &str) -> Option<Vec<Arc<str>>> {
+        self.group_members(id)
+    }
+    fn groups(&self) -> Vec<Arc<str>> {
+        Catalogue::groups(self).into_iter().map(|g| g.id.into()).collect()
+    }
+}
+
+/// Whether a tool stands under a heading, or belongs to a group.
+pub(crate) fn is_of(tool: &Tool, category: &str) -> bool {
+    tool.category.eq_ignore_ascii_case(category) || tool.group.eq_ignore_ascii_case(category)
 }
 
 /// A letter, then letters, digits and underscores; 64 characters at most.

@@ -1,14 +1,21 @@
 //! The dispatch: every call of every tool goes through here, once.
 
-use crate::{Asked, Decision, Registry, Verdict, decide, validate};
+use crate::{
+    Registry,
+    approvals::Wish,
+    catalogue::Entry,
+    middleware::{Call, through},
+    validate,
+};
 use futures::{FutureExt, future::BoxFuture};
+use policy::{Asked, Decision, Heard, Pattern, Verdict};
 use serde_json::{Value, json};
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
-use tool::{Cx, Dispatch, Error, Output, Result, Tool, ToolInfo};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use tool::{Answer, Ask, Consult, Cx, Dispatch, Error, Output, Owner, Question, Result, Tool, ToolInfo};
 use tracing::Instrument;
 
-/// What a tool may answer at most, in bytes of text; the rest is cut and said to be.
-const OUTPUT_CAP: usize = 256 * 1024;
+/// How often it is looked whether a person is still being asked, once a call's own time is over.
+const LOOK: Duration = Duration::from_millis(200);
 
 impl Dispatch for Registry {
     fn call(&self, cx: Cx, name: &str, args: Value) -> BoxFuture<'static, Result<Output>> {
@@ -32,8 +39,12 @@ impl Dispatch for Registry {
 
 impl Registry {
     async fn dispatch(&self, cx: Cx, name: &str, args: Value) -> Result<Output> {
-        let tool = self.find(&cx, name)?;
-        self.call_once(cx, tool, args).await
+        let found = self.find(&cx, name)?;
+        let mut args = validate::normalise(name, args)?;
+        if let Some(adapt) = found.adapt {
+            args = adapt(args);
+        }
+        self.make(cx, found.entry, args).await
     }
 
     /// Calls a tool that need not be in the catalogue, through the same checks, decision and limits: for trying one out.
@@ -41,81 +52,175 @@ impl Registry {
     /// # Errors
     /// As every call.
     pub async fn call_once(&self, cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Output> {
-        if !tool.enabled {
-            let text = format!("`{}` is off: an admin can turn on the group `{}`", tool.name, tool.group);
-            return Err(Error::unavailable(text));
+        let args = validate::normalise(&tool.name, args)?;
+        self.make(cx, Arc::new(Entry::new(tool)), args).await
+    }
+
+    async fn make(&self, cx: Cx, entry: Arc<Entry>, args: Value) -> Result<Output> {
+        let span = tracing::info_span!("dispatch", tool = %entry.tool.name);
+        through(&self.chain(), Call::new(cx, entry, args), run_within_limits).instrument(span).await
+    }
+
+    /// What would be decided about a call, and what each rule says of it.
+    pub fn explain(&self, cx: &Cx, tool: &Tool, args: &Value) -> (Decision, Vec<Heard>) {
+        let (rules, knows) = (self.rules(), |url: &str| cx.knows(url));
+        let asked = asked(cx, &knows, false);
+        (policy::decide(&rules, &asked, tool, args), policy::explain(&rules, &asked, tool, args))
+    }
+
+    /// Whether a tool is of any use to this caller: with some arguments, or after a person's yes.
+    pub fn may_ever(&self, cx: &Cx, tool: &Tool) -> bool {
+        let (knows, none) = (|_: &str| true, Value::Object(Default::default()));
+        policy::decide(&self.rules(), &asked(cx, &knows, true), tool, &none).verdict != Verdict::Deny
+    }
+
+    pub(crate) fn decide(&self, call: &Call, consented: bool) -> Decision {
+        let knows = |url: &str| call.caller.knows(url);
+        policy::decide(&self.rules(), &asked(&call.caller, &knows, consented), call.tool(), &call.args)
+    }
+
+    /// What follows when a call is not simply allowed: a person is asked, or it is refused.
+    pub(crate) async fn ask_or_refuse(&self, call: &mut Call, mut decision: Decision) -> Result<()> {
+        call.decision = Some(decision.clone());
+        if decision.verdict == Verdict::Ask {
+            let (tool, digest) = (call.tool().clone(), call.digest());
+            if !call.caller.has_consent(&tool.name, &digest) {
+                call.approval = Some(self.ask_person(call, &decision, digest).await?);
+            }
+            // Answers take their time: the tool may be another by now, and the rules too.
+            if self.get(&tool.name).is_some_and(|now| now.version != tool.version || now.owner != tool.owner) {
+                return Err(Error::denied(format!(
+                    "`{}` was changed while a person was being asked: call it again",
+                    tool.name
+                )));
+            }
+            decision = self.decide(call, true);
+            if decision.verdict == Verdict::Allow {
+                call.decision = Some(decision);
+                return Ok(());
+            }
+            call.decision = Some(decision.clone());
         }
-        let args = validate::arguments(&tool, args)?;
-        let asked = Asked {
-            principal: cx.principal(),
-            via: cx.via(),
-            maker: cx.maker(),
-            in_run: cx.run().is_some(),
-            label: cx.label(),
+        let (cx, name) = (&call.cx, &call.tool().name);
+        let data = json!({"tool": name, "runId": cx.run(), "rule": decision.rule, "reason": decision.reason});
+        cx.ports().bus.publish("tool:refused", Some(cx.user()), data);
+        Err(match decision.rule {
+            "group-off" => Error::unavailable(decision.reason),
+            _ => Error::denied(decision.reason),
+        })
+    }
+
+    async fn ask_person(&self, call: &Call, decision: &Decision, digest: [u8; 32]) -> Result<tool::Id> {
+        let tool = call.tool();
+        let Some(desk) = self.desk() else { return Err(Error::denied(decision.reason.clone())) };
+        let tainted = call.caller.label() == tool::Label::Outside;
+        let pattern = match tool.owner {
+            Owner::Core => Pattern::exactly(&call.args),
+            _ if tainted => Pattern::exactly(&call.args),
+            _ => Pattern::any(),
         };
-        let decision = decide(&asked, &tool, &args);
-        tracing::debug!(tool = %tool.name, rule = decision.rule, verdict = ?decision.verdict, "decided");
-        if decision.verdict != Verdict::Allow {
-            publish_refusal(&cx, &tool, &decision);
-            return Err(Error::denied(decision.reason));
-        }
-        let cx = cx.at_call(&tool.name, &tool.owner);
-        let span = tracing::info_span!("dispatch", tool = %tool.name, risk = ?tool.risk);
-        execute(cx, tool, args).instrument(span).await
+        let mut args = call.args.clone();
+        self.scrubber().value(&mut args, scrub::How::All);
+        let wish = Wish {
+            tool: tool.name.to_string(),
+            version: tool.version,
+            risk: tool.risk,
+            args,
+            digest,
+            about: tool.description.lines().next().unwrap_or_default().to_owned(),
+            rule: decision.rule,
+            reason: decision.reason.clone(),
+            pattern,
+            parks: call.caller.is_plain(),
+        };
+        desk.approvals.ask(&call.cx, wish).await
     }
 }
 
-async fn execute(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Output> {
-    let began = Instant::now();
-    publish(&cx, "tool:before", json!({"tool": tool.name, "callId": cx.call_id(), "runId": cx.run()}));
-    let result = run_within_limits(&cx, &tool, args).await.map(cap);
-    let ms = began.elapsed().as_millis() as u64;
-    if let Ok(output) = &result {
-        cx.taint(output.label);
+/// A call as the decision sees it.
+fn asked<'a>(cx: &'a Cx, knows: &'a dyn Fn(&str) -> bool, consented: bool) -> Asked<'a> {
+    Asked {
+        principal: cx.principal(),
+        via: cx.via(),
+        maker: cx.maker(),
+        in_run: cx.run().is_some(),
+        bounds: cx.bounds(),
+        label: cx.label(),
+        knows,
+        consented,
     }
-    let outcome = result.as_ref().map_or_else(Error::code, |_| "ok");
-    tracing::info!(ms, outcome, "called");
-    publish(
-        &cx,
-        "tool:after",
-        json!({"tool": tool.name, "callId": cx.call_id(), "runId": cx.run(), "durationMs": ms, "outcome": outcome}),
-    );
-    result
 }
 
-/// Runs the function; a deadline, a cancelled run and a panic each end it with an error that says so.
-async fn run_within_limits(cx: &Cx, tool: &Tool, args: Value) -> Result<Output> {
+/// Runs the function; a deadline, a cancelled run and a panic each end it with an error that says so. Time in which a person
+/// is asked does not count.
+async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Output> {
     let name = &tool.name;
+    let paused_before = cx.pause().total();
     let call = AssertUnwindSafe((tool.run)(cx.clone(), args)).catch_unwind();
     // Cancelling on the way out ends whatever the call has started and left behind.
     let _guard = cx.cancel().clone().drop_guard();
-    tokio::select! {
+    let began = tokio::time::Instant::now();
+    let late = async {
+        loop {
+            let paused = cx.pause().total().saturating_sub(paused_before);
+            let until = began + tool.timeout + paused;
+            if tokio::time::Instant::now() < until {
+                tokio::time::sleep_until(until).await;
+            } else if cx.pause().is_on() {
+                tokio::time::sleep(LOOK).await;
+            } else {
+                return;
+            }
+        }
+    };
+    let result = tokio::select! {
         biased;
         () = cx.cancel().cancelled() => Err(Error::unavailable(format!("`{name}` was stopped"))),
-        done = tokio::time::timeout(tool.timeout, call) => match done {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"))),
-            Err(_) => Err(Error::failed(format!("`{name}` took longer than {} s and was stopped", tool.timeout.as_secs()))),
+        done = call => match done {
+            Ok(result) => result,
+            Err(_) => Err(Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"))),
         },
+        () = late => Err(Error::failed(format!("`{name}` took longer than {} s and was stopped", tool.timeout.as_secs()))),
+    };
+    if let Ok(output) = &result {
+        cx.taint(output.label);
+    }
+    result
+}
+
+impl Ask for Registry {
+    fn ask(&self, _: Cx, _: Question) -> BoxFuture<'static, Result<Answer>> {
+        async { Err(Error::unavailable("nobody can be asked through this door yet")) }.boxed()
+    }
+
+    fn consult(&self, cx: Cx, consult: Consult) -> BoxFuture<'static, Result<()>> {
+        let registry = self.clone();
+        async move { registry.consulted(&cx, consult).await }.boxed()
     }
 }
 
-fn cap(mut output: Output) -> Output {
-    let text = output.model_text();
-    if text.len() <= OUTPUT_CAP {
-        return output;
+impl Registry {
+    /// Asks whether a tool may do what it wants to do while it runs, unless a standing yes covers it.
+    async fn consulted(&self, cx: &Cx, consult: Consult) -> Result<()> {
+        let Consult { tool, version, action, details, risk, about, reason } = consult;
+        let name = format!("{tool}#{action}");
+        let Some(desk) = self.desk() else { return Err(Error::denied(reason)) };
+        if desk.approvals.is_granted(cx.user(), &name, version, &details) {
+            return Ok(());
+        }
+        let wish = Wish {
+            digest: crate::middleware::digest_of(&name, &details),
+            pattern: Pattern::exactly(&details),
+            tool: name,
+            version,
+            risk,
+            args: details,
+            about,
+            rule: "consult",
+            reason,
+            // A tool in the middle of its work cannot be taken up again later.
+            parks: false,
+        };
+        desk.approvals.ask(cx, wish).await.map(drop)
     }
-    let end = text.floor_char_boundary(OUTPUT_CAP);
-    output.meta.insert("cutBytes".into(), (text.len() - end).into());
-    output.content = Value::String(format!("{}\n[cut: {} more bytes]", &text[..end], text.len() - end));
-    output
-}
-
-fn publish(cx: &Cx, topic: &str, data: Value) {
-    cx.ports().bus.publish(topic, Some(cx.user()), data);
-}
-
-fn publish_refusal(cx: &Cx, tool: &Tool, decision: &Decision) {
-    let data = json!({"tool": tool.name, "runId": cx.run(), "rule": decision.rule, "reason": decision.reason});
-    publish(cx, "tool:refused", data);
 }

@@ -1,36 +1,147 @@
 //! Layer 2: one catalogue, one decision, one dispatch.
 //!
-//! [`Registry`] keeps every tool of every family and is the [`tool::Dispatch`] behind each call: it finds the
-//! tool, checks the arguments, decides, runs it within its limits and tells the bus. Tools never do any of that.
+//! [`Registry`] keeps every tool of every family and is the [`tool::Dispatch`] behind each call: it finds the tool and sends
+//! the call through a chain of steps ([`middleware`]): audit, limits, arguments, rates, the decision, the question to a
+//! person where one is due, events, and then the tool itself. Tools never do any of that.
 
+mod approvals;
+mod audit;
 mod catalogue;
-mod decide;
 mod dispatch;
+mod groups;
+mod limits;
+mod meaning;
+mod mend;
 mod meta;
+mod middleware;
+mod policies;
+mod rates;
+mod search;
 mod validate;
 
-pub use catalogue::Listed;
-pub use decide::{Asked, Decision, Verdict, decide};
+pub use approvals::{Answer, Approval, Approvals, Given, GrantShown, Resume, State, Waits, Watching};
+pub use audit::{AuditEntry, AuditPage, AuditQuery};
+pub use catalogue::{Listed, Stats};
+pub use groups::Group;
+pub use limits::{Limit, limit_of, per_minute};
+pub use meaning::{By, Match};
 pub use meta::{EVERYDAY, help};
-pub use validate::{check_arguments, check_schema};
+pub use middleware::{Call, Middleware};
+pub use policy::{Autonomy, Decision, Heard, Policy, Verdict};
+pub use rates::PerMinute;
+pub use validate::check_schema;
 
-use catalogue::Catalogue;
-use std::sync::{Arc, PoisonError, RwLock};
-use tool::{Cx, Error, Family, Owner, Result, Tool};
+use audit::Audit;
+use catalogue::{Catalogue, Found};
+use meaning::Meaning;
+use middleware::Chain;
+use policies::Policies;
+use policy::Rules;
+use scrub::Scrubber;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use store::Store;
+use tool::{Cx, Error, Family, Id, Owner, Result, Run, Tool};
+
+/// How calls are limited and asked about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// How many calls a minute.
+    pub per_minute: PerMinute,
+    /// How long an answer is waited for.
+    pub waits: Waits,
+}
+
+/// What is kept: without it nobody can be asked and nothing is recorded.
+struct Desk {
+    approvals: Arc<Approvals>,
+    policies: Policies,
+    audit: Audit,
+}
 
 /// The catalogue and its dispatch; cheap to clone.
-#[derive(Clone, Default)]
-pub struct Registry(Arc<RwLock<Catalogue>>);
+#[derive(Clone)]
+pub struct Registry(Arc<Inner>);
+
+pub(crate) struct Inner {
+    catalogue: RwLock<Catalogue>,
+    rules: RwLock<Arc<Rules>>,
+    chain: RwLock<Chain>,
+    desk: Option<Desk>,
+    scrubber: Scrubber,
+    meaning: OnceLock<Meaning>,
+}
 
 impl Registry {
-    /// A registry that holds only the meta-tools `search_tools`, `get_tool_help` and `use_tool`.
+    /// A registry that holds only the meta-tools and keeps nothing: where a decision says Ask, the call is refused.
     ///
     /// # Errors
     /// Never in practice: only if the meta-tools' own names were wrong.
     pub fn new() -> Result<Self> {
-        let registry = Self::default();
+        Self::build(None, Terms::default(), Scrubber::default())
+    }
+
+    /// A registry that holds only the meta-tools, with the policy, questions and audit log of `store`. What `scrubber` knows
+    /// is taken out of every answer.
+    ///
+    /// # Errors
+    /// `Failed` when the stored policy cannot be read.
+    pub fn open(store: &Store, terms: Terms, scrubber: Scrubber) -> Result<Self> {
+        let desk = Desk {
+            approvals: Approvals::open(store, terms.waits)?,
+            policies: Policies::open(store)?,
+            audit: Audit::open(store)?,
+        };
+        Self::build(Some(desk), terms, scrubber)
+    }
+
+    fn build(desk: Option<Desk>, terms: Terms, scrubber: Scrubber) -> Result<Self> {
+        let inner = Arc::new_cyclic(|inner| {
+            let mut chain: Vec<Arc<dyn Middleware>> = vec![];
+            if let Some(desk) = &desk {
+                chain.push(Arc::new(desk.audit.clone()));
+            }
+            chain.push(Arc::new(middleware::Cap));
+            chain.push(Arc::new(middleware::Scrub(scrubber.clone())));
+            chain.push(Arc::new(middleware::Limits));
+            chain.push(Arc::new(middleware::Validate));
+            chain.push(Arc::new(rates::Rates::new(terms.per_minute)));
+            chain.push(Arc::new(middleware::Decide(inner.clone())));
+            chain.push(Arc::new(middleware::Events));
+            let mut catalogue = Catalogue::default();
+            if let Some(desk) = &desk {
+                catalogue.set_groups(desk.policies.switches());
+            }
+            Inner {
+                catalogue: RwLock::new(catalogue),
+                rules: RwLock::default(),
+                chain: RwLock::new(chain.into()),
+                desk,
+                scrubber,
+                meaning: OnceLock::new(),
+            }
+        });
+        let registry = Self(inner);
         registry.add(meta::family(registry.clone()))?;
         Ok(registry)
+    }
+
+    /// The same registry, which finds tools by meaning too where words find few.
+    pub fn with_meaning(self, embedder: embed::Embedder, store: &Store) -> Self {
+        let _ = self.0.meaning.set(Meaning::new(embedder, store));
+        self
+    }
+
+    /// Puts a step of yours into the chain, before arguments are limited and checked, and within scrubbing and cap.
+    pub fn add_middleware(&self, step: Arc<dyn Middleware>) {
+        let mut chain = self.0.chain.write().unwrap_or_else(PoisonError::into_inner);
+        let at = chain.iter().position(|s| s.name() == "limits").unwrap_or(0);
+        let mut steps: Vec<_> = chain.to_vec();
+        steps.insert(at, step);
+        *chain = steps.into();
+    }
+
+    fn chain(&self) -> Chain {
+        self.0.chain.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Adds all tools of a family.
@@ -39,7 +150,7 @@ impl Registry {
     /// `BadArgs` when a name is malformed or taken; nothing is added then.
     pub fn add<S: Clone + Send + Sync + 'static>(&self, family: Family<S>) -> Result<()> {
         let (_, _, phrases, tools) = family.into_parts();
-        self.write(|c| c.add_all(tools, phrases))
+        self.change(|c| c.add_all(tools, phrases))
     }
 
     /// Adds one tool, as custom tools do at run time.
@@ -47,12 +158,22 @@ impl Registry {
     /// # Errors
     /// `BadArgs` when the name is malformed or taken.
     pub fn add_tool(&self, tool: Tool) -> Result<()> {
-        self.write(|c| c.add_all(vec![tool], ""))
+        self.change(|c| c.add_all(vec![tool], ""))
     }
 
     /// Removes a tool of a group by its canonical name; `false` when there is none.
     pub fn remove(&self, group: &str, name: &str) -> bool {
-        self.write(|c| c.remove(group, name))
+        self.change(|c| c.remove(group, name))
+    }
+
+    /// Removes every tool of one owner (a plugin, an MCP server, a person's or model's custom tools) and says how many.
+    pub fn remove_owner(&self, owner: &Owner) -> usize {
+        self.change(|c| c.remove_owner(owner))
+    }
+
+    /// Puts another function behind a tool, which otherwise stays as it is; `false` when there is no such tool.
+    pub fn replace(&self, name: &str, run: Run) -> bool {
+        self.change(|c| c.replace(name, run))
     }
 
     /// The tool behind a name or alias.
@@ -71,6 +192,11 @@ impl Registry {
         self.read(|c| c.search(query, category))
     }
 
+    /// How many tools there are, by category, group and owner.
+    pub fn stats(&self) -> Stats {
+        self.read(Catalogue::stats)
+    }
+
     /// Whether this caller may see a tool at all: models' tools show only to whom they were made for.
     pub fn visible(cx: &Cx, tool: &Tool) -> bool {
         !matches!(&tool.owner, Owner::Model(user) if *user != cx.user())
@@ -81,22 +207,150 @@ impl Registry {
         self.read(|c| c.phrases.clone())
     }
 
+    /// The groups of tools, and which of them are on.
+    pub fn groups(&self) -> Vec<Group> {
+        self.read(Catalogue::groups)
+    }
+
+    /// Turns a group on or off, durably. What it needs is turned on with it.
+    ///
+    /// # Errors
+    /// `NotFound`; `BadArgs` when it cannot be turned off; `Unavailable` when the disk is full.
+    pub async fn switch_group(&self, cx: &Cx, id: &str, on: bool) -> Result<()> {
+        let mut switches = self.kept()?.policies.switches();
+        self.read(|c| c.switch(&mut switches, id, on))?;
+        let set = switches.clone();
+        self.kept()?
+            .policies
+            .change(|_, s| {
+                *s = set;
+                Ok(())
+            })
+            .await?;
+        self.change(|c| c.set_groups(switches));
+        cx.ports().bus.publish("groups:changed", None, serde_json::json!({"group": id, "enabled": on}));
+        Ok(())
+    }
+
+    /// The policy as people set it, and what in it names nothing that is known.
+    pub fn policy(&self) -> (Policy, Vec<String>) {
+        let policy = self.0.desk.as_ref().map(|d| d.policies.policy()).unwrap_or_default();
+        let warnings = self.read(|c| Rules::compile(&policy, &[], c)).1;
+        (policy, warnings)
+    }
+
+    /// Changes the policy, durably; it counts from the next call on.
+    ///
+    /// # Errors
+    /// `BadArgs` when the result makes no sense; `Unavailable` when the disk is full.
+    pub async fn change_policy(&self, cx: &Cx, change: impl FnOnce(&mut Policy)) -> Result<()> {
+        self.kept()?
+            .policies
+            .change(|policy, _| {
+                change(policy);
+                Ok(())
+            })
+            .await?;
+        self.compile();
+        cx.ports().bus.publish("policy:changed", None, serde_json::json!({}));
+        Ok(())
+    }
+
+    /// How much an agent may do for a person without asking.
+    pub fn autonomy(&self, cx: &Cx) -> Autonomy {
+        self.rules().autonomy(cx.user(), cx.agent())
+    }
+
+    /// The questions to people; `None` where nobody can be asked.
+    pub fn approvals(&self) -> Option<&Arc<Approvals>> {
+        self.desk().map(|d| &d.approvals)
+    }
+
+    /// Answers a question. The second part is set when its run rested and has to be gone on with.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's; `Unavailable` when it is settled already; `Denied` when their role does not
+    /// reach so far; `BadArgs` when the pattern makes no sense.
+    pub async fn settle(&self, cx: &Cx, id: Id, answer: Answer) -> Result<(Approval, Option<Resume>)> {
+        let always = answer.decision == Given::AllowAlways;
+        let settled = self.kept()?.approvals.settle(cx, id, answer).await?;
+        if always {
+            self.compile();
+        }
+        Ok(settled)
+    }
+
+    /// Takes a standing yes back.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's.
+    pub async fn take_back(&self, cx: &Cx, grant: Id) -> Result<()> {
+        let taken = self.kept()?.approvals.take_back(cx, grant).await;
+        self.compile();
+        taken
+    }
+
+    /// A page of the audit log.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn audit(&self, query: &AuditQuery) -> Result<AuditPage> {
+        self.kept()?.audit.page(query)
+    }
+
+    /// Ends questions nobody answered and forgets the oldest; to be called now and then.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn tidy(&self) -> Result<()> {
+        self.desk().map_or(Ok(()), |d| d.approvals.tidy())
+    }
+
+    /// What takes secrets out of texts.
+    pub fn scrubber(&self) -> &Scrubber {
+        &self.0.scrubber
+    }
+
     /// Forgets every tool and so lets go of whatever they hold; calls answer `NotFound` from then on.
     pub fn close(&self) {
-        self.write(|c| *c = Catalogue::default());
+        self.change(|c| *c = Catalogue::default());
+    }
+
+    fn desk(&self) -> Option<&Desk> {
+        self.0.desk.as_ref()
+    }
+    fn kept(&self) -> Result<&Desk> {
+        self.desk().ok_or_else(|| Error::unavailable("nothing is kept here: there is no store"))
+    }
+
+    fn rules(&self) -> Arc<Rules> {
+        self.0.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes the rules anew: the policy is another, or a name means another tool.
+    fn compile(&self) {
+        // Held while all of it is read, so that an older compilation never comes last.
+        let mut rules = self.0.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let (policy, grants) = match self.desk() {
+            Some(desk) => (desk.policies.policy(), desk.approvals.standing()),
+            None => Default::default(),
+        };
+        *rules = Arc::new(self.read(|c| Rules::compile(&policy, &grants, c)).0);
     }
 
     fn read<T>(&self, f: impl FnOnce(&Catalogue) -> T) -> T {
-        f(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        f(&self.0.catalogue.read().unwrap_or_else(PoisonError::into_inner))
     }
-    fn write<T>(&self, f: impl FnOnce(&mut Catalogue) -> T) -> T {
-        f(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    fn change<T>(&self, f: impl FnOnce(&mut Catalogue) -> T) -> T {
+        let changed = f(&mut self.0.catalogue.write().unwrap_or_else(PoisonError::into_inner));
+        self.compile();
+        changed
     }
 
     /// The tool behind a name, or an error that names the nearest.
-    pub(crate) fn find(&self, cx: &Cx, name: &str) -> Result<Arc<Tool>> {
-        if let Some(tool) = self.get(name).filter(|t| Self::visible(cx, t)) {
-            return Ok(tool);
+    pub(crate) fn find(&self, cx: &Cx, name: &str) -> Result<Found> {
+        if let Some(found) = self.read(|c| c.find(name)).filter(|f| Self::visible(cx, &f.entry.tool)) {
+            return Ok(found);
         }
         let near = self.read(|c| c.nearest(name, |t| Self::visible(cx, t)));
         let hint = match near.as_slice() {

@@ -1,6 +1,12 @@
-//! The meta-tools: how a model finds, learns and calls any tool without being shown them all.
+//! The meta-tools: how a model works with hundreds of tools without being shown them all.
 
-use crate::{Registry, validate};
+#[cfg(test)]
+mod tests;
+
+use crate::{By, Registry, limit_of, meaning::Match, per_minute, validate};
+use futures::future::join_all;
+use serde_json::Map;
+use std::{collections::BTreeMap, time::Duration};
 use tool::Tool;
 use tool::prelude::*;
 
@@ -17,17 +23,31 @@ pub const EVERYDAY: &[&str] = &[
     "gpio_write",
 ];
 
-/// How many matches are listed at most.
+/// How many matches are described at most; the others are only named.
 const MATCHES: usize = 40;
+/// How long a tool may take that calls others: they have limits of their own, and a person may be asked meanwhile.
+const PATIENCE: Duration = Duration::from_secs(3600);
+const BATCH: usize = 20;
 
 pub(crate) fn family(registry: Registry) -> Family<Registry> {
     Family::new("system", "Find, understand and call any tool.", registry)
         .tool("search_tools", Risk::Observe, search)
         .tags("find discover list tools capabilities what can you do")
+        .example(json!({"query": "email send"}))
         .tool("get_tool_help", Risk::Observe, get_help)
         .tags("schema parameters usage explain")
+        .example(json!({"tool_name": "remember"}))
         .tool("use_tool", Risk::Observe, use_tool)
         .tags("call run execute invoke")
+        .example(json!({"tool_name": "calculate", "arguments": {"expression": "2 * 21"}}))
+        .timeout(PATIENCE)
+        .tool("batch_use_tool", Risk::Observe, batch)
+        .tags("call run execute several many parallel at once")
+        .example(json!({"operations": [
+            {"tool": "calculate", "args": {"expression": "2 * 21"}},
+            {"tool": "get_current_datetime", "args": {}}
+        ]}))
+        .timeout(PATIENCE)
 }
 
 /// Find tools by keywords, all of which must match; `all` lists everything.
@@ -44,31 +64,47 @@ struct Search {
 }
 
 async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
-    let found: Vec<_> = registry
-        .search(&args.query, args.category.as_deref())
-        .into_iter()
-        .filter(|t| t.enabled && Registry::visible(&cx, t))
-        .collect();
-    let tools: Vec<Value> = found
-        .iter()
-        .take(MATCHES)
-        .map(|t| match args.include_params {
-            true => json!({"name": t.name, "description": t.description, "parameters": t.parameters}),
-            false => json!({"name": t.name, "description": t.description}),
-        })
-        .collect();
-    let mut content = json!({"count": found.len(), "tools": tools});
-    if found.is_empty() {
-        content["hint"] = "Nothing matches all the words: use fewer, or `all`.".into();
-    } else if found.len() > MATCHES {
-        content["hint"] = format!("Only {MATCHES} are shown: add a word or a category.").into();
+    let visible = |tool: &Tool| Registry::visible(&cx, tool);
+    let found = registry.search_by_meaning(&args.query, args.category.as_deref(), visible).await;
+    let described: Vec<Value> = found.iter().take(MATCHES).map(|m| described(m, args.include_params)).collect();
+    let mut content = json!({"count": found.len(), "tools": described});
+    let mut more: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for Match { tool, .. } in found.iter().skip(MATCHES) {
+        more.entry(&tool.category).or_default().push(&tool.name);
     }
-    let names: Vec<&str> = found.iter().take(MATCHES).map(|t| &*t.name).collect();
-    let say = match names.len() {
+    if !more.is_empty() {
+        content["more"] = json!(more);
+    }
+    let hint = match found.first() {
+        None => "Nothing matches: use fewer or other words, or `all`.",
+        Some(first) if first.by == By::Meaning => "No tool has all the words; these mean something near.",
+        Some(_) if !more.is_empty() => "`more` only names the others, by category.",
+        Some(_) => "",
+    };
+    if !hint.is_empty() {
+        content["hint"] = hint.into();
+    }
+    let names: Vec<&str> = found.iter().take(MATCHES).map(|m| &*m.tool.name).collect();
+    let say = match found.len() {
         0 => "I have no tool for that.".to_owned(),
-        _ => format!("I have {} tools: {}.", found.len(), names.join(", ")),
+        1 => format!("I have one tool for that: {}.", names.join(", ")),
+        n if n > names.len() => format!("I have {n} tools, such as {}.", names.join(", ")),
+        n => format!("I have {n} tools: {}.", names.join(", ")),
     };
     Ok(Output { content, ..Output::default() }.say(say))
+}
+
+/// A match as a model sees it; tags stay here.
+fn described(Match { tool, by }: &Match, parameters: bool) -> Value {
+    let mut shown = json!({"name": tool.name, "description": tool.description, "by": by});
+    if parameters {
+        shown["parameters"] = tool.parameters.clone();
+    }
+    if !tool.enabled {
+        shown["enabled"] = false.into();
+        shown["group"] = json!(tool.group);
+    }
+    shown
 }
 
 /// Learn a tool's parameters before calling it with use_tool.
@@ -80,20 +116,103 @@ struct GetHelp {
 }
 
 async fn get_help(registry: Registry, cx: Cx, args: GetHelp) -> Result<Value> {
-    Ok(help(registry.find(&cx, &args.tool_name)?.as_ref()))
+    Ok(help(&registry.find(&cx, &args.tool_name)?.entry.tool))
 }
 
-/// What there is to know about a tool before calling it.
+/// What there is to know about a tool before calling it: `name, description, parameters, usage, category, group, enabled,
+/// risk, requiresConfirmation, timeoutSeconds`, and where there are any `defaults, examples, limits, callsPerMinute`.
 pub fn help(tool: &Tool) -> Value {
-    json!({
+    let mut help = json!({
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
         "usage": validate::expects(&tool.parameters),
         "category": tool.category,
+        "group": tool.group,
+        "enabled": tool.enabled,
         "risk": tool.risk,
+        "requiresConfirmation": tool.requires_confirmation,
         "timeoutSeconds": tool.timeout.as_secs(),
-    })
+    });
+    let mut defaults = Map::new();
+    for (name, field) in tool.parameters["properties"].as_object().into_iter().flatten() {
+        if let Some(default) = field.get("default") {
+            defaults.insert(name.clone(), default.clone());
+        }
+    }
+    if let Some(limit) = limit_of(&tool.name) {
+        defaults.insert(limit.parameter.into(), limit.default.into());
+        help["limits"] = json!({limit.parameter: {"max": limit.most, "default": limit.default}});
+    }
+    if !defaults.is_empty() {
+        help["defaults"] = Value::Object(defaults);
+    }
+    if let Some(calls) = per_minute(&tool.name) {
+        help["callsPerMinute"] = calls.into();
+    }
+    let examples = match tool.examples.as_slice() {
+        [] => example(&tool.parameters).into_iter().collect(),
+        examples => examples.to_vec(),
+    };
+    if !examples.is_empty() {
+        help["examples"] = examples.into();
+    }
+    help
+}
+
+/// Arguments with what is required, made from the schema; `None` where none can be made that fit it.
+fn example(parameters: &Value) -> Option<Value> {
+    let example = sample("", parameters, 0);
+    let fits = validate::compile(parameters).is_ok_and(|schema| schema.is_valid(&example));
+    fits.then_some(example)
+}
+
+fn sample(name: &str, schema: &Value, depth: usize) -> Value {
+    let first = |key: &str| schema[key].as_array().and_then(|all| all.first());
+    if let Some(given) =
+        schema.get("default").or_else(|| schema.get("const")).or_else(|| first("examples")).or_else(|| first("enum"))
+    {
+        return given.clone();
+    }
+    if let Some(branch) = first("anyOf").or_else(|| first("oneOf")).filter(|_| depth < 8) {
+        return sample(name, branch, depth + 1);
+    }
+    let kind = schema["type"].as_str().or_else(|| first("type").and_then(Value::as_str));
+    match kind {
+        Some("string") => sample_text(name).into(),
+        Some("integer") => schema.get("minimum").cloned().unwrap_or_else(|| 1.into()),
+        Some("number") => schema.get("minimum").cloned().unwrap_or_else(|| 1.5.into()),
+        Some("boolean") => true.into(),
+        Some("null") => Value::Null,
+        Some("array") if depth < 8 => vec![sample(name.trim_end_matches('s'), &schema["items"], depth + 1)].into(),
+        Some("array") => Value::Array(vec![]),
+        Some("object") if depth < 8 => {
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let field = |name: &str| (name.to_owned(), sample(name, &schema["properties"][name], depth + 1));
+            Value::Object(required.map(field).collect())
+        }
+        Some("object") => json!({}),
+        _ => sample_text(name).into(),
+    }
+}
+
+/// A text that looks like what the field is called.
+fn sample_text(name: &str) -> String {
+    let name = name.to_lowercase();
+    let looks = [
+        ("url", "https://example.org"),
+        ("email", "someone@example.org"),
+        ("date", "2026-01-30"),
+        ("time", "2026-01-30T14:30:00"),
+        ("path", "notes/today.md"),
+        ("file", "notes/today.md"),
+        ("expression", "2 * (3 + 4)"),
+    ];
+    match looks.iter().find(|(part, _)| name.contains(part)) {
+        Some((_, text)) => (*text).to_owned(),
+        None if name.is_empty() => "text".to_owned(),
+        None => format!("the {}", name.replace('_', " ")),
+    }
 }
 
 /// Call any tool by name.
@@ -104,147 +223,92 @@ struct Use {
     tool_name: String,
     /// Its arguments, as an object.
     #[serde(default)]
-    arguments: serde_json::Map<String, Value>,
+    arguments: Map<String, Value>,
 }
 
 async fn use_tool(registry: Registry, cx: Cx, args: Use) -> Result<Output> {
     if args.tool_name == "use_tool" {
         return Err(Error::bad_args("use_tool cannot call itself: name the tool you want"));
     }
-    let called = registry.find(&cx, &args.tool_name)?;
-    match cx.call(&args.tool_name, Value::Object(args.arguments)).await {
-        // With the parameters at hand a model can mend its call without asking first.
+    call(&registry, &cx, &args.tool_name, args.arguments).await
+}
+
+/// Calls a tool. With the parameters at hand a model can mend its call without asking first.
+async fn call(registry: &Registry, cx: &Cx, name: &str, args: Map<String, Value>) -> Result<Output> {
+    let tool = registry.find(cx, name)?.entry.tool.clone();
+    match cx.call(name, Value::Object(args)).await {
         Err(Error::BadArgs(text)) => {
-            Err(Error::BadArgs(format!("{text}\nParameters of {}: {}", called.name, called.parameters)))
+            Err(Error::BadArgs(format!("{text}\nParameters of {}: {}", tool.name, tool.parameters)))
         }
         other => other,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{sync::Arc, time::Duration};
-    use tool::{Channel, Owner, Ports, Principal, Role, SystemClock, UserId, Via};
+/// Call several tools at once. They run at the same time, and each has its own outcome.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Batch {
+    /// The calls, 1 to 20: [{"tool": "add_task", "args": {"title": "…"}}, …].
+    #[schemars(length(min = 1, max = 20))]
+    operations: Vec<Operation>,
+}
 
-    /// Say a text back.
-    #[derive(Deserialize, JsonSchema)]
-    #[serde(deny_unknown_fields)]
-    struct Echo {
-        /// What to say.
-        text: String,
-        /// How often.
-        times: Option<u8>,
-    }
+/// One call.
+#[derive(Deserialize, JsonSchema)]
+struct Operation {
+    /// The exact name.
+    #[serde(alias = "tool_name")]
+    tool: Option<String>,
+    /// Its arguments.
+    #[serde(default, alias = "arguments")]
+    args: Map<String, Value>,
+    /// What it should not have: else arguments under a wrong name would be lost in silence.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    rest: Map<String, Value>,
+}
 
-    async fn echo(_: (), _: Cx, args: Echo) -> Result<String> {
-        Ok(args.text.repeat(args.times.unwrap_or(1).into()))
+async fn batch(registry: Registry, cx: Cx, args: Batch) -> Result<Output> {
+    if args.operations.is_empty() || args.operations.len() > BATCH {
+        return Err(Error::bad_args(format!("give 1 to {BATCH} operations at a time")));
     }
-    async fn explode(_: (), _: Cx, _: Nothing) -> Result<Value> {
-        panic!("on purpose")
-    }
-    async fn sleep(_: (), _: Cx, _: Nothing) -> Result<Value> {
-        tokio::time::sleep(Duration::from_secs(600)).await;
-        Ok(Value::Null)
-    }
-    async fn deeper(_: (), cx: Cx, _: Nothing) -> Result<Output> {
-        cx.call("deeper", json!({})).await
-    }
-    /// Nothing.
-    #[derive(Deserialize, JsonSchema)]
-    struct Nothing {}
+    let outcomes = join_all(args.operations.into_iter().map(|one| operation(&registry, &cx, one))).await;
+    let worked = outcomes.iter().filter(|o| o["success"] == true).count();
+    let content =
+        json!({"count": outcomes.len(), "succeeded": worked, "failed": outcomes.len() - worked, "results": outcomes});
+    let say = match outcomes.len() {
+        1 => if worked == 1 { "The call worked." } else { "The call failed." }.to_owned(),
+        all if worked == all => format!("All {all} calls worked."),
+        all => format!("{worked} of {all} calls worked."),
+    };
+    Ok(Output { content, ..Output::default() }.say(say))
+}
 
-    fn house() -> (Registry, Cx) {
-        let registry = Registry::new().unwrap();
-        let family = Family::new("test", "For tests.", ())
-            .tool("echo", Risk::Observe, echo)
-            .alias("say_back")
-            .tags("repeat parrot")
-            .tool("explode", Risk::Observe, explode)
-            .tool("sleep", Risk::Observe, sleep)
-            .timeout(Duration::from_millis(50))
-            .tool("deeper", Risk::Observe, deeper)
-            .tool("wipe", Risk::Destroy, echo);
-        registry.add(family).unwrap();
-        let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
-        ports.dispatch = Arc::new(registry.clone());
-        (registry, Cx::root(ports, Principal::owner(), Via::direct(Channel::Api)))
-    }
-
-    #[tokio::test]
-    async fn calls_and_what_they_answer() {
-        let (_, cx) = house();
-        let rows = [
-            ("echo", json!({"text": "a"}), Ok("a")),
-            ("say_back", json!({"text": "a", "times": 2}), Ok("aa")),
-            ("echo", json!("{\"text\":\"written as a string\"}"), Ok("written as a string")),
-            ("echo", json!({}), Err("\"text\" is a required property")),
-            ("echo", json!({"text": 1}), Err("text: 1 is not of type")),
-            ("echo", json!({"text": "a", "volume": 1}), Err("It takes text (string), times? (integer).")),
-            ("echo", json!([1]), Err("must be a JSON object")),
-            ("ecoh", json!({}), Err("did you mean `echo`")),
-            ("zzzzz", json!({}), Err("search_tools")),
-            ("explode", json!({}), Err("broke inside")),
-            ("sleep", json!({}), Err("was stopped")),
-            ("deeper", json!({}), Err("nested deeper than 8")),
-            ("use_tool", json!({"tool_name": "echo", "arguments": {"text": "b"}}), Ok("b")),
-            ("use_tool", json!({"tool_name": "echo", "arguments": "{\"text\":\"c\"}"}), Ok("c")),
-            ("use_tool", json!({"tool_name": "echo", "arguments": {}}), Err("Parameters of echo")),
-            ("use_tool", json!({"tool_name": "use_tool", "arguments": {}}), Err("cannot call itself")),
-        ];
-        for (name, args, expected) in rows {
-            match (cx.call(name, args.clone()).await, expected) {
-                (Ok(output), Ok(text)) => assert_eq!(output.model_text(), text, "{name} {args}"),
-                (Err(e), Err(part)) => assert!(e.message().contains(part), "{name} {args}: {e}"),
-                (got, _) => panic!("{name} {args}: {got:?}"),
+/// One call of a batch: `{tool, success, result}` or `{tool, success, error: {code, message}}`. Its label has already
+/// reached the run.
+async fn operation(registry: &Registry, cx: &Cx, one: Operation) -> Value {
+    let name = one.tool.unwrap_or_default();
+    let inner = |args: &Map<String, Value>| args.get("tool_name").and_then(Value::as_str).map(str::to_owned);
+    let result = if name.is_empty() {
+        Err(Error::bad_args("`tool` is missing: give the name of the tool, and its arguments as `args`"))
+    } else if let Some((field, _)) = one.rest.iter().next() {
+        Err(Error::bad_args(format!("`{field}` is not known: give the name as `tool` and the arguments as `args`")))
+    } else if name == "batch_use_tool" || (name == "use_tool" && inner(&one.args).as_deref() == Some("batch_use_tool"))
+    {
+        Err(Error::bad_args("a batch cannot hold a batch: put its operations into this one"))
+    } else {
+        call(registry, cx, &name, one.args).await
+    };
+    match result {
+        Ok(output) => {
+            let mut outcome = json!({"tool": name, "success": true, "result": output.content});
+            if let Some(corrected) = output.meta.get("corrected") {
+                outcome["corrected"] = corrected.clone();
             }
+            outcome
         }
-    }
-
-    #[tokio::test]
-    async fn search_finds_by_every_word() {
-        let (registry, cx) = house();
-        let names = |q: &str| registry.search(q, None).iter().map(|t| t.name.to_string()).collect::<Vec<_>>();
-        assert_eq!(names("parrot"), ["echo"]);
-        assert_eq!(names("say text"), ["echo", "wipe"]);
-        assert_eq!(names("parrot database"), [] as [&str; 0]);
-        assert_eq!(names("all").len(), registry.tools().len());
-        let none = cx.call("search_tools", json!({"query": "xyzzy"})).await.unwrap();
-        assert!(none.model_text().contains("use fewer"));
-    }
-
-    #[tokio::test]
-    async fn names_are_checked_and_taken_once() {
-        let (registry, _) = house();
-        for bad in ["", "1a", "a-b", "a b", &"a".repeat(65), "echo", "say_back"] {
-            let added = registry.add(Family::new("x", "", ()).tool(bad, Risk::Observe, echo));
-            assert!(added.is_err(), "{bad}");
+        Err(error) => {
+            json!({"tool": name, "success": false, "error": {"code": error.code(), "message": error.message()}})
         }
-        assert!(!registry.remove("other", "echo") && registry.remove("test", "echo"));
-        assert!(registry.get("say_back").is_none());
-        registry.close();
-        assert!(registry.tools().is_empty());
-    }
-
-    #[tokio::test]
-    async fn a_viewer_may_only_look_and_others_models_tools_do_not_exist() {
-        let (registry, cx) = house();
-        let viewer = Principal { role: Role::Viewer, user: UserId(Id::new()), ..Principal::owner() };
-        let viewer = Cx::root(cx.ports().clone(), viewer, Via::direct(Channel::Api));
-        assert!(matches!(viewer.call("wipe", json!({"text": ""})).await, Err(Error::Denied(_))));
-        let mut made = (*registry.get("echo").unwrap()).clone();
-        (made.name, made.owner, made.aliases) = ("made".into(), Owner::Model(cx.user()), vec![]);
-        registry.add_tool(made).unwrap();
-        assert!(cx.call("made", json!({"text": "x"})).await.is_ok());
-        assert!(matches!(viewer.call("made", json!({"text": "x"})).await, Err(Error::NotFound(_))));
-    }
-
-    #[tokio::test]
-    async fn a_cancelled_run_ends_its_calls() {
-        let (_, cx) = house();
-        let cx = cx.in_run(Id::new(), Id::new(), Default::default());
-        let call = cx.call("sleep", json!({}));
-        cx.cancel().cancel();
-        assert!(matches!(call.await, Err(Error::Unavailable(text)) if text.contains("stopped")));
     }
 }

@@ -1,64 +1,56 @@
 //! Arguments against a schema, with messages a model or a person can act on.
 
+pub(crate) use crate::mend::alike;
+use crate::{catalogue::Entry, mend};
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value;
-use tool::{Error, Result, Tool};
+use tool::{Error, Result};
 
 /// At most this many faults are told at once.
 const FAULTS: usize = 5;
+/// How much of a wrong value is told, in characters.
+const SHOWN: usize = 40;
+/// How near a name must be to be suggested (Jaro–Winkler, 0 to 1).
+const NEAR: f64 = 0.8;
 
-/// The arguments as an object, once they fit the tool's schema. Nothing at all counts as no arguments, and an
-/// object written as a JSON string counts as that object: models slip there, and the meaning is clear.
-pub(crate) fn arguments(tool: &Tool, args: Value) -> Result<Value> {
-    let mut args = match args {
+/// The arguments of a call as an object. Nothing at all counts as no arguments, and an object written as JSON text counts as
+/// that object.
+///
+/// # Errors
+/// `BadArgs` when they are neither.
+pub(crate) fn normalise(tool: &str, args: Value) -> Result<Value> {
+    let args = match args {
         Value::Null => Value::Object(Default::default()),
         Value::String(text) if text.trim().is_empty() => Value::Object(Default::default()),
         Value::String(text) => serde_json::from_str(&text)
-            .map_err(|e| Error::bad_args(format!("the arguments of `{}` are not JSON: {e}", tool.name)))?,
+            .map_err(|e| Error::bad_args(format!("the arguments of `{tool}` are not JSON: {e}")))?,
         other => other,
     };
-    if !args.is_object() {
-        return Err(Error::bad_args(format!("the arguments of `{}` must be a JSON object", tool.name)));
+    if args.is_object() {
+        return Ok(args);
     }
-    if let Some(fields) = args.as_object_mut() {
-        for (name, value) in fields {
-            read_object(&tool.parameters["properties"][name], value);
-        }
-    }
-    check_arguments(&tool.name, &tool.parameters, &args)?;
-    Ok(args)
+    Err(Error::bad_args(format!("the arguments of `{tool}` must be a JSON object, not {}", got(&args))))
 }
 
-/// A field that must be an object and was written as JSON text is taken for that object: small models write it so.
-fn read_object(schema: &Value, value: &mut Value) {
-    if schema["type"] == "object"
-        && let Some(object) =
-            value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).filter(Value::is_object)
-    {
-        *value = object;
-    }
-}
-
-/// Checks arguments against a schema.
+/// Makes the arguments fit the tool's schema where their meaning is clear, and checks them. Answers what was put right, as
+/// sentences.
 ///
 /// # Errors
-/// `BadArgs` that names the faults and what the tool expects; `Failed` when the schema itself is broken.
-pub fn check_arguments(name: &str, parameters: &Value, args: &Value) -> Result<()> {
-    let validator = jsonschema::validator_for(parameters)
-        .map_err(|e| Error::failed(format!("the schema of `{name}` is broken: {e}")))?;
-    let faults: Vec<String> = validator
-        .iter_errors(args)
-        .take(FAULTS)
-        .map(|e| {
-            let at = e.instance_path().to_string();
-            let text: String = e.to_string().chars().take(300).collect();
-            if at.is_empty() { text } else { format!("{}: {text}", at.trim_start_matches('/')) }
-        })
-        .collect();
-    if faults.is_empty() {
-        return Ok(());
+/// `BadArgs` that names the faults and what the tool takes; `Failed` when the schema itself is broken.
+pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> {
+    let tool = &entry.tool;
+    let validator = entry
+        .validator()
+        .as_ref()
+        .map_err(|e| Error::failed(format!("the schema of `{}` is broken: {e}", tool.name)))?;
+    let told = mend::mend(&tool.parameters, args);
+    match faults(validator, &tool.parameters, args) {
+        None => Ok(told),
+        Some(faults) => {
+            let takes = expects(&tool.parameters);
+            Err(Error::bad_args(format!("the arguments of `{}` do not fit: {faults}. {takes}", tool.name)))
+        }
     }
-    let faults = faults.join("; ");
-    Err(Error::bad_args(format!("the arguments of `{name}` do not fit: {faults}. {}", expects(parameters))))
 }
 
 /// Checks that a schema is one, and stands alone: references would let it reach for files or hosts.
@@ -66,12 +58,105 @@ pub fn check_arguments(name: &str, parameters: &Value, args: &Value) -> Result<(
 /// # Errors
 /// `BadArgs` that says what is wrong.
 pub fn check_schema(parameters: &Value) -> Result<()> {
-    jsonschema::validator_for(parameters)
-        .map(drop)
-        .map_err(|e| Error::bad_args(format!("this is not a usable JSON schema: {e}")))
+    compile(parameters).map(drop).map_err(|e| Error::bad_args(format!("this is not a usable JSON schema: {e}")))
 }
 
-/// One line that says what a tool expects: `It takes content (string), type (fact|event)?.`
+pub(crate) fn compile(parameters: &Value) -> Result<Validator, String> {
+    jsonschema::validator_for(parameters).map_err(|e| e.to_string())
+}
+
+/// What is wrong, in one line; `None` when nothing is.
+fn faults(validator: &Validator, parameters: &Value, args: &Value) -> Option<String> {
+    if validator.is_valid(args) {
+        return None;
+    }
+    let faults: Vec<String> = validator.iter_errors(args).take(FAULTS).map(|e| fault(&e, parameters)).collect();
+    Some(faults.join("; "))
+}
+
+fn fault(error: &ValidationError, parameters: &Value) -> String {
+    let at = path(error.instance_path().as_str());
+    let inside = |text: String| if at.is_empty() { text } else { format!("`{at}`: {text}") };
+    let wanted = match error.kind() {
+        Kind::Required { property } => {
+            return inside(format!("`{}` is missing", property.as_str().unwrap_or_default()));
+        }
+        Kind::AdditionalProperties { unexpected } => {
+            let names: Vec<&str> = unexpected.iter().map(String::as_str).collect();
+            let known = at.is_empty().then(|| parameters["properties"].as_object()).flatten();
+            let near = match names.as_slice() {
+                [one] => known.into_iter().flatten().map(|(k, _)| k).find(|k| strsim::jaro_winkler(k, one) >= NEAR),
+                _ => None,
+            };
+            let hint = near.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default();
+            return inside(format!("`{}` is not known{hint}", clip(&names.join("`, `"))));
+        }
+        Kind::Type { .. } => {
+            "expected ".to_owned() + &schema_at(error, parameters).map_or_else(|| "another type".into(), kind)
+        }
+        Kind::Enum { options } => format!("expected one of {}", listed(options)),
+        Kind::Constant { expected_value } => format!("expected {expected_value}"),
+        Kind::Minimum { limit } => format!("expected at least {limit}"),
+        Kind::ExclusiveMinimum { limit } => format!("expected more than {limit}"),
+        Kind::Maximum { limit } => format!("expected at most {limit}"),
+        Kind::ExclusiveMaximum { limit } => format!("expected less than {limit}"),
+        Kind::MinLength { limit } => format!("expected at least {limit} characters"),
+        Kind::MaxLength { limit } => format!("expected at most {limit} characters"),
+        Kind::MinItems { limit } => format!("expected at least {limit} items"),
+        Kind::MaxItems { limit } => format!("expected at most {limit} items"),
+        Kind::Pattern { pattern } => format!("expected text that matches {}", clip(pattern)),
+        Kind::Format { format } => format!("expected a text of the format {format}"),
+        Kind::UniqueItems => "expected every item only once".into(),
+        Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => {
+            "expected ".to_owned() + &schema_at(error, parameters).map_or_else(|| "another form".into(), kind)
+        }
+        _ => return inside(clip(&error.to_string())),
+    };
+    inside(format!("{wanted}, got {}", got(error.instance())))
+}
+
+/// The schema an error is about: its path ends with the keyword.
+fn schema_at<'a>(error: &ValidationError, parameters: &'a Value) -> Option<&'a Value> {
+    let path = error.schema_path().as_str();
+    parameters.pointer(path.rsplit_once('/').map_or("", |(schema, _)| schema))
+}
+
+/// A JSON pointer as people write it: `operations[0].tool`.
+fn path(pointer: &str) -> String {
+    let mut text = String::new();
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        if part.bytes().all(|b| b.is_ascii_digit()) {
+            text += &format!("[{part}]");
+        } else {
+            text += if text.is_empty() { "" } else { "." };
+            text += &part;
+        }
+    }
+    text
+}
+
+fn clip(text: &str) -> String {
+    match text.char_indices().nth(SHOWN * 4) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A wrong value in a few words.
+fn got(value: &Value) -> String {
+    match value {
+        Value::String(text) => match text.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{:?}…", &text[..end]),
+            None => format!("{text:?}"),
+        },
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(_) => "an object".into(),
+        other => other.to_string(),
+    }
+}
+
+/// One line that says what a tool expects: `It takes content (string), type? (fact|event).`
 pub(crate) fn expects(parameters: &Value) -> String {
     let required: Vec<&str> =
         parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -89,17 +174,130 @@ pub(crate) fn expects(parameters: &Value) -> String {
 }
 
 fn kind(schema: &Value) -> String {
-    if let Some(choices) = schema["enum"].as_array() {
-        return choices
-            .iter()
-            .map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned))
-            .collect::<Vec<_>>()
-            .join("|");
+    if schema["enum"].is_array() {
+        return listed(&schema["enum"]);
     }
     match &schema["type"] {
         Value::String(one) if one == "array" => format!("list of {}", kind(&schema["items"])),
         Value::String(one) => one.clone(),
         Value::Array(several) => several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
-        _ => "anything".into(),
+        _ => match schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
+            Some(branches) => branches.iter().map(kind).collect::<Vec<_>>().join(" or "),
+            None => "anything".into(),
+        },
+    }
+}
+
+fn listed(choices: &Value) -> String {
+    let text = |c: &Value| c.as_str().map_or_else(|| c.to_string(), str::to_owned);
+    choices.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join("|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::Arc;
+    use tool::{Family, Output, Risk};
+
+    fn entry(parameters: Value) -> Entry {
+        let (_, _, _, mut tools) = Family::new("test", "", ()).into_parts();
+        assert!(tools.is_empty());
+        let (_, _, _, made) = Family::new("test", "", ()).tool("t", Risk::Observe, nothing).into_parts();
+        tools.extend(made);
+        let mut tool = tools.remove(0);
+        tool.parameters = parameters;
+        Entry::new(Arc::new(tool))
+    }
+
+    #[derive(serde::Deserialize, tool::prelude::JsonSchema)]
+    #[schemars(crate = "tool::prelude::schemars")]
+    struct Nothing {}
+
+    async fn nothing(_: (), _: tool::Cx, _: Nothing) -> Result<Output> {
+        Ok(Output::default())
+    }
+
+    #[test]
+    fn faults_are_named_with_path_wish_and_what_came() {
+        let entry = entry(json!({
+            "type": "object",
+            "properties": {
+                "text": {"type": "string", "minLength": 2},
+                "count": {"type": "integer", "minimum": 1, "maximum": 9},
+                "kind": {"enum": ["fact", "event"]},
+                "code": {"type": "string", "pattern": "^[a-z]+$"},
+                "either": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]},
+                "steps": {"type": "array", "maxItems": 2, "items": {
+                    "type": "object", "properties": {"tool": {"type": "string"}}, "required": ["tool"]
+                }}
+            },
+            "required": ["text"],
+            "additionalProperties": false
+        }));
+        let takes = "It takes code? (string), count? (integer), either? (integer or boolean), kind? (fact|event), \
+                     steps? (list of object), text (string).";
+        let long = "x".repeat(60);
+        let rows = [
+            (json!({}), "`text` is missing".to_owned()),
+            (json!({"text": ["ab"]}), "`text`: expected string, got a list of 1".into()),
+            (json!({"text": "a"}), "`text`: expected at least 2 characters, got \"a\"".into()),
+            (json!({"text": "ab", "count": "many"}), "`count`: expected integer, got \"many\"".into()),
+            (json!({"text": "ab", "count": 0}), "`count`: expected at least 1, got 0".into()),
+            (json!({"text": "ab", "count": "10"}), "`count`: expected at most 9, got 10".into()),
+            (json!({"text": "ab", "count": long}), format!("`count`: expected integer, got \"{}\"…", "x".repeat(40))),
+            (json!({"text": "ab", "kind": "idea"}), "`kind`: expected one of fact|event, got \"idea\"".into()),
+            (json!({"text": "ab", "code": "A"}), "`code`: expected text that matches ^[a-z]+$, got \"A\"".into()),
+            (json!({"text": "ab", "either": "x"}), "`either`: expected integer or boolean, got \"x\"".into()),
+            (json!({"text": "ab", "steps": [{"tool": "a"}, {}]}), "`steps[1]`: `tool` is missing".into()),
+            (json!({"text": "ab", "steps": [{}, {}, {}]}), "`steps`: expected at most 2 items, got a list of 3".into()),
+            (json!({"text": "ab", "volume": 1}), "`volume` is not known".into()),
+            (json!({"text": "ab", "counts": 1}), "`counts` is not known, did you mean `count`?".into()),
+        ];
+        for (mut args, fault) in rows {
+            let shown = args.to_string();
+            let error = arguments(&entry, &mut args).unwrap_err();
+            let text = error.message();
+            assert!(matches!(error, Error::BadArgs(_)) && text.contains(&fault), "{shown}: {text}\nwanted {fault}");
+            assert!(text.starts_with("the arguments of `t` do not fit: ") && text.ends_with(takes), "{text}");
+        }
+        let mut args = json!({"text": 12, "count": "3"});
+        assert_eq!(arguments(&entry, &mut args).unwrap().len(), 2);
+        assert_eq!(args, json!({"text": "12", "count": 3}));
+    }
+
+    #[test]
+    fn arguments_come_in_many_wrappings() {
+        for (given, expected) in [
+            (json!(null), Ok(json!({}))),
+            (json!(" "), Ok(json!({}))),
+            (json!("{\"a\": 1}"), Ok(json!({"a": 1}))),
+            (json!({"a": 1}), Ok(json!({"a": 1}))),
+            (json!("a"), Err("the arguments of `t` are not JSON")),
+            (json!("[1]"), Err("must be a JSON object, not a list of 1")),
+            (json!([1, 2]), Err("must be a JSON object, not a list of 2")),
+            (json!(true), Err("must be a JSON object, not true")),
+        ] {
+            match (normalise("t", given.clone()), expected) {
+                (Ok(got), Ok(expected)) => assert_eq!(got, expected, "{given}"),
+                (Err(e), Err(part)) => assert!(e.message().contains(part), "{given}: {e}"),
+                (got, _) => panic!("{given}: {got:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_schema_that_reaches_out_or_is_broken_is_refused() {
+        for (schema, fine) in [
+            (json!({"type": "object"}), true),
+            (json!({"type": "objekt"}), false),
+            (json!({"$ref": "file:///etc/passwd"}), false),
+            (json!({"$ref": "http://127.0.0.1/schema"}), false),
+            (json!({"properties": {"a": {"pattern": "("}}}), false),
+        ] {
+            assert_eq!(check_schema(&schema).is_ok(), fine, "{schema}");
+            let mut args = json!({});
+            assert_eq!(arguments(&entry(schema.clone()), &mut args).is_ok(), fine, "{schema}");
+        }
     }
 }

@@ -1,0 +1,345 @@
+//! The audit log: every call, with who made it, what was decided by which rule, and how it ended.
+//!
+//! Entries wait in memory for a few seconds and share a commit, so that a call costs no write of its own. They are kept in
+//! segments of some kilobytes, and the oldest segments go when all of them are larger than the budget.
+
+use crate::middleware::{Call, Middleware, outcome};
+use futures::future::{BoxFuture, ready};
+use policy::Verdict;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use store::{Collection, Level, Listing, Record, Stamp, Store, Tx};
+use tool::{
+    AgentId, Channel, Id, Output, Owner, Result, Scope, UserId,
+    prelude::{JsonSchema, schemars},
+};
+
+/// How much of the log is kept, in bytes.
+const BUDGET: usize = 4 << 20;
+/// How large a segment grows before another is begun, in bytes.
+const SEGMENT: usize = 16 << 10;
+/// How many entries may wait in memory; beyond that the oldest are lost rather than the memory.
+const WAITING: usize = 20_000;
+/// How many entries one page has at most.
+const PAGE: usize = 200;
+
+/// One call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEntry {
+    /// Grows by one with each call.
+    pub seq: u64,
+    /// When it came in: milliseconds since 1970.
+    pub at: u64,
+    /// The call's id.
+    pub call_id: Id,
+    /// The tool's canonical name.
+    pub tool: String,
+    /// On whose behalf.
+    pub user_id: UserId,
+    /// Which agent acted.
+    pub agent_id: AgentId,
+    /// Through which door.
+    pub channel: Channel,
+    /// The run it was part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<Id>,
+    /// Who made the tool, where that is not Hob: `person`, `model`, `plugin:NAME`, `mcp:SERVER`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub maker: String,
+    /// What was decided; null when the call was stopped before.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+    /// The rule that decided.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
+    /// The approval that let it through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<Id>,
+    /// `ok`, or the kind of error: `bad_args`, `denied`, `unavailable`, `failed`, `rate_limited`, `parked`.
+    pub outcome: String,
+    /// How long it took, in microseconds; waiting for a person included.
+    pub micros: u64,
+    /// The beginning of the BLAKE3 digest of tool and arguments, in hexadecimal digits.
+    pub digest: String,
+}
+
+/// Which entries.
+#[derive(Debug, Clone, Default)]
+pub struct AuditQuery {
+    /// Only of this person; everybody's when `None`.
+    pub user: Option<UserId>,
+    /// Only of this tool.
+    pub tool: Option<String>,
+    /// Only with this outcome.
+    pub outcome: Option<String>,
+    /// Only with this verdict.
+    pub verdict: Option<Verdict>,
+    /// Only those before this number.
+    pub before: Option<u64>,
+    /// How many at most, up to 200.
+    pub limit: usize,
+}
+
+/// A page of the log, the newest first.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct AuditPage {
+    /// The calls.
+    pub entries: Vec<AuditEntry>,
+    /// Where the next page begins: give it as `before`. Null at the end.
+    pub next: Option<u64>,
+}
+
+/// Some entries, as lines of JSON. New fields go last.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Segment {
+    first: u64,
+    last: u64,
+    lines: String,
+}
+
+impl Record for Segment {
+    const NAME: &'static str = "audit";
+    const WORD: &'static str = "part of the audit log";
+    const LEVEL: Level = Level::Household;
+}
+
+#[derive(Default)]
+struct Waiting {
+    last: u64,
+    /// The last that was written, or is about to be.
+    written: u64,
+    entries: VecDeque<AuditEntry>,
+    /// Whether a write is on its way that takes what waits.
+    due: bool,
+}
+
+#[derive(Clone)]
+pub(crate) struct Audit {
+    segments: Collection<Segment>,
+    waiting: Arc<Mutex<Waiting>>,
+    budget: usize,
+}
+
+impl Audit {
+    pub fn open(store: &Store) -> Result<Self> {
+        Self::with_budget(store, BUDGET)
+    }
+
+    fn with_budget(store: &Store, budget: usize) -> Result<Self> {
+        let segments: Collection<Segment> = store.collection();
+        let newest = segments.list_in(Scope::Household, &Listing { limit: 1, ..Listing::default() })?;
+        let last = newest.first().map_or(0, |s| s.value.last);
+        Ok(Self {
+            segments,
+            waiting: Arc::new(Mutex::new(Waiting { last, written: last, ..Waiting::default() })),
+            budget,
+        })
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, mut entry: AuditEntry) {
+        let mut waiting = self.waiting();
+        waiting.last += 1;
+        entry.seq = waiting.last;
+        waiting.entries.push_back(entry);
+        if waiting.entries.len() > WAITING {
+            waiting.entries.pop_front();
+        }
+        if !std::mem::replace(&mut waiting.due, true) {
+            drop(waiting);
+            let (this, mut taken) = (self.clone(), None);
+            // A batch may run twice, when another job in it fails: the same entries are written then.
+            self.segments.store().write_later(move |tx| {
+                let entries = taken.get_or_insert_with(|| this.take());
+                this.write(tx, entries)
+            });
+        }
+    }
+
+    /// What is to be written now. It stays in memory until the next time, when it can be read from the store for sure.
+    fn take(&self) -> Vec<AuditEntry> {
+        let mut waiting = self.waiting();
+        waiting.due = false;
+        let last = waiting.last;
+        let written = std::mem::replace(&mut waiting.written, last);
+        waiting.entries.retain(|e| e.seq > written);
+        waiting.entries.iter().cloned().collect()
+    }
+
+    fn write(&self, tx: &Tx, entries: &[AuditEntry]) -> store::Result<()> {
+        let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(()) };
+        let (mut first, last) = (first.seq, last.seq);
+        let mut lines: String =
+            entries.iter().filter_map(|e| serde_json::to_string(e).ok()).map(|l| l + "\n").collect();
+        let newest = self.segments.list_in(Scope::Household, &Listing { limit: 1, ..Listing::default() })?;
+        let id = match newest.into_iter().next().filter(|s| s.value.lines.len() < SEGMENT) {
+            Some(open) => {
+                first = open.value.first;
+                lines.insert_str(0, &open.value.lines);
+                open.id
+            }
+            None => {
+                self.shorten(tx)?;
+                Id::new()
+            }
+        };
+        self.segments.put(tx, id, &Stamp::household("audit"), &Segment { first, last, lines }).map(drop)
+    }
+
+    /// Takes out the oldest segments beyond the budget.
+    fn shorten(&self, tx: &Tx) -> store::Result<()> {
+        let mut size = 0;
+        for segment in self.segments.list_in(Scope::Household, &Listing::default())? {
+            size += segment.value.lines.len();
+            if size > self.budget {
+                self.segments.remove(tx, Scope::Household, segment.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A page of the log, the newest first.
+    pub fn page(&self, query: &AuditQuery) -> Result<AuditPage> {
+        let limit = query.limit.clamp(1, PAGE);
+        let fits = |e: &AuditEntry| {
+            query.before.is_none_or(|before| e.seq < before)
+                && query.user.is_none_or(|user| e.user_id == user)
+                && query.tool.as_ref().is_none_or(|tool| *tool == e.tool)
+                && query.outcome.as_ref().is_none_or(|outcome| *outcome == e.outcome)
+                && query.verdict.is_none_or(|verdict| e.verdict == Some(verdict))
+        };
+        // One more than is shown tells whether there is another page.
+        let mut entries: Vec<AuditEntry> =
+            self.waiting().entries.iter().rev().filter(|e| fits(e)).take(limit + 1).cloned().collect();
+        let mut before = None;
+        while entries.len() <= limit {
+            let listing = Listing { limit: 8, before, ..Listing::default() };
+            let segments = self.segments.list_in(Scope::Household, &listing)?;
+            let Some(oldest) = segments.last() else { break };
+            before = Some(oldest.id);
+            for segment in segments.iter().filter(|s| query.before.is_none_or(|before| s.value.first < before)) {
+                let lines = segment.value.lines.lines().rev().filter_map(|line| serde_json::from_str(line).ok());
+                // What was just written may be told by the memory too.
+                let known = entries.last().map_or(u64::MAX, |e: &AuditEntry| e.seq);
+                entries.extend(lines.filter(|e: &AuditEntry| e.seq < known && fits(e)));
+            }
+        }
+        let more = entries.len() > limit;
+        entries.truncate(limit);
+        let next = entries.last().filter(|_| more).map(|e| e.seq);
+        Ok(AuditPage { entries, next })
+    }
+}
+
+fn maker(owner: &Owner) -> String {
+    match owner {
+        Owner::Core => String::new(),
+        Owner::Person(_) => "person".into(),
+        Owner::Model(_) => "model".into(),
+        Owner::Plugin(name) => format!("plugin:{name}"),
+        Owner::McpServer(name) => format!("mcp:{name}"),
+    }
+}
+
+impl Middleware for Audit {
+    fn name(&self) -> &'static str {
+        "audit"
+    }
+    fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        let took = call.took();
+        self.add(AuditEntry {
+            seq: 0,
+            at: Id::new().millis().saturating_sub(took.as_millis() as u64),
+            call_id: call.cx.call_id(),
+            tool: call.tool().name.to_string(),
+            user_id: call.cx.user(),
+            agent_id: call.cx.agent(),
+            channel: call.cx.channel(),
+            run_id: call.cx.run(),
+            maker: maker(&call.tool().owner),
+            verdict: call.decision.as_ref().map(|d| d.verdict),
+            rule: call.decision.as_ref().map(|d| d.rule.to_owned()).unwrap_or_default(),
+            approval_id: call.approval,
+            outcome: outcome(&result).to_owned(),
+            micros: took.as_micros() as u64,
+            digest: call.digest().iter().take(8).map(|b| format!("{b:02x}")).collect(),
+        });
+        Box::pin(ready(result))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(tool: &str) -> AuditEntry {
+        AuditEntry {
+            seq: 0,
+            at: 1,
+            call_id: Id::new(),
+            tool: tool.into(),
+            user_id: UserId::OWNER,
+            agent_id: AgentId::GENERAL,
+            channel: Channel::Api,
+            run_id: None,
+            maker: String::new(),
+            verdict: Some(Verdict::Allow),
+            rule: "default".into(),
+            approval_id: None,
+            outcome: if tool == "bad" { "failed".into() } else { "ok".into() },
+            micros: 1,
+            digest: "00".into(),
+        }
+    }
+
+    fn seqs(page: &AuditPage) -> Vec<u64> {
+        page.entries.iter().map(|e| e.seq).collect()
+    }
+
+    #[tokio::test]
+    async fn entries_are_paged_from_memory_and_store_alike() {
+        let store = Store::in_memory().unwrap();
+        let audit = Audit::open(&store).unwrap();
+        (0..30).for_each(|n| audit.add(entry(if n % 10 == 0 { "bad" } else { "good" })));
+        store.flush().await.unwrap();
+        (0..5).for_each(|_| audit.add(entry("good")));
+        let query = |before, limit| AuditQuery { before, limit, ..AuditQuery::default() };
+        let page = audit.page(&query(None, 10)).unwrap();
+        assert_eq!((seqs(&page), page.next), ((26..=35).rev().collect(), Some(26)));
+        let page = audit.page(&query(page.next, 25)).unwrap();
+        assert_eq!((seqs(&page), page.next), ((1..=25).rev().collect(), None));
+        let bad = AuditQuery { outcome: Some("failed".into()), limit: 2, ..AuditQuery::default() };
+        let page = audit.page(&bad).unwrap();
+        assert_eq!((seqs(&page), page.next), (vec![21, 11], Some(11)));
+        let again = Audit::open(&store).unwrap();
+        again.add(entry("good"));
+        assert_eq!(seqs(&again.page(&query(None, 1)).unwrap()), [31], "what was not flushed is lost, numbers go on");
+    }
+
+    #[tokio::test]
+    async fn the_oldest_go_when_there_are_too_many() {
+        let store = Store::in_memory().unwrap();
+        let audit = Audit::with_budget(&store, 4 * SEGMENT).unwrap();
+        for _ in 0..40 {
+            (0..20).for_each(|_| audit.add(entry(&"t".repeat(60))));
+            store.flush().await.unwrap();
+        }
+        let size: usize = audit
+            .segments
+            .list_in(Scope::Household, &Listing::default())
+            .unwrap()
+            .iter()
+            .map(|s| s.value.lines.len())
+            .sum();
+        assert!(size <= 5 * SEGMENT && size >= 3 * SEGMENT, "{size}");
+        let all = audit.page(&AuditQuery { limit: 200, ..AuditQuery::default() }).unwrap();
+        assert_eq!(all.entries.first().unwrap().seq, 800);
+    }
+}

@@ -1,0 +1,531 @@
+//! Arguments whose meaning is clear although they are written otherwise than the schema says: models slip there. Each
+//! correction is told; what could mean two things is left for the check to refuse.
+
+use serde_json::{Map, Number, Value};
+use std::fmt;
+
+/// How deep a schema is followed.
+const DEPTH: usize = 24;
+
+/// Puts right what is clear, and answers what was done, as sentences. Values are not repeated in them: they may be secret.
+pub(crate) fn mend(schema: &Value, args: &mut Value) -> Vec<String> {
+    let mut mender = Mender { root: schema, told: vec![] };
+    mender.value(schema, args, &At::Root, 0);
+    mender.told
+}
+
+/// Whether two names of fields differ only in case and in what joins their words.
+pub(crate) fn alike(a: &str, b: &str) -> bool {
+    fn plain(name: &str) -> impl Iterator<Item = char> {
+        name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase)
+    }
+    plain(a).eq(plain(b))
+}
+
+/// Where in the arguments, from the inside out.
+pub(crate) enum At<'a> {
+    Root,
+    Field(&'a At<'a>, &'a str),
+    Item(&'a At<'a>, usize),
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            At::Root => Ok(()),
+            At::Field(At::Root, name) => f.write_str(name),
+            At::Field(of, name) => write!(f, "{of}.{name}"),
+            At::Item(of, index) => write!(f, "{of}[{index}]"),
+        }
+    }
+}
+
+/// The JSON types a schema takes, as bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Types(u8);
+
+const NULL: u8 = 1;
+const BOOLEAN: u8 = 2;
+const INTEGER: u8 = 4;
+const NUMBER: u8 = 8;
+const STRING: u8 = 16;
+const ARRAY: u8 = 32;
+const OBJECT: u8 = 64;
+const ANY: u8 = 127;
+
+impl Types {
+    fn of(schema: &Map<String, Value>) -> Self {
+        let bit = |name: &Value| match name.as_str() {
+            Some("null") => NULL,
+            Some("boolean") => BOOLEAN,
+            Some("integer") => INTEGER,
+            Some("number") => NUMBER,
+            Some("string") => STRING,
+            Some("array") => ARRAY,
+            Some("object") => OBJECT,
+            _ => 0,
+        };
+        match schema.get("type") {
+            Some(Value::Array(several)) => Self(several.iter().fold(0, |bits, one| bits | bit(one))),
+            Some(one) => Self(bit(one)),
+            // Choices say what type they are.
+            None => match choices(schema) {
+                Some(choices) => Self(choices.iter().fold(0, |bits, choice| bits | Self::kind(choice))),
+                None => Self(ANY),
+            },
+        }
+    }
+    fn kind(value: &Value) -> u8 {
+        match value {
+            Value::Null => NULL,
+            Value::Bool(_) => BOOLEAN,
+            Value::Number(n) if n.is_f64() && n.as_f64().is_some_and(|n| n.fract() != 0.0) => NUMBER,
+            Value::Number(_) => INTEGER | NUMBER,
+            Value::String(_) => STRING,
+            Value::Array(_) => ARRAY,
+            Value::Object(_) => OBJECT,
+        }
+    }
+    fn has(self, bits: u8) -> bool {
+        self.0 & bits != 0
+    }
+    fn take(self, value: &Value) -> bool {
+        self.has(Self::kind(value))
+    }
+}
+
+fn choices(schema: &Map<String, Value>) -> Option<&[Value]> {
+    schema
+        .get("enum")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .or_else(|| schema.get("const").map(std::slice::from_ref))
+}
+
+struct Mender<'s> {
+    root: &'s Value,
+    told: Vec<String>,
+}
+
+impl<'s> Mender<'s> {
+    fn tell(&mut self, at: &At, what: &str) {
+        let at = if matches!(at, At::Root) { "the whole".to_owned() } else { format!("`{at}`") };
+        self.told.push(format!("{at} {what}"));
+    }
+
+    /// The schema itself, or what it refers to inside the whole.
+    fn resolve(&self, schema: &'s Value) -> Option<&'s Map<String, Value>> {
+        let mut schema = schema.as_object()?;
+        for _ in 0..DEPTH {
+            let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return Some(schema) };
+            schema = self.root.pointer(reference.strip_prefix('#')?)?.as_object()?;
+        }
+        None
+    }
+
+    fn value(&mut self, schema: &'s Value, value: &mut Value, at: &At, depth: usize) {
+        let Some(schema) = self.resolve(schema).filter(|_| depth < DEPTH) else { return };
+        for branch in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.value(branch, value, at, depth + 1);
+        }
+        if let Some(branches) = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array) {
+            self.branches(branches, value, at, depth);
+        }
+        let types = Types::of(schema);
+        if !types.take(value) {
+            self.convert(schema, types, value, at, depth);
+        } else if !types.has(NUMBER)
+            && value.is_f64()
+            && let Some(whole) = whole(value.as_f64())
+        {
+            // Valid as it is, but a Rust integer does not read it.
+            *value = whole;
+            self.tell(at, "had a decimal point and was taken as a whole number");
+        }
+        if let (Some(choices), Value::String(said)) = (choices(schema), &*value)
+            && !choices.contains(value)
+        {
+            let mut near = choices.iter().filter(|c| c.as_str().is_some_and(|c| alike(c, said.trim())));
+            if let (Some(choice), None) = (near.next(), near.next()) {
+                *value = choice.clone();
+                self.tell(at, &format!("was taken as {choice}"));
+            }
+        }
+        match value {
+            Value::Object(fields) => self.fields(schema, fields, at, depth),
+            Value::Array(items) => {
+                let Some(schema) = schema.get("items") else { return };
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.value(schema, item, &At::Item(at, index), depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One of several forms: the one that fits by its type, or the only one that would after mending.
+    fn branches(&mut self, branches: &'s [Value], value: &mut Value, at: &At, depth: usize) {
+        let mut fitting = branches.iter().filter(|b| self.fits(b, value));
+        match (fitting.next(), fitting.next()) {
+            (Some(one), None) => self.value(one, value, at, depth + 1),
+            (Some(_), Some(_)) => {}
+            (None, _) => {
+                let mended = |branch: &'s Value| {
+                    let (mut copy, mut mender) = (value.clone(), Mender { root: self.root, told: vec![] });
+                    mender.value(branch, &mut copy, at, depth + 1);
+                    self.fits(branch, &copy).then_some((copy, mender.told))
+                };
+                // `"7"` is rather 7 than [7].
+                let (lists, others): (Vec<&Value>, _) = branches.iter().partition(|b| b["type"] == "array");
+                for kind in [others, lists] {
+                    let mut ways = kind.into_iter().filter_map(mended);
+                    if let Some((copy, told)) = ways.next() {
+                        if ways.next().is_none() {
+                            drop(ways);
+                            *value = copy;
+                            self.told.extend(told);
+                        }
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a value is of the type and among the choices of a schema, and so are the fields that tell forms apart.
+    fn fits(&self, schema: &'s Value, value: &Value) -> bool {
+        let Some(schema) = self.resolve(schema) else { return schema == &Value::Bool(true) };
+        let constants = |fields: &Map<String, Value>| {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            properties.into_iter().flatten().all(|(name, field)| match (field.get("const"), fields.get(name)) {
+                (Some(constant), Some(given)) => constant == given,
+                _ => true,
+            })
+        };
+        Types::of(schema).take(value)
+            && choices(schema).is_none_or(|c| c.contains(value))
+            && value.as_object().is_none_or(constants)
+    }
+
+    /// A value of the wrong type becomes one of the right type, where there is one way to read it.
+    fn convert(&mut self, schema: &'s Map<String, Value>, types: Types, value: &mut Value, at: &At, depth: usize) {
+        let read = match &*value {
+            Value::String(text) => from_text(text.trim(), types),
+            Value::Bool(_) | Value::Number(_) if types.has(STRING) => {
+                let what = if value.is_boolean() {
+                    "was true or false and was taken as text"
+                } else {
+                    "was a number and was taken as text"
+                };
+                Some((Value::String(value.to_string()), what))
+            }
+            Value::Number(n) if types.has(BOOLEAN) => match n.as_f64() {
+                Some(0.0) => Some((false.into(), "was 0 and was read as false")),
+                Some(1.0) => Some((true.into(), "was 1 and was read as true")),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some((read, what)) = read {
+            *value = read;
+            self.tell(at, what);
+        } else if types.has(ARRAY) && !value.is_null() && !value.is_array() {
+            self.list(schema, value, at, depth);
+        }
+    }
+
+    /// A single item where a list is wanted, or words with commas between.
+    fn list(&mut self, schema: &'s Map<String, Value>, value: &mut Value, at: &At, depth: usize) {
+        let anything = Value::Bool(true);
+        let Some(items) = schema.get("items") else {
+            *value = Value::Array(vec![value.take()]);
+            return self.tell(at, "was a single item and was put into a list");
+        };
+        let of_strings = self.resolve(items).is_some_and(|s| Types::of(s) == Types(STRING));
+        if let Some(words) = value.as_str().filter(|_| of_strings).and_then(words) {
+            *value = words;
+            self.tell(at, "was text with commas and was read as a list");
+            return;
+        }
+        let (mut item, mut mender) = (value.clone(), Mender { root: self.root, told: vec![] });
+        mender.value(items, &mut item, &At::Item(at, 0), depth + 1);
+        if items == &anything || self.fits(items, &item) {
+            *value = Value::Array(vec![item]);
+            self.tell(at, "was a single item and was put into a list");
+            self.told.extend(mender.told);
+        }
+    }
+
+    fn fields(&mut self, schema: &'s Map<String, Value>, fields: &mut Map<String, Value>, at: &At, depth: usize) {
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+        self.rename(schema, properties, fields, at);
+        let required = |name: &String| {
+            schema.get("required").and_then(Value::as_array).is_some_and(|all| all.iter().any(|r| r == name))
+        };
+        let mut nulls = vec![];
+        fields.retain(|name, value| {
+            let drop = value.is_null()
+                && properties.get(name).is_some_and(|field| !self.takes_null(field, 0))
+                && !required(name);
+            if drop {
+                nulls.push(format!("`{}`", At::Field(at, name)));
+            }
+            !drop
+        });
+        if !nulls.is_empty() {
+            self.told.push(format!("left out, because null: {}", nulls.join(", ")));
+        }
+        for (name, value) in fields {
+            if let Some(field) = properties.get(name) {
+                self.value(field, value, &At::Field(at, name), depth + 1);
+            }
+        }
+    }
+
+    /// Fields in another style of writing, where just one is meant and nothing says that others are welcome.
+    fn rename(
+        &mut self,
+        schema: &Map<String, Value>,
+        properties: &Map<String, Value>,
+        fields: &mut Map<String, Value>,
+        at: &At,
+    ) {
+        let open = schema.get("additionalProperties").is_some_and(|a| *a != Value::Bool(false));
+        if open || schema.contains_key("patternProperties") || fields.keys().all(|name| properties.contains_key(name)) {
+            return;
+        }
+        let meant = |name: &String, fields: &Map<String, Value>| -> Option<String> {
+            let mut near = properties.keys().filter(|p| !fields.contains_key(*p) && alike(p, name));
+            near.next().filter(|_| near.next().is_none()).cloned()
+        };
+        let unknown: Vec<(String, String)> = fields
+            .keys()
+            .filter(|name| !properties.contains_key(*name))
+            .filter_map(|name| Some((name.clone(), meant(name, fields)?)))
+            .collect();
+        for (name, target) in &unknown {
+            if unknown.iter().filter(|(_, t)| t == target).count() == 1
+                && let Some(value) = fields.remove(name)
+            {
+                fields.insert(target.clone(), value);
+                self.tell(&At::Field(at, name), &format!("was taken for `{target}`"));
+            }
+        }
+    }
+
+    fn takes_null(&self, schema: &'s Value, depth: usize) -> bool {
+        let Some(schema) = self.resolve(schema).filter(|_| depth < DEPTH) else { return schema == &Value::Bool(true) };
+        let any = |key: &str| schema.get(key).and_then(Value::as_array);
+        match any("anyOf").or_else(|| any("oneOf")) {
+            Some(branches) => branches.iter().any(|b| self.takes_null(b, depth + 1)),
+            None => {
+                Types::of(schema).has(NULL)
+                    && any("allOf").is_none_or(|all| all.iter().all(|s| self.takes_null(s, depth + 1)))
+            }
+        }
+    }
+}
+
+/// Text as something else, tried from the narrowest.
+fn from_text(text: &str, types: Types) -> Option<(Value, &'static str)> {
+    if types.has(INTEGER | NUMBER)
+        && let Some(number) = number(text, types)
+    {
+        return Some((number, "was text and was read as a number"));
+    }
+    if types.has(BOOLEAN) {
+        let is = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        if is(&["true", "yes", "on", "1"]) {
+            return Some((true.into(), "was text and was read as true"));
+        }
+        if is(&["false", "no", "off", "0"]) {
+            return Some((false.into(), "was text and was read as false"));
+        }
+    }
+    if types.has(OBJECT | ARRAY)
+        && text.starts_with(['{', '['])
+        && let Ok(read) = serde_json::from_str::<Value>(text)
+        && types.take(&read)
+    {
+        return Some((read, "was JSON text and was read as what it says"));
+    }
+    None
+}
+
+/// A number as people and models write it; words such as `inf` are none.
+fn number(text: &str, types: Types) -> Option<Value> {
+    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
+        return None;
+    }
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = text.parse::<u64>() {
+        return Some(whole.into());
+    }
+    let number = text.parse::<f64>().ok().filter(|n| n.is_finite())?;
+    match types.has(NUMBER) {
+        true => Number::from_f64(number).map(Value::Number),
+        false => whole(Some(number)),
+    }
+}
+
+/// A float without a fraction as an integer.
+fn whole(number: Option<f64>) -> Option<Value> {
+    // Beyond this a float skips whole numbers.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    number.filter(|n| n.fract() == 0.0 && n.abs() <= EXACT).map(|n| Value::from(n as i64))
+}
+
+/// `a,b,c` as a list, where the parts are plain words: with blanks beside the commas it may be a sentence, and with other
+/// signs an address that has commas in it.
+fn words(text: &str) -> Option<Value> {
+    let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.@+#".contains(c));
+    (text.contains(',') && text.split(',').all(plain)).then(|| text.split(',').collect::<Vec<_>>().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "text": {"type": "string"},
+                "count": {"type": "integer"},
+                "ratio": {"type": "number"},
+                "on": {"type": "boolean"},
+                "kind": {"type": "string", "enum": ["fact", "event", "in_progress"]},
+                "size": {"type": "integer", "enum": [1, 2]},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "numbers": {"type": "array", "items": {"type": "number"}},
+                "things": {"type": "array", "items": {"type": "object", "properties": {"maxSize": {"type": "integer"}}}},
+                "list": {"type": "array"},
+                "options": {"type": "object", "properties": {"deep": {"$ref": "#/$defs/deep"}}},
+                "mixed": {"type": ["string", "integer"]},
+                "nothing": {"type": ["string", "null"]},
+                "either": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]},
+                "form": {"oneOf": [
+                    {"type": "object", "properties": {"is": {"const": "a"}, "n": {"type": "integer"}}},
+                    {"type": "object", "properties": {"is": {"const": "b"}, "n": {"type": "string"}}}
+                ]},
+                "anything": {},
+                "maxResults": {"type": "integer"},
+                "a_b": {"type": "string"},
+                "aB": {"type": "string"}
+            },
+            "required": ["text"],
+            "additionalProperties": false,
+            "$defs": {"deep": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+        })
+    }
+
+    #[test]
+    fn what_is_clear_is_put_right_and_told() {
+        // given, what it becomes, a part of the one thing told
+        let rows = [
+            (json!({"count": "5"}), json!({"count": 5}), "`count` was text and was read as a number"),
+            (json!({"count": " +5 "}), json!({"count": 5}), "as a number"),
+            (json!({"count": "5.0"}), json!({"count": 5}), "as a number"),
+            (json!({"count": 3.0}), json!({"count": 3}), "decimal point"),
+            (json!({"count": "18446744073709551615"}), json!({"count": u64::MAX}), "as a number"),
+            (json!({"ratio": "-0.5"}), json!({"ratio": -0.5}), "as a number"),
+            (json!({"ratio": "1e3"}), json!({"ratio": 1000.0}), "as a number"),
+            (json!({"on": "true"}), json!({"on": true}), "`on` was text and was read as true"),
+            (json!({"on": "Yes"}), json!({"on": true}), "as true"),
+            (json!({"on": "no"}), json!({"on": false}), "as false"),
+            (json!({"on": 1}), json!({"on": true}), "was 1"),
+            (json!({"text": 5}), json!({"text": "5"}), "was a number and was taken as text"),
+            (json!({"text": 0.5}), json!({"text": "0.5"}), "as text"),
+            (json!({"text": true}), json!({"text": "true"}), "as text"),
+            (json!({"kind": "Fact"}), json!({"kind": "fact"}), "`kind` was taken as \"fact\""),
+            (json!({"kind": " in progress"}), json!({"kind": "in_progress"}), "as \"in_progress\""),
+            (json!({"size": "2"}), json!({"size": 2}), "as a number"),
+            (json!({"tags": "work"}), json!({"tags": ["work"]}), "was a single item and was put into a list"),
+            (json!({"tags": "a,b-c,d.e"}), json!({"tags": ["a", "b-c", "d.e"]}), "was text with commas"),
+            (json!({"tags": "a, b"}), json!({"tags": ["a, b"]}), "single item"),
+            (json!({"tags": "http://x.org/1,2"}), json!({"tags": ["http://x.org/1,2"]}), "single item"),
+            (json!({"tags": "[\"a\",\"b\"]"}), json!({"tags": ["a", "b"]}), "was JSON text"),
+            (json!({"tags": ["a", 5]}), json!({"tags": ["a", "5"]}), "`tags[1]` was a number"),
+            (json!({"numbers": 5}), json!({"numbers": [5]}), "single item"),
+            (json!({"list": 5}), json!({"list": [5]}), "single item"),
+            (
+                json!({"things": [{"max_size": 1}]}),
+                json!({"things": [{"maxSize": 1}]}),
+                "`things[0].max_size` was taken for `maxSize`",
+            ),
+            (json!({"things": {"maxSize": 1}}), json!({"things": [{"maxSize": 1}]}), "single item"),
+            (json!({"options": "{\"deep\":{}}"}), json!({"options": {"deep": {}}}), "`options` was JSON text"),
+            (
+                json!({"options": {"deep": {"n": "4"}}}),
+                json!({"options": {"deep": {"n": 4}}}),
+                "`options.deep.n` was text",
+            ),
+            (json!({"either": "7"}), json!({"either": 7}), "as a number"),
+            (json!({"either": ["7"]}), json!({"either": [7]}), "`either[0]`"),
+            (json!({"form": {"is": "a", "n": "1"}}), json!({"form": {"is": "a", "n": 1}}), "`form.n`"),
+            (json!({"form": {"is": "b", "n": 1}}), json!({"form": {"is": "b", "n": "1"}}), "`form.n`"),
+            (json!({"max_results": 5}), json!({"maxResults": 5}), "`max_results` was taken for `maxResults`"),
+            (json!({"Max-Results": 5}), json!({"maxResults": 5}), "was taken for"),
+            (json!({"count": null, "on": null}), json!({}), "left out, because null: `count`, `on`"),
+        ];
+        for (given, expected, told) in rows {
+            let mut args = given.clone();
+            let said = mend(&schema(), &mut args);
+            assert_eq!(args, expected, "{given}");
+            assert_eq!(said.len(), 1, "{given}: {said:?}");
+            assert!(said[0].contains(told), "{given}: {said:?}");
+        }
+        let mut args = json!({"things": "{\"max_size\":\"1\"}"});
+        assert_eq!((mend(&schema(), &mut args).len(), args), (4, json!({"things": [{"maxSize": 1}]})));
+    }
+
+    #[test]
+    fn what_fits_or_could_mean_two_things_is_left_alone() {
+        for given in [
+            json!({"text": "5", "mixed": "5", "anything": "5", "nothing": null}),
+            json!({"text": "null", "count": "five", "ratio": "1,5", "on": "maybe", "kind": "facts"}),
+            json!({"count": 3.5, "on": 2}),
+            json!({"count": "3.5", "ratio": "inf", "numbers": "1,5"}),
+            json!({"text": {"a": 1}, "count": {"n": 1}, "options": "[1]", "numbers": "a b"}),
+            json!({"text": null, "options": "{broken"}),
+            json!({"a-b": "both a_b and aB are meant"}),
+            json!({"MaxResults": 1, "max_results": 2}),
+            json!({"maxResults": 1, "max_results": 2}),
+            json!({"unknown": 1}),
+            json!([1]),
+        ] {
+            let mut args = given.clone();
+            let said = mend(&schema(), &mut args);
+            assert_eq!((args, said), (given, vec![]));
+        }
+    }
+
+    #[test]
+    fn an_object_that_welcomes_other_fields_keeps_them() {
+        for more in [json!(true), json!({"type": "string"})] {
+            let schema = json!({"type": "object", "properties": {"maxSize": {}}, "additionalProperties": more});
+            let mut args = json!({"max_size": "1"});
+            assert_eq!((mend(&schema, &mut args), args), (vec![], json!({"max_size": "1"})));
+        }
+    }
+
+    #[test]
+    fn schemas_without_end_and_odd_ones_do_no_harm() {
+        let endless = json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}});
+        let nested = json!({"type": "object", "properties": {"a": {"$ref": "#"}, "n": {"type": "integer"}}});
+        let odd = json!({"type": 5, "properties": [], "items": 3, "enum": "x", "anyOf": {}, "required": "all"});
+        for schema in [endless, nested, odd, json!(true), json!(null)] {
+            let mut args = json!({"a": {"a": {"n": "1"}}, "b": [null, 1.0], "n": null});
+            mend(&schema, &mut args);
+            assert!(args.is_object());
+        }
+        let mut deep = json!({"n": "1"});
+        for _ in 0..100 {
+            deep = json!({"a": deep});
+        }
+        mend(&json!({"properties": {"a": {"$ref": "#"}, "n": {"type": "integer"}}}), &mut deep);
+    }
+}

@@ -1,0 +1,284 @@
+//! What happens to every call before and after its tool runs, as a chain of small steps.
+//!
+//! `before` runs in the order of the chain, `after` the other way round, for those whose `before` let the call on. A step
+//! may change the arguments, stop the call, or change the result.
+
+use crate::{Decision, Registry, catalogue::Entry, limits, validate};
+use futures::future::{BoxFuture, ready};
+use serde_json::{Value, json};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tool::{Cx, Error, Output, Result};
+
+/// What a tool may answer at most, in bytes of text; the rest is cut and said to be.
+const OUTPUT_CAP: usize = 256 * 1024;
+
+/// One call on its way.
+pub struct Call {
+    /// The context of whoever calls.
+    pub caller: Cx,
+    /// The context the tool will be given: the same, with an id for this call.
+    pub cx: Cx,
+    /// The arguments; from the step `validate` on they fit the tool's schema.
+    pub args: Value,
+    /// What was decided; `None` when the call was stopped before.
+    pub decision: Option<Decision>,
+    /// The approval a person gave to this call.
+    pub approval: Option<tool::Id>,
+    /// What was understood although it was written otherwise, as sentences.
+    pub corrected: Vec<String>,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) began: Instant,
+    /// Known once the tool has taken the arguments.
+    digest: Option<[u8; 32]>,
+}
+
+impl Call {
+    pub(crate) fn new(caller: Cx, entry: Arc<Entry>, args: Value) -> Self {
+        let cx = caller.at_call(&entry.tool.name, &entry.tool.owner);
+        let (decision, approval, corrected, digest) = (None, None, vec![], None);
+        Self { caller, cx, args, decision, approval, corrected, entry, began: Instant::now(), digest }
+    }
+    /// The tool that is called.
+    pub fn tool(&self) -> &Arc<tool::Tool> {
+        &self.entry.tool
+    }
+    /// The digest of tool and arguments: what an approval binds, and what the audit log keeps of them.
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest.unwrap_or_else(|| digest_of(&self.entry.tool.name, &self.args))
+    }
+    /// How long ago the call came in.
+    pub fn took(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+/// BLAKE3 over the tool's name and the arguments as JSON with sorted keys.
+pub(crate) fn digest_of(tool: &str, args: &Value) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(tool.as_bytes());
+    // The name ends where the JSON begins: names have no braces.
+    let _ = serde_json::to_writer(&mut hasher, args);
+    *hasher.finalize().as_bytes()
+}
+
+/// One step.
+pub trait Middleware: Send + Sync {
+    /// What it is called, in logs.
+    fn name(&self) -> &'static str;
+    /// Before the tool runs. An error stops the call and is its outcome.
+    fn before<'a>(&'a self, _: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        Box::pin(ready(Ok(())))
+    }
+    /// After it, or after a later step stopped the call.
+    fn after<'a>(&'a self, _: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        Box::pin(ready(result))
+    }
+}
+
+/// The steps of every call, in order: `audit · cap · scrub · (yours) · limits · validate · rates · decide · events`.
+pub(crate) type Chain = Arc<[Arc<dyn Middleware>]>;
+
+/// Runs a call through the chain; `run` is the tool itself.
+pub(crate) async fn through<F>(
+    chain: &Chain,
+    mut call: Call,
+    run: impl FnOnce(Cx, Arc<tool::Tool>, Value) -> F,
+) -> Result<Output>
+where
+    F: Future<Output = Result<Output>>,
+{
+    let mut passed = 0;
+    let mut stopped = None;
+    for step in chain.iter() {
+        if let Err(error) = step.before(&mut call).await {
+            tracing::debug!(tool = %call.tool().name, step = step.name(), %error, "stopped");
+            stopped = Some(error);
+            break;
+        }
+        passed += 1;
+    }
+    let mut result = match stopped {
+        Some(error) => Err(error),
+        None => {
+            call.digest = Some(call.digest());
+            let args = std::mem::take(&mut call.args);
+            run(call.cx.clone(), call.entry.tool.clone(), args).await
+        }
+    };
+    for step in chain[..passed].iter().rev() {
+        result = step.after(&call, result).await;
+    }
+    result
+}
+
+/// Keeps list-like answers short: the most a parameter may ask for, and what it is when left out.
+pub(crate) struct Limits;
+
+impl Middleware for Limits {
+    fn name(&self) -> &'static str {
+        "limits"
+    }
+    fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        call.corrected.extend(limits::apply(&call.entry.tool.name, &mut call.args));
+        Box::pin(ready(Ok(())))
+    }
+}
+
+/// Arguments fit the schema from here on; what was mended is told with the result.
+pub(crate) struct Validate;
+
+impl Middleware for Validate {
+    fn name(&self) -> &'static str {
+        "validate"
+    }
+    fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        let checked = validate::arguments(&call.entry, &mut call.args);
+        Box::pin(ready(checked.map(|corrected| call.corrected.extend(corrected))))
+    }
+    fn after<'a>(&'a self, call: &'a Call, mut result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        if let (Ok(output), false) = (&mut result, call.corrected.is_empty()) {
+            output.meta.insert("corrected".into(), json!(call.corrected));
+        }
+        Box::pin(ready(result))
+    }
+}
+
+/// Tells the bus that a tool runs, and how it ended.
+pub(crate) struct Events;
+
+impl Middleware for Events {
+    fn name(&self) -> &'static str {
+        "events"
+    }
+    fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        let data = json!({"tool": call.entry.tool.name, "callId": call.cx.call_id(), "runId": call.cx.run()});
+        call.cx.ports().bus.publish("tool:before", Some(call.cx.user()), data);
+        Box::pin(ready(Ok(())))
+    }
+    fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        let outcome = outcome(&result);
+        let ms = call.took().as_millis() as u64;
+        tracing::info!(tool = %call.entry.tool.name, risk = ?call.entry.tool.risk, ms, outcome, "called");
+        let data = json!({"tool": call.entry.tool.name, "callId": call.cx.call_id(), "runId": call.cx.run(),
+                          "durationMs": ms, "outcome": outcome});
+        call.cx.ports().bus.publish("tool:after", Some(call.cx.user()), data);
+        Box::pin(ready(result))
+    }
+}
+
+/// Cuts what is too long to be passed on.
+pub(crate) struct Cap;
+
+impl Middleware for Cap {
+    fn name(&self) -> &'static str {
+        "cap"
+    }
+    fn after<'a>(&'a self, _: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        Box::pin(ready(result.map(cap)))
+    }
+}
+
+fn cap(mut output: Output) -> Output {
+    // Most answers are short, and need not be written out to know it.
+    if rough_size(&output.content, OUTPUT_CAP / 8) < OUTPUT_CAP / 8 {
+        return output;
+    }
+    let text = output.model_text();
+    if text.len() <= OUTPUT_CAP {
+        return output;
+    }
+    let end = text.floor_char_boundary(OUTPUT_CAP);
+    output.meta.insert("cutBytes".into(), (text.len() - end).into());
+    output.content = Value::String(format!("{}\n[cut: {} more bytes]", &text[..end], text.len() - end));
+    output
+}
+
+/// At least an eighth of the bytes of JSON text a value takes; stops counting at `enough`.
+fn rough_size(value: &Value, enough: usize) -> usize {
+    let mut size = 1;
+    match value {
+        Value::String(text) => size += text.len(),
+        Value::Array(all) => {
+            for item in all {
+                size += rough_size(item, enough);
+                if size >= enough {
+                    break;
+                }
+            }
+        }
+        Value::Object(fields) => {
+            for (name, item) in fields {
+                size += name.len() + rough_size(item, enough);
+                if size >= enough {
+                    break;
+                }
+            }
+        }
+        _ => size += 2,
+    }
+    size
+}
+
+/// Takes secrets out of what a tool answers, to the model and to the person.
+pub(crate) struct Scrub(pub scrub::Scrubber);
+
+impl Middleware for Scrub {
+    fn name(&self) -> &'static str {
+        "scrub"
+    }
+    fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        let how = if call.entry.tool.digests { scrub::How::Digests } else { scrub::How::All };
+        let clean = match result {
+            Ok(mut output) => {
+                let mut found = self.0.value(&mut output.content, how);
+                if let Some(say) = &mut output.say
+                    && let std::borrow::Cow::Owned(clean) = self.0.text(say, how)
+                {
+                    (*say, found) = (clean, found + 1);
+                }
+                let mut meta = Value::Object(std::mem::take(&mut output.meta));
+                found += self.0.value(&mut meta, how);
+                if let Value::Object(meta) = meta {
+                    output.meta = meta;
+                }
+                if found > 0 {
+                    output.meta.insert("redacted".into(), found.into());
+                }
+                Ok(output)
+            }
+            Err(error) => Err(match self.0.text(error.message(), how) {
+                std::borrow::Cow::Borrowed(_) => error,
+                std::borrow::Cow::Owned(clean) => error.with_message(clean),
+            }),
+        };
+        Box::pin(ready(clean))
+    }
+}
+
+/// How a call ended, as a word.
+pub(crate) fn outcome(result: &Result<Output>) -> &'static str {
+    result.as_ref().map_or_else(Error::code, |_| "ok")
+}
+
+/// Decides, and where a person has to be asked asks them.
+pub(crate) struct Decide(pub std::sync::Weak<crate::Inner>);
+
+impl Middleware for Decide {
+    fn name(&self) -> &'static str {
+        "decide"
+    }
+    fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        let Some(registry) = self.0.upgrade().map(Registry) else {
+            return Box::pin(ready(Err(Error::unavailable("Hob is closing"))));
+        };
+        let decision = registry.decide(call, false);
+        if decision.verdict == policy::Verdict::Allow {
+            call.decision = Some(decision);
+            return Box::pin(ready(Ok(())));
+        }
+        Box::pin(async move { registry.ask_or_refuse(call, decision).await })
+    }
+}
