@@ -90,8 +90,19 @@ impl Agent {
         let (steps, listener) = mpsc::unbounded_channel();
         let model = provider.model();
         let agent = self.clone();
-        let task =
-            run::Run { agent, provider, cx, run, conversation: None, text, tool_choice, theirs, steps, _busy: busy };
+        let task = run::Run {
+            agent,
+            provider,
+            cx,
+            run,
+            conversation: None,
+            text,
+            tool_choice,
+            theirs,
+            only: None,
+            steps,
+            _busy: busy,
+        };
         tokio::spawn(task.go(history));
         Ok(Running { run, conversation: None, model, steps: listener })
     }

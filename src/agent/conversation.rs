@@ -1,7 +1,9 @@
 //! Conversations as they are stored: a head, and one record for each message in the order it happened.
 
 use llm::{Message, ToolCall, ToolResult};
+use scrub::{How, Scrubber};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use store::{Coded, Collection, Key, Level, Listing, Record, Store};
 use tool::{
     Cx, Error, Id, Result, Scope,
@@ -160,11 +162,13 @@ const TITLE: usize = 60;
 pub(crate) struct Conversations {
     heads: Collection<Head>,
     pub lines: Collection<Line>,
+    /// What is kept is kept without secrets.
+    scrubber: Scrubber,
 }
 
 impl Conversations {
-    pub fn new(store: &Store) -> Self {
-        Self { heads: store.collection(), lines: store.collection() }
+    pub fn new(store: &Store, scrubber: Scrubber) -> Self {
+        Self { heads: store.collection(), lines: store.collection(), scrubber }
     }
 
     /// Whether this person has that conversation.
@@ -227,7 +231,12 @@ impl Conversations {
     }
 
     /// One commit for the message and the head that counts it; a first message makes the head.
-    async fn add(&self, cx: &Cx, line: Line) -> Result<()> {
+    async fn add(&self, cx: &Cx, mut line: Line) -> Result<()> {
+        for text in [&mut line.content, &mut line.calls] {
+            if let Cow::Owned(clean) = self.scrubber.text(text, How::All) {
+                *text = clean;
+            }
+        }
         let (this, conversation, id) = (self.clone(), line.conversation, Id::new());
         let (stamp, head_stamp) = (self.lines.stamp(cx, "chat"), self.heads.stamp(cx, "chat"));
         let scope = head_stamp.scope;
@@ -244,6 +253,29 @@ impl Conversations {
             })
             .await
             .map_err(Error::from)
+    }
+
+    /// The messages of a run's conversation as they are stored; the call of the run that waits; and whether the run can go
+    /// on, because all calls of that turn have results and nothing was said since.
+    pub fn resting(
+        &self,
+        cx: &Cx,
+        id: Id,
+        run: Id,
+        call: &str,
+        limit: usize,
+    ) -> Result<(Vec<Message>, ToolCall, bool)> {
+        self.check(cx, id)?;
+        let lines = self.lines(cx, id, limit)?;
+        let waits = |line: &Line| line.run == run && line.calls().iter().any(|c| c.id == call);
+        let at = lines.iter().rposition(|(_, line)| waits(line)).ok_or_else(|| missing(id))?;
+        let given: Vec<String> =
+            lines[at + 1..].iter().filter_map(|(_, l)| l.result().map(|r| r.tool_call_id)).collect();
+        let last = lines[at + 1..].iter().all(|(_, line)| line.role == Role::Tool && line.run == run)
+            && lines[at].1.calls().iter().all(|c| given.contains(&c.id));
+        let stored = lines[at].1.calls().into_iter().find(|c| c.id == call).ok_or_else(|| missing(id))?;
+        let call = ToolCall { id: stored.id, name: stored.name, arguments: stored.arguments };
+        Ok((lines.into_iter().map(|(_, line)| line.into()).collect(), call, last))
     }
 
     pub async fn delete(&self, cx: &Cx, id: Id) -> Result<()> {
@@ -310,6 +342,7 @@ fn json<T: Serialize>(value: &T) -> String {
 /// such a history. Answers to calls that are not shown are left out for the same reason.
 pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
     let mut whole = Vec::with_capacity(lines.len());
+    let mut late = late_results(&lines);
     let mut lines = lines.into_iter().peekable();
     while let Some(message) = lines.next() {
         let calls = match &message {
@@ -327,14 +360,36 @@ pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
         }
         for call in calls {
             let given = answers.iter().position(|a| a.call_id == call.id).map(|n| answers.remove(n));
+            let given = given.or_else(|| {
+                let at = late.iter().position(|a| a.call_id == call.id && a.name == call.name)?;
+                Some(late.remove(at))
+            });
             whole.push(Message::Tool(given.unwrap_or_else(|| unanswered(call))));
         }
     }
     whole
 }
 
+/// Results that do not stand under their call: of calls that waited for a person while the conversation went on.
+fn late_results(lines: &[Message]) -> Vec<ToolResult> {
+    let mut late = vec![];
+    let mut open: Vec<&str> = vec![];
+    for message in lines {
+        match message {
+            Message::Tool(result) => match open.iter().position(|id| *id == result.call_id) {
+                Some(at) => drop(open.remove(at)),
+                None => late.push(result.clone()),
+            },
+            Message::Assistant { tool_calls, .. } => open = tool_calls.iter().map(|c| c.id.as_str()).collect(),
+            _ => open.clear(),
+        }
+    }
+    late
+}
+
 fn unanswered(call: ToolCall) -> ToolResult {
-    let content = "Error: the run was cut short; whether this call had an effect is not known".into();
+    let content = 
+        "Error: this call has no result: the run was cut short, or a person has not answered yet whether it may be made".into();
     ToolResult { call_id: call.id, name: call.name, content, say: None, is_error: true }
 }
 

@@ -7,6 +7,7 @@ mod complete;
 mod conversation;
 mod guard;
 mod prompt;
+mod resume;
 mod run;
 mod search;
 mod window;
@@ -67,6 +68,8 @@ pub struct Say {
     pub conversation: Option<Id>,
     /// Whether tools may, must or must not be called.
     pub tool_choice: ToolChoice,
+    /// The only tools and groups (`group:…`) that may be used; any where it is `None`.
+    pub only: Option<Vec<String>>,
 }
 
 /// A run that has begun.
@@ -129,7 +132,7 @@ impl Agent {
         memories: Memories,
         provider: Arc<dyn Provider>,
     ) -> Self {
-        let conversations = Conversations::new(store);
+        let conversations = Conversations::new(store, registry.scrubber().clone());
         let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
         let (runs, asides) = (Runs::default(), Arc::default());
         Self { config, conversations, memories, registry, provider, runs, asides }
@@ -187,6 +190,7 @@ impl Agent {
             text: say.message,
             tool_choice: say.tool_choice,
             theirs: Theirs::default(),
+            only: say.only.map(|only| only.into_iter().map(Arc::from).collect()),
             steps,
             _busy: busy,
         };

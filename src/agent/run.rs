@@ -10,12 +10,13 @@ use crate::{
 use futures::{StreamExt, future::join_all};
 use llm::{Delta, Message, Provider, Request, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
 use memory::Filter;
+use registry::Approval;
 use serde::Serialize;
 use serde_json::Value;
 use std::{sync::Arc, time::Instant};
 use tokio::sync::mpsc;
 use tool::{
-    Cx, Error, Id, Output,
+    Bounds, Consent, Cx, Error, Id, Output,
     prelude::{JsonSchema, schemars},
 };
 
@@ -55,6 +56,12 @@ pub enum Step {
         /// What it gave.
         #[serde(flatten)]
         record: CallRecord,
+    },
+    /// A person is asked whether a call may be made.
+    Approval {
+        /// The question.
+        #[serde(flatten)]
+        approval: Box<Approval>,
     },
     /// The answer; nothing follows.
     Done(Answer),
@@ -104,6 +111,9 @@ pub struct Answer {
     pub model: String,
     /// Whether the model's length limit cut the final text short.
     pub cut: bool,
+    /// The questions this run rests on: it goes on by itself when they are answered. Empty for a run that is over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Id>,
     /// Calls of the caller's own tools, which the caller has to make; see [`crate::Complete`].
     #[serde(skip)]
     pub handed_over: Vec<ToolCall>,
@@ -120,6 +130,8 @@ pub(crate) struct Run {
     pub text: String,
     pub tool_choice: ToolChoice,
     pub theirs: Theirs,
+    /// The only tools this request may use.
+    pub only: Option<Arc<[Arc<str>]>>,
     pub steps: mpsc::UnboundedSender<Step>,
     pub _busy: Busy,
 }
@@ -159,6 +171,18 @@ impl Run {
     }
 
     async fn answer(&self, history: Vec<Message>) -> Result<Answer, Stop> {
+        // Addresses the person wrote were not made up by a model.
+        for message in &history {
+            if let Message::User(text) = message {
+                self.cx.vouch_for(text);
+            }
+        }
+        let steps = self.steps.clone();
+        let _watching = self.agent.registry.approvals().map(|approvals| {
+            approvals.watch(self.run, move |approval| {
+                let _ = steps.send(Step::Approval { approval: Box::new(approval.clone()) });
+            })
+        });
         let config = &self.agent.config;
         let mut messages = window(history, config.max_messages, config.max_tokens);
         messages.insert(0, Message::System(self.prompt().await));
@@ -192,9 +216,12 @@ impl Run {
             let results = join_all(ours.iter().map(|call| self.call_and_keep(call))).await;
             messages.push(Message::Assistant { content: said.text.clone(), tool_calls: said.calls.clone() });
             made += 1 + results.len();
-            let mut circling = None;
+            let (mut circling, mut rests) = (None, false);
             for (done, call) in results.into_iter().zip(&ours) {
-                let (record, result) = done?;
+                let Some((record, result)) = done? else {
+                    rests = true;
+                    continue;
+                };
                 if guard.repeats(&call.name, &call.arguments, &result.content) {
                     circling = Some(call.name.clone());
                 }
@@ -203,6 +230,9 @@ impl Run {
             }
             if self.cx.cancel().is_cancelled() {
                 return Err(cancelled());
+            }
+            if rests {
+                return Ok(self.resting(said, records, usage));
             }
             if !theirs.is_empty() {
                 // Room is made from the oldest messages, so what this run has made is at the end.
@@ -231,8 +261,24 @@ impl Run {
             usage,
             model: self.provider.model(),
             cut: said.cut,
+            waiting: vec![],
             handed_over,
         }
+    }
+
+    /// The end of a run that goes on when somebody has answered.
+    fn resting(&self, said: Said, tool_calls: Vec<CallRecord>, usage: Usage) -> Answer {
+        let open = self.agent.registry.approvals().and_then(|approvals| {
+            approvals.list(Some(self.cx.user()), |s| s == registry::State::Pending, None, usize::MAX).ok()
+        });
+        let own: Vec<Approval> = open.unwrap_or_default().into_iter().filter(|a| a.run_id == Some(self.run)).collect();
+        let names: Vec<String> = own.iter().map(|a| format!("`{}`", a.tool)).collect();
+        let waits = format!("I wait for your decision about {}, and go on when you have made it.", names.join(", "));
+        let text =
+            [said.text.trim(), &waits].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
+        let mut answer = self.answered(Said { text, ..said }, tool_calls, usage, vec![]);
+        answer.waiting = own.iter().map(|a| a.id).collect();
+        answer
     }
 
     /// Whether a call is for the caller to make. Nobody makes calls where none are allowed.
@@ -299,16 +345,19 @@ impl Run {
     }
 
     /// Makes one call and stores what it gave at once: a call that was made is not forgotten because another still runs.
-    async fn call_and_keep(&self, call: &ToolCall) -> Result<(CallRecord, ToolResult), Stop> {
-        let (record, result) = self.call(call).await;
+    ///
+    /// `None` when the call waits for a person for longer than the run does.
+    async fn call_and_keep(&self, call: &ToolCall) -> Result<Option<(CallRecord, ToolResult)>, Stop> {
+        let Some((record, result)) = self.call(call, None).await else { return Ok(None) };
         if self.conversation.is_some() {
             self.agent.conversations.add_result(&self.cx, self.run, &result, record.duration_ms).await?;
         }
-        Ok((record, result))
+        Ok(Some((record, result)))
     }
 
     /// Makes one call; whatever goes wrong becomes a result the model can act on.
-    async fn call(&self, call: &ToolCall) -> (CallRecord, ToolResult) {
+    pub async fn call(&self, call: &ToolCall, consent: Option<Consent>) -> Option<(CallRecord, ToolResult)> {
+        let cx = self.cx.bounded(self.bounds(Some(call.id.as_str().into()), consent));
         let parsed = parse_arguments(call);
         let arguments = shown_arguments(call);
         let began = Instant::now();
@@ -317,9 +366,12 @@ impl Run {
             _ if self.tool_choice == ToolChoice::None => {
                 Err(Error::denied("no tools may be called for this message: answer in words"))
             }
-            Ok(args) => self.cx.call(&call.name, args).await,
+            Ok(args) => cx.call(&call.name, args).await,
             Err(error) => Err(error),
         };
+        if let Err(Error::Parked(_)) = outcome {
+            return None;
+        }
         let duration_ms = began.elapsed().as_millis() as u64;
         let (output, is_error) = match outcome {
             Ok(output) => (output, false),
@@ -336,7 +388,19 @@ impl Run {
             say: record.say.clone(),
             is_error,
         };
-        (record, result)
+        Some((record, result))
+    }
+
+    fn bounds(&self, model_call: Option<Arc<str>>, consent: Option<Consent>) -> Bounds {
+        let model = self.provider.model();
+        Bounds {
+            provider: model.split('/').next().unwrap_or_default().into(),
+            by_word: self.provider.acts_by_word(),
+            subagent: None,
+            only: self.only.clone(),
+            model_call,
+            consent,
+        }
     }
 
     /// Stores what was said in this turn, if anything was.
@@ -378,10 +442,11 @@ impl Run {
             _ => None,
         };
         let shown = registry::EVERYDAY.iter().copied().chain(asked_for);
+        let cx = self.cx.bounded(self.bounds(None, None));
         shown
             .filter(|name| !self.theirs.has(name))
             .filter_map(|name| self.agent.registry.get(name))
-            .filter(|t| t.enabled && t.risk.least_role() <= self.cx.principal().role)
+            .filter(|t| self.agent.registry.may_ever(&cx, t))
             .map(|t| ToolDefinition {
                 name: t.name.to_string(),
                 description: t.description.to_string(),
@@ -401,7 +466,7 @@ impl Run {
         let _ = self.steps.send(step);
     }
 
-    fn publish(&self, topic: &str, mut data: Value) {
+    pub fn publish(&self, topic: &str, mut data: Value) {
         data["runId"] = self.run.to_string().into();
         data["conversationId"] = self.conversation.map(|id| id.to_string()).into();
         self.cx.ports().bus.publish(topic, Some(self.cx.user()), data);

@@ -56,6 +56,10 @@ pub trait Provider: Send + Sync + 'static {
     fn reads_context(&self) -> bool {
         true
     }
+    /// Whether it calls only what the person said word by word, so that their words are their yes.
+    fn acts_by_word(&self) -> bool {
+        false
+    }
     /// Asks; the stream ends with [`Delta::Done`] or an error, and dropping it aborts the request.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>>;
 }

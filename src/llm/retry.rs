@@ -35,6 +35,9 @@ impl<P: Provider> Provider for Retrying<P> {
         self.inner.model()
     }
 
+    fn acts_by_word(&self) -> bool {
+        self.inner.acts_by_word()
+    }
     fn reads_context(&self) -> bool {
         self.inner.reads_context()
     }

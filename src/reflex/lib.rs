@@ -168,6 +168,9 @@ impl Provider for Reflex {
         "reflex".to_owned()
     }
 
+    fn acts_by_word(&self) -> bool {
+        true
+    }
     fn reads_context(&self) -> bool {
         false
     }

@@ -1,0 +1,108 @@
+//! Runs that rested because nobody answered in time: when somebody does, the call is made and the run goes on. It does not
+//! matter whether the daemon was restarted meanwhile; what is needed is in the store.
+
+use crate::{
+    Agent,
+    complete::Theirs,
+    conversation::answered,
+    run::{CallRecord, Run},
+};
+use llm::{Message, ToolChoice, ToolResult};
+use registry::Resume;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tool::{Cx, Error, Ports, Result};
+
+/// How often, and how many times, it is looked whether the conversation is free.
+const LOOK: Duration = Duration::from_millis(250);
+const LOOKS: u32 = 4 * 60 * 30;
+
+impl Agent {
+    /// Goes on with a run that rested, in the background: makes its call when the answer was yes, tells the model no
+    /// otherwise, and lets it answer unless other calls of the same turn still wait or the conversation has gone on without it.
+    pub fn go_on(&self, ports: &Ports, resume: Resume) {
+        let (agent, ports) = (self.clone(), ports.clone());
+        tokio::spawn(async move {
+            let (run, approval) = (resume.run, resume.approval);
+            if let Err(error) = agent.gone_on(ports, resume).await {
+                tracing::warn!(%run, %approval, %error, "a run that rested could not go on");
+            }
+        });
+    }
+
+    async fn gone_on(&self, ports: Ports, resume: Resume) -> Result<()> {
+        let (conversation, cancel) = (resume.conversation, CancellationToken::new());
+        let cx = Cx::root(ports, resume.principal.clone(), resume.via.clone());
+        let cx = cx.in_run(resume.run, conversation, cancel.clone());
+        cx.taint(resume.label);
+        let busy = self.when_free(&cx, &resume, cancel).await?;
+        let most = self.config.max_messages * 4;
+        let (_, call, _) = self.conversations.resting(&cx, conversation, resume.run, &resume.model_call, most)?;
+        let (steps, _nobody) = mpsc::unbounded_channel();
+        let mut run = Run {
+            agent: self.clone(),
+            provider: self.provider(),
+            cx: cx.clone(),
+            run: resume.run,
+            conversation: Some(conversation),
+            text: String::new(),
+            tool_choice: ToolChoice::Auto,
+            theirs: Theirs::default(),
+            only: resume.only.clone(),
+            steps,
+            _busy: busy,
+        };
+        let made = match resume.yes {
+            true => run.call(&call, Some(resume.consent)).await,
+            false => Some(refused(&call)),
+        };
+        // The call may ask for something else now, and the run rests again.
+        let Some((record, result)) = made else { return Ok(()) };
+        self.conversations.add_result(&cx, resume.run, &result, record.duration_ms).await?;
+        let (history, _, last) = self.conversations.resting(&cx, conversation, resume.run, &resume.model_call, most)?;
+        if !last {
+            run.publish("run:ended", serde_json::json!({"outcome": "ok"}));
+            return Ok(());
+        }
+        let said = history.iter().rev().find_map(|m| match m {
+            Message::User(text) => Some(text.clone()),
+            _ => None,
+        });
+        run.text = said.unwrap_or_default();
+        run.go(answered(history)).await;
+        Ok(())
+    }
+
+    /// Waits until nobody else is at work in the conversation.
+    async fn when_free(&self, cx: &Cx, resume: &Resume, cancel: CancellationToken) -> Result<crate::Busy> {
+        for _ in 0..LOOKS {
+            match self.enter(resume.run, cx.user(), Some(resume.conversation), cancel.clone(), true) {
+                Ok(busy) => return Ok(busy),
+                Err(_) => tokio::time::sleep(LOOK).await,
+            }
+        }
+        Err(Error::unavailable("the conversation was never free"))
+    }
+}
+
+/// What the model is told when the answer was no.
+fn refused(call: &llm::ToolCall) -> (CallRecord, ToolResult) {
+    let text = "the person was asked and said no: do not try again, and go on without it";
+    let record = CallRecord {
+        name: call.name.clone(),
+        arguments: serde_json::from_str(&call.arguments).unwrap_or_default(),
+        result: text.into(),
+        say: None,
+        is_error: true,
+        duration_ms: 0,
+    };
+    let result = ToolResult {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        content: format!("Error: {text}"),
+        say: None,
+        is_error: true,
+    };
+    (record, result)
+}
