@@ -3,12 +3,14 @@
 use crate::{
     client::{self, Client, put},
     config::{Config, data_dir},
+    consent,
     discover::discover,
     serve,
 };
 use anyhow::{Context, Result};
 use board::BoardKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use scrub::Scrubber;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tracing_subscriber::EnvFilter;
@@ -81,8 +83,36 @@ pub enum Command {
         /// Give everything about them as JSON.
         #[arg(long)]
         json: bool,
+        /// Say whether this tool would be called, and which rule decides.
+        #[arg(long, value_name = "NAME", conflicts_with = "query")]
+        explain: Option<String>,
+        /// The agent that acts, for --explain.
+        #[arg(long, requires = "explain")]
+        agent: Option<String>,
+        /// The person it acts for, by name or id, for --explain.
+        #[arg(long, requires = "explain")]
+        user: Option<String>,
         /// Words that must all match.
         query: Vec<String>,
+    },
+    /// Show what Hob asks and nobody has answered yet.
+    Approvals {
+        /// Give everything about it as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say yes to what Hob asks.
+    Approve {
+        /// The question's id.
+        id: String,
+        /// From now on without asking, for what the question suggests.
+        #[arg(long)]
+        always: bool,
+    },
+    /// Say no to what Hob asks.
+    Deny {
+        /// The question's id.
+        id: String,
     },
     /// Manage API tokens.
     Token {
@@ -118,7 +148,7 @@ pub enum TokenCommand {
         /// What it may do at most.
         #[arg(long, default_value = "admin")]
         role: TokenRole,
-        /// What it may be used for: chat, tools, tool:NAME, events, device, admin; may be given several times. All that its
+        /// What it may be used for: chat, tools, tool:NAME, events, approvals, device, admin; may be given several times. All that its
         /// role may, when left out.
         #[arg(long, value_name = "WORD")]
         scope: Vec<String>,
@@ -168,8 +198,8 @@ pub fn default_filter(cli: &Cli) -> EnvFilter {
     EnvFilter::new(if matches!(cli.command, Command::Serve { .. }) { "info" } else { "error" })
 }
 
-/// Does what was asked.
-pub async fn run(cli: Cli) -> Result<()> {
+/// Does what was asked. What the house learns of secrets, `scrubber` keeps out of the log.
+pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
     if let Command::Discover { json } = cli.command {
         // Where there is no data, or none that may be read, the defaults do.
         let place = data_dir(cli.place.data).and_then(|data| Config::load(cli.place.config.as_deref(), &data));
@@ -187,11 +217,11 @@ pub async fn run(cli: Cli) -> Result<()> {
             config.name = name.unwrap_or(config.name);
             config.board = board.unwrap_or(config.board);
             config.check()?;
-            serve::daemon(config, &data).await
+            serve::daemon(config, &data, scrubber).await
         }
         Command::Restore { file } => restore(&data, &file),
         command => {
-            let client = Client::connect(&data, config).await?;
+            let client = Client::connect(&data, config, scrubber).await?;
             let done = ask(&client, command).await;
             client.close().await;
             done
@@ -212,7 +242,22 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
             }
             Ok(())
         }
-        Command::Tools { json, query } => {
+        Command::Tools { explain: Some(tool), agent, user, json, .. } => {
+            consent::explain(client, &tool, agent.as_deref(), user.as_deref(), json).await
+        }
+        Command::Approvals { json } => consent::list(client, json).await,
+        Command::Approve { id, always } => {
+            let decision = if always { "allow_always" } else { "allow_once" };
+            let told = consent::answer(client, &id, decision, Value::Null, None).await?;
+            put(format_args!("{} is allowed\n", told["tool"].as_str().unwrap_or_default()))?;
+            Ok(())
+        }
+        Command::Deny { id } => {
+            let told = consent::answer(client, &id, "deny", Value::Null, None).await?;
+            put(format_args!("{} is not called\n", told["tool"].as_str().unwrap_or_default()))?;
+            Ok(())
+        }
+        Command::Tools { json, query, .. } => {
             let path = format!("/api/v1/tools?query={}", client::escaped(&query.join(" ")));
             let tools = client.data("GET", &path, None).await?["tools"].take();
             if json {

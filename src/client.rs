@@ -3,11 +3,12 @@
 //! Where no daemon runs, the house is built here for as long as the command takes and served on the same socket,
 //! so that there is one way to ask.
 
-use crate::{config::Config, house, serve};
+use crate::{config::Config, consent, house, serve};
 use anyhow::{Context, Result, bail};
 use api::{House, Listeners};
 use futures::StreamExt;
 use http_client::{Local, Streaming};
+use scrub::Scrubber;
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, IsTerminal, Write},
@@ -28,13 +29,13 @@ pub struct Client {
 
 impl Client {
     /// Reaches the daemon of this data folder, or opens the data itself.
-    pub async fn connect(data: &Path, config: impl FnOnce() -> Result<Config>) -> Result<Self> {
+    pub async fn connect(data: &Path, config: impl FnOnce() -> Result<Config>, scrubber: Scrubber) -> Result<Self> {
         let socket = data.join(serve::SOCKET);
         let local = Local::new(&socket);
         if socket.exists() && local.request("GET", "/healthz", None).await.is_ok() {
             return Ok(Self { local, own: None });
         }
-        let (house, _) = house::build(config()?, data, house::Entry::default())?;
+        let (house, _) = house::build(config()?, data, house::Entry { scrubber, ..house::Entry::default() })?;
         let listeners = Listeners { tcp: None, tls: None, socket: serve::open_socket(data)? };
         let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
         Ok(Self { local, own: Some((house, serving)) })
@@ -137,12 +138,23 @@ async fn say(client: &Client, text: &str, conversation: Option<String>) -> Resul
         // Our own daemon ends events with an empty line and puts data on one line.
         while let Some(end) = buffer.windows(2).position(|w| w == b"\n\n") {
             let event: Vec<u8> = buffer.drain(..end + 2).collect();
-            if let Some(id) = told.take(&String::from_utf8_lossy(&event))? {
-                return Ok(id);
+            match told.take(&String::from_utf8_lossy(&event))? {
+                Heard::Approval(approval) => consent::asked(client, &approval).await?,
+                Heard::End(id) => return Ok(id),
+                Heard::More => {}
             }
         }
     }
     bail!("the daemon went away in the middle of its answer: ask again")
+}
+
+/// What an event was.
+enum Heard {
+    /// The last, with the conversation's id.
+    End(String),
+    /// A question to the person.
+    Approval(Value),
+    More,
 }
 
 #[derive(Default)]
@@ -151,10 +163,10 @@ struct Told {
 }
 
 impl Told {
-    /// Prints what an event says; the conversation's id when it was the last.
-    fn take(&mut self, event: &str) -> Result<Option<String>> {
+    /// Prints what an event says.
+    fn take(&mut self, event: &str) -> Result<Heard> {
         let field = |name: &str| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
-        let (Some(name), Some(data)) = (field("event:"), field("data:")) else { return Ok(None) };
+        let (Some(name), Some(data)) = (field("event:"), field("data:")) else { return Ok(Heard::More) };
         let data: Value = serde_json::from_str(data)?;
         match name {
             "text" => {
@@ -165,9 +177,14 @@ impl Told {
                 let failed = if data["isError"] == true { ", failed" } else { "" };
                 eprintln!("· {} ({} ms{failed})", data["name"].as_str().unwrap_or_default(), data["durationMs"]);
             }
+            "approval" => return Ok(Heard::Approval(data)),
             "done" => {
+                // A run that rests says so at its end, and not word by word.
+                if data["waiting"].as_array().is_some_and(|w| !w.is_empty()) {
+                    put(format_args!("{}", data["response"].as_str().unwrap_or_default()))?;
+                }
                 put(format_args!("\n"))?;
-                return Ok(Some(data["conversationId"].as_str().unwrap_or_default().to_owned()));
+                return Ok(Heard::End(data["conversationId"].as_str().unwrap_or_default().to_owned()));
             }
             "error" => {
                 if self.any {
@@ -177,7 +194,7 @@ impl Told {
             }
             _ => {}
         }
-        Ok(None)
+        Ok(Heard::More)
     }
 }
 

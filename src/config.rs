@@ -29,6 +29,8 @@ pub struct Config {
     pub doors: Doors,
     pub network: Network,
     pub http: Http,
+    pub limits: registry::PerMinute,
+    pub approvals: registry::Waits,
     pub services: Services,
     /// Whether the name was given with `--name`, which wins over everything.
     #[serde(skip)]
@@ -81,19 +83,10 @@ pub struct Http {
     pub allow: Vec<String>,
 }
 
-/// Services people set up, by name.
+/// Services by name, each with one entry; the Config Center has others.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Services(BTreeMap<String, Map<String, Value>>);
-
-impl tool::Settings for Services {
-    fn services(&self) -> Vec<String> {
-        self.0.keys().cloned().collect()
-    }
-    fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)> {
-        self.0.get(service).map(|entry| ("default".to_owned(), entry.clone())).into_iter().collect()
-    }
-}
+pub struct Services(pub BTreeMap<String, Map<String, Value>>);
 
 impl Default for Config {
     fn default() -> Self {
@@ -107,6 +100,8 @@ impl Default for Config {
             doors: Doors::default(),
             network: Network::default(),
             http: Http::default(),
+            limits: registry::PerMinute::default(),
+            approvals: registry::Waits::default(),
             services: Services::default(),
             name_is_fixed: false,
         }
@@ -154,6 +149,9 @@ impl Config {
     pub fn check(&self) -> Result<()> {
         if self.agent.max_turns == 0 {
             bail!("`agent.max_turns` is 0, so no message could be answered: use at least 1");
+        }
+        if self.approvals.in_call_seconds == 0 || self.approvals.parked_hours == 0 {
+            bail!("`approvals` has a 0, so nobody could ever answer in time: use at least 1");
         }
         if self.doors.claim_seconds == 0 {
             bail!("`doors.claim_seconds` is 0, so no code would ever be good: use at least 1");

@@ -8,22 +8,26 @@ use agent::Agent;
 use anyhow::Result;
 use api::{Access, Claiming, House, Network};
 use board::{Board, Device};
+use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
 use http_client::Guarded;
 use memory::Memories;
-use registry::Registry;
+use registry::{Registry, Terms};
 use sandbox::Sandbox;
+use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
-use tool::{Bus, Clock, Id, Ports, SystemClock, Unconnected};
+use tool::{Bus, Clock, Id, Ports, SystemClock};
 
 /// How long the model and the JavaScript engine stay in memory after their last use.
 const IDLE: Duration = Duration::from_secs(600);
 /// How long after a start memories without a meaning are looked for: a start has better things to do.
 const MEND_AFTER: Duration = Duration::from_secs(60);
+/// How often old questions are put away.
+const TIDY: Duration = Duration::from_secs(600);
 /// How long runs may take to stop when the house closes.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -32,6 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub struct Entry {
     pub token: Option<String>,
     pub claiming: Claiming,
+    /// Learns every secret the house knows.
+    pub scrubber: Scrubber,
 }
 
 /// Builds the house over the data in `data`. Nothing runs yet but what the parts themselves need.
@@ -45,21 +51,27 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
 
     // Services.
     let memories = Memories::new(&store, embedder.clone());
-    let registry = Registry::new()?;
+    let terms = Terms { per_minute: config.limits, waits: config.approvals };
+    let registry = Registry::open(&store, terms, entry.scrubber.clone())?.with_meaning(embedder.clone(), &store);
+    let bus = Bus::default();
+    let services = ConfigCenter::open(&store, config.services.0.clone(), bus.clone())?;
     let ports = Ports {
         dispatch: Arc::new(registry.clone()),
-        ask: Arc::new(Unconnected),
-        settings: Arc::new(config.services.clone()),
-        bus: Bus::default(),
+        ask: Arc::new(registry.clone()),
+        settings: Arc::new(services.clone()),
+        bus,
         clock: clock.clone(),
     };
+
+    keep_secret(&entry, &services);
 
     // Families.
     registry.add(tools_everyday::memory(memories.clone()))?;
     registry.add(tools_everyday::utilities(Device::new(data)))?;
+    registry.add(tools_everyday::config(services.clone()))?;
     registry.add(tools_hardware::gpio(board.clone()))?;
     let web = Guarded::new(config.http.allow.clone());
-    let custom = CustomTools::new(&store, registry.clone(), Sandbox::new(IDLE), web);
+    let custom = CustomTools::new(&store, registry.clone(), Sandbox::new(IDLE), web, services.clone());
     registry.add(custom::family(custom.clone()))?;
     custom.load()?;
 
@@ -76,8 +88,22 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     let access = Access::new(&store, entry.token.as_deref(), claiming)?;
     tell_pins(&board, ports.bus.clone());
     mend_later(memories, closing.clone());
+    tidy_often(registry.clone(), closing.clone());
     let (started, desk) = (Id::new(), settings.clone());
-    Ok((House { access, agent, registry, custom, store, ports, settings: desk, network, started, closing }, settings))
+    let house = House {
+        access,
+        agent,
+        registry,
+        custom,
+        config: services,
+        store,
+        ports,
+        settings: desk,
+        network,
+        started,
+        closing,
+    };
+    Ok((house, settings))
 }
 
 /// Stops what runs, keeps what waits to be written, and lets go of everything.
@@ -90,6 +116,30 @@ pub async fn close(house: House) {
     if let Err(error) = house.store.flush().await {
         tracing::warn!(%error, "the last counts were not kept");
     }
+}
+
+/// What is secret is taken out of every answer and every line of the log: keys of services and models, and the token.
+fn keep_secret(entry: &Entry, services: &ConfigCenter) {
+    const KEYS: &[&str] = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "HOB_LLM_KEY"];
+    let keys = KEYS.iter().filter_map(|name| std::env::var(name).ok());
+    entry.scrubber.set("environment", keys.chain(entry.token.clone()));
+    let (scrubber, known) = (entry.scrubber.clone(), services.clone());
+    let learn = move || scrubber.set("config-center", known.secrets());
+    learn();
+    services.on_change(learn);
+}
+
+/// Questions nobody answered end, and the oldest are forgotten.
+fn tidy_often(registry: Registry, closing: CancellationToken) {
+    let tidy = async move {
+        loop {
+            tokio::time::sleep(TIDY).await;
+            if let Err(error) = registry.tidy() {
+                tracing::warn!(%error, "old questions could not be put away");
+            }
+        }
+    };
+    tokio::spawn(closing.run_until_cancelled_owned(tidy));
 }
 
 /// Pins that change are told on the bus.

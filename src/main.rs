@@ -3,23 +3,30 @@
 mod cli;
 mod client;
 mod config;
+mod consent;
 mod discover;
 mod house;
 mod serve;
 mod settings;
 mod warm;
 
+use scrub::{How, Scrubber};
 use std::{
     io::{IsTerminal, Write},
     process::ExitCode,
 };
 
-/// Standard error for the log. A reader that went away must not take the daemon with it, so nothing here ever fails.
-struct Log;
+/// Standard error for the log, without secrets. A reader that went away must not take the daemon with it, so nothing here
+/// ever fails.
+struct Log(Scrubber);
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let _ = std::io::stderr().write_all(bytes);
+        // Whole lines come at once.
+        let _ = match std::str::from_utf8(bytes) {
+            Ok(line) => std::io::stderr().write_all(self.0.text(line, How::All).as_bytes()),
+            Err(_) => std::io::stderr().write_all(bytes),
+        };
         Ok(bytes.len())
     }
     fn flush(&mut self) -> std::io::Result<()> {
@@ -40,11 +47,13 @@ fn main() -> ExitCode {
     embed::keep_large_apart();
     // What Hob writes is its owner's alone.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let scrubber = Scrubber::default();
+    let logged = scrubber.clone();
     tracing_subscriber::fmt()
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| cli::default_filter(&command)),
         )
-        .with_writer(|| Log)
+        .with_writer(move || Log(logged.clone()))
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
@@ -55,7 +64,7 @@ fn main() -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    let outcome = runtime.block_on(cli::run(command));
+    let outcome = runtime.block_on(cli::run(command, scrubber));
     // What still blocks on a device or a socket must not hold up the end.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     match outcome {

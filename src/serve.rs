@@ -7,6 +7,7 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use api::{Certificate, Claiming, House, Listeners, Tls, bracketed};
 use discovery::{Announced, Announcer};
+use scrub::Scrubber;
 use std::{
     io::Write,
     net::SocketAddr,
@@ -35,11 +36,11 @@ const SETTLED: Duration = Duration::from_secs(8);
 const STOPPING: Duration = Duration::from_secs(2);
 
 /// Runs until told to stop (SIGTERM, SIGINT).
-pub async fn daemon(config: Config, data: &Path) -> Result<()> {
+pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<()> {
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
     let lasts = Duration::from_secs(doors.claim_seconds);
     let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
-    let (house, settings) = house::build(config, data, house::Entry { token: token()?, claiming })?;
+    let (house, settings) = house::build(config, data, house::Entry { token: token()?, claiming, scrubber })?;
     keep_crashes(data.join("crash"));
     write_commented_config(data);
     remove_half_copies(data);

@@ -25,8 +25,19 @@ pub(crate) const CSRF: &str = "x-csrf-token";
 /// What a stranger may call: the two ways to become known.
 const OPEN: &[(Method, &str)] = &[(Method::POST, "/api/v1/claim"), (Method::POST, "/api/v1/session")];
 /// Where secrets are told: nobody may read along. What stands under them too.
-const SECRET: &[&str] =
-    &["/api/v1/claim", "/api/v1/session", "/api/v1/people", "/api/v1/tokens", "/api/v1/backup", "/api/v1/model"];
+const SECRET: &[&str] = &[
+    "/api/v1/claim",
+    "/api/v1/session",
+    "/api/v1/people",
+    "/api/v1/tokens",
+    "/api/v1/backup",
+    "/api/v1/model",
+    "/api/v1/config-services",
+    "/api/v1/tools/config_set_entry",
+];
+/// Where looking tells nothing that is secret: who one is, the model's name, services without their secrets.
+const LOOKED_AT: &[&str] =
+    &["/api/v1/session", "/api/v1/model", "/api/v1/config-services", "/api/v1/tools/config_set_entry"];
 
 /// Lets known callers through, with who they are attached.
 pub(crate) async fn lock(State(house): State<House>, request: Request, next: Next) -> Response {
@@ -60,13 +71,16 @@ pub(crate) async fn lock(State(house): State<House>, request: Request, next: Nex
     }
 }
 
+/// Whether this method at this address tells a secret, one way or the other.
+fn tells_a_secret(method: &Method, path: &str) -> bool {
+    let under = |s: &str| path.strip_prefix(s).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    SECRET.iter().any(|s| under(s)) && !(*method == Method::GET && LOOKED_AT.iter().any(|s| under(s)))
+}
+
 /// Whether the request came a way on which a secret may be told.
 fn confidential(request: &Request, path: &str, door: Option<u16>) -> Result<(), Failure> {
-    let secret =
-        SECRET.iter().any(|s| path.strip_prefix(s).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
-    // Looking at who one is, and at the model's name, tells nothing that is secret.
-    let looks = *request.method() == Method::GET && ["/api/v1/session", "/api/v1/model"].contains(&path);
-    if !secret || looks || request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure) {
+    if !tells_a_secret(request.method(), path) || request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure)
+    {
         return Ok(());
     }
     let text = match door {
@@ -159,6 +173,29 @@ pub(crate) fn must_be_admin(caller: &Caller) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_secrets_are_told() {
+        let rows = [
+            ("POST", "/api/v1/session", true),
+            ("GET", "/api/v1/session", false),
+            ("GET", "/api/v1/people", true),
+            ("GET", "/api/v1/tokens/x", true),
+            ("GET", "/api/v1/model", false),
+            ("PUT", "/api/v1/model", true),
+            ("GET", "/api/v1/config-services", false),
+            ("GET", "/api/v1/config-services/weather", false),
+            ("PUT", "/api/v1/config-services/weather", true),
+            ("POST", "/api/v1/config-services/weather/entries", true),
+            ("PATCH", "/api/v1/config-services/weather/entries/default", true),
+            ("POST", "/api/v1/tools/config_set_entry/execute", true),
+            ("POST", "/api/v1/tools/config_get_service/execute", false),
+            ("POST", "/api/v1/chat", false),
+        ];
+        for (method, path, secret) in rows {
+            assert_eq!(tells_a_secret(&method.parse().unwrap(), path), secret, "{method} {path}");
+        }
+    }
 
     #[test]
     fn the_cookie_is_found_among_others() {

@@ -40,6 +40,8 @@ pub(crate) struct ChatBody {
     #[serde(default)]
     #[schemars(with = "Option<ToolChoice>")]
     tool_choice: Value,
+    /// The only tools and groups (`group:memory`) that may be used for this message; any where it is left out.
+    allow_tools: Option<Vec<String>>,
 }
 
 /// What a message looks like. It is read by [`text_of`], whose refusals say more than a mismatch of types would.
@@ -73,7 +75,8 @@ pub(crate) async fn chat(
         return Err(Failure::new(404, "not_found", "there is only the agent `general` so far: leave agentId out"));
     }
     let tool_choice = choice_of(body.tool_choice)?;
-    let say = Say { message: text_of(&body.message)?, conversation: body.conversation_id, tool_choice };
+    let only = body.allow_tools;
+    let say = Say { message: text_of(&body.message)?, conversation: body.conversation_id, tool_choice, only };
     let running = house.agent.chat(&house.cx(&caller), say).await?;
     if body.stream {
         let events = Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));

@@ -27,7 +27,7 @@ use std::{
 };
 use tokio::io::AsyncReadExt;
 use tool::{
-    Heard, Id,
+    Heard, Id, Topics,
     prelude::{JsonSchema, schemars},
 };
 
@@ -170,6 +170,9 @@ pub(crate) async fn discover(State(house): State<House>) -> Answer<Neighbours> {
 pub(crate) struct After {
     /// The last event that was heard: those after it are told first.
     after: Option<u64>,
+    /// Which topics, with commas between them; `*` stands for anything: `tool:*,run:ended`. All when left out.
+    #[serde(default)]
+    topics: String,
 }
 
 /// Everything that happens and concerns this person, with catch-up by `?after=SEQ` or `Last-Event-ID`.
@@ -181,7 +184,7 @@ pub(crate) async fn events(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
     let open = house.access.0.streams.open(caller.principal.user)?;
     let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-    let listener = house.ports.bus.listen(query.after.or(last));
+    let listener = house.ports.bus.listen_to(query.after.or(last), Topics::parse(&query.topics)?);
     let (user, access, key) = (caller.principal.user, house.access.clone(), caller.key);
     let heard = stream::unfold(listener, |mut listener| async { listener.next().await.map(|heard| (heard, listener)) });
     let events = heard.filter_map(move |heard| async move {

@@ -5,8 +5,10 @@
 //! (command line, known by its user id).
 
 mod access;
+mod approvals;
 mod chat;
 mod claim;
+mod config_services;
 mod custom_tools;
 mod describe;
 mod device;
@@ -22,6 +24,7 @@ mod page;
 mod password;
 mod people;
 mod reach;
+mod rights;
 mod seats;
 mod serve;
 mod settings;
@@ -38,8 +41,9 @@ pub use tls::Certificate;
 
 use agent::Agent;
 use axum::{Router, extract::State, middleware};
+use config_center::ConfigCenter;
 use custom::CustomTools;
-use describe::{Routes, delete, get, patch, post};
+use describe::{Routes, delete, get, patch, post, put};
 use document::{asks_a_model, behind_the_lock, limited};
 use envelope::Failure;
 use registry::Registry;
@@ -60,6 +64,8 @@ pub struct House {
     pub registry: Registry,
     /// Custom tools.
     pub custom: CustomTools,
+    /// The services people set up.
+    pub config: ConfigCenter,
     /// For backups and the device id.
     pub store: Store,
     /// What calls carry.
@@ -132,7 +138,24 @@ fn routes() -> Routes<House> {
         .route("/tools", get(tools::list, "Find or list tools."))
         .route("/tools/{name}", get(tools::one, "A tool and its help."))
         .route("/tools/{name}/execute", post(tools::execute, "Run a tool."))
+        .route("/tools/{name}/explain", get(rights::explain, "Whether a call would be made, and which rule decides."))
+        .route("/tool-groups", get(rights::groups, "The groups of tools, and which are on."))
+        .route("/tool-groups/{id}", put(rights::switch_group, "Turn a group of tools on or off."))
+        .route("/tool-stats", get(rights::stats, "How many tools there are, by category, group and owner."))
+        .route("/approvals", get(approvals::list, "What Hob asks the caller."))
+        .route("/approvals/{id}", get(approvals::one, "One question."))
+        .route("/approvals/{id}/decide", post(approvals::decide, "Answer a question."))
+        .route("/grants", get(approvals::grants, "What the caller said yes to for good."))
+        .route("/grants/{id}", delete(approvals::take_back, "Take a standing yes back."))
+        .route(
+            "/autonomy",
+            get(rights::autonomy, "How much Hob does for the caller without asking.")
+                .put(rights::choose_autonomy, "Choose how much Hob does without asking."),
+        )
+        .route("/policy", get(rights::get, "Who may do what.").put(rights::put, "Say who may do what."))
+        .route("/audit", get(rights::audit, "The calls that were made, the newest first."))
         .nest("/custom-tools", custom_tools::routes())
+        .nest("/config-services", config_services::routes())
         .route(
             "/device",
             get(device::about, "The device, and how it is reached.")

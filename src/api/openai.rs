@@ -357,7 +357,8 @@ impl Chunks {
                 self.gap = true;
                 vec![]
             }
-            Step::Thinking { .. } | Step::ToolEnd { .. } => vec![],
+            // Who speaks through a program is asked at the page.
+            Step::Thinking { .. } | Step::ToolEnd { .. } | Step::Approval { .. } => vec![],
             Step::Done(answer) => self.end(answer),
             Step::Error { code, message } => {
                 let refused = Refused { error: Refusal::from(unanswered(code, message)).error };

@@ -1,27 +1,49 @@
 //! What a custom tool reaches: each operation is authorised here, whatever the JavaScript around it says.
 
-use crate::secrets::{self, Used};
+use crate::{
+    Created,
+    record::Stored,
+    secrets::{self, Used},
+};
 use futures::future::BoxFuture;
 use http_client::{Fetch, Guarded};
 use sandbox::Host;
 use serde_json::{Map, Value, json};
-use std::sync::atomic::{AtomicBool, Ordering};
-use tool::{Cx, Label};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Mutex;
+use tool::{Consult, Cx, Label, Risk};
 
+/// What one call of a tool reaches; cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Reach {
     cx: Cx,
     web: Guarded,
     network: bool,
-    /// The tool's code, where the run had read from outside before this call: it was written before that, so a host it
-    /// names was not put there by a stranger.
-    only_hosts_in: Option<String>,
-    fetched: AtomicBool,
+    tool: Arc<Stored>,
+    /// Whether the run had read from outside before this call. The tool's code was written before that, so a host it names
+    /// was not put there by a stranger.
+    tainted: bool,
+    /// Whether a person has to know of every host: a model wrote the code.
+    by_model: bool,
+    fetched: Arc<AtomicBool>,
+    /// Hosts a person said yes to in this call. Held while they are asked, so that they are asked once.
+    allowed: Arc<Mutex<HashSet<String>>>,
+    paused_before: Duration,
 }
 
 impl Reach {
-    pub fn new(cx: Cx, web: Guarded, network: bool, code: &str) -> Self {
-        let only_hosts_in = (cx.label() == Label::Outside).then(|| code.to_owned());
-        Self { cx, web, network, only_hosts_in, fetched: AtomicBool::new(false) }
+    pub fn new(cx: Cx, web: Guarded, network: bool, tool: Arc<Stored>) -> Self {
+        let (tainted, by_model) = (cx.label() == Label::Outside, tool.created_by == Created::Llm);
+        let paused_before = cx.pause().total();
+        let (fetched, allowed) = (Arc::default(), Arc::default());
+        Self { cx, web, network, tool, tainted, by_model, fetched, allowed, paused_before }
     }
 
     /// `Outside` once the tool has read anything from there.
@@ -29,20 +51,45 @@ impl Reach {
         if self.fetched.load(Ordering::Relaxed) { Label::Outside } else { Label::Own }
     }
 
-    /// The request with real secrets, or why they must not go there.
-    fn request(&self, input: &Value) -> Result<(Fetch, Used), String> {
-        let settings = &*self.cx.ports().settings;
-        let url = input["url"].as_str().unwrap_or_default();
-        let host = self.web.check(url).map_err(|e| e.to_string())?;
-        let strange = |code: &String| !code.contains(&host) && !secrets::is_a_services_host(&host, settings);
-        if self.only_hosts_in.as_ref().is_some_and(strange) {
-            return Err(format!(
-                "this run has read content from outside, so the tool may only fetch from hosts that its own code names, and \
-                 `{host}` is none of them: ask for it in a new conversation"
-            ));
+    /// Asks a person about a host they may not expect.
+    async fn permit(&self, host: &str) -> Result<(), String> {
+        let named = self.tool.code.contains(host);
+        if secrets::is_a_services_host(host, &*self.cx.ports().settings) || !(self.by_model || self.tainted && !named) {
+            return Ok(());
         }
+        let mut allowed = self.allowed.lock().await;
+        if allowed.contains(host) {
+            return Ok(());
+        }
+        let (name, why) = (&self.tool.name, if self.tainted && !named { "strange" } else { "new" });
+        let reason = match why {
+            "strange" => format!(
+                "this run has read content from outside, and `{host}` is no host that the code of `{name}` names: a person \
+                 has to say yes to it"
+            ),
+            _ => {
+                format!("a model wrote `{name}`, and a person has to say yes to each host it reaches: `{host}` is one")
+            }
+        };
+        let consult = Consult {
+            tool: name.clone(),
+            version: self.tool.version,
+            action: "fetch",
+            details: json!({ "host": host }),
+            risk: Risk::Send,
+            about: format!("Let the tool {name} reach {host}."),
+            reason,
+        };
+        self.cx.ports().ask.consult(self.cx.clone(), consult).await.map_err(|e| e.to_string())?;
+        allowed.insert(host.to_owned());
+        Ok(())
+    }
+
+    /// The request with real secrets, or why they must not go there.
+    fn request(&self, input: &Value, url: &str, host: &str) -> Result<(Fetch, Used), String> {
+        let settings = &*self.cx.ports().settings;
         let mut used = Used::default();
-        let mut real = |text: &str| secrets::unmask(text, url, &host, settings, &mut used);
+        let mut real = |text: &str| secrets::unmask(text, url, host, settings, &mut used);
         let empty = Map::new();
         let headers = input["headers"].as_object().unwrap_or(&empty);
         let headers = headers
@@ -57,35 +104,42 @@ impl Reach {
         };
         Ok((fetch, used))
     }
+
+    async fn fetch(&self, input: &Value) -> Result<Value, String> {
+        let url = input["url"].as_str().unwrap_or_default();
+        let host = self.web.check(url).map_err(|e| e.to_string())?;
+        self.permit(&host).await?;
+        let (request, used) = self.request(input, url, &host)?;
+        // Marked before the answer is there: even a failure tells something about the outside.
+        self.fetched.store(true, Ordering::Relaxed);
+        self.cx.taint(Label::Outside);
+        let answer = self.web.fetch(request).await.map_err(|e| used.masked(&e.to_string()))?;
+        let headers: Map<String, Value> =
+            answer.headers.iter().map(|(name, value)| (name.clone(), used.masked(value).into())).collect();
+        Ok(json!({
+            "status": answer.status,
+            "statusText": answer.status_text,
+            "headers": headers,
+            "body": used.masked(&answer.text()),
+            "url": used.masked(&answer.url),
+        }))
+    }
 }
 
 impl Host for Reach {
+    fn paused(&self) -> (Duration, bool) {
+        let pause = self.cx.pause();
+        (pause.total().saturating_sub(self.paused_before), pause.is_on())
+    }
+
     fn operate(&self, op: &str, input: Value) -> BoxFuture<'static, Result<Value, String>> {
-        let (cx, web) = (self.cx.clone(), self.web.clone());
+        let this = self.clone();
         match op {
-            "fetch" if self.network => {
-                // Marked before the answer is there: even a failure tells something about the outside.
-                self.fetched.store(true, Ordering::Relaxed);
-                cx.taint(Label::Outside);
-                let request = self.request(&input);
-                Box::pin(async move {
-                    let (request, used) = request?;
-                    let answer = web.fetch(request).await.map_err(|e| used.masked(&e.to_string()))?;
-                    let headers: Map<String, Value> =
-                        answer.headers.iter().map(|(name, value)| (name.clone(), used.masked(value).into())).collect();
-                    Ok(json!({
-                        "status": answer.status,
-                        "statusText": answer.status_text,
-                        "headers": headers,
-                        "body": used.masked(&answer.text()),
-                        "url": used.masked(&answer.url),
-                    }))
-                })
-            }
+            "fetch" if self.network => Box::pin(async move { this.fetch(&input).await }),
             "fetch" => Box::pin(async { Err("this tool has no permission `network`".to_owned()) }),
             "callTool" => Box::pin(async move {
                 let name = input["name"].as_str().unwrap_or_default();
-                let output = cx.call(name, input["args"].clone()).await.map_err(|e| e.to_string())?;
+                let output = this.cx.call(name, input["args"].clone()).await.map_err(|e| e.to_string())?;
                 Ok(output.content)
             }),
             other => {
@@ -99,7 +153,8 @@ impl Host for Reach {
         let settings = &*self.cx.ports().settings;
         let service = input["service"].as_str().unwrap_or_default();
         let label = input["entry"].as_str();
-        let entry = || settings.entry(service, label).map(|e| secrets::masked(service, e));
+        let entries = || secrets::masked(service, settings).into_iter();
+        let entry = || entries().find(|(name, _)| label.is_none_or(|wanted| wanted == name)).map(|(_, entry)| entry);
         match op {
             "listTools" => {
                 let tools = self.cx.ports().dispatch.list(&self.cx);
@@ -109,8 +164,11 @@ impl Host for Reach {
             "getApiKey" => Ok(entry().and_then(|mut e| e.remove("api_key")).unwrap_or_default()),
             "getServiceConfig" | "getConfigEntry" => Ok(entry().map_or(Value::Null, Value::Object)),
             "getConfigEntries" => {
-                let all = settings.entries(service).into_iter();
-                Ok(all.map(|(_, e)| Value::Object(secrets::masked(service, e))).collect())
+                let labelled = |(label, mut entry): (String, Map<String, Value>)| {
+                    entry.entry("label").or_insert(label.into());
+                    Value::Object(entry)
+                };
+                Ok(entries().map(labelled).collect())
             }
             "getFieldValue" => {
                 let field = input["field"].as_str().unwrap_or_default();

@@ -11,6 +11,7 @@ mod secrets;
 pub use family::family;
 pub use record::{Created, CustomTool, Draft, Patch, Permission, Stats, Status};
 
+use config_center::{ConfigCenter, Required};
 use host::Reach;
 use http_client::Guarded;
 use record::{Stored, checked, handle_of};
@@ -33,14 +34,16 @@ pub struct CustomTools {
     registry: Registry,
     sandbox: Sandbox,
     web: Guarded,
+    config: ConfigCenter,
     /// Held from a write to its echo in the catalogue, so that both end in the same state.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl CustomTools {
-    /// The custom tools in `store`; `web` is what tools with the permission `network` reach.
-    pub fn new(store: &Store, registry: Registry, sandbox: Sandbox, web: Guarded) -> Self {
-        Self { records: store.collection(), registry, sandbox, web, changing: Arc::default() }
+    /// The custom tools in `store`; `web` is what tools with the permission `network` reach, and `config` learns which
+    /// services they need.
+    pub fn new(store: &Store, registry: Registry, sandbox: Sandbox, web: Guarded, config: ConfigCenter) -> Self {
+        Self { records: store.collection(), registry, sandbox, web, config, changing: Arc::default() }
     }
 
     /// Puts every active tool into the catalogue; at start-up. One that cannot be is left out and logged.
@@ -49,6 +52,9 @@ impl CustomTools {
     /// `Failed` when the data cannot be read.
     pub fn load(&self) -> Result<()> {
         for entry in self.records.list_in(Scope::Household, &Listing::default())? {
+            if let Err(error) = self.need_as_kept(&entry) {
+                tracing::warn!(tool = %entry.value.name, %error, "the services of a custom tool are not in the Config Center");
+            }
             if let Err(error) = self.publish(&entry) {
                 tracing::warn!(tool = %entry.value.name, %error, "a custom tool could not be put into the catalogue");
             }
@@ -61,6 +67,7 @@ impl CustomTools {
     /// # Errors
     /// `BadArgs` when the draft is unusable or its name is taken.
     pub async fn create(&self, cx: &Cx, draft: Draft, by: Created) -> Result<CustomTool> {
+        let needs = Required::many(&draft.required_api_keys)?;
         let stored = checked(draft, by)?;
         self.check_syntax(&stored.code).await?;
         let _changing = self.changing.lock().await;
@@ -72,7 +79,10 @@ impl CustomTools {
         }
         // Owned by the person it was made for: until approvals exist a model's tool runs only for them.
         let stamp = Stamp { owner: cx.user(), label: cx.label(), ..Stamp::household("create_tool") };
-        let entry = self.records.insert_as(stamp, stored).await?;
+        self.need(&stored, stamp.label, needs)?;
+        let id = stored.id();
+        let kept = self.records.insert_as(stamp, stored).await;
+        let entry = kept.inspect_err(|_| self.config.unregister(&id))?;
         self.publish(&entry)?;
         tell(cx, &entry);
         Ok(entry.into())
@@ -120,13 +130,20 @@ impl CustomTools {
         let by_admin = cx.principal().role == Role::Admin && *cx.maker() == Owner::Core;
         // Tried before the write, so that a fault of the patch is told as one; within it the record may be newer.
         let changed = patch.clone().apply(&old.value, by_admin)?;
+        let needs = match (patch.required_api_keys.is_some(), Required::many(&changed.required_api_keys())) {
+            (true, Err(error)) => return Err(error),
+            // What was kept before it was checked hinders no other change.
+            (_, needs) => needs.unwrap_or_default(),
+        };
         self.check_syntax(&changed.code).await?;
         let change = move |stored: &mut Stored| {
             let changed = patch.clone().apply(stored, by_admin);
             *stored = changed.map_err(|e| store::Error::Conflict(e.to_string()))?;
             Ok(())
         };
-        let entry = self.records.update_in(Scope::Household, cx.label(), old.id, change).await?;
+        self.need(&changed, old.label.max(cx.label()), needs)?;
+        let kept = self.records.update_in(Scope::Household, cx.label(), old.id, change).await;
+        let entry = kept.inspect_err(|_| drop(self.need_as_kept(&old)))?;
         self.registry.remove(GROUP, &old.value.name);
         self.publish(&entry)?;
         tell(cx, &entry);
@@ -162,6 +179,7 @@ impl CustomTools {
         let entry = self.entry(id)?;
         may_manage(cx, &self.get(cx, id)?)?;
         self.records.delete_in(Scope::Household, entry.id).await?;
+        self.config.unregister(&entry.value.id());
         self.registry.remove(GROUP, &entry.value.name);
         tell(cx, &entry);
         Ok(())
@@ -223,6 +241,15 @@ impl CustomTools {
         Ok(self.records.list_in(Scope::Household, &listing)?.pop())
     }
 
+    /// Tells the Config Center which services a tool needs; the name it shows may be new too.
+    fn need(&self, stored: &Stored, label: Label, needs: Vec<Required>) -> Result<()> {
+        self.config.register(&stored.id(), &stored.name, label, needs)
+    }
+
+    fn need_as_kept(&self, entry: &Entry<Stored>) -> Result<()> {
+        self.need(&entry.value, entry.label, Required::many(&entry.value.required_api_keys())?)
+    }
+
     /// Puts an active tool into the catalogue.
     fn publish(&self, entry: &Entry<Stored>) -> Result<()> {
         let stored = &entry.value;
@@ -259,7 +286,7 @@ impl CustomTools {
             "userId": cx.user().to_string(),
         });
         let network = stored.permissions.contains(&Permission::Network);
-        let reach = Arc::new(Reach::new(cx.clone(), self.web.clone(), network, &stored.code));
+        let reach = Arc::new(Reach::new(cx.clone(), self.web.clone(), network, Arc::new(stored.clone())));
         let script = Script { code: stored.code.clone(), args, context, network, nested: cx.is_nested() };
         let outcome = self.sandbox.run(script, reach.clone(), Limits::default()).await;
         for log in &outcome.logs {

@@ -141,6 +141,14 @@ impl Stored {
     pub fn parameters(&self) -> Value {
         json_or_null(&self.parameters)
     }
+    /// The services it needs keys for.
+    pub fn required_api_keys(&self) -> Value {
+        json_or_null(&self.required_api_keys)
+    }
+    /// The id it is known by, which stays when its name changes.
+    pub fn id(&self) -> String {
+        format!("tool_{:016x}", u64::from_be_bytes(self.handle))
+    }
 }
 
 fn json_or_null(text: &str) -> Value {
@@ -208,7 +216,7 @@ impl From<Entry<Stored>> for CustomTool {
     fn from(e: Entry<Stored>) -> Self {
         let s = e.value;
         Self {
-            id: format!("tool_{:016x}", u64::from_be_bytes(s.handle)),
+            id: s.id(),
             user_id: e.owner.to_string(),
             parameters: s.parameters(),
             name: s.name,
@@ -288,7 +296,7 @@ impl Patch {
             permissions: self.permissions.unwrap_or_else(|| old.permissions.clone()),
             requires_approval: self.requires_approval.or(Some(old.requires_approval)),
             metadata: self.metadata.unwrap_or_else(|| json_or_null(&old.metadata)),
-            required_api_keys: self.required_api_keys.unwrap_or_else(|| json_or_null(&old.required_api_keys)),
+            required_api_keys: self.required_api_keys.unwrap_or_else(|| old.required_api_keys()),
         };
         let new = checked(draft, old.created_by)?;
         let changed = new.code != old.code || new.parameters() != old.parameters();

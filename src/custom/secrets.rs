@@ -3,42 +3,43 @@
 //! `utils.getApiKey` gives a placeholder. The host puts the real value in its place, and only in requests to the
 //! service's own hosts, so a tool that is tricked or spiteful has nothing to give away.
 
+use config_center::{hosts, origin};
 use serde_json::{Map, Value};
-use tool::Settings;
+use tool::{Settings, sounds_secret};
 
 const MARK: &str = "HOBSECRET";
-/// Field names that hold a secret.
-const SECRET: &[&str] = &["key", "token", "secret", "pass", "credential", "auth"];
-
-/// Whether a field is told as a placeholder.
-pub(crate) fn is_secret(field: &str) -> bool {
-    let field = field.to_lowercase();
-    SECRET.iter().any(|word| field.contains(word))
-}
 
 /// Letters, digits and underscores, so that no encoding on the way changes it.
-fn placeholder(service: &str, field: &str) -> String {
+fn placeholder(service: &str, field: &str, label: &str) -> String {
     let hex = |text: &str| text.bytes().map(|b| format!("{b:02x}")).collect::<String>();
-    format!("{MARK}_{}_{}_END", hex(service), hex(field))
+    format!("{MARK}_{}_{}_{}_END", hex(service), hex(field), hex(label))
 }
 
-/// An entry as a tool sees it: secrets as placeholders, unless a person marked the service `raw`.
-pub(crate) fn masked(service: &str, entry: Map<String, Value>) -> Map<String, Value> {
-    if entry.get("raw") == Some(&Value::Bool(true)) {
-        return entry;
-    }
-    let mask = |(field, value): (String, Value)| {
-        let value = if is_secret(&field) { placeholder(service, &field).into() } else { without_secrets(value) };
-        (field, value)
+/// The entries of a service as a tool sees them, the default first: secrets as placeholders, unless a person marked the
+/// entry `raw`.
+pub(crate) fn masked(service: &str, settings: &dyn Settings) -> Vec<(String, Map<String, Value>)> {
+    let mask = |(label, entry): (String, Map<String, Value>)| {
+        if entry.get("raw") == Some(&Value::Bool(true)) {
+            return (label, entry);
+        }
+        let mask = |(field, value): (String, Value)| {
+            let value = match settings.is_secret(service, &field) {
+                true => placeholder(service, &field, &label).into(),
+                false => without_secrets(value),
+            };
+            (field, value)
+        };
+        let entry = entry.into_iter().map(mask).collect();
+        (label, entry)
     };
-    entry.into_iter().map(mask).collect()
+    settings.entries(service).into_iter().map(mask).collect()
 }
 
 /// Secrets further down have no placeholder and are left out.
 fn without_secrets(value: Value) -> Value {
     match value {
         Value::Object(inner) => {
-            inner.into_iter().filter(|(field, _)| !is_secret(field)).map(|(f, v)| (f, without_secrets(v))).collect()
+            inner.into_iter().filter(|(field, _)| !sounds_secret(field)).map(|(f, v)| (f, without_secrets(v))).collect()
         }
         Value::Array(all) => all.into_iter().map(without_secrets).collect(),
         plain => plain,
@@ -61,7 +62,7 @@ impl Used {
 }
 
 /// Puts real values in the place of placeholders in one part of a request for `url`, at `host`: over TLS, or at the very
-/// origin of the service's `base_url`.
+/// origin of the entry's `base_url`.
 ///
 /// # Errors
 /// A sentence for the tool when a secret would go to a host that is not its service's.
@@ -77,22 +78,19 @@ pub(crate) fn unmask(
     while let Some(at) = rest.find(MARK) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let Some((service, field, length)) = read(rest) else {
+        let Some(([service, field, label], length)) = read(rest) else {
             out.push_str(MARK);
             rest = &rest[MARK.len()..];
             continue;
         };
-        let entry = settings.entry(&service, None).unwrap_or_default();
+        let entry = settings.entry(&service, Some(&label)).unwrap_or_default();
         if !hosts(&entry).iter().any(|own| own == host) {
             return Err(format!(
                 "the secret `{field}` of `{service}` is only sent to that service's own hosts, and `{host}` is none of them: \
                  a person can add it to `hosts`"
             ));
         }
-        let own_origin = entry.get("base_url").and_then(Value::as_str).is_some_and(|base| {
-            let origin = |url: &str| url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/").to_lowercase();
-            origin(base) == origin(url)
-        });
+        let own_origin = entry.get("base_url").and_then(Value::as_str).is_some_and(|base| origin(base) == origin(url));
         if !own_origin && !url.to_lowercase().starts_with("https://") {
             return Err(format!("the secret `{field}` of `{service}` is not sent in the clear: use https"));
         }
@@ -109,11 +107,10 @@ pub(crate) fn unmask(
     Ok(out)
 }
 
-/// The service, the field and the length of a placeholder at the beginning of `text`.
-fn read(text: &str) -> Option<(String, String, usize)> {
+/// The service, the field, the entry's label and the length of a placeholder at the beginning of `text`.
+fn read(text: &str) -> Option<([String; 3], usize)> {
     let inner = text.strip_prefix(MARK)?.strip_prefix('_')?;
-    let (service, after) = inner.split_once('_')?;
-    let (field, _) = after.split_once("_END")?;
+    let (hex, _) = inner.split_once("_END")?;
     let plain = |hex: &str| {
         let bytes: Option<Vec<u8>> = (0..hex.len())
             .step_by(2)
@@ -121,15 +118,8 @@ fn read(text: &str) -> Option<(String, String, usize)> {
             .collect();
         String::from_utf8(bytes?).ok()
     };
-    let length = MARK.len() + 1 + service.len() + 1 + field.len() + "_END".len();
-    Some((plain(service)?, plain(field)?, length))
-}
-
-/// The hosts a service's secrets may go to: of its `base_url`, and those listed in `hosts`.
-fn hosts(entry: &Map<String, Value>) -> Vec<String> {
-    let base = entry.get("base_url").and_then(Value::as_str).and_then(host_of);
-    let listed = entry.get("hosts").and_then(Value::as_array).into_iter().flatten();
-    base.into_iter().chain(listed.filter_map(Value::as_str).map(str::to_lowercase)).collect()
+    let parts: Vec<String> = hex.split('_').map(plain).collect::<Option<_>>()?;
+    Some((parts.try_into().ok()?, MARK.len() + 1 + hex.len() + "_END".len()))
 }
 
 /// Whether a person set up a service at this host.
@@ -138,34 +128,38 @@ pub(crate) fn is_a_services_host(host: &str, settings: &dyn Settings) -> bool {
     entries.into_iter().any(|(_, entry)| hosts(&entry).iter().any(|own| own == host))
 }
 
-fn host_of(url: &str) -> Option<String> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, h)| h);
-    let host = if host.starts_with('[') { host.split(']').next()? } else { host.split(':').next()? };
-    Some(host.trim_start_matches('[').to_lowercase())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
-    struct One(Value);
-    impl Settings for One {
+    /// The entries of `weather`.
+    struct Weather(Vec<(&'static str, Value)>);
+    impl Settings for Weather {
         fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)> {
-            let entry = self.0.as_object().cloned().unwrap_or_default();
-            if service == "weather" { vec![("default".into(), entry)] } else { vec![] }
+            let entry = |(label, e): &(&str, Value)| (label.to_string(), e.as_object().cloned().unwrap_or_default());
+            if service == "weather" { self.0.iter().map(entry).collect() } else { vec![] }
         }
+        fn is_secret(&self, _: &str, field: &str) -> bool {
+            field == "word" || sounds_secret(field)
+        }
+    }
+
+    fn one(entry: Value) -> Weather {
+        Weather(vec![("default", entry)])
+    }
+
+    fn first(settings: &dyn Settings) -> Map<String, Value> {
+        masked("weather", settings).remove(0).1
     }
 
     #[test]
     fn a_key_goes_only_home() {
         let mut used = Used::default();
-        let settings = One(
+        let settings = one(
             json!({"api_key": "s3cret", "base_url": "https://api.weather.org/v1", "hosts": ["b.org"], "city": "Graz"}),
         );
-        let entry = masked("weather", settings.entry("weather", None).unwrap());
+        let entry = first(&settings);
         let masked_key = entry["api_key"].as_str().unwrap().to_owned();
         assert_eq!(entry["city"], "Graz");
         assert!(!masked_key.contains("s3cret"));
@@ -182,15 +176,31 @@ mod tests {
             assert!(unmask(&url, clear, host, &settings, &mut used).unwrap_err().contains("use https"), "{clear}");
         }
         let lan =
-            One(json!({"token": 12345, "base_url": "http://nas.local:8080/api", "more": {"password": "p", "port": 1}}));
-        let entry = masked("weather", lan.entry("weather", None).unwrap());
+            one(json!({"token": 12345, "base_url": "http://nas.local:8080/api", "more": {"password": "p", "port": 1}}));
+        let entry = first(&lan);
         assert_eq!(entry["more"], json!({"port": 1}));
         let token = entry["token"].as_str().unwrap();
         assert_eq!(unmask(token, "http://nas.local:8080/x", "nas.local", &lan, &mut used).unwrap(), "12345");
         assert!(unmask(token, "http://nas.local/x", "nas.local", &lan, &mut used).is_err());
-        assert_eq!(unmask("HOBSECRET_zz no", &url, "evil.org", &settings, &mut used).unwrap(), "HOBSECRET_zz no");
+        for no in ["HOBSECRET_zz no", "HOBSECRET_61_62_END", "HOBSECRET_6_62_63_END", "HOBSECRET"] {
+            assert_eq!(unmask(no, &url, "evil.org", &settings, &mut used).unwrap(), no);
+        }
         assert_eq!(used.masked("echo s3cret 12345"), format!("echo {masked_key} {token}"));
-        let raw = masked("weather", json!({"api_key": "k", "raw": true}).as_object().cloned().unwrap());
-        assert_eq!(raw["api_key"], "k");
+        assert_eq!(first(&one(json!({"api_key": "k", "raw": true})))["api_key"], "k");
+    }
+
+    #[test]
+    fn each_entry_has_its_own_secrets_and_hosts() {
+        let settings = Weather(vec![
+            ("home", json!({"word": "one", "base_url": "https://a.org"})),
+            ("my work", json!({"word": "two", "base_url": "https://b.org"})),
+        ]);
+        let all = masked("weather", &settings);
+        let word = |n: usize| all[n].1["word"].as_str().unwrap();
+        let sent =
+            |text: &str, host: &str| unmask(text, &format!("https://{host}/"), host, &settings, &mut Used::default());
+        assert_eq!((all[0].0.as_str(), all[1].0.as_str()), ("home", "my work"));
+        assert_eq!((sent(word(0), "a.org").unwrap(), sent(word(1), "b.org").unwrap()), ("one".into(), "two".into()));
+        assert!(sent(word(0), "b.org").is_err() && sent(word(1), "a.org").is_err());
     }
 }

@@ -6,10 +6,13 @@ use tool::{Channel, Ports, Principal, SystemClock, Via};
 fn house() -> (CustomTools, Cx) {
     let store = Store::in_memory().unwrap();
     let registry = Registry::new().unwrap();
-    let tools = CustomTools::new(&store, registry.clone(), Sandbox::new(Duration::from_secs(60)), Guarded::new(vec![]));
+    let config = ConfigCenter::open(&store, Default::default(), Default::default()).unwrap();
+    let sandbox = Sandbox::new(Duration::from_secs(60));
+    let tools = CustomTools::new(&store, registry.clone(), sandbox, Guarded::new(vec![]), config.clone());
     registry.add(family(tools.clone())).unwrap();
     let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
     ports.dispatch = Arc::new(registry);
+    ports.settings = Arc::new(config);
     (tools, Cx::root(ports, Principal::owner(), Via::direct(Channel::Api)))
 }
 
@@ -192,4 +195,35 @@ async fn what_others_may_see_and_change() {
     let shell = || Patch { permissions: Some(vec![Permission::Shell]), ..Patch::default() };
     assert_eq!(tools.update(&anna, &made.id, shell()).await.unwrap().status, Status::PendingApproval);
     assert!(anna.call("made", json!({})).await.is_err());
+}
+
+#[tokio::test]
+async fn the_services_a_tool_needs_come_and_go_with_it() {
+    let (tools, cx) = house();
+    let asks = |list: Value| Draft { required_api_keys: list, ..draft("asks", "return utils.getApiKey('weather')") };
+    let needed = || tools.config.service("weather").map(|s| s.needed_by);
+    for bad in [json!("weather"), json!([{"name": "Weather API"}]), json!([{"title": "weather"}])] {
+        assert!(matches!(tools.create(&cx, asks(bad), Created::User).await, Err(Error::BadArgs(_))));
+    }
+    let made = tools.create(&cx, asks(json!([{"name": "weather"}])), Created::User).await.unwrap();
+    assert_eq!(needed(), Some(vec!["asks".to_owned()]));
+    let taken = tools.create(&cx, asks(json!([{"name": "other"}])), Created::User).await;
+    assert!(taken.is_err() && tools.config.service("other").is_none());
+    assert_eq!(cx.call("asks", json!({})).await.unwrap().content, Value::Null, "nobody set it up");
+
+    let rename = Patch { name: Some("asks_more".into()), ..Patch::default() };
+    tools.update(&cx, &made.id, rename).await.unwrap();
+    assert_eq!(needed(), Some(vec!["asks_more".to_owned()]));
+    tools.set_status(&cx, &made.id, Change::Disable).await.unwrap();
+    assert!(needed().is_some());
+    let other = Patch { required_api_keys: Some(json!([{"name": "other"}])), ..Patch::default() };
+    tools.update(&cx, &made.id, other).await.unwrap();
+    assert!(needed().is_none() && tools.config.service("other").is_some());
+
+    // Said again at each start.
+    tools.config.unregister(&made.id);
+    tools.load().unwrap();
+    assert!(tools.config.service("other").is_some());
+    tools.delete(&cx, &made.id).await.unwrap();
+    assert!(tools.config.services().is_empty());
 }

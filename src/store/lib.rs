@@ -122,6 +122,17 @@ impl Store {
         self.write(move |tx| tx.put_raw(secrets::TABLE, name.as_bytes(), &sealed)).await
     }
 
+    /// Within a write: seals a secret together with whatever else the write does; `None` forgets it.
+    ///
+    /// # Errors
+    /// `Io` when the system has no randomness to give, or the secret is too long.
+    pub fn seal_in(&self, tx: &Tx, name: &str, secret: Option<&[u8]>) -> Result<()> {
+        match secret {
+            Some(secret) => tx.put_raw(secrets::TABLE, name.as_bytes(), &self.0.key.seal(name, secret)?),
+            None => tx.remove_raw(secrets::TABLE, name.as_bytes()).map(drop),
+        }
+    }
+
     /// Opens a sealed secret; `None` when there is none of that name.
     ///
     /// # Errors

@@ -219,6 +219,25 @@ async fn secrets_are_sealed_on_disk() {
 }
 
 #[tokio::test]
+async fn a_secret_is_sealed_or_forgotten_with_the_rest_of_its_write() {
+    let store = Store::in_memory().unwrap();
+    let sealing = |secret: Option<&'static [u8]>, fails: bool| {
+        let keeper = store.clone();
+        let job = move |tx: &Tx| {
+            keeper.seal_in(tx, "pin", secret)?;
+            if fails { Err(Error::Conflict("no".into())) } else { Ok(()) }
+        };
+        store.write(job)
+    };
+    let rows: [(Option<&[u8]>, bool, Option<&[u8]>); 4] =
+        [(Some(b"1"), true, None), (Some(b"2"), false, Some(b"2")), (None, true, Some(b"2")), (None, false, None)];
+    for (secret, fails, left) in rows {
+        assert_eq!(sealing(secret, fails).await.is_err(), fails);
+        assert_eq!(store.unseal("pin").unwrap().as_deref(), left);
+    }
+}
+
+#[tokio::test]
 async fn backup_and_restore_keep_everything_but_the_secrets() {
     let (dir, other) = (Dir::new(), Dir::new());
     let cx = person();

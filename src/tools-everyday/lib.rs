@@ -1,6 +1,7 @@
-//! Memory, time, arithmetic, units and the device itself as tools.
+//! Memory, time, arithmetic, units, services people set up, and the device itself as tools.
 
 mod arithmetic;
+mod config;
 mod device;
 mod maths;
 mod memory;
@@ -11,6 +12,7 @@ mod time;
 use board::Device;
 use tool::{Family, Risk};
 
+pub use config::family as config;
 pub use memory::family as memory;
 
 /// Time, arithmetic, units, and how the device is.

@@ -1,0 +1,143 @@
+//! What Hob asks people, what they answer, and the answers that stand.
+
+use crate::{
+    Caller, House,
+    access::must_be_admin,
+    envelope::{Answer, Failure, Json, PathId, Query, ok},
+    people::Deleted,
+};
+use axum::{Extension, extract::State};
+use registry::{Approval, Approvals, GrantShown, State as Standing};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
+
+/// Which questions.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Which {
+    /// `pending` (the default), `settled` or `all`.
+    #[serde(default)]
+    state: Wanted,
+    /// How many at most, up to 200.
+    #[serde(default = "fifty")]
+    limit: usize,
+    /// Only those asked before this one.
+    before: Option<Id>,
+    /// Everybody's; for admins.
+    #[serde(default)]
+    everybody: bool,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Wanted {
+    #[default]
+    Pending,
+    Settled,
+    All,
+}
+
+fn fifty() -> usize {
+    50
+}
+
+/// Questions, the newest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Listed {
+    count: usize,
+    approvals: Vec<Approval>,
+}
+
+fn desk(house: &House) -> Result<&Arc<Approvals>, Failure> {
+    house.registry.approvals().ok_or_else(|| Failure::new(409, "unavailable", "nobody can be asked here"))
+}
+
+/// The questions of the caller.
+pub(crate) async fn list(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Query(which): Query<Which>,
+) -> Answer<Listed> {
+    if which.everybody {
+        must_be_admin(&caller)?;
+    }
+    let user = (!which.everybody).then_some(caller.principal.user);
+    let fits = |state: Standing| match which.state {
+        Wanted::Pending => state == Standing::Pending,
+        Wanted::Settled => state != Standing::Pending,
+        Wanted::All => true,
+    };
+    let approvals = desk(&house)?.list(user, fits, which.before, which.limit.clamp(1, 200))?;
+    Ok(ok(Listed { count: approvals.len(), approvals }))
+}
+
+/// One question.
+pub(crate) async fn one(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<Approval> {
+    Ok(ok(desk(&house)?.get(&house.cx(&caller), id)?))
+}
+
+/// Answers a question. Where its run rested, it goes on.
+pub(crate) async fn decide(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+    Json(answer): Json<registry::Answer>,
+) -> Answer<Approval> {
+    let cx = house.cx(&caller);
+    // Goes on to its end also when whoever answered is gone: an answer that was written is acted on.
+    let (registry, agent, ports) = (house.registry.clone(), house.agent.clone(), house.ports.clone());
+    let settled = tokio::spawn(async move {
+        let (approval, resume) = registry.settle(&cx, id, answer).await?;
+        if let Some(resume) = resume {
+            agent.go_on(&ports, resume);
+        }
+        Ok::<_, tool::Error>(approval)
+    });
+    let broken = |_| Failure::new(422, "failed", "the answer broke off: look at the question again");
+    Ok(ok(settled.await.map_err(broken)??))
+}
+
+/// Standing answers, the newest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Grants {
+    count: usize,
+    grants: Vec<GrantShown>,
+}
+
+/// Whose standing answers.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Whose {
+    /// Everybody's; for admins.
+    #[serde(default)]
+    everybody: bool,
+}
+
+/// What the caller said `always` to.
+pub(crate) async fn grants(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Query(whose): Query<Whose>,
+) -> Answer<Grants> {
+    if whose.everybody {
+        must_be_admin(&caller)?;
+    }
+    let grants = desk(&house)?.grants((!whose.everybody).then_some(caller.principal.user));
+    Ok(ok(Grants { count: grants.len(), grants }))
+}
+
+/// Takes a standing answer back.
+pub(crate) async fn take_back(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<Deleted> {
+    house.registry.take_back(&house.cx(&caller), id).await?;
+    Ok(ok(Deleted::yes()))
+}

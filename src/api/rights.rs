@@ -1,0 +1,299 @@
+//! Who may do what: the policy, how much Hob does unasked, why a call is decided as it is, the groups of tools, and the log
+//! of all calls.
+
+use crate::{
+    Caller, House,
+    access::must_be_admin,
+    envelope::{Answer, Failure, Json, PathText, Query, ok},
+};
+use axum::{Extension, extract::State};
+use policy::{Autonomy, Heard, Policy, Preset, Profile, UserPolicy, Verdict};
+use registry::{AuditPage, AuditQuery, Group, Registry, Stats};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+use tool::{
+    AgentId, Bounds, Channel, Cx, Id, Label, Principal, UserId, Via,
+    prelude::{JsonSchema, schemars},
+};
+
+/// The policy, and what stands behind its words.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Shown {
+    policy: Policy,
+    /// Names and groups in it that nobody knows.
+    warnings: Vec<String>,
+    /// What each preset of a user comes to.
+    presets: BTreeMap<&'static str, UserPolicy>,
+    /// What is in each profile, besides the meta-tools.
+    profiles: BTreeMap<&'static str, &'static [&'static str]>,
+}
+
+fn shown(house: &House) -> Shown {
+    let (policy, warnings) = house.registry.policy();
+    let presets = Preset::ALL.iter().map(|p| (p.name(), p.policy())).collect();
+    let profiles = Profile::ALL.iter().map(|p| (p.name(), p.members())).collect();
+    Shown { policy, warnings, presets, profiles }
+}
+
+/// The policy as it is.
+pub(crate) async fn get(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Shown> {
+    must_be_admin(&caller)?;
+    Ok(ok(shown(&house)))
+}
+
+/// Puts another policy in its place.
+pub(crate) async fn put(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Json(policy): Json<Policy>,
+) -> Answer<Shown> {
+    must_be_admin(&caller)?;
+    house.registry.change_policy(&house.cx(&caller), move |p| *p = policy).await?;
+    Ok(ok(shown(&house)))
+}
+
+/// How much Hob does for the caller without asking.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Unasked {
+    level: Autonomy,
+    /// Who chose it: `own`, `household` or `built-in`.
+    from: &'static str,
+    /// What can be chosen, the most careful first.
+    levels: Vec<Choice>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Choice {
+    level: Autonomy,
+    /// What it means, in a sentence.
+    about: &'static str,
+}
+
+fn unasked(house: &House, caller: &Caller) -> Unasked {
+    let policy = house.registry.policy().0;
+    let own = policy.users.get(&caller.principal.user).and_then(|u| u.autonomy);
+    let from = match (own, policy.autonomy) {
+        (Some(_), _) => "own",
+        (None, Some(_)) => "household",
+        (None, None) => "built-in",
+    };
+    let levels = Autonomy::ALL.iter().map(|level| Choice { level: *level, about: level.about() }).collect();
+    Unasked { level: house.registry.autonomy(&house.cx(caller)), from, levels }
+}
+
+/// How much Hob does for the caller without asking.
+pub(crate) async fn autonomy(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Unasked> {
+    Ok(ok(unasked(&house, &caller)))
+}
+
+/// What is to be done unasked from now on.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Chosen {
+    level: Autonomy,
+}
+
+/// Chooses how much Hob does for the caller without asking.
+pub(crate) async fn choose_autonomy(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Json(chosen): Json<Chosen>,
+) -> Answer<Unasked> {
+    if !caller.in_person {
+        must_be_admin(&caller)?;
+    }
+    let user = caller.principal.user;
+    let set = move |p: &mut Policy| p.users.entry(user).or_default().autonomy = Some(chosen.level);
+    house.registry.change_policy(&house.cx(&caller), set).await?;
+    Ok(ok(unasked(&house, &caller)))
+}
+
+/// For whom, and how, a call is to be explained.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Supposed {
+    /// The agent that acts; `general` or an id.
+    agent: Option<String>,
+    /// The person, by name or id; for admins.
+    user: Option<String>,
+    /// The provider of the model that asks.
+    #[serde(default)]
+    provider: String,
+    /// Whether the run has read from outside.
+    #[serde(default)]
+    tainted: bool,
+    /// With what it is called, as a JSON object.
+    arguments: Option<String>,
+    /// Whether a model asks, in a run; true when left out.
+    #[serde(default = "yes")]
+    in_run: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What would be decided, and why.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Explained {
+    tool: String,
+    verdict: Verdict,
+    /// The rule that decides.
+    rule: &'static str,
+    /// In a sentence; empty when nothing stands in the way.
+    reason: String,
+    /// Every rule in order, and what it says.
+    trail: Vec<Heard>,
+    /// The person's name.
+    user: String,
+    agent: String,
+}
+
+/// What would be decided about a call of a tool, and by which rule.
+pub(crate) async fn explain(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathText(name): PathText,
+    Query(supposed): Query<Supposed>,
+) -> Answer<Explained> {
+    let bad = |text: String| Failure::new(400, "bad_args", text);
+    let (principal, user) = person(&house, &caller, supposed.user.as_deref())?;
+    let agent = supposed.agent.as_deref().unwrap_or("general");
+    if agent != "general" && agent.parse() != Ok(AgentId::GENERAL.0) {
+        return Err(Failure::new(404, "not_found", "there is only the agent `general` so far"));
+    }
+    let args: Value = match &supposed.arguments {
+        Some(text) => serde_json::from_str(text).map_err(|e| bad(format!("`arguments` is not JSON: {e}")))?,
+        None => Value::Object(Default::default()),
+    };
+    let mut cx = Cx::root(house.ports.clone(), principal, Via::direct(Channel::Page));
+    if supposed.in_run {
+        cx = cx.in_run(Id::new(), None, Default::default());
+    }
+    cx = cx.bounded(Bounds { provider: Arc::from(supposed.provider), ..Bounds::default() });
+    if supposed.tainted {
+        cx.taint(Label::Outside);
+    }
+    let found = house.registry.get(&name).filter(|t| Registry::visible(&cx, t));
+    let tool = found.ok_or_else(|| {
+        let name: String = name.chars().take(64).collect();
+        Failure::new(404, "not_found", format!("there is no tool called `{name}`: see GET /api/v1/tools"))
+    })?;
+    let (decision, trail) = house.registry.explain(&cx, &tool, &args);
+    let (verdict, rule, reason) = (decision.verdict, decision.rule, decision.reason);
+    Ok(ok(Explained { tool: tool.name.to_string(), verdict, rule, reason, trail, user, agent: agent.into() }))
+}
+
+/// The caller, or whom an admin names; and what they are called.
+fn person(house: &House, caller: &Caller, named: Option<&str>) -> Result<(Principal, String), Failure> {
+    let own = caller.principal.user;
+    let known = |user: UserId| house.access.person(user).map(|p| p.map(|p| p.value.name));
+    let Some(named) = named else {
+        let name = known(own)?.unwrap_or_else(|| crate::keys::OWNER.into());
+        return Ok((caller.principal.clone(), name));
+    };
+    let by_id = named.parse().ok().map(UserId);
+    let found = match by_id {
+        Some(id) => house.access.person(id)?,
+        None => house.access.named(named)?,
+    };
+    let person = match found {
+        Some(person) => Some((UserId(person.id), person.value.standing.role(), person.value.name)),
+        // A device that was set up with a token has no record of its owner.
+        None if by_id == Some(UserId::OWNER) || named == crate::keys::OWNER => {
+            Some((UserId::OWNER, tool::Role::Admin, crate::keys::OWNER.into()))
+        }
+        None => None,
+    };
+    if person.as_ref().is_none_or(|(id, ..)| *id != own) {
+        must_be_admin(caller)?;
+    }
+    let (user, role, name) = person.ok_or_else(|| {
+        let named: String = named.chars().take(64).collect();
+        Failure::new(404, "not_found", format!("there is nobody called `{named}`: see GET /api/v1/people"))
+    })?;
+    let role = if user == UserId::OWNER { tool::Role::Admin } else { role };
+    Ok((Principal { user, role, agent: AgentId::GENERAL }, name))
+}
+
+/// The groups of tools.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Groups {
+    count: usize,
+    groups: Vec<Group>,
+}
+
+/// The groups of tools, and which are on.
+pub(crate) async fn groups(State(house): State<House>) -> Answer<Groups> {
+    let groups = house.registry.groups();
+    Ok(ok(Groups { count: groups.len(), groups }))
+}
+
+/// Whether a group is to be on.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Switch {
+    enabled: bool,
+}
+
+/// Turns a group of tools on or off.
+pub(crate) async fn switch_group(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathText(id): PathText,
+    Json(switch): Json<Switch>,
+) -> Answer<Groups> {
+    must_be_admin(&caller)?;
+    house.registry.switch_group(&house.cx(&caller), &id, switch.enabled).await?;
+    groups(State(house)).await
+}
+
+/// How many tools there are, and how they were used.
+pub(crate) async fn stats(State(house): State<House>) -> Answer<Stats> {
+    Ok(ok(house.registry.stats()))
+}
+
+/// Which calls.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Calls {
+    /// Only of this tool, by any of its names.
+    tool: Option<String>,
+    /// Only with this outcome: `ok`, or the kind of error.
+    outcome: Option<String>,
+    /// Only with this verdict.
+    verdict: Option<Verdict>,
+    /// Only those before this number.
+    before: Option<u64>,
+    /// How many at most, up to 200.
+    #[serde(default = "fifty")]
+    limit: usize,
+    /// Everybody's; for admins.
+    #[serde(default)]
+    everybody: bool,
+}
+
+fn fifty() -> usize {
+    50
+}
+
+/// The calls that were made, the newest first.
+pub(crate) async fn audit(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Query(calls): Query<Calls>,
+) -> Answer<AuditPage> {
+    if calls.everybody {
+        must_be_admin(&caller)?;
+    }
+    let canonical = |name: String| house.registry.get(&name).map_or(name, |tool| tool.name.to_string());
+    let query = AuditQuery {
+        user: (!calls.everybody).then_some(caller.principal.user),
+        tool: calls.tool.map(canonical),
+        outcome: calls.outcome,
+        verdict: calls.verdict,
+        before: calls.before,
+        limit: calls.limit,
+    };
+    Ok(ok(house.registry.audit(&query)?))
+}
