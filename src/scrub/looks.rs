@@ -289,7 +289,8 @@ pub fn code(value: &str) -> bool {
     let word = |b: u8| b.is_ascii_alphanumeric() || b"_&.:'".contains(&b);
     let head = value.bytes().take_while(|b| word(*b)).count();
     let call = head > 0 && value.as_bytes().get(head).is_some_and(|b| b"([<".contains(b)) || value.contains("::");
-    call || reference(value)
+    let path = value.contains('.') && value.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_' || b == b'.');
+    call || path || reference(value)
 }
 
 /// A name of a secret instead of one: in capitals, or with the path to it.

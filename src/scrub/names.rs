@@ -211,7 +211,7 @@ pub fn strength(name: &str) -> Option<Strength> {
     if whole("token", TOKEN_OF) || whole("tokens", TOKEN_OF) {
         return Some(Strong);
     }
-    if last.ends_with("secret") || last == "secrets" {
+    if last.ends_with("secret") {
         return Some(Middling);
     }
     let weak = ["credential", "credentials", "creds", "authorization"].contains(&last);
@@ -233,11 +233,11 @@ mod tests {
                  AUTH_TOKEN bot_token refreshToken id_token GITHUB_TOKEN password_hash new_password password2 smtp_pass \
                  passwordConfirmation userpassword apikey passwort passwords api_keys network_key",
             ),
-            (Some(Middling), "secret client_secret clientSecret SECRET webhook_secret secretValue appsecret secrets"),
+            (Some(Middling), "secret client_secret clientSecret SECRET webhook_secret secretValue appsecret"),
             (Some(Weak), "token TOKEN X-Token csrf_token credentials credential creds Authorization"),
             (
                 None,
-                "tokens max_tokens tokens_used tokenizer token_count token_type token_expires nextPageToken page_token \
+                "secrets tokens max_tokens tokens_used tokenizer token_count token_type token_expires nextPageToken page_token \
                  continuation_token cancellationToken sync_token eos_token keyboard monkey turkey key keys keyword \
                  primaryKey primary_key foreign_key public_key publicKey sort_key cacheKey idempotency_key key_id \
                  access_key_id api_key_name apiKeyEnv api_key_url compass passed passenger passport pass bypass \

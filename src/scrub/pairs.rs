@@ -106,6 +106,10 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
     // What follows a name in prose is no separator: most words end here.
     let flag = written.starts_with('-') && place.peek() == b' ';
     let tag = before(1) == b'<' && place.peek() == b'>';
+    // One of two choices: `fresh ? 'new-password' : 'old-password'`.
+    if before(3) == b'?' && before(2) == b' ' {
+        return None;
+    }
     let tight = place.at;
     if flag || tag {
         place.at += 1;

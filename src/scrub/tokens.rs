@@ -241,7 +241,7 @@ fn pem(bytes: &[u8], hit: Span) -> Option<Span> {
         // Cut off before its end: what is left of it are lines of base64.
         None => {
             let (mut at, mut end) = (0, 0);
-            for line in rest.split_inclusive(|c| c == '\n' || c == '\\') {
+            for line in rest.split_inclusive(['\n', '\\']) {
                 let bare = line.trim_end_matches(['\n', '\r', '\\']).trim_start_matches('n');
                 let last = at + line.len() == rest.len();
                 if !bare.bytes().all(base64) || !bare.is_empty() && bare.len() < 16 && !last {

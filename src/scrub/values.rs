@@ -108,7 +108,7 @@ fn write(value: &str, forms: &mut BTreeSet<Form>) {
     for (table, offset) in [STANDARD, URL_SAFE].into_iter().flat_map(|table| [(table, 0), (table, 1), (table, 2)]) {
         if offset == 0 || !word {
             let text = base64(value.as_bytes(), table, offset, word);
-            insert(text, offset > 0, (offset + value.len()) % 3 > 0);
+            insert(text, offset > 0, !(offset + value.len()).is_multiple_of(3));
         }
     }
     let mut add = |text: String| insert(text, false, false);
