@@ -208,8 +208,9 @@ impl Conversations {
     /// Stores what the model said.
     pub async fn add_answer(&self, cx: &Cx, run: Id, text: &str, calls: &[ToolCall], model: &str) -> Result<()> {
         let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, text);
+        let clean = |text: &str| self.scrubber.text(text, How::All).into_owned();
         let stored =
-            |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
+            |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: clean(&c.arguments) };
         line.calls = json(&calls.iter().map(stored).collect::<Vec<_>>());
         line.model = model.to_owned();
         self.add(cx, line).await
@@ -232,10 +233,8 @@ impl Conversations {
 
     /// One commit for the message and the head that counts it; a first message makes the head.
     async fn add(&self, cx: &Cx, mut line: Line) -> Result<()> {
-        for text in [&mut line.content, &mut line.calls] {
-            if let Cow::Owned(clean) = self.scrubber.text(text, How::All) {
-                *text = clean;
-            }
+        if let Cow::Owned(clean) = self.scrubber.text(&line.content, How::All) {
+            line.content = clean;
         }
         let (this, conversation, id) = (self.clone(), line.conversation, Id::new());
         let (stamp, head_stamp) = (self.lines.stamp(cx, "chat"), self.heads.stamp(cx, "chat"));
@@ -388,7 +387,7 @@ fn late_results(lines: &[Message]) -> Vec<ToolResult> {
 }
 
 fn unanswered(call: ToolCall) -> ToolResult {
-    let content = 
+    let content =
         "Error: this call has no result: the run was cut short, or a person has not answered yet whether it may be made".into();
     ToolResult { call_id: call.id, name: call.name, content, say: None, is_error: true }
 }

@@ -359,7 +359,7 @@ impl Run {
     pub async fn call(&self, call: &ToolCall, consent: Option<Consent>) -> Option<(CallRecord, ToolResult)> {
         let cx = self.cx.bounded(self.bounds(Some(call.id.as_str().into()), consent));
         let parsed = parse_arguments(call);
-        let arguments = shown_arguments(call);
+        let arguments = self.shown_arguments(call);
         let began = Instant::now();
         let outcome = match parsed {
             // Models copy calls from what was said before, also when told not to make any.
@@ -456,8 +456,15 @@ impl Run {
             .collect()
     }
 
+    /// The arguments for people: parsed, or the text as the model broke it; without secrets.
+    fn shown_arguments(&self, call: &ToolCall) -> Value {
+        let mut shown = parse_arguments(call).unwrap_or_else(|_| Value::String(call.arguments.clone()));
+        self.agent.registry.scrubber().value(&mut shown, scrub::How::All);
+        shown
+    }
+
     fn tell_start(&self, call: &ToolCall) {
-        let arguments = shown_arguments(call);
+        let arguments = self.shown_arguments(call);
         self.tell(Step::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments });
     }
 
@@ -492,11 +499,6 @@ fn parse_arguments(call: &ToolCall) -> Result<Value, Error> {
             call.name
         ))
     })
-}
-
-/// The arguments for people: parsed, or the text as the model broke it.
-fn shown_arguments(call: &ToolCall) -> Value {
-    parse_arguments(call).unwrap_or_else(|_| Value::String(call.arguments.clone()))
 }
 
 fn shown(mut text: String) -> String {

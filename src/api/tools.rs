@@ -5,19 +5,20 @@ use crate::{
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
-use registry::{Listed, Registry};
+use registry::{By, Listed, Registry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Instant;
 use tool::{
-    Output,
+    Output, Tool,
     prelude::{JsonSchema, schemars},
 };
 
 /// Which tools.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Search {
-    /// Words that must all match; `all` or nothing matches everything.
+    /// Words that must all match; where few tools have them all, those that mean something near follow. `all` or nothing
+    /// matches everything.
     #[serde(default)]
     query: String,
     /// Only of this category or group.
@@ -28,7 +29,17 @@ pub(crate) struct Search {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Tools {
     count: usize,
-    tools: Vec<Listed>,
+    tools: Vec<Matched>,
+}
+
+/// A tool, and how it was found.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Matched {
+    #[serde(flatten)]
+    tool: Listed,
+    /// Told when there was a query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<By>,
 }
 
 /// The tools this caller may see.
@@ -38,9 +49,11 @@ pub(crate) async fn list(
     Query(search): Query<Search>,
 ) -> Answer<Tools> {
     let cx = house.cx(&caller);
-    let found = house.registry.search(&search.query, search.category.as_deref());
-    let tools: Vec<Listed> =
-        found.iter().filter(|t| Registry::visible(&cx, t)).map(|t| Listed::from(t.as_ref())).collect();
+    let visible = |tool: &Tool| Registry::visible(&cx, tool);
+    let found = house.registry.search_by_meaning(&search.query, search.category.as_deref(), visible).await;
+    let told = !matches!(search.query.trim(), "" | "all");
+    let tools: Vec<Matched> =
+        found.iter().map(|m| Matched { tool: Listed::from(m.tool.as_ref()), by: told.then_some(m.by) }).collect();
     Ok(ok(Tools { count: tools.len(), tools }))
 }
 

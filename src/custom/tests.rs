@@ -26,8 +26,10 @@ fn draft(name: &str, code: &str) -> Draft {
     }
 }
 
+/// A run, in which nobody has to be asked: what is asked about is the registry's affair.
 fn model(cx: &Cx) -> Cx {
-    cx.in_run(Id::new(), Id::new(), Default::default())
+    let bounds = tool::Bounds { by_word: true, ..tool::Bounds::default() };
+    cx.in_run(Id::new(), Id::new(), Default::default()).bounded(bounds)
 }
 
 #[tokio::test]

@@ -54,8 +54,8 @@ pub(crate) struct Wish {
     pub about: String,
     pub rule: &'static str,
     pub reason: String,
-    /// What "always" would cover unless the person says otherwise.
-    pub pattern: Pattern,
+    /// What "always" would cover unless the person says otherwise; `None` where that would tell a secret.
+    pub pattern: Option<Pattern>,
     /// Whether the call can be made again later from the model's own call.
     pub parks: bool,
 }

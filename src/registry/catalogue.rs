@@ -124,11 +124,14 @@ impl Entry {
     }
 }
 
+/// Makes the arguments of an alias into the tool's own.
+type Adapt = fn(Value) -> Value;
+
 /// What a name leads to.
 pub(crate) struct Found {
     pub entry: Arc<Entry>,
     /// Makes the arguments of the alias it was called by into the tool's own.
-    pub adapt: Option<fn(Value) -> Value>,
+    pub adapt: Option<Adapt>,
 }
 
 /// Every tool of every family.
@@ -136,7 +139,7 @@ pub(crate) struct Found {
 pub(crate) struct Catalogue {
     entries: BTreeMap<Arc<str>, Arc<Entry>>,
     /// Alias → canonical name and how its arguments are adapted.
-    aliases: HashMap<Arc<str>, (Arc<str>, Option<fn(Value) -> Value>)>,
+    aliases: HashMap<Arc<str>, (Arc<str>, Option<Adapt>)>,
     pub phrases: Vec<&'static str>,
     /// Groups that people switched, by id.
     overrides: BTreeMap<String, bool>,

@@ -120,7 +120,7 @@ impl Registry {
             _ => Pattern::any(),
         };
         let mut args = call.args.clone();
-        self.scrubber().value(&mut args, scrub::How::All);
+        let secret = self.scrubber().value(&mut args, scrub::How::All) > 0;
         let wish = Wish {
             tool: tool.name.to_string(),
             version: tool.version,
@@ -130,7 +130,7 @@ impl Registry {
             about: tool.description.lines().next().unwrap_or_default().to_owned(),
             rule: decision.rule,
             reason: decision.reason.clone(),
-            pattern,
+            pattern: Some(pattern).filter(|p| !(secret && p.is_exact())),
             parks: call.caller.is_plain(),
         };
         desk.approvals.ask(&call.cx, wish).await
@@ -210,7 +210,7 @@ impl Registry {
         }
         let wish = Wish {
             digest: crate::middleware::digest_of(&name, &details),
-            pattern: Pattern::exactly(&details),
+            pattern: Some(Pattern::exactly(&details)),
             tool: name,
             version,
             risk,

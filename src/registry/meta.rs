@@ -3,12 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{By, Registry, limit_of, meaning::Match, per_minute, validate};
+use crate::{By, Match, Registry, Verdict, limit_of, per_minute, validate};
 use futures::future::join_all;
 use serde_json::Map;
 use std::{collections::BTreeMap, time::Duration};
-use tool::Tool;
-use tool::prelude::*;
+use tool::{Label, Tool, prelude::*};
 
 /// The tools a model is shown beside the meta-tools; everything else is found with `search_tools`.
 pub const EVERYDAY: &[&str] = &[
@@ -116,7 +115,17 @@ struct GetHelp {
 }
 
 async fn get_help(registry: Registry, cx: Cx, args: GetHelp) -> Result<Value> {
-    Ok(help(&registry.find(&cx, &args.tool_name)?.entry.tool))
+    let tool = registry.find(&cx, &args.tool_name)?.entry.tool.clone();
+    let mut help = help(&tool);
+    // What would be decided about this caller, as far as that does not hang on the arguments.
+    let (decision, _) = registry.explain(&cx, &tool, &json!({}));
+    help["asksFirst"] = (decision.verdict == Verdict::Ask).into();
+    match decision.verdict {
+        Verdict::Allow => {}
+        Verdict::Ask => help["asksBecause"] = decision.reason.into(),
+        Verdict::Deny => help["denied"] = decision.reason.into(),
+    }
+    Ok(help)
 }
 
 /// What there is to know about a tool before calling it: `name, description, parameters, usage, category, group, enabled,
@@ -273,6 +282,8 @@ async fn batch(registry: Registry, cx: Cx, args: Batch) -> Result<Output> {
         return Err(Error::bad_args(format!("give 1 to {BATCH} operations at a time")));
     }
     let outcomes = join_all(args.operations.into_iter().map(|one| operation(&registry, &cx, one))).await;
+    let label = if outcomes.iter().any(|o| o.1 == Label::Outside) { Label::Outside } else { Label::Own };
+    let outcomes: Vec<Value> = outcomes.into_iter().map(|o| o.0).collect();
     let worked = outcomes.iter().filter(|o| o["success"] == true).count();
     let content =
         json!({"count": outcomes.len(), "succeeded": worked, "failed": outcomes.len() - worked, "results": outcomes});
@@ -281,12 +292,11 @@ async fn batch(registry: Registry, cx: Cx, args: Batch) -> Result<Output> {
         all if worked == all => format!("All {all} calls worked."),
         all => format!("{worked} of {all} calls worked."),
     };
-    Ok(Output { content, ..Output::default() }.say(say))
+    Ok(Output { content, label, ..Output::default() }.say(say))
 }
 
-/// One call of a batch: `{tool, success, result}` or `{tool, success, error: {code, message}}`. Its label has already
-/// reached the run.
-async fn operation(registry: &Registry, cx: &Cx, one: Operation) -> Value {
+/// One call of a batch: `{tool, success, result}` or `{tool, success, error: {code, message}}`, and where the result is from.
+async fn operation(registry: &Registry, cx: &Cx, one: Operation) -> (Value, Label) {
     let name = one.tool.unwrap_or_default();
     let inner = |args: &Map<String, Value>| args.get("tool_name").and_then(Value::as_str).map(str::to_owned);
     let result = if name.is_empty() {
@@ -305,10 +315,11 @@ async fn operation(registry: &Registry, cx: &Cx, one: Operation) -> Value {
             if let Some(corrected) = output.meta.get("corrected") {
                 outcome["corrected"] = corrected.clone();
             }
-            outcome
+            (outcome, output.label)
         }
         Err(error) => {
-            json!({"tool": name, "success": false, "error": {"code": error.code(), "message": error.message()}})
+            let error = json!({"code": error.code(), "message": error.message()});
+            (json!({"tool": name, "success": false, "error": error}), Label::Own)
         }
     }
 }

@@ -43,10 +43,16 @@ pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> 
         .validator()
         .as_ref()
         .map_err(|e| Error::failed(format!("the schema of `{}` is broken: {e}", tool.name)))?;
+    let fitting = validator.is_valid(args).then(|| args.clone());
     let told = mend::mend(&tool.parameters, args);
-    match faults(validator, &tool.parameters, args) {
-        None => Ok(told),
-        Some(faults) => {
+    match (faults(validator, &tool.parameters, args), fitting) {
+        (None, _) => Ok(told),
+        // What fits as it came is never refused.
+        (Some(_), Some(fitting)) => {
+            *args = fitting;
+            Ok(vec![])
+        }
+        (Some(faults), None) => {
             let takes = expects(&tool.parameters);
             Err(Error::bad_args(format!("the arguments of `{}` do not fit: {faults}. {takes}", tool.name)))
         }
@@ -260,6 +266,16 @@ mod tests {
             let text = error.message();
             assert!(matches!(error, Error::BadArgs(_)) && text.contains(&fault), "{shown}: {text}\nwanted {fault}");
             assert!(text.starts_with("the arguments of `t` do not fit: ") && text.ends_with(takes), "{text}");
+        }
+        // What others are welcome to be is not judged by the name it is like.
+        let open = self::entry(json!({"type": "object", "properties": {"maxSize": {"type": "integer"}}}));
+        for (given, expected) in [
+            (json!({"max_size": "many"}), json!({"max_size": "many"})),
+            (json!({"max_size": "5"}), json!({"maxSize": 5})),
+        ] {
+            let mut args = given;
+            assert!(arguments(&open, &mut args).is_ok());
+            assert_eq!(args, expected);
         }
         let mut args = json!({"text": 12, "count": "3"});
         assert_eq!(arguments(&entry, &mut args).unwrap().len(), 2);

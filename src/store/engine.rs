@@ -1,9 +1,7 @@
 //! The redb file: opened, checked, and opened again after the disk failed.
 
-use crate::{Error, FORMAT, Result};
-use redb::{
-    Builder, Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend,
-};
+use crate::{Error, FORMAT, Result, careful::Careful};
+use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
 use std::{
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
@@ -32,8 +30,7 @@ pub(crate) struct Engine {
 impl Engine {
     pub fn open(path: PathBuf) -> Result<Self> {
         refuse_newer(&path)?;
-        let db = open_file(&path)?;
-        let device = prepare(&db, &path.display().to_string())?;
+        let (db, device) = open_file(&path, true, |db| prepare(db, &path.display().to_string()))?;
         Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device })
     }
 
@@ -80,11 +77,14 @@ impl Engine {
         let mut slot = self.db.write().unwrap_or_else(PoisonError::into_inner);
         drop(slot.take());
         // Opened, never made: with the card gone there must not be a new, empty file in its place.
-        let db = open_with(path, |b| b.open(path))?;
-        if read_meta(&db)?.device != Some(self.device) {
-            let text = format!("{} is not the data file this Hob began with: start Hob again", path.display());
-            return Err(Error::Io(text));
-        }
+        let same = |db: &Database| match read_meta(db)?.device == Some(self.device) {
+            true => Ok(()),
+            false => {
+                let text = format!("{} is not the data file this Hob began with: start Hob again", path.display());
+                Err(Error::Io(text))
+            }
+        };
+        let (db, ()) = open_file(path, false, same)?;
         *slot = Some(db);
         tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
         Ok(())
@@ -101,25 +101,20 @@ fn refuse_newer(path: &std::path::Path) -> Result<()> {
     }
 }
 
-fn open_file(path: &std::path::Path) -> Result<Database> {
-    // A new file is made here, for its owner alone; what is wrong with the folder is told when it is opened.
-    drop(std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path));
-    open_with(path, |b| b.create(path))
-}
-
-fn open_with(
+/// Opens a file, which is written only once it has proven whole: `check` looks at what is in it, and makes what is missing.
+fn open_file<T>(
     path: &std::path::Path,
-    open: impl FnOnce(&Builder) -> Result<Database, redb::DatabaseError>,
-) -> Result<Database> {
+    make: bool,
+    check: impl FnOnce(&Database) -> Result<T>,
+) -> Result<(Database, T)> {
     let shown = path.display().to_string();
     let damaged = |what: String| {
         Error::Damaged(format!(
             "{shown} is damaged or not a Hob data file ({what}): restore a backup with `hob restore FILE`; the damaged file is left as it is"
         ))
     };
-    let mut builder = Database::builder();
-    builder.set_cache_size(CACHE_BYTES);
-    open(&builder).map_err(|e| match e {
+    let io = |e: std::io::Error| Error::io(format!("open {shown}"), &e);
+    let told = |e: redb::DatabaseError| match e {
         redb::DatabaseError::DatabaseAlreadyOpen => Error::InUse(shown.clone()),
         redb::DatabaseError::UpgradeRequired(v) => damaged(format!("file format {v}")),
         redb::DatabaseError::RepairAborted => damaged("repair failed".into()),
@@ -129,9 +124,30 @@ fn open_with(
         {
             damaged(e.to_string())
         }
-        redb::DatabaseError::Storage(redb::StorageError::Io(e)) => Error::io(format!("open {shown}"), &e),
+        redb::DatabaseError::Storage(redb::StorageError::Io(e)) => io(e),
         other => Error::Io(format!("could not open {shown}: {other}")),
-    })
+    };
+    // A new file is for its owner alone.
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.read(true).write(true).create(make).truncate(false).mode(0o600).open(path).map_err(io)?;
+    if file.metadata().map_err(io)?.len() == 0 && !make {
+        return Err(damaged("it is empty".into()));
+    }
+    let careful = Careful::new(file).map_err(told)?;
+    let backend = careful.clone();
+    let open = move || {
+        let db = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend).map_err(told)?;
+        let found = check(&db)?;
+        Ok::<_, Error>((db, found))
+    };
+    // What contradicts itself breaks assertions inside redb: that is a damaged file, and no fault of Hob.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(open));
+    std::panic::set_hook(hook);
+    let opened = opened.map_err(|_| damaged("its pages contradict each other".into()))??;
+    careful.trust().map_err(io)?;
+    Ok(opened)
 }
 
 /// Checks the format, makes what a new file lacks, and answers the device id.

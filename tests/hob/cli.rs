@@ -38,7 +38,7 @@ fn what_cannot_be_done_ends_with_1_and_one_line() {
         (&["call", "gpio_raed", "{}"], "did you mean `gpio_read`"),
         (&["call", "zzzzzzzz"], "search_tools"),
         (&["call", "calculate", "{\"expression\": \"1/0\"}"], "division by zero"),
-        (&["call", "calculate", "{\"expression\": 7}"], "It takes expression (string)"),
+        (&["call", "calculate", "{\"expression\": {}}"], "It takes expression (string)"),
         (&["chat", "--conversation", "zzz", "hi"], "is not an id"),
         (&["backup", "/nonexistent/file"], "could not make /nonexistent/file"),
         (&["restore", "/nonexistent/file"], "nothing was restored"),

@@ -325,14 +325,14 @@ fn a_key_is_told_as_a_placeholder_and_goes_to_its_own_host_only() {
 }
 
 #[test]
-fn tools_call_tools_but_not_those_that_need_a_yes() {
+fn tools_call_tools_and_a_person_is_asked_where_one_needs_a_yes() {
     let hob = Hob::start();
     let called = test(&hob, "return await utils.callTool('gpio_write', {pin: 6, high: true});", &[]);
     assert_eq!((&called["result"]["high"], &called["isError"]), (&json!(true), &json!(false)), "{called}");
     assert_eq!(hob.result("gpio_read", json!({"pin": 6}))["high"], true);
     let code = "return await utils.callTool('create_tool', {name: 'child', description: 'x', parameters: {type: 'object'}, code: 'return 1'});";
-    let told = test(&hob, code, &[]);
-    assert!(told["isError"] == true && told["result"].as_str().unwrap().contains("needs a person's yes"), "{told}");
+    let (told, asked) = hob.allowing(|| test(&hob, code, &[]));
+    assert_eq!((&told["isError"], &told["result"]["name"], asked), (&json!(false), &json!("child"), 1), "{told}");
     assert!(
         test(&hob, "return utils.listTools().map(t => t.name).join();", &[])["result"]
             .as_str()
@@ -356,7 +356,9 @@ fn a_model_makes_itself_a_tool_and_uses_it_at_once() {
         ]),
         says("It is reliob."),
     ]);
-    let answer = hob.say("turn the word boiler round");
+    // Making it needs a yes, and so does each of its two runs.
+    let (answer, asked) = hob.allowing(|| hob.say("turn the word boiler round"));
+    assert_eq!(asked, 3);
     let made: Vec<(&str, &Value)> =
         answer["toolCalls"].as_array().unwrap().iter().map(|c| (c["name"].as_str().unwrap(), &c["result"])).collect();
     assert!(made[0].1.to_string().contains("create_tool"), "{answer}");
@@ -401,7 +403,7 @@ fn a_model_makes_itself_a_tool_and_uses_it_at_once() {
         calls(&[("delete_custom_tool", json!({"name": "mirror", "confirm": true}))]),
         says("done"),
     ]);
-    let answer = hob.say("tidy up");
+    let answer = hob.allowing(|| hob.say("tidy up")).0;
     let failed: Vec<&Value> = answer["toolCalls"].as_array().unwrap().iter().map(|c| &c["isError"]).collect();
     assert_eq!(failed, [true, true, false, false], "{answer}");
     assert_eq!(answer["toolCalls"][2]["result"]["deleted"], false);

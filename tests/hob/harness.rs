@@ -209,11 +209,13 @@ impl Hob {
             command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         }
         command.args(["serve", "--data"]).arg(self.data()).args(&self.setup.arguments);
-        if !self.setup.config.is_empty() {
-            let file = self.folder.path("test.toml");
-            std::fs::write(&file, &self.setup.config).unwrap();
-            command.arg("--config").arg(file);
+        let (file, mut config) = (self.folder.path("test.toml"), self.setup.config.clone());
+        // Tests call faster than people; those of the limits set them.
+        if !config.contains("[limits]") {
+            config += "\n[limits]\ncalls = 0\n";
         }
+        std::fs::write(&file, config).unwrap();
+        command.arg("--config").arg(file);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         self.input = child.stdin.take();
         let (ready, told) = mpsc::channel();
@@ -284,6 +286,30 @@ impl Hob {
     /// Says something and gives the whole answer.
     pub fn say(&self, text: &str) -> Value {
         self.post("/api/v1/chat", json!({"message": text})).data(200)
+    }
+
+    /// Does something that asks, and says yes to all that is asked meanwhile; also how many times that was.
+    pub fn allowing<T>(&self, work: impl FnOnce() -> T) -> (T, usize) {
+        let over = AtomicU32::new(0);
+        thread::scope(|scope| {
+            let answering = scope.spawn(|| {
+                let mut asked = 0;
+                while over.load(Ordering::Relaxed) == 0 {
+                    for question in self.get("/api/v1/approvals").data(200)["approvals"].as_array().unwrap() {
+                        let path = format!("/api/v1/approvals/{}/decide", question["id"].as_str().unwrap());
+                        self.post(&path, json!({"decision": "allow_once", "nonce": question["nonce"]})).data(200);
+                        asked += 1;
+                    }
+                    thread::sleep(Duration::from_millis(20));
+                }
+                asked
+            });
+            // Also when the work panics, or the scope would wait for ever.
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            over.store(1, Ordering::Relaxed);
+            let asked = answering.join().unwrap();
+            (done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), asked)
+        })
     }
 
     /// Says something and gives the answer as it comes.

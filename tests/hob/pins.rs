@@ -43,7 +43,7 @@ fn a_change_is_told_to_whoever_listens() {
 #[test]
 fn what_is_no_pin_is_refused_with_what_would_be_one() {
     let hob = Hob::start();
-    for pin in [json!(28), json!(-1), json!(300), json!("17"), json!(1.5), json!(null), json!([1]), json!(1e30)] {
+    for pin in [json!(28), json!(-1), json!(300), json!("17a"), json!(1.5), json!(null), json!([1]), json!(1e30)] {
         for (tool, arguments) in [("gpio_read", json!({"pin": pin})), ("gpio_write", json!({"pin": pin, "high": true}))]
         {
             let why = hob.call(tool, arguments).refusal(400, "bad_args");
@@ -52,7 +52,7 @@ fn what_is_no_pin_is_refused_with_what_would_be_one() {
     }
     let rows = [
         (json!({"pin": 4}), "high"),
-        (json!({"pin": 4, "high": "yes"}), "high"),
+        (json!({"pin": 4, "high": "maybe"}), "high"),
         (json!({"pin": 4, "high": true, "for": 1}), "for"),
     ];
     for (arguments, part) in rows {

@@ -154,7 +154,7 @@ impl Stored {
             expires_ms,
             decided_ms: 0,
             decided_by: None,
-            pattern: wish.pattern.to_json().to_string(),
+            pattern: wish.pattern.map(|p| p.to_json().to_string()).unwrap_or_default(),
             only: bounds.only.as_ref().map(word).unwrap_or_default(),
         }
     }
@@ -192,6 +192,11 @@ impl Stored {
             };
         }
         let wanted = answer.pattern.clone().unwrap_or_else(|| json(&self.pattern));
+        if wanted.is_null() {
+            return Err(Error::bad_args(
+                "there is a secret in what it is called with, and no standing yes is kept about it: allow it once",
+            ));
+        }
         let pattern = Pattern::parse(&wanted).map_err(Error::BadArgs)?;
         if self.tainted && !pattern.is_exact() {
             return Err(Error::bad_args(
@@ -269,7 +274,7 @@ pub struct Approval {
     pub channel: Channel,
     /// The tool's version.
     pub version: u32,
-    /// What `allow_always` covers unless the answer says otherwise.
+    /// What `allow_always` covers unless the answer says otherwise; null where a secret would have to be kept for it.
     pub pattern: Value,
     /// When it was asked: milliseconds since 1970.
     pub asked_at: u64,

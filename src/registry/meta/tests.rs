@@ -42,6 +42,9 @@ enum WebKind {
 async fn web(_: (), _: Cx, args: Web) -> Result<Value> {
     Ok(json!({"for": args.query, "max": args.max_results, "kind": args.kind}))
 }
+async fn fetch(_: (), _: Cx, _: Nothing) -> Result<Output> {
+    Ok(Output::text("from somewhere").from_outside())
+}
 async fn explode(_: (), _: Cx, _: Nothing) -> Result<Value> {
     panic!("on purpose")
 }
@@ -203,6 +206,13 @@ async fn help_says_all_there_is_to_know() {
     }
     assert_eq!(help("use_tool").await["examples"][0]["tool_name"], "calculate", "its own example");
     assert!(!help("echo").await.to_string().contains("parrot"), "tags are for searching only");
+    assert!(help("execute_shell").await["denied"].as_str().unwrap().contains("codeExecution"));
+    let run = cx.in_run(Id::new(), None, Default::default());
+    for (name, asks) in [("echo", false), ("wipe", true)] {
+        let help = run.call("get_tool_help", json!({"tool_name": name})).await.unwrap().content;
+        assert_eq!((&help["asksFirst"], help["asksBecause"].is_string()), (&json!(asks), asks), "{name}");
+    }
+    assert_eq!(help("wipe").await["asksFirst"], false, "a person who calls by hand is not asked");
     let unknown = cx.call("get_tool_help", json!({"tool_name": "serch_web"})).await.unwrap_err();
     assert!(unknown.message().contains("did you mean `search_web`"), "{unknown}");
 }
@@ -235,7 +245,7 @@ fn examples_fit_the_schema_they_are_made_from_or_are_not_given() {
 
 #[tokio::test]
 async fn a_batch_runs_at_once_and_each_call_has_its_own_outcome() {
-    let (_, cx) = house();
+    let (registry, cx) = house();
     let began = Instant::now();
     let operations = json!([
         {"tool": "nap"},
@@ -292,6 +302,11 @@ async fn a_batch_runs_at_once_and_each_call_has_its_own_outcome() {
         let error = cx.call("batch_use_tool", json!({"operations": operations})).await.unwrap_err();
         assert!(error.message().contains(part), "{error}");
     }
+    assert_eq!((output.label, cx.label()), (tool::Label::Own, tool::Label::Own));
+    registry.add(Family::new("outside", "", ()).tool("fetch", Risk::Observe, fetch)).unwrap();
+    let mixed = cx.call("batch_use_tool", json!({"operations": [{"tool": "nap"}, {"tool": "fetch"}]})).await.unwrap();
+    assert_eq!((mixed.label, cx.label()), (tool::Label::Outside, tool::Label::Outside));
+
     // One call that is not in a list is a list of one.
     let one =
         cx.call("batch_use_tool", json!({"operations": {"tool": "echo", "args": {"text": "alone"}}})).await.unwrap();

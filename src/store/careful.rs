@@ -1,0 +1,131 @@
+//! A data file that is not written before it has proven whole: opening one repairs it, and what cannot be repaired is to be
+//! left as it is, for somebody to look at.
+
+use redb::{BackendError, StorageBackend, backends::FileBackend};
+use std::{
+    fs::File,
+    io,
+    ops::Bound,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// What was to be written since the file was opened.
+#[derive(Debug)]
+struct Held {
+    len: u64,
+    /// In order: later ones lie over earlier ones.
+    writes: Vec<(u64, Vec<u8>)>,
+}
+
+/// The file; writes are held back until it is trusted. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Careful(Arc<(FileBackend, Mutex<Option<Held>>)>);
+
+impl Careful {
+    pub fn new(file: File) -> Result<Self, redb::DatabaseError> {
+        let file = FileBackend::new(file)?;
+        let held = Held { len: file.len()?, writes: vec![] };
+        Ok(Self(Arc::new((file, Mutex::new(Some(held))))))
+    }
+
+    fn file(&self) -> &FileBackend {
+        &self.0.0
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+        self.0.1.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file is whole: what was held back is written, and everything from now on at once.
+    pub fn trust(&self) -> io::Result<()> {
+        let mut held = self.held();
+        let Some(held) = held.take() else { return Ok(()) };
+        for (offset, data) in &held.writes {
+            self.file().write(*offset, data)?;
+        }
+        if held.len != self.file().len()? {
+            self.file().set_len(held.len)?;
+        }
+        self.file().sync_data()
+    }
+}
+
+impl StorageBackend for Careful {
+    fn len(&self) -> io::Result<u64> {
+        self.held().as_ref().map_or_else(|| self.file().len(), |held| Ok(held.len))
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let held = self.held();
+        let Some(held) = &*held else { return self.file().read(offset, out) };
+        let end = offset + out.len() as u64;
+        if end > held.len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let there = self.file().len()?.clamp(offset, end) - offset;
+        let (on_disk, beyond) = out.split_at_mut(there as usize);
+        self.file().read(offset, on_disk)?;
+        beyond.fill(0);
+        for (at, data) in &held.writes {
+            let (from, to) = (offset.max(*at), end.min(at + data.len() as u64));
+            if from < to {
+                let part = &data[(from - at) as usize..(to - at) as usize];
+                out[(from - offset) as usize..(to - offset) as usize].copy_from_slice(part);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        match &mut *self.held() {
+            Some(held) => {
+                // What grows again later is zero there.
+                for (at, data) in &mut held.writes {
+                    data.truncate(len.saturating_sub(*at) as usize);
+                }
+                if len < held.len {
+                    held.writes.push((len, vec![0; (held.len - len) as usize]));
+                }
+                held.len = len;
+                Ok(())
+            }
+            None => self.file().set_len(len),
+        }
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        if self.held().is_some() { Ok(()) } else { self.file().sync_data() }
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        match &mut *self.held() {
+            Some(held) => {
+                held.writes.push((offset, data.to_vec()));
+                Ok(())
+            }
+            None => self.file().write(offset, data),
+        }
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.file().close()
+    }
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.file().try_lock_range(start, end)
+    }
+    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.file().try_lock_shared_range(start, end)
+    }
+    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.file().lock_range(start, end)
+    }
+    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.file().lock_shared_range(start, end)
+    }
+    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.file().unlock_range(start, end)
+    }
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.file().query_lock_range(start, end)
+    }
+}
