@@ -107,12 +107,15 @@ impl Reach {
 
     async fn fetch(&self, input: &Value) -> Result<Value, String> {
         let url = input["url"].as_str().unwrap_or_default();
-        let host = self.web.check(url).map_err(|e| e.to_string())?;
-        self.permit(&host).await?;
-        let (request, used) = self.request(input, url, &host)?;
+        let host = self.web.check(url);
+        if let Ok(host) = &host {
+            self.permit(host).await?;
+        }
         // Marked before the answer is there: even a failure tells something about the outside.
         self.fetched.store(true, Ordering::Relaxed);
         self.cx.taint(Label::Outside);
+        let host = host.map_err(|e| e.to_string())?;
+        let (request, used) = self.request(input, url, &host)?;
         let answer = self.web.fetch(request).await.map_err(|e| used.masked(&e.to_string()))?;
         let headers: Map<String, Value> =
             answer.headers.iter().map(|(name, value)| (name.clone(), used.masked(value).into())).collect();

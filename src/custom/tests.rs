@@ -162,7 +162,7 @@ async fn what_tools_reach() {
         "await utils.callTool('toggle_custom_tool', {name: 'x', enabled: true})".into(),
     ] {
         let refused = run(&code, false).await.unwrap_err();
-        assert!(refused.message().contains("a custom tool cannot call it"), "{code}: {refused}");
+        assert!(refused.message().contains("a person's yes"), "{code}: {refused}");
     }
     assert_eq!(cx.label(), Label::Own);
     let blocked = run("await fetch('http://127.0.0.1:1/')", true).await.unwrap_err();

@@ -243,8 +243,11 @@ fn model_made(c: &Case) -> Option<String> {
 }
 
 fn confirmation(c: &Case) -> Option<String> {
-    let marked = c.tool.requires_confirmation && !c.meta && !matches!(c.tool.owner, Owner::Person(_) | Owner::Model(_));
-    (marked && (c.by_model() || c.by_tool()))
+    let made_here = matches!(c.tool.owner, Owner::Person(_) | Owner::Model(_));
+    let marked = c.tool.requires_confirmation && !c.meta && !made_here;
+    // What custom code would have a model follow is a person's affair too.
+    let planted = c.tool.instructs && c.by_tool();
+    (marked && (c.by_model() || c.by_tool()) || planted)
         .then(|| format!("`{}` is never called without a person's yes", c.tool.name))
 }
 

@@ -138,6 +138,8 @@ fn custom_tools_and_confirmation() {
         ("… by hand", call("wipe").direct(), Allow, "default"),
         ("… by a tool", call("wipe").direct().maker(person()), Ask, "confirmation"),
         ("… by a tool, said by word", call("wipe").by_word().maker(person()), Ask, "confirmation"),
+        ("what instructs, by a tool", call("create_scheduled_task").direct().maker(person()), Ask, "confirmation"),
+        ("… by a model", call("create_scheduled_task"), Allow, "default"),
         ("a plugin's marked, by a model", call("plugins_marked"), Ask, "confirmation"),
         ("… by hand", call("plugins_marked").direct(), Allow, "default"),
     ];
