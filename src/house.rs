@@ -63,7 +63,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         clock: clock.clone(),
     };
 
-    keep_secret(&entry, &services);
+    keep_up(&entry, &registry, &services);
 
     // Families.
     registry.add(tools_everyday::memory(memories.clone()))?;
@@ -119,12 +119,16 @@ pub async fn close(house: House) {
 }
 
 /// What is secret is taken out of every answer and every line of the log: keys of services and models, and the token.
-fn keep_secret(entry: &Entry, services: &ConfigCenter) {
+/// And groups of tools that need a service are on once it is set up.
+fn keep_up(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
     const KEYS: &[&str] = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "HOB_LLM_KEY"];
     let keys = KEYS.iter().filter_map(|name| std::env::var(name).ok());
     entry.scrubber.set("environment", keys.chain(entry.token.clone()));
-    let (scrubber, known) = (entry.scrubber.clone(), services.clone());
-    let learn = move || scrubber.set("config-center", known.secrets());
+    let (scrubber, registry, known) = (entry.scrubber.clone(), registry.clone(), services.clone());
+    let learn = move || {
+        scrubber.set("config-center", known.secrets());
+        registry.set_services(known.services().into_iter().filter(|s| !s.entries.is_empty()).map(|s| s.name).collect());
+    };
     learn();
     services.on_change(learn);
 }

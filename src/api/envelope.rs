@@ -166,6 +166,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
             ));
         }
         let bytes = read(request.into_body(), LARGEST, DRAINED).await?;
+        // Serde would take a list for the fields in their order: `[]` would be a policy without a rule.
+        if bytes.trim_ascii_start().starts_with(b"[") {
+            let text = "the body is not what this address takes: it is a list, and must be an object with named fields";
+            return Err(Failure::new(400, "bad_args", text));
+        }
         serde_json::from_slice(&bytes).map(Json).map_err(|e| {
             Failure::new(400, "bad_args", format!("the body is not what this address takes: {}", plain(&e)))
         })

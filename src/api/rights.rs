@@ -225,8 +225,12 @@ pub(crate) struct Groups {
 }
 
 /// The groups of tools, and which are on.
-pub(crate) async fn groups(State(house): State<House>) -> Answer<Groups> {
-    let groups = house.registry.groups();
+pub(crate) async fn groups(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Groups> {
+    let cx = house.cx(&caller);
+    let mut groups = house.registry.groups();
+    for group in &mut groups {
+        group.tools.retain(|name| house.registry.get(name).is_none_or(|tool| Registry::visible(&cx, &tool)));
+    }
     Ok(ok(Groups { count: groups.len(), groups }))
 }
 
@@ -246,7 +250,7 @@ pub(crate) async fn switch_group(
 ) -> Answer<Groups> {
     must_be_admin(&caller)?;
     house.registry.switch_group(&house.cx(&caller), &id, switch.enabled).await?;
-    groups(State(house)).await
+    groups(State(house), Extension(caller)).await
 }
 
 /// How many tools there are, and how they were used.

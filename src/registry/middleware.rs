@@ -122,7 +122,10 @@ impl Middleware for Limits {
         "limits"
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
-        call.corrected.extend(limits::apply(&call.entry.tool.name, &mut call.args));
+        // Another's tool may have the name of one that is not built yet.
+        if call.entry.tool.owner == tool::Owner::Core {
+            call.corrected.extend(limits::apply(&call.entry.tool.name, &mut call.args));
+        }
         Box::pin(ready(Ok(())))
     }
 }
@@ -140,7 +143,10 @@ impl Middleware for Validate {
     }
     fn after<'a>(&'a self, call: &'a Call, mut result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         if let (Ok(output), false) = (&mut result, call.corrected.is_empty()) {
-            output.meta.insert("corrected".into(), json!(call.corrected));
+            // A facade was corrected, and so perhaps was what it called.
+            let inner = output.meta.get("corrected").and_then(Value::as_array).cloned().unwrap_or_default();
+            let all: Vec<Value> = call.corrected.iter().map(|c| json!(c)).chain(inner).collect();
+            output.meta.insert("corrected".into(), all.into());
         }
         Box::pin(ready(result))
     }

@@ -113,12 +113,12 @@ struct Recall {
 }
 
 async fn recall(memories: Memories, cx: Cx, args: Recall) -> Result<Output> {
-    let (limit, note) = limited(args.limit, RECALLED);
+    let limit = limited(args.limit, RECALLED);
     let filter = Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() };
     let found = memories.recall(&cx, &args.query, filter).await?;
     let sentence = told(&found.hits);
     let content = json!({"count": found.hits.len(), "memories": found.hits, "byMeaning": found.by_meaning});
-    Ok(noted(Output { content, ..Output::default() }.say(sentence), note))
+    Ok(Output { content, ..Output::default() }.say(sentence))
 }
 
 /// Change a specific memory in place; what is not given stays as it is.
@@ -186,7 +186,7 @@ struct List {
 }
 
 async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
-    let (limit, note) = limited(args.limit, LISTED);
+    let limit = limited(args.limit, LISTED);
     let all = memories.list(&cx, &Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() })?;
     let sentence = match all.as_slice() {
         [] => "I remember nothing yet.".to_owned(),
@@ -194,7 +194,7 @@ async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
         [newest, ..] => format!("Here are {} I remember; the newest: {}", things(all.len()), ended(&newest.content)),
     };
     let content = json!({"count": all.len(), "memories": all});
-    Ok(noted(Output { content, ..Output::default() }.say(sentence), note))
+    Ok(Output { content, ..Output::default() }.say(sentence))
 }
 
 /// Increase a memory's importance.
@@ -234,17 +234,9 @@ async fn stats(memories: Memories, cx: Cx, Stats {}: Stats) -> Result<Output> {
 }
 
 /// How many to give, and a note where that is not what was asked for.
-fn limited(asked: Option<u32>, default: u32) -> (usize, Option<Value>) {
-    let asked = asked.unwrap_or(default);
-    let used = asked.clamp(1, MOST);
-    (used as usize, (asked != used).then(|| json!({"asked": asked, "used": used})))
-}
-
-fn noted(output: Output, note: Option<Value>) -> Output {
-    match note {
-        Some(note) => output.meta("limit", note),
-        None => output,
-    }
+/// How many: dispatch has cut what is too much already, and told so.
+fn limited(asked: Option<u32>, default: u32) -> usize {
+    asked.unwrap_or(default).clamp(1, MOST) as usize
 }
 
 /// The best memory in its own words; with it up to two that fit nearly as well.
@@ -344,20 +336,5 @@ mod tests {
         assert!(said(&m, "update_memory", json!({"memoryId": id})).await.contains("say what to change"));
         let elsewhere = ask(&m, "update_memory", json!({"memoryId": Id::new(), "shared": true})).await;
         assert!(matches!(&elsewhere, Err(Error::NotFound(text)) if text.contains("`recall`")), "{elsewhere:?}");
-    }
-
-    #[test]
-    fn limits_are_kept_and_told() {
-        let note = |asked, used| Some(json!({"asked": asked, "used": used}));
-        let table = [
-            (None, 10, None),
-            (Some(1), 1, None),
-            (Some(50), 50, None),
-            (Some(51), 50, note(51, 50)),
-            (Some(0), 1, note(0, 1)),
-        ];
-        for (asked, used, noted) in table {
-            assert_eq!(limited(asked, RECALLED), (used, noted), "{asked:?}");
-        }
     }
 }
