@@ -105,8 +105,12 @@ pub async fn explain(client: &Client, tool: &str, agent: Option<&str>, user: Opt
         put(format_args!("{reason}\n"))?;
     }
     put(format_args!("for {} through the agent {}:\n", text(&told["user"]), text(&told["agent"])))?;
-    for heard in told["trail"].as_array().into_iter().flatten() {
+    let trail = told["trail"].as_array().cloned().unwrap_or_default();
+    let (silent, speaking): (Vec<&Value>, Vec<&Value>) = trail.iter().partition(|h| h["says"] == "does not apply");
+    for heard in speaking {
         put(format_args!("  {:<24} {}\n", text(&heard["rule"]), text(&heard["says"])))?;
     }
+    let silent: Vec<String> = silent.iter().map(|h| text(&h["rule"])).collect();
+    put(format_args!("  {} others do not apply: {}\n", silent.len(), silent.join(", ")))?;
     Ok(())
 }

@@ -12,13 +12,31 @@ pub fn family(tools: CustomTools) -> Family<CustomTools> {
         .confirm()
         .instructs()
         .tool("list_custom_tools", Risk::Observe, list)
+        .alias_with("list_tools", |args| unless(args, "include_disabled", "status", "active"))
         .tags("mine own written javascript")
         .tool("toggle_custom_tool", Risk::Execute, toggle)
+        .alias_with("enable_tool", |args| with(args, "enabled", true))
+        .alias_with("disable_tool", |args| with(args, "enabled", false))
         .tags("enable disable switch activate")
         .instructs()
         .tool("delete_custom_tool", Risk::Destroy, delete)
+        .alias("delete_tool")
         .tags("remove drop")
         .confirm()
+}
+
+/// Arguments with one more, unless it is there.
+fn with(mut args: Value, name: &str, value: impl Into<Value>) -> Value {
+    if let Some(args) = args.as_object_mut() {
+        args.entry(name).or_insert(value.into());
+    }
+    args
+}
+
+/// Arguments with one more where a switch is not set; the switch itself is taken out.
+fn unless(mut args: Value, switch: &str, name: &str, value: &str) -> Value {
+    let set = args.as_object_mut().and_then(|args| args.remove(switch)).is_some_and(|on| on == true || on == "true");
+    if set { args } else { with(args, name, value) }
 }
 
 /// Write a new reusable tool in JavaScript, when no existing tool fits.
@@ -90,7 +108,8 @@ async fn list(tools: CustomTools, cx: Cx, args: List) -> Result<Output> {
         .filter(|t| args.status.is_none_or(|s| s == t.status))
         .filter(|t| args.category.as_ref().is_none_or(|c| t.category.as_ref() == Some(c)))
         .map(|t| {
-            json!({"id": t.id, "name": t.name, "description": t.description, "status": t.status, "category": t.category,
+            json!({"id": t.id, "name": t.name, "description": t.description, "status": t.status,
+                   "enabled": t.status == Status::Active, "version": t.version, "category": t.category,
                    "createdBy": t.created_by, "usageCount": t.usage_count})
         })
         .collect();

@@ -115,6 +115,24 @@ async fn what_a_model_makes() {
 }
 
 #[tokio::test]
+async fn one_tool_under_two_names_is_one_tool() {
+    let (tools, cx) = house();
+    tools.create(&cx, draft("one", "return 1"), Created::User).await.unwrap();
+    let named = || json!({"name": "one"});
+    let off = cx.call("disable_tool", named()).await.unwrap().content;
+    assert_eq!((&off["name"], &off["enabled"]), (&json!("one"), &json!(false)));
+    let listed = |args| {
+        let cx = cx.clone();
+        async move { cx.call("list_tools", args).await.unwrap().content["tools"].as_array().unwrap().len() }
+    };
+    assert_eq!((listed(json!({})).await, listed(json!({"include_disabled": true})).await), (0, 1));
+    assert_eq!(cx.call("enable_tool", named()).await.unwrap().content["enabled"], true);
+    assert_eq!(listed(Value::Null).await, 1);
+    assert_eq!(cx.call("delete_tool", named()).await.unwrap().content["deleted"], false, "needs confirm");
+    assert_eq!(cx.call("delete_tool", json!({"name": "one", "confirm": true})).await.unwrap().content["deleted"], true);
+}
+
+#[tokio::test]
 async fn drafts_that_cannot_be_kept() {
     let (tools, cx) = house();
     let with = |change: fn(&mut Draft)| {

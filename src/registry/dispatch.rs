@@ -26,7 +26,7 @@ impl Dispatch for Registry {
     fn list(&self, cx: &Cx) -> Vec<ToolInfo> {
         self.tools()
             .iter()
-            .filter(|t| t.enabled && Registry::visible(cx, t))
+            .filter(|t| Registry::visible(cx, t) && self.may_ever(cx, t))
             .map(|t| ToolInfo {
                 name: t.name.to_string(),
                 description: t.description.to_string(),
