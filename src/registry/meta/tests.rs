@@ -1,7 +1,7 @@
 //! The meta-tools through the whole dispatch, as a model uses them.
 
 use super::*;
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 use tool::{Alias, Channel, Owner, Ports, Principal, Role, SystemClock, UserId, Via};
 
 /// Say a text back.
@@ -52,9 +52,10 @@ async fn sleep(_: (), _: Cx, _: Nothing) -> Result<Value> {
     tokio::time::sleep(Duration::from_secs(600)).await;
     Ok(Value::Null)
 }
-async fn nap(_: (), _: Cx, _: Nothing) -> Result<Value> {
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    Ok(json!("rested"))
+/// Comes back when another of it runs beside it.
+async fn meet(both: Arc<tokio::sync::Barrier>, _: Cx, _: Nothing) -> Result<Value> {
+    both.wait().await;
+    Ok("met".into())
 }
 async fn deeper(_: (), cx: Cx, _: Nothing) -> Result<Output> {
     cx.call("deeper", json!({})).await
@@ -82,7 +83,6 @@ fn house() -> (Registry, Cx) {
         .tool("explode", Risk::Observe, explode)
         .tool("sleep", Risk::Observe, sleep)
         .timeout(Duration::from_millis(50))
-        .tool("nap", Risk::Observe, nap)
         .tool("deeper", Risk::Observe, deeper)
         .tool("execute_shell", Risk::Execute, echo)
         .tool("wipe", Risk::Destroy, echo);
@@ -166,7 +166,7 @@ async fn search_finds_by_every_word() {
     assert!(tool["parameters"]["properties"]["maxResults"].is_object() && tool.get("enabled").is_none());
     let off = cx.call("search_tools", json!({"query": "shell"})).await.unwrap().content;
     assert_eq!((&off["tools"][0]["enabled"], &off["tools"][0]["group"]), (&json!(false), &json!("codeExecution")));
-    for (category, count) in [("System", 4), ("system", 4), ("webFetch", 1), ("Test", 8), ("none", 0)] {
+    for (category, count) in [("System", 4), ("system", 4), ("webFetch", 1), ("Test", 7), ("none", 0)] {
         let found = cx.call("search_tools", json!({"query": "all", "category": category})).await.unwrap().content;
         assert_eq!(found["count"], count, "{category}");
     }
@@ -180,8 +180,8 @@ async fn all_lists_everything_and_describes_some() {
     }
     let found = cx.call("search_tools", json!({"query": "all"})).await.unwrap().content;
     let more: usize = found["more"].as_object().unwrap().values().map(|names| names.as_array().unwrap().len()).sum();
-    assert_eq!(found["count"], 72);
-    assert_eq!(found["tools"].as_array().unwrap().len() + more, 72);
+    assert_eq!(found["count"], 71);
+    assert_eq!(found["tools"].as_array().unwrap().len() + more, 71);
 }
 
 #[tokio::test]
@@ -246,27 +246,28 @@ fn examples_fit_the_schema_they_are_made_from_or_are_not_given() {
 #[tokio::test]
 async fn a_batch_runs_at_once_and_each_call_has_its_own_outcome() {
     let (registry, cx) = house();
-    let began = Instant::now();
+    let both = Arc::new(tokio::sync::Barrier::new(2));
+    let meeting = Family::new("meeting", "", both).tool("meet", Risk::Observe, meet).timeout(Duration::from_secs(30));
+    registry.add(meeting).unwrap();
     let operations = json!([
-        {"tool": "nap"},
+        {"tool": "meet"},
         {"tool": "echo", "args": {"text": 5}},
         {"tool_name": "echo", "arguments": {"text": "by the other names"}},
         {"tool": "echo", "args": "{\"text\":\"as text\"}"},
         {"tool": "echo", "args": {}},
         {"tool": "ecoh"},
         {"tool": "explode"},
-        {"tool": "batch_use_tool", "args": {"operations": [{"tool": "nap"}]}},
-        {"tool": "use_tool", "args": {"tool_name": "batch_use_tool", "arguments": {"operations": [{"tool": "nap"}]}}},
+        {"tool": "batch_use_tool", "args": {"operations": [{"tool": "meet"}]}},
+        {"tool": "use_tool", "args": {"tool_name": "batch_use_tool", "arguments": {"operations": [{"tool": "meet"}]}}},
         {"tool": "use_tool", "args": {"tool_name": "echo", "arguments": {"text": "twice wrapped"}}},
         {"tool": "echo", "params": {"text": "x"}},
         {"args": {}},
-        {"tool": "nap"}
+        {"tool": "meet"}
     ]);
     let output = cx.call("batch_use_tool", json!({"operations": operations})).await.unwrap();
-    assert!(began.elapsed() < Duration::from_millis(390), "two naps of 200 ms took {:?}", began.elapsed());
     let results = output.content["results"].as_array().unwrap();
     let rows: [std::result::Result<&str, (&str, &str)>; 13] = [
-        Ok("rested"),
+        Ok("met"),
         Ok("5"),
         Ok("by the other names"),
         Ok("as text"),
@@ -278,7 +279,7 @@ async fn a_batch_runs_at_once_and_each_call_has_its_own_outcome() {
         Ok("twice wrapped"),
         Err(("bad_args", "`params` is not known")),
         Err(("bad_args", "`tool` is missing")),
-        Ok("rested"),
+        Ok("met"),
     ];
     assert_eq!(results.len(), rows.len());
     for (result, row) in results.iter().zip(rows) {
@@ -304,7 +305,7 @@ async fn a_batch_runs_at_once_and_each_call_has_its_own_outcome() {
     }
     assert_eq!((output.label, cx.label()), (tool::Label::Own, tool::Label::Own));
     registry.add(Family::new("outside", "", ()).tool("fetch", Risk::Observe, fetch)).unwrap();
-    let mixed = cx.call("batch_use_tool", json!({"operations": [{"tool": "nap"}, {"tool": "fetch"}]})).await.unwrap();
+    let mixed = cx.call("batch_use_tool", json!({"operations": [{"tool": "echo", "args": {"text": "x"}}, {"tool": "fetch"}]})).await.unwrap();
     assert_eq!((mixed.label, cx.label()), (tool::Label::Outside, tool::Label::Outside));
 
     // One call that is not in a list is a list of one.
