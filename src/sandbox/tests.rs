@@ -75,7 +75,7 @@ pub(crate) fn sandbox() -> &'static Sandbox {
 }
 
 fn limits() -> Limits {
-    Limits { cpu: Duration::from_millis(400), wall: Duration::from_secs(5), ..Limits::default() }
+    Limits { cpu: Duration::from_millis(800), wall: Duration::from_secs(30), ..Limits::default() }
 }
 
 pub(crate) fn script(code: &str) -> Script {
