@@ -4,6 +4,7 @@ use crate::{
     Caller, House,
     access::must_be_admin,
     describe::{Routes, get, post},
+    document::limited,
     envelope::{Answer, Created as New, Failure, Json, PathText, Query, ok},
     people::Deleted,
     tools::Ran,
@@ -24,7 +25,7 @@ pub(crate) fn routes() -> Routes<House> {
         .route("/stats", get(stats, "How many there are."))
         .route("/pending", get(pending, "Those that wait for a decision."))
         .route("/active/definitions", get(definitions, "The active ones as a model is shown them."))
-        .route("/test", post(test, "Run a draft once, without keeping it."))
+        .route("/test", post(test, "Run a draft once, without keeping it.").also(limited))
         .route(
             "/{id}",
             get(one, "A custom tool.").patch(update, "Change a custom tool.").delete(delete, "Delete a custom tool."),
@@ -33,7 +34,7 @@ pub(crate) fn routes() -> Routes<House> {
         .route("/{id}/disable", post(disable, "Turn a custom tool off."))
         .route("/{id}/approve", post(approve, "Allow a tool that waits for a decision."))
         .route("/{id}/reject", post(reject, "Refuse a tool that waits for a decision."))
-        .route("/{id}/execute", post(execute, "Run a custom tool."))
+        .route("/{id}/execute", post(execute, "Run a custom tool.").also(limited))
 }
 
 /// Custom tools.

@@ -126,7 +126,11 @@ impl From<Error> for Failure {
             Error::RateLimited(_) => 429,
             Error::Parked(_) => 409,
         };
-        Self::new(status, e.code(), e.message())
+        let failure = Self::new(status, e.code(), e.message());
+        match e.retry_after() {
+            Some(seconds) => failure.retry_after(seconds),
+            None => failure,
+        }
     }
 }
 

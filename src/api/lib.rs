@@ -137,7 +137,7 @@ fn routes() -> Routes<House> {
         )
         .route("/tools", get(tools::list, "Find or list tools."))
         .route("/tools/{name}", get(tools::one, "A tool and its help."))
-        .route("/tools/{name}/execute", post(tools::execute, "Run a tool."))
+        .route("/tools/{name}/execute", post(tools::execute, "Run a tool.").also(limited))
         .route("/tools/{name}/explain", get(rights::explain, "Whether a call would be made, and which rule decides."))
         .route("/tool-groups", get(rights::groups, "The groups of tools, and which are on."))
         .route("/tool-groups/{id}", put(rights::switch_group, "Turn a group of tools on or off."))

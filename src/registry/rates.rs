@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(rates.take(&other, at(59)), Err((0, 2)));
         assert_eq!(rates.take(&keys, at(60)), Ok(()), "the first is over");
         assert_eq!(rates.take(&other, at(61)), Err((0, 20)));
+        assert_eq!(Error::RateLimited("too many: try again in 20 s".into()).retry_after(), Some(20));
         assert_eq!(rates.take(&[(Key::User(UserId(Id::new())), 3)], at(61)), Ok(()), "others are not touched");
     }
 }

@@ -24,7 +24,7 @@ pub enum Error {
     /// It was tried and went wrong.
     #[error("{0}")]
     Failed(String),
-    /// Too many calls in a short time; the text says when to try again.
+    /// Too many calls in a short time; the text ends with when to try again: `in 12 s`.
     #[error("{0}")]
     RateLimited(String),
     /// A person has not answered yet whether it may be; the run rests until they do.
@@ -76,6 +76,11 @@ impl Error {
             Self::RateLimited(_) => Self::RateLimited(text),
             Self::Parked(_) => Self::Parked(text),
         }
+    }
+    /// After how many seconds it is worth trying again, where that is known.
+    pub fn retry_after(&self) -> Option<u64> {
+        let Self::RateLimited(text) = self else { return None };
+        text.strip_suffix(" s")?.rsplit_once("in ")?.1.parse().ok()
     }
     /// The text alone.
     pub fn message(&self) -> &str {

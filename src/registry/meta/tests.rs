@@ -305,7 +305,10 @@ async fn a_batch_runs_at_once_and_each_call_has_its_own_outcome() {
     }
     assert_eq!((output.label, cx.label()), (tool::Label::Own, tool::Label::Own));
     registry.add(Family::new("outside", "", ()).tool("fetch", Risk::Observe, fetch)).unwrap();
-    let mixed = cx.call("batch_use_tool", json!({"operations": [{"tool": "echo", "args": {"text": "x"}}, {"tool": "fetch"}]})).await.unwrap();
+    let mixed = cx
+        .call("batch_use_tool", json!({"operations": [{"tool": "echo", "args": {"text": "x"}}, {"tool": "fetch"}]}))
+        .await
+        .unwrap();
     assert_eq!((mixed.label, cx.label()), (tool::Label::Outside, tool::Label::Outside));
 
     // One call that is not in a list is a list of one.
