@@ -78,7 +78,14 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     // Mind.
     let closing = CancellationToken::new();
     let network = Network::new(&config.doors.hosts);
-    let minds = Minds { registry: registry.clone(), embedder, clock, store: store.clone(), closing: closing.clone() };
+    let minds = Minds {
+        registry: registry.clone(),
+        embedder,
+        clock,
+        store: store.clone(),
+        scrubber: entry.scrubber.clone(),
+        closing: closing.clone(),
+    };
     let (limits, claiming) = (config.agent.clone(), entry.claiming);
     let (settings, provider) = Settings::new(config, minds, network.clone())?;
     let settings = Arc::new(settings);

@@ -13,6 +13,7 @@ use futures::{FutureExt, future::BoxFuture};
 use llm::{OpenAi, OpenAiConfig, Provider};
 use reflex::Reflex;
 use registry::Registry;
+use scrub::Scrubber;
 use serde::{Deserialize, Serialize};
 use std::{
     net::IpAddr,
@@ -58,12 +59,14 @@ pub struct Minds {
     pub embedder: Embedder,
     pub clock: Arc<dyn Clock>,
     pub store: Store,
+    pub scrubber: Scrubber,
     pub closing: CancellationToken,
 }
 
 impl Minds {
     /// The provider for a model, or reflex for none.
     fn provider(&self, model: Option<OpenAiConfig>) -> Result<Arc<dyn Provider>> {
+        self.scrubber.set("model-key", model.iter().filter_map(|m| m.key.clone()));
         let Some(model) = model else {
             let tools = self.registry.clone();
             let risk = move |name: &str| tools.get(name).filter(|t| t.enabled).map(|t| t.risk);

@@ -288,3 +288,6 @@ impl Middleware for Decide {
         Box::pin(async move { registry.ask_or_refuse(call, decision).await })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,7 @@ pub fn utilities(device: Device) -> Family<Device> {
         .tags("maths arithmetic compute sum evaluate percent root")
         .tool("convert_units", Risk::Observe, maths::convert)
         .tags("unit conversion length weight temperature volume")
+        .example(serde_json::json!({"value": 20, "from": "°C", "to": "°F"}))
         .tool("system_info", Risk::Observe, device::info)
         .tags("device status health disk memory cpu temperature uptime hostname")
 }

@@ -1,0 +1,129 @@
+//! Steps of one's own in the chain, through the real dispatch.
+
+use super::*;
+use crate::Registry;
+use std::sync::Mutex;
+use tool::{
+    Bus, Channel, Family, Heard, Ports, Principal, Risk, SystemClock, Topics, Via,
+    prelude::{Deserialize, JsonSchema, schemars},
+};
+
+/// Say a text back.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Echo {
+    /// What to say.
+    text: String,
+}
+
+async fn echo(_: (), _: Cx, args: Echo) -> Result<Output> {
+    Ok(Output::text(args.text))
+}
+
+/// Notes that a call went by, and does something to it.
+struct Step {
+    name: &'static str,
+    log: Arc<Mutex<Vec<String>>>,
+    before: fn(&mut Call) -> Result<()>,
+    after: fn(Result<Output>) -> Result<Output>,
+}
+
+impl Middleware for Step {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        self.log.lock().unwrap().push(format!("before {}", self.name));
+        Box::pin(ready((self.before)(call)))
+    }
+    fn after<'a>(&'a self, _: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        self.log.lock().unwrap().push(format!("after {}", self.name));
+        Box::pin(ready((self.after)(result)))
+    }
+}
+
+fn house() -> (Registry, Cx, Arc<Mutex<Vec<String>>>) {
+    let registry = Registry::new().unwrap();
+    registry.scrubber().add("hunter2-hunter2");
+    registry.add(Family::new("test", "", ()).tool("echo", Risk::Observe, echo)).unwrap();
+    let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+    ports.dispatch = Arc::new(registry.clone());
+    ports.bus = Bus::default();
+    (registry, Cx::root(ports, Principal::owner(), Via::direct(Channel::Api)), Arc::default())
+}
+
+fn says(text: &str) -> Value {
+    json!({ "text": text })
+}
+
+#[tokio::test]
+async fn a_step_changes_arguments_and_results_and_stops_calls() {
+    let (registry, cx, log) = house();
+    let step = |name, before, after| registry.add_middleware(Arc::new(Step { name, log: log.clone(), before, after }));
+    step(
+        "first",
+        |call| {
+            // Also what the tool's schema would not take: arguments are checked behind this.
+            call.args["text"] = format!("{}!", call.args["text"].as_str().unwrap_or_default()).into();
+            Ok(())
+        },
+        |result| result.map(|output| Output::text(format!("<{}>", output.model_text()))),
+    );
+    step(
+        "second",
+        |call| match call.args["text"].as_str() {
+            Some(text) if text.starts_with("stop") => Err(Error::denied("not today")),
+            _ => Ok(()),
+        },
+        |result| result,
+    );
+    assert_eq!(cx.call("echo", says("hello")).await.unwrap().model_text(), "<hello!>");
+    assert_eq!(*log.lock().unwrap(), ["before first", "before second", "after second", "after first"]);
+    log.lock().unwrap().clear();
+
+    let mut heard = cx.ports().bus.listen_to(None, Topics::parse("tool:*").unwrap());
+    assert_eq!(cx.call("echo", says("stop it")).await.unwrap_err(), Error::denied("not today"));
+    // The step that stopped a call does not see it again; those before it do.
+    assert_eq!(*log.lock().unwrap(), ["before first", "before second", "after first"]);
+    cx.call("echo", says("go on")).await.unwrap();
+    let Some(Heard::Event(event)) = heard.next().await else { panic!("nothing was told") };
+    assert_eq!(
+        (event.topic.as_str(), &event.data["tool"]),
+        ("tool:before", &json!("echo")),
+        "a stopped call never began"
+    );
+
+    // What a step puts into the result is scrubbed like any, and what it puts into the arguments is checked.
+    step("third", |_| Ok(()), |result| result.map(|_| Output::text("it is hunter2-hunter2")));
+    assert_eq!(cx.call("echo", says("x")).await.unwrap().model_text(), "<it is [REDACTED]>");
+    step(
+        "fourth",
+        |call| {
+            call.args["more"] = 1.into();
+            Ok(())
+        },
+        |result| result,
+    );
+    assert!(cx.call("echo", says("x")).await.unwrap_err().message().contains("more"));
+}
+
+#[test]
+fn what_is_long_is_cut_whatever_its_shape() {
+    let short = Output::json(json!({"a": [1, 2, 3], "b": "text"})).unwrap();
+    assert_eq!(cap(short.clone()), short);
+    for content in [
+        Value::String("ä".repeat(OUTPUT_CAP)),
+        json!(vec![0; OUTPUT_CAP]),
+        json!((0..OUTPUT_CAP / 8).map(|n| (n.to_string(), n)).collect::<std::collections::BTreeMap<_, _>>()),
+        json!({"deep": {"deeper": ["x".repeat(2 * OUTPUT_CAP)]}}),
+    ] {
+        let whole = Output { content, ..Output::default() };
+        let long = whole.model_text().len();
+        let cut = cap(whole);
+        assert!(cut.model_text().len() < OUTPUT_CAP + 64 && cut.model_text().ends_with("more bytes]"));
+        assert!(cut.meta["cutBytes"].as_u64().unwrap() as usize + OUTPUT_CAP >= long);
+    }
+    // Many small things take more text than they are large.
+    let quotes = Output::json("\n".repeat(OUTPUT_CAP / 2)).unwrap();
+    assert_eq!(cap(quotes.clone()), quotes);
+}
