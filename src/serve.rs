@@ -32,6 +32,8 @@ const SHORT: u64 = 4096;
 const CRASHES: usize = 20;
 /// When a start is over, and most of what it needed is not needed again.
 const SETTLED: Duration = Duration::from_secs(8);
+/// How long runs that wait for a person may take to come to rest.
+const RESTING: Duration = Duration::from_millis(50);
 /// How long runs may take to stop before the doors close.
 const STOPPING: Duration = Duration::from_secs(2);
 
@@ -55,11 +57,13 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
         None => None,
     };
     house.network.opened(at, door.clone());
-    let (closing, agent) = (house.closing.clone(), house.agent.clone());
+    let (closing, agent, registry) = (house.closing.clone(), house.agent.clone(), house.registry.clone());
     tokio::spawn(async move {
         stop_asked().await;
         tracing::info!("closing");
-        // Runs first: their listeners hear how they end, and then the doors close.
+        // Runs first: their listeners hear how they end, and then the doors close. Those that wait for a person rest.
+        registry.rest();
+        tokio::time::sleep(RESTING).await;
         agent.stop_all(STOPPING).await;
         closing.cancel();
     });

@@ -18,6 +18,7 @@ use std::{
 };
 use store::{Audience, Collection, Listing, Stamp, Store};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Result, Risk, Role, Scope, UserId};
 
 /// How many questions one person may have open.
@@ -100,6 +101,8 @@ pub struct Approvals {
     standing: Mutex<Vec<Grant>>,
     watchers: Mutex<HashMap<Id, Watcher>>,
     waits: Waits,
+    /// Cancelled when the house closes: runs rest at once, and their questions stay for after the next start.
+    closing: CancellationToken,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -131,11 +134,17 @@ impl Approvals {
             standing: Mutex::new(standing),
             watchers: Mutex::default(),
             waits,
+            closing: CancellationToken::new(),
         });
         for (user, id) in lost {
             this.expire_later(user, id);
         }
         Ok(this)
+    }
+
+    /// Lets every run rest that can: the house closes.
+    pub(crate) fn rest(&self) {
+        self.closing.cancel();
     }
 
     /// The standing answers.
@@ -225,6 +234,7 @@ impl Approvals {
                 waiting.over = true;
                 return state.map_err(|_| stopped());
             }
+            () = self.closing.cancelled(), if parks => {}
             () = cx.cancel().cancelled() => return Err(stopped()),
             () = tokio::time::sleep(patience) => {}
         }
@@ -263,8 +273,12 @@ impl Approvals {
         let user = claimed.user;
         match self.write_answer(cx, user, id, &answer).await {
             Ok((approval, stored)) => {
-                let waits = claimed.waiter.is_some_and(|waiter| waiter.send(approval.state).is_ok());
-                let resume = stored.resume(&approval).filter(|_| !waits && approval.state != State::Expired);
+                // Who waited in the call and was stopped this very moment does not go on either.
+                let rested = claimed.waiter.is_none();
+                if let Some(waiter) = claimed.waiter {
+                    let _ = waiter.send(approval.state);
+                }
+                let resume = stored.resume(&approval).filter(|_| rested && approval.state != State::Expired);
                 let told = settled(&approval, approval.state, approval.decision);
                 cx.ports().bus.publish("approval:settled", Some(user), told);
                 match approval.state {

@@ -309,6 +309,13 @@ impl Registry {
         &self.0.scrubber
     }
 
+    /// Lets runs rest that wait for a person, so that their questions outlive the daemon; before runs are stopped.
+    pub fn rest(&self) {
+        if let Some(desk) = self.desk() {
+            desk.approvals.rest();
+        }
+    }
+
     /// Forgets every tool and so lets go of whatever they hold; calls answer `NotFound` from then on.
     pub fn close(&self) {
         self.change(|c| *c = Catalogue::default());

@@ -10,7 +10,7 @@ mod testing;
 mod time;
 
 use board::Device;
-use tool::{Family, Risk};
+use tool::{Family, Risk, prelude::json};
 
 pub use config::family as config;
 pub use memory::family as memory;
@@ -27,7 +27,7 @@ pub fn utilities(device: Device) -> Family<Device> {
         .tags("maths arithmetic compute sum evaluate percent root")
         .tool("convert_units", Risk::Observe, maths::convert)
         .tags("unit conversion length weight temperature volume")
-        .example(serde_json::json!({"value": 20, "from": "°C", "to": "°F"}))
+        .example(json!({"value": 20, "from": "°C", "to": "°F"}))
         .tool("system_info", Risk::Observe, device::info)
         .tags("device status health disk memory cpu temperature uptime hostname")
 }

@@ -256,6 +256,22 @@ async fn questions_survive_a_restart_where_a_run_can_go_on() {
 }
 
 #[tokio::test]
+async fn what_waits_when_the_house_closes_rests() {
+    let house = house();
+    let run = house.run();
+    let closing = async {
+        house.question().await;
+        house.registry.rest();
+        run.cancel().cancel();
+    };
+    let rested = tokio::join!(run.call("wipe", wipe("x")), closing).0.unwrap_err();
+    assert!(matches!(rested, Error::Parked(_)), "{rested}");
+    let again = build(house.store.clone(), house.count.clone());
+    let question = again.question().await;
+    assert!(again.settle(question.id, json!({"decision": "allow_once"})).await.unwrap().1.is_some());
+}
+
+#[tokio::test]
 async fn who_stops_is_not_asked_any_more() {
     let house = house();
     let run = house.run();
