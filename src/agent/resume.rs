@@ -54,8 +54,9 @@ impl Agent {
             _busy: busy,
         };
         let made = match resume.yes {
+            true if call.arguments.contains(scrub::MARK) => Some(refused(&call, NOT_WHOLE)),
             true => run.call(&call, Some(resume.consent)).await,
-            false => Some(refused(&call)),
+            false => Some(refused(&call, SAID_NO)),
         };
         // The call may ask for something else now, and the run rests again.
         let Some((record, result)) = made else { return Ok(()) };
@@ -86,9 +87,12 @@ impl Agent {
     }
 }
 
-/// What the model is told when the answer was no.
-fn refused(call: &llm::ToolCall) -> (CallRecord, ToolResult) {
-    let text = "the person was asked and said no: do not try again, and go on without it";
+const SAID_NO: &str = "the person was asked and said no: do not try again, and go on without it";
+const NOT_WHOLE: &str = "the person said yes, but there was a secret in this call, which is not kept while they are asked: it \
+                         was not made; they can do it themselves, or have it done again and answer at once";
+
+/// What the model is told when the call was not made.
+fn refused(call: &llm::ToolCall, text: &str) -> (CallRecord, ToolResult) {
     let record = CallRecord {
         name: call.name.clone(),
         arguments: serde_json::from_str(&call.arguments).unwrap_or_default(),

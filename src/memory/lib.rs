@@ -106,6 +106,8 @@ pub struct Change {
     pub tags: Option<Vec<String>>,
     /// Whether the household may recall it.
     pub shared: Option<bool>,
+    /// Whether a person vouches for it: it came from outside, and taints nobody from now on.
+    pub vouched: bool,
 }
 
 impl Change {
@@ -142,6 +144,9 @@ pub struct Memory {
     pub uses: u32,
     /// Whether the household may recall it.
     pub shared: bool,
+    /// Whether it came from outside, and taints whoever is told it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_outside: bool,
 }
 
 impl From<Entry<Stored>> for Memory {
@@ -155,6 +160,7 @@ impl From<Entry<Stored>> for Memory {
             created_ms: e.id.millis(),
             uses: e.value.uses,
             shared: e.audience == Audience::Household,
+            from_outside: e.label == Label::Outside,
         }
     }
 }
@@ -276,7 +282,7 @@ impl Memories {
     /// `BadArgs` when nothing is to change, or the text is empty or too long; `Unavailable` when the disk is full.
     pub async fn update(&self, cx: &Cx, id: Id, mut change: Change) -> Result<Option<Memory>> {
         if change == Change::default() {
-            return Err(Error::bad_args("say what to change: content, type, importance, tags or shared"));
+            return Err(Error::bad_args("say what to change: content, type, importance, tags, shared or vouched"));
         }
         change.content = change.content.as_deref().map(checked).transpose()?;
         let vector = match &change.content {
@@ -316,6 +322,9 @@ impl Memories {
         })?;
         if let Some(shared) = change.shared {
             entry = self.records.share(tx, scope, id, audience(shared))?;
+        }
+        if change.vouched {
+            entry = self.records.vouch(tx, scope, id)?;
         }
         let stamp = Stamp {
             scope,

@@ -178,6 +178,11 @@ async fn what_a_tainted_run_changes_counts_as_from_outside() {
     assert!(memories.recall(&cx, "shop opens", own).await.unwrap().hits.is_empty());
     // A clean change does not wash it.
     memories.update(&person(UserId::OWNER), id, Change { importance: Some(1.0), ..Change::default() }).await.unwrap();
-    let own = Filter { limit: 5, own: true, ..Filter::default() };
-    assert!(memories.recall(&cx, "shop opens", own).await.unwrap().hits.is_empty());
+    let own = || Filter { limit: 5, own: true, ..Filter::default() };
+    assert!(memories.recall(&cx, "shop opens", own()).await.unwrap().hits.is_empty());
+    // A person who vouches for it does.
+    let vouched = Change { vouched: true, ..Change::default() };
+    assert!(!memories.update(&person(UserId::OWNER), id, vouched).await.unwrap().unwrap().from_outside);
+    let found = memories.recall(&cx, "shop opens", own()).await.unwrap().hits;
+    assert_eq!((found.len(), cx.label()), (1, Label::Own));
 }

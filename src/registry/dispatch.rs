@@ -131,7 +131,8 @@ impl Registry {
             rule: decision.rule,
             reason: decision.reason.clone(),
             pattern: Some(pattern).filter(|p| !(secret && p.is_exact())),
-            parks: call.caller.is_plain(),
+            // What is kept of a call is kept without secrets, so one that has any cannot be made again later.
+            parks: call.caller.is_plain() && !secret,
         };
         desk.approvals.ask(&call.cx, wish).await
     }

@@ -10,7 +10,7 @@ use std::{
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
-use tool::{Channel, Error, Id, Result, UserId};
+use tool::{Channel, Error, Id, Result, Risk, UserId};
 
 const WINDOW: Duration = Duration::from_secs(60);
 /// What schedules and rules may call in a minute: they are no persons, and have a budget of their own.
@@ -91,6 +91,8 @@ impl Middleware for Rates {
         // A facade is not a call of its own, and what a tool or a batch calls has its own budget.
         if cx.is_plain() && **name != *"use_tool" {
             keys[1] = match channel {
+                // What the page reads to show it was asked for by nobody: a search as one types is many calls.
+                Channel::Page if cx.run().is_none() && call.tool().risk == Risk::Observe => None,
                 Channel::Machine => Some((Key::Machine(user), MACHINE)),
                 _ if self.most.calls > 0 => Some((Key::User(user), self.most.calls)),
                 _ => None,

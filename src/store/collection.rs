@@ -342,6 +342,20 @@ impl<T: Record> Collection<T> {
         self.put_with(tx, id, &stamp, &found.value, found.tails)
     }
 
+    /// Within a write: a person has looked at a record and vouches for it. The label is `Own` from then on; nothing else
+    /// makes it better.
+    ///
+    /// # Errors
+    /// `Missing` when it is not there.
+    pub fn vouch(&self, tx: &Tx, scope: Scope, id: Id) -> Result<Entry<T>> {
+        let Some(found) = self.read(tx, scope, id)? else {
+            return Err(Error::Missing(format!("there is no {} with the id {id}", T::WORD)));
+        };
+        let (owner, audience, source) = (found.owner, found.audience, found.source);
+        let stamp = Stamp { scope, owner, audience, label: Label::Own, source };
+        self.put_with(tx, id, &stamp, &found.value, found.tails)
+    }
+
     /// Within a write: reads a record.
     ///
     /// # Errors

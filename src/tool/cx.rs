@@ -163,6 +163,10 @@ impl Cx {
     pub fn has_consent(&self, tool: &str, digest: &[u8; 32]) -> bool {
         self.0.bounds.consent.as_ref().is_some_and(|c: &Consent| c.covers(tool, digest))
     }
+    /// Whether a person makes this call with their own hand: no run, no schedule, and no tool of anybody's in between.
+    pub fn is_in_person(&self) -> bool {
+        self.0.run.is_none() && self.0.maker == Owner::Core && self.0.via.channel != Channel::Machine
+    }
     /// Whether nothing but `use_tool` stands above this call, so that it can be made again from the model's own call.
     pub fn is_plain(&self) -> bool {
         self.0.plain

@@ -139,16 +139,25 @@ struct Update {
     tags: Option<Vec<String>>,
     /// Whether everybody in the household may recall it.
     shared: Option<bool>,
+    /// True when a person vouches for what came from outside; a model cannot.
+    #[serde(default)]
+    vouched: bool,
 }
 
 async fn update(memories: Memories, cx: Cx, args: Update) -> Result<Output> {
     let id: Id = args.memory_id.trim().parse()?;
+    if args.vouched && !cx.is_in_person() {
+        return Err(Error::denied(
+            "only a person can vouch for what came from outside: they do it at the page, under Memory",
+        ));
+    }
     let change = Change {
         content: args.content,
         kind: args.kind,
         importance: args.importance,
         tags: args.tags,
         shared: args.shared,
+        vouched: args.vouched,
     };
     let memory = memories.update(&cx, id, change).await?.ok_or_else(|| unknown(id))?;
     let sentence = format!("I have changed it: {}", ended(&memory.content));
@@ -336,5 +345,11 @@ mod tests {
         assert!(said(&m, "update_memory", json!({"memoryId": id})).await.contains("say what to change"));
         let elsewhere = ask(&m, "update_memory", json!({"memoryId": Id::new(), "shared": true})).await;
         assert!(matches!(&elsewhere, Err(Error::NotFound(text)) if text.contains("`recall`")), "{elsewhere:?}");
+        // A person vouches for what came from outside; a model cannot.
+        let vouched = || json!({"memoryId": id, "vouched": true});
+        let model = cx().in_run(Id::new(), None, Default::default());
+        let refused = call(family(m.clone()), &model, "update_memory", vouched()).await;
+        assert!(matches!(refused, Err(Error::Denied(_))), "{refused:?}");
+        assert!(ask(&m, "update_memory", vouched()).await.is_ok());
     }
 }

@@ -15,6 +15,13 @@ export const state = (change = {}) => ({
   temperature: 51.4, uptime: 300_000, startedAt: new Date(Date.now() - 300_000_000).toISOString(), concerns: [], ...change,
 });
 
+/** The five levels, as Hob tells them. */
+export const LEVELS = [
+  ['none', 'Hob asks before everything, also before it looks'], ['low', 'Hob looks by itself and asks before everything else'],
+  ['medium', 'Hob asks before data leaves the house, before it deletes and before it administers'],
+  ['high', 'Hob asks before it deletes and before it administers'], ['full', 'Hob asks nothing'],
+].map(([level, about]) => ({ level, about }));
+
 /** A house with three people; `change` replaces parts of it, `calls` is what it was asked to change. */
 export function house(change = {}) {
   const at = Date.now() - 40 * DAY;
@@ -40,6 +47,7 @@ export function house(change = {}) {
       tls: { url: 'https://kitchen.local:4621', port: 4621, fingerprint: PRINT },
     },
     model: { model: 'reflex', url: '', hasKey: false, from: 'built-in', changeable: true },
+    autonomy: { level: 'medium', from: 'built-in', levels: LEVELS }, services: [], audit: [],
     state: state(), say: 'All is well: 27% of memory is in use, 41.2 GB of disk are free, it is 51 °C warm and kitchen has been up for 3 days.',
     ...change,
   };
@@ -70,6 +78,16 @@ const ROUTES = {
     else it.model = { model: body.model, url: body.url ?? it.model.url, hasKey: body.key === undefined ? it.model.hasKey : body.key !== '', from: 'page', changeable: true };
     return good(it.model);
   },
+  'GET /api/v1/autonomy': (it) => good(it.autonomy),
+  'PUT /api/v1/autonomy': (it, body) => good(Object.assign(it.autonomy, { level: body.level, from: 'own' })),
+  'GET /api/v1/config-services': (it) => good({ count: it.services.length, services: it.services }),
+  'PUT /api/v1/config-services/*': (it, body, name) => {
+    const fresh = { name, multiEntry: false, schema: [], entries: [], neededBy: [], from: 'person', ...body };
+    it.services = [...it.services.filter((one) => one.name !== name), fresh];
+    return good(fresh);
+  },
+  'DELETE /api/v1/config-services/*': (it, _, name) => ((it.services = it.services.filter((one) => one.name !== name)), good({ deleted: true })),
+  'GET /api/v1/audit': (it) => good({ entries: it.audit, next: null }),
   'GET /api/v1/people': (it) => good({ count: it.people.length, people: it.people }),
   'POST /api/v1/people': (it, body) => {
     if (it.people.some((p) => p.name.toLowerCase() === body.name.toLowerCase())) return bad(409, 'unavailable', `there is a person called ${body.name} already: choose another name`);
@@ -108,7 +126,7 @@ export const visitor = (browser) => async (it, { at = '', answers = {}, ...optio
     if (method !== 'GET' && !path.endsWith('/execute')) it.calls.push([method, path, sent, request.headers()['x-csrf-token']]);
     const [, general, id] = /^(.*\/)([^/]+)$/.exec(path) ?? [];
     const answer = answers[`${method} ${path}`] ?? ROUTES[`${method} ${path}`] ?? ROUTES[`${method} ${general}*`];
-    return route.fulfill(typeof answer === 'function' ? answer(it, sent, id) : (answer ?? bad(404, 'not_found', 'Nothing here.')));
+    return route.fulfill(typeof answer === 'function' ? answer(it, sent, id, new URL(request.url()).searchParams) : (answer ?? bad(404, 'not_found', 'Nothing here.')));
   });
   await opened.page.goto(`${hob}/${at}`);
   return opened;

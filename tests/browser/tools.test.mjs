@@ -183,9 +183,9 @@ test('a tool that is off says how it comes on', async () => {
     route.fulfill({ json: { success: true, data: { count: 1, tools: [{ ...EVERYTHING, name: 'get_weather', group: 'weather', enabled: false }] } } }));
   await at('');
   await page.reload();
-  assert.match(await row('get_weather').innerText(), /off[^]*An admin can turn on its group, “weather”/);
+  assert.match(await row('get_weather').innerText(), /off: turn on Weather/);
   await row('get_weather').click();
-  await page.getByRole('status').getByText('This tool is off.').waitFor();
+  await page.getByRole('status').getByText('This tool is off: turn on its group, Weather.').waitFor();
   assert.equal(await run().getAttribute('aria-disabled'), 'true');
   await run().press('Enter');
   assert.equal(await page.getByText('This is needed.').count(), 0);

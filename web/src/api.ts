@@ -1,5 +1,6 @@
 // Everything the page says to Hob over HTTP: the envelope, the calls, and the streams of one run and of all that happens.
 import { lost } from './away';
+import type { Approval } from './policy';
 import { serverEvents } from './sse';
 
 const PATIENCE_MS = 20_000;
@@ -83,7 +84,9 @@ export type ChatEvent =
   | { type: 'text'; delta: string }
   | { type: 'tool_start'; callId: string; name: string; arguments: unknown }
   | { type: 'tool_end'; callId: string; name: string; result: unknown; say?: string | null; isError?: boolean; durationMs?: number }
-  | { type: 'done'; response?: string; conversationId?: string; runId?: string; model?: string }
+  | ({ type: 'approval' } & Approval)
+  /** `waiting`: the approvals a run rests for; it goes on by itself once they are answered. */
+  | { type: 'done'; response?: string; conversationId?: string; runId?: string; model?: string; waiting?: string[] }
   | { type: 'error'; code: string; message: string };
 
 interface Envelope {
@@ -146,7 +149,8 @@ async function renewed(cause: unknown): Promise<boolean> {
   return csrf !== before;
 }
 
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+/** Asks once, and once more where the token was of an earlier session. */
+export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   try {
     return await once<T>(method, path, body);
   } catch (cause) {
@@ -162,7 +166,8 @@ async function entered(method: string, path: string, body?: unknown): Promise<Se
   return found;
 }
 
-const id = encodeURIComponent;
+/** A value as a part of a path or of a query. */
+export const id = encodeURIComponent;
 
 export const session = () => entered('GET', '/api/v1/session');
 export const claim = (code: string, person?: string, password?: string) =>
@@ -423,8 +428,8 @@ export interface ToolDraft {
   permissions: string[];
 }
 
-/** Code may run for a minute and a half before Hob ends it. */
-const RUN_MS = 120_000;
+/** Code may run for a minute and a half before Hob ends it, and a person may be asked for two before that. */
+const RUN_MS = 240_000;
 
 async function patiently<T>(path: string, body: unknown): Promise<T> {
   const post = async () => (await open(await send('POST', path, body, AbortSignal.timeout(RUN_MS)))) as T;
@@ -456,6 +461,8 @@ export interface Memory {
   createdMs: number;
   uses: number;
   shared: boolean;
+  /** It came from outside, and nobody has vouched for it. */
+  fromOutside?: boolean;
   /** How well it fits a search, 0 to 1, and why it does. */
   score?: number;
   why?: string;

@@ -7,11 +7,12 @@ const line = (d: string) => () => (
   </svg>
 );
 
-export const Send = line('M12 19V5M6 11l6-6 6 6');
 export const Fresh = line('M12 5v14M5 12h14');
 export const Menu = line('M4 7h16M4 12h16M4 17h10');
 export const Close = line('M6 6l12 12M18 6L6 18');
 export const Down = line('M12 5v14M6 13l6 6 6-6');
+export const Up = line('M12 19V5M6 11l6-6 6 6');
+export const Send = Up;
 export const Chevron = line('M9 6l6 6-6 6');
 
 export const Find = line('M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.5 15.5L20 20');

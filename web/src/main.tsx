@@ -5,6 +5,7 @@ import './door.css';
 import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from './api';
+import { isPending, useApprovals, useApprovalsRead } from './approvals';
 import { useAway } from './away';
 import { Claim, codeIn } from './claim';
 import { Device } from './device/device';
@@ -20,6 +21,7 @@ import { useTalk } from './talk/use-talk';
 import { text, trouble } from './text';
 import { Tools } from './tools/tools';
 import { useToolsRead } from './tools/use-tools';
+import { toolOf } from './values';
 
 type Door =
   | { at: 'opening'; problem?: string }
@@ -43,6 +45,9 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   const talk = useTalk();
   const asked = place.room === 'talk' ? (place.path[0] ?? '') : '';
   const came = useRef(place.room);
+  const decisions = useApprovals();
+  const pending = decisions.filter(isPending);
+  const newest = pending.at(-1);
 
   const [finding, setFinding] = useState(false);
   const find = useCallback(() => setFinding(true), []);
@@ -51,6 +56,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   useLine();
   // A tool that waits for a decision is marked in the bar, whatever room one is in.
   useToolsRead();
+  useApprovalsRead();
   // The session holds the device's name and who may do what.
   useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onChanged());
 
@@ -63,7 +69,10 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     if (asked && asked !== talk.conversationId) go('talk', [], true);
   }, [talk.conversationId]);
 
-  useEffect(() => mark('talk', talk.busy && place.room !== 'talk' ? text.rooms.working : ''), [talk.busy, place.room]);
+  const waiting = pending.length;
+  useEffect(() => {
+    mark('talk', waiting ? text.approvals.badge(waiting) : talk.busy && place.room !== 'talk' ? text.rooms.working : '');
+  }, [waiting, talk.busy, place.room]);
 
   useLayoutEffect(() => {
     document.title = place.room === 'talk' ? text.name : text.rooms.title(text.rooms[place.room]);
@@ -87,8 +96,9 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
 
   return (
     <div class="house">
-      {room ?? <Talk session={session} talk={talk} />}
-      <Bar room={place.room} alive={talk.busy} onFind={find} />
+      {room ?? <Talk session={session} talk={talk} asked={decisions} />}
+      <Bar room={place.room} alive={talk.busy && !waiting} onFind={find} />
+      <p class="unseen" role="status">{newest && text.approvals.wants(toolOf(newest.tool))}</p>
       {finding && <Finder onClose={() => setFinding(false)} />}
     </div>
   );

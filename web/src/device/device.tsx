@@ -1,4 +1,4 @@
-// The Device room: how it is, what it is, who may use it, and a copy of what it keeps.
+// The Device room: how it is, what it is, who may use it, a copy of what it keeps; and the pages of services and of what was done.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -7,13 +7,15 @@ import type { RoomProps } from '../rooms';
 import { text } from '../text';
 import { Top } from '../top';
 import { About } from './about';
+import { Activity } from './activity';
 import { Backup } from './backup';
 import { useFocusKept } from './focus';
 import { Health } from './health';
 import { Model } from './model';
-import { Looking, useRead } from './part';
+import { Looking, Onward, useRead } from './part';
 import { People } from './people';
 import { Self } from './self';
+import { Services } from './services';
 import { Sessions } from './sessions';
 import { Tokens } from './tokens';
 import { You } from './you';
@@ -22,6 +24,9 @@ import './device.css';
 /** How long a part that was asked for by its address is held in place, unless somebody moves first. */
 const SETTLED_MS = 3000;
 const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
+
+/** What has a page of its own. */
+const PAGES = new Set(['services', 'activity']);
 
 /** The parts for this person: an admin also looks after people, tokens and the backup. */
 function Parts({ admin }: { admin: boolean }): JSX.Element {
@@ -41,6 +46,8 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       {admin && <People round={round} onChanged={next} />}
       {admin && <Tokens round={round} onChanged={next} />}
       <Sessions />
+      <Onward id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
+      <Onward id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
       {admin && <Backup />}
       <About />
     </div>
@@ -50,9 +57,10 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
 export function Device({ session, path, onChanged }: RoomProps): JSX.Element {
   const house = useMemo(() => ({ session, onChanged }), [session, onChanged]);
   const part = path[0] ?? '';
+  const admin = session.role === 'admin';
 
   useEffect(() => {
-    const title = part ? document.getElementById(`device-${part}-title`) : null;
+    const title = part && !PAGES.has(part) ? document.getElementById(`device-${part}-title`) : null;
     const section = title?.closest('section');
     if (!title || !section?.parentElement) return;
     const show = () => section.scrollIntoView({ block: 'start' });
@@ -75,7 +83,7 @@ export function Device({ session, path, onChanged }: RoomProps): JSX.Element {
     <main class="room device">
       <Top title={text.rooms.device} where={session.name} />
       <Looking.Provider value={house}>
-        <Parts admin={session.role === 'admin'} />
+        {part === 'services' ? <Services wanted={path[1] ?? ''} /> : part === 'activity' ? <Activity /> : <Parts admin={admin} />}
       </Looking.Provider>
     </main>
   );

@@ -1,11 +1,14 @@
 // One part of the Device room: its heading at the side, what it holds beside it; and how a part reads and changes things.
 import type { ComponentChildren, JSX } from 'preact';
 import { createContext } from 'preact';
-import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { useAway } from '../away';
 import { Notice } from '../form';
+import { Chevron } from '../icons';
+import { href } from '../rooms';
 import { text, trouble } from '../text';
+import { Back } from '../tools/back';
 
 interface House {
   session: api.Session;
@@ -28,6 +31,32 @@ export function Part({ id, title, why, children }: { id: string; title: string; 
       </div>
       <div class="part-body">{children}</div>
     </section>
+  );
+}
+
+/** A page of the room: the way back, and its heading, which has the focus when it appears. */
+export function Page({ title, back, to, children }: { title: string; back: string; to: string; children: ComponentChildren }): JSX.Element {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useLayoutEffect(() => {
+    scrollTo(0, 0);
+    heading.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <article class="tool page">
+      <Back to={to}>{back}</Back>
+      <h2 tabIndex={-1} ref={heading}>{title}</h2>
+      {children}
+    </article>
+  );
+}
+
+/** A part that is a page of its own: what it is for, and the way there. */
+export function Onward({ id, title, why, open }: { id: string; title: string; why: string; open: string }): JSX.Element {
+  return (
+    <Part id={id} title={title}>
+      <p>{why}</p>
+      <div class="buttons"><a class="button" href={href('device', id)}>{open}<Chevron /></a></div>
+    </Part>
   );
 }
 

@@ -1,10 +1,11 @@
-// The person who looks: what they are called, what they may, and their password.
+// The person who looks: what they are called, what they may, their password, and what Hob does without asking them.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Notice, TextField } from '../form';
 import { long, PasswordField, SHORTEST } from '../password';
 import { text } from '../text';
+import { Autonomy } from './autonomy';
 import { Edit, Part, SaveRow, useAct, useHouse } from './part';
 
 const words = text.device.you;
@@ -91,6 +92,7 @@ export function You(): JSX.Element {
           <button type="button" onClick={() => (setOpen('name'), setDone(''))}>{words.rename}</button>
         </div>
       )}
+      <Autonomy />
     </Part>
   );
 }

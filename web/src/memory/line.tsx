@@ -56,6 +56,16 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
     }
   };
 
+  const vouch = async () => {
+    setProblem('');
+    try {
+      await api.execute('update_memory', { memoryId: memory.id, vouched: true });
+      onChanged(words.vouched);
+    } catch (cause) {
+      setProblem(refusal(cause, memory));
+    }
+  };
+
   if (at === 'editing') {
     return (
       <li>
@@ -80,6 +90,7 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
           <span>{when(memory.createdMs)}</span>
           {memory.importance >= MATTERS && <span>{words.important}</span>}
           {memory.shared && <span>{words.shared}</span>}
+          {memory.fromOutside && <span title={words.outsideWhy}>{words.outside}</span>}
           {memory.uses > 0 && <span>{words.used(memory.uses)}</span>}
         </p>
         {memory.tags.length > 0 && (
@@ -92,6 +103,7 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
         )}
         {at === 'reading' && (
           <div class="doings">
+            {memory.fromOutside && <button type="button" class="quiet" title={words.outsideWhy} aria-label={words.about(words.vouch, memory.content)} onClick={() => void vouch()}>{words.vouch}</button>}
             <button type="button" class="quiet" ref={editor} aria-label={words.about(words.edit, memory.content)} onClick={() => (setAt('editing'), onHold(true))}>{words.edit}</button>
             <button type="button" class="quiet" ref={forgetter} aria-label={words.about(words.forget, memory.content)} onClick={() => setAt('forgetting')}>{words.forget}</button>
           </div>

@@ -1,13 +1,17 @@
 // One exchange: what the person said, and Hob's answer growing under it.
 import type { JSX } from 'preact';
+import { isPending, type Asked } from '../approvals';
 import { text } from '../text';
+import { ApprovalCard } from './approval-card';
 import { Markdown } from './markdown';
 import { ToolLines } from './tool-line';
-import type { Turn } from './turns';
+import type { Call, Turn } from './turns';
 
 interface Props {
   turn: Turn;
   lifted: boolean;
+  /** What waits for a decision in it, or was decided while one looked. */
+  asked: Asked[];
   onAgain: (turn: Turn) => void;
 }
 
@@ -15,26 +19,34 @@ function byReflex(model: string | undefined): boolean {
   return model === 'reflex' || (model?.startsWith('reflex/') ?? false);
 }
 
-/** Where the next words will stand, so that nothing moves when they come. */
-function Waiting({ thinking }: { thinking: boolean }): JSX.Element {
+/** Where the next words will stand, so that nothing moves when they come. `still`: it is the person's turn. */
+function Waiting({ thinking, still }: { thinking: boolean; still: boolean }): JSX.Element {
   return (
-    <p class="waiting">
+    <p class={still ? 'waiting still' : 'waiting'}>
       <span class="dot" />
-      <span class={thinking ? '' : 'unseen'}>{thinking ? text.talk.thinking : text.talk.working}</span>
+      <span class={thinking || still ? '' : 'unseen'}>{still ? text.approvals.waits : thinking ? text.talk.thinking : text.talk.working}</span>
     </p>
   );
 }
 
 /** What an answer without words says for itself. */
-function remark(turn: Turn): string {
+function remark(turn: Turn, waits: boolean): string {
   if (turn.state === 'stopped') return text.talk.stopped;
+  if (waits) return text.approvals.waits;
+  if (turn.waiting) return '';
   if (turn.state !== 'done' || turn.trouble) return '';
   if (!turn.steps.length) return text.talk.noAnswer;
   return turn.steps.some((step) => step.words.trim()) ? '' : text.talk.silent;
 }
 
-export function Exchange({ turn, lifted, onAgain }: Props): JSX.Element {
+const cards = (asked: Asked[]) => asked.map((one) => <ApprovalCard key={one.id} asked={one} />);
+
+export function Exchange({ turn, lifted, asked, onAgain }: Props): JSX.Element {
   const settled = turn.state !== 'running';
+  const waits = asked.some(isPending);
+  /** Those that ask about one of these calls. */
+  const about = (calls: Call[]) => asked.filter((one) => calls.some((call) => call.id === one.toolCallId));
+  const placed = new Set(turn.steps.flatMap((step) => about(step.calls)));
   const mark = byReflex(turn.model) && settled
     ? <span class="mark" title={text.talk.reflexWhy}>{text.talk.reflex}</span>
     : undefined;
@@ -51,20 +63,31 @@ export function Exchange({ turn, lifted, onAgain }: Props): JSX.Element {
       )}
       <div class="hob">
         <span class="unseen">{text.talk.hob}: </span>
-        {turn.steps.map((step, n) => (
-          <div class="step" key={n}>
-            {step.words && <Markdown source={step.words} live={!settled && n === end} />}
-            {!step.words && !settled && n === end && <Waiting thinking={turn.thinking} />}
-            {step.calls.length > 0 && (
-              <div class="work">
-                <ToolLines calls={step.calls} settled={settled || n < end} mark={n === end ? mark : undefined} />
-              </div>
-            )}
-            {n === end && mark && !step.calls.length && <p class="marks">{mark}</p>}
-          </div>
-        ))}
-        {!settled && next && <Waiting thinking={turn.thinking} />}
-        {remark(turn) && <p class="soft small">{remark(turn)}</p>}
+        {turn.steps.map((step, n) => {
+          const here = about(step.calls);
+          // A card stands where its call stands.
+          const lines = step.calls.filter((call) => !here.some((one) => isPending(one) && one.toolCallId === call.id));
+          return (
+            <div class="step" key={n}>
+              {step.words && <Markdown source={step.words} live={!settled && n === end} />}
+              {!step.words && !settled && n === end && <Waiting thinking={turn.thinking} still={waits} />}
+              {[
+                // One list, so that a card that becomes a line stays the same one, with the focus it had.
+                ...cards(here.filter((one) => !isPending(one))),
+                lines.length > 0 && (
+                  <div class="work" key="work">
+                    <ToolLines calls={lines} settled={settled || n < end} mark={n === end ? mark : undefined} />
+                  </div>
+                ),
+                ...cards(here.filter(isPending)),
+              ]}
+              {n === end && mark && !lines.length && <p class="marks">{mark}</p>}
+            </div>
+          );
+        })}
+        {cards(asked.filter((one) => !placed.has(one)))}
+        {!settled && next && !(waits && placed.size) && <Waiting thinking={turn.thinking} still={waits} />}
+        {remark(turn, waits && settled) && <p class="soft small remark">{remark(turn, waits && settled)}</p>}
         {turn.trouble && (
           <div class="trouble">
             <p>{turn.trouble}</p>

@@ -2,24 +2,39 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../api';
+import { forgetSettled, isPending, type Asked } from '../approvals';
 import { Down, Flame, Fresh, Menu } from '../icons';
 import { text } from '../text';
 import './talk.css';
 import { Top } from '../top';
 import { Composer } from './composer';
 import { Earlier } from './earlier';
+import { Elsewhere } from './elsewhere';
 import { Exchange } from './exchange';
+import type { Turn } from './turns';
 import type { TalkState } from './use-talk';
 
 interface Props {
   session: Session;
   talk: TalkState;
+  /** What waits for this person's decision. */
+  asked: Asked[];
 }
 
 /** With less free room than this under a new message, the page is lifted once and the answer grows into the room. */
 const ROOM = 0.45;
 
-export function Talk({ session, talk }: Props): JSX.Element {
+/** What is asked, by the turn it belongs to: that of its call, else the newest. */
+function byTurn(turns: Turn[], asked: Asked[]): Map<string, Asked[]> {
+  const by = new Map<string, Asked[]>();
+  for (const one of asked) {
+    const turn = turns.find(({ steps }) => steps.some(({ calls }) => calls.some((call) => call.id === one.toolCallId))) ?? turns.at(-1);
+    if (turn) by.set(turn.key, [...(by.get(turn.key) ?? []), one]);
+  }
+  return by;
+}
+
+export function Talk({ session, talk, asked }: Props): JSX.Element {
   const [drawer, setDrawer] = useState(false);
   const [lifted, setLifted] = useState('');
   const [below, setBelow] = useState(false);
@@ -28,6 +43,10 @@ export function Talk({ session, talk }: Props): JSX.Element {
   const opener = useRef<HTMLButtonElement>(null);
   const following = useRef(false);
   const newest = talk.turns.at(-1);
+  const here = talk.turns.length ? asked.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
+  const elsewhere = asked.filter((one) => !here.includes(one));
+  const placed = byTurn(talk.turns, here);
+  const waits = here.filter(isPending).length;
 
   // A new question: decide once where it stands, then nothing above the growing text moves.
   useLayoutEffect(() => {
@@ -55,6 +74,14 @@ export function Talk({ session, talk }: Props): JSX.Element {
   useLayoutEffect(() => {
     if (count && !talk.sending && !lifted && !below) scrollTo(0, document.documentElement.scrollHeight);
   }, [count]);
+
+  // So is a card that asks for a decision.
+  useLayoutEffect(() => {
+    if (waits && !below) end.current?.scrollIntoView({ block: 'nearest' });
+  }, [waits]);
+
+  // Who leaves has read how it ended.
+  useEffect(() => forgetSettled, [talk.conversationId]);
 
   useLayoutEffect(() => {
     if (following.current) end.current?.scrollIntoView({ block: 'end' });
@@ -98,7 +125,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
         <Top
           title={text.name}
           where={session.name}
-          alive={talk.busy}
+          alive={talk.busy && !waits}
           clear={empty}
           actions={
             <>
@@ -107,7 +134,8 @@ export function Talk({ session, talk }: Props): JSX.Element {
             </>
           }
         />
-        <section class="conversation" aria-label={text.talk.conversation} aria-busy={talk.busy || talk.loading}>
+        <section class="conversation" aria-label={text.talk.conversation} aria-busy={(talk.busy && !waits) || talk.loading}>
+          {elsewhere.length > 0 && !talk.loading && <Elsewhere asked={elsewhere} />}
           {talk.note && <p class="soft small note" role="status">{talk.note}</p>}
           {empty && (
             <div class="empty">
@@ -122,7 +150,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
             </div>
           )}
           {talk.turns.map((turn) => (
-            <Exchange key={turn.key} turn={turn} lifted={turn.key === lifted} onAgain={talk.again} />
+            <Exchange key={turn.key} turn={turn} lifted={turn.key === lifted} asked={placed.get(turn.key) ?? []} onAgain={talk.again} />
           ))}
           <div ref={end} class="end" />
         </section>

@@ -33,6 +33,8 @@ export interface Turn {
   trouble?: string;
   /** The line broke after the run began: what is stored on the device is more than what is here. */
   broken?: boolean;
+  /** The run rests until these approvals are answered; then it goes on by itself. */
+  waiting?: string[];
   at?: string | number | undefined;
 }
 
@@ -56,6 +58,8 @@ export function grow(turn: Turn, event: ChatEvent): Turn {
     case 'tool_end':
       return { ...turn, steps: endCall(turn.steps, event) };
     case 'done': {
+      // The page says itself that Hob waits, as long as it does.
+      if (event.waiting?.length) return { ...turn, state: 'done', thinking: false, waiting: event.waiting, model: event.model ?? turn.model };
       const unsaid = event.response && !turn.steps.some((step) => step.words.trim());
       return {
         ...turn,

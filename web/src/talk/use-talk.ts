@@ -1,6 +1,7 @@
 // The state of the Talk room: the turns on screen, the run in flight, and what is kept when the device goes away.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
+import { heard as heardAsked, readApprovals } from '../approvals';
 import { knock, useAway } from '../away';
 import { draft as keptDraft, lastConversation } from '../keep';
 import { useLive } from '../live';
@@ -61,8 +62,8 @@ export function useTalk(): TalkState {
   const frame = useRef(0);
   const shown = useRef(conversationId);
   const others = useRef<Other | null>(null);
-  /** Runs that need no following: heard word by word here, or known to be over. */
-  const known = useRef(new Set<string>());
+  /** Runs that need no following: heard word by word here, resting until somebody decides, or known to be over. */
+  const known = useRef(new Map<string, 'heard' | 'resting' | 'over'>());
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
   const loads = useRef(0);
 
@@ -101,7 +102,8 @@ export function useTalk(): TalkState {
       if (cause instanceof api.Refused && cause.status === 404) return { runs: [] };
       throw cause;
     });
-    const found = runs.find((line) => line.conversationId === id && !known.current.has(line.id));
+    const goesOn = (which: string) => (known.current.get(which) ?? 'resting') === 'resting';
+    const found = runs.find((line) => line.conversationId === id && goesOn(line.id));
     if (!found) return null;
     return others.current?.runId === found.id ? others.current : { runId: found.id, stopping: false };
   };
@@ -141,10 +143,12 @@ export function useTalk(): TalkState {
   }, [away]);
 
   // Another page of this person talks here too, or this one did before it was loaded again.
-  useLive(['run:started', 'run:ended', 'tool:after'], ({ topic, data }) => {
+  useLive(['run:started', 'run:ended', 'tool:after', 'approval:asked', 'approval:settled'], ({ topic, data }) => {
     const runId = String(data['runId']);
+    // It goes on by itself now, and is followed from outside.
+    if (topic === 'approval:settled' && known.current.get(runId) !== 'heard') known.current.delete(runId);
     const heardHere = known.current.has(runId);
-    if (topic === 'run:ended') known.current.add(runId);
+    if (topic === 'run:ended' && !heardHere) known.current.set(runId, 'over');
     if (!shown.current || current.current || heardHere) return;
     const followed = runId === others.current?.runId;
     if (topic === 'resync' || followed || data['conversationId'] === shown.current) void load(shown.current);
@@ -180,12 +184,20 @@ export function useTalk(): TalkState {
         if (event.type === 'run') {
           mine.runId = event.runId;
           if (here()) {
-            known.current.add(event.runId);
+            known.current.set(event.runId, 'heard');
             goTo(event.conversationId);
           }
           // Until now a reload would have brought the message back into the box.
           if (keptDraft.get().trim() === asked) keptDraft.set('');
           if (mine.stopping) void api.cancel(event.runId).catch(() => undefined);
+        }
+        if (event.type === 'approval') {
+          const { type: _, ...asked } = event;
+          heardAsked(asked);
+        }
+        if (event.type === 'done' && event.waiting?.length) {
+          known.current.set(mine.runId, 'resting');
+          void readApprovals();
         }
         mine.turn = grow(mine.turn, event);
         if (here()) draw(mine.turn);

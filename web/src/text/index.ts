@@ -1,7 +1,8 @@
-// Every word the page shows. To translate it: copy this folder, put the other language into its three files (`index.ts`; `device.ts`, the
-// Device room; `tools.ts`, what Hob did), and choose between the folders here. Times and dates follow the browser's language by themselves;
-// the sentences that Hob itself answers with come from the device.
+// Every word the page shows. To translate it: copy this folder, put the other language into its four files (`index.ts`; `device.ts`, the
+// Device room; `decisions.ts`, what is asked and decided; `tools.ts`, what Hob did), and choose between the folders here. Times and dates
+// follow the browser's language by themselves; the sentences that Hob itself answers with come from the device.
 import { Refused, Unreachable } from '../api';
+import { activity, approvals, autonomy, groups, services, standing } from './decisions';
 import { device } from './device';
 
 export { isLookup, toolWords } from './tools';
@@ -192,8 +193,6 @@ export const text = {
     ownNone: 'None yet. Write one, or ask Hob to.',
     fresh: 'New tool',
     all: 'All tools',
-    off: 'off',
-    offWhy: (group: string) => `This tool is off. An admin can turn on its group, “${group}”.`,
     also: (names: string[]) => `Also called ${names.join(', ')}`,
     unknown: (name: string) => `There is no tool called “${name}” here.`,
     risk: {
@@ -239,6 +238,7 @@ export const text = {
       pattern: (pattern: string) => `This does not have the form ${pattern}.`,
       few: (n: number) => `This needs at least ${n}.`,
       many: (n: number) => `This can hold ${n} at most.`,
+      url: 'Write it as https://example.org/api',
       json: (why: string) => `This is not JSON yet${why ? `: ${why}` : '.'}`,
     },
     status: { active: 'active', disabled: 'off', pending_approval: 'waits for a decision', rejected: 'rejected' } as Record<string, string>,
@@ -312,6 +312,10 @@ export const text = {
     onlyTag: (tag: string) => `Only what is tagged ${tag}`,
     dropTag: (tag: string) => `No longer only ${tag}`,
     shared: 'the household sees it',
+    outside: 'from outside',
+    outsideWhy: 'A run that had read something from outside wrote this. Hob asks before it acts on it, until somebody says that it can be relied on.',
+    vouch: 'It is right',
+    vouched: 'Hob relies on it from now on.',
     used: (n: number) => (n === 1 ? 'recalled once' : `recalled ${n} times`),
     important: 'matters a lot',
     fit: (score: number) => `Fits ${Math.round(score * 100)} of 100`,
@@ -351,7 +355,7 @@ export const text = {
     oneFailed: (n: number) => (n === 1 ? 'one did not work' : `${n} did not work`),
   },
 
-  device,
+  device, approvals, standing, groups, services, autonomy, activity,
 };
 
 /** A few facts in a line; a dot never begins one. */
@@ -378,6 +382,14 @@ export function when(value: string | number | undefined): string {
   }
   const year = date.getFullYear() === now.getFullYear() ? undefined : 'numeric';
   return date.toLocaleDateString([], { day: 'numeric', month: 'short', year });
+}
+
+/** "10:42" today, "3 Oct, 10:42" on another day; with `seconds` where it matters what came after what. */
+export function moment(at: number, seconds = false): string {
+  const date = new Date(at);
+  const time = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', ...(seconds && { second: '2-digit' }) });
+  if (date.toDateString() === new Date().toDateString()) return time;
+  return `${date.toLocaleDateString([], { day: 'numeric', month: 'short' })}, ${time}`;
 }
 
 const TROUBLE: Record<string, string> = {

@@ -1,9 +1,9 @@
-// The way back to all tools.
+// The way back: to all tools, or to where else one came from.
 import type { JSX } from 'preact';
 import { Chevron } from '../icons';
 import { href } from '../rooms';
 import { text } from '../text';
 
-export function Back(): JSX.Element {
-  return <p class="back"><a href={href('tools')}><Chevron />{text.toolsRoom.all}</a></p>;
+export function Back({ to = href('tools'), children = text.toolsRoom.all }: { to?: string; children?: string }): JSX.Element {
+  return <p class="back"><a href={to}><Chevron />{children}</a></p>;
 }

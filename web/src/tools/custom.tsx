@@ -10,6 +10,7 @@ import { text, trouble, when } from '../text';
 import { Back } from './back';
 import { Editor } from './editor';
 import { mayWords, StatusLine } from './marks';
+import { Needs } from './standing';
 import { readTools } from './use-tools';
 
 const words = text.toolsRoom;
@@ -63,6 +64,7 @@ export function CustomPage({ tool, admin }: Props): JSX.Element {
         <span>{tool.permissions.length ? words.mayLine(mayWords(tool.permissions)) : words.mayNothing}</span>
         <span>{words.changed(when(tool.updatedAt))}</span>
       </p>
+      <Needs tool={tool.name} />
       {pending && (
         <section class="confirm" aria-labelledby="decide">
           <p class="question" id="decide">{words.decide}</p>

@@ -3,11 +3,12 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { CustomTool, Tool } from '../api';
 import { Close, Chevron, Find, Fresh } from '../icons';
+import type { Group } from '../policy';
 import { href } from '../rooms';
 import { Said } from '../said';
 import { text } from '../text';
 import { StatusLine } from './marks';
-import type { Known } from './use-tools';
+import { groupName, type Known } from './use-tools';
 
 const words = text.toolsRoom;
 /** More tools than this, and the families begin closed. */
@@ -60,7 +61,8 @@ export function ToolList({ known }: { known: Known }): JSX.Element {
       <p class="unseen" role="status">{looking && words.matches(count)}</p>
       {looking && !count && <p class="soft nothing">{words.noMatch(typed.trim())}</p>}
       {(!looking || custom.length > 0) && <Own tools={custom} none={!known.custom.length} />}
-      {families(tools).map(([name, family]) => <Family key={name} name={name} tools={family} looking={looking} many={known.tools.length > MANY} />)}
+      {!looking && known.groups.length > 0 && <GroupsLink groups={known.groups} />}
+      {families(tools).map(([name, family]) => <Family key={name} name={name} tools={family} groups={known.groups} looking={looking} many={known.tools.length > MANY} />)}
     </>
   );
 }
@@ -108,7 +110,20 @@ function Own({ tools, none }: { tools: CustomTool[]; none: boolean }): JSX.Eleme
   );
 }
 
-function Family({ name, tools, looking, many }: { name: string; tools: Tool[]; looking: boolean; many: boolean }): JSX.Element {
+function GroupsLink({ groups }: { groups: Group[] }): JSX.Element {
+  const on = groups.filter((group) => group.enabled).length;
+  return <p class="to-groups"><a class="onward" href={href('tools', 'groups')}>{text.groups.link(on, groups.length - on)}<Chevron /></a></p>;
+}
+
+interface FamilyProps {
+  name: string;
+  tools: Tool[];
+  groups: Group[];
+  looking: boolean;
+  many: boolean;
+}
+
+function Family({ name, tools, groups, looking, many }: FamilyProps): JSX.Element {
   if (many && !counted) closed.add(name);
   const [open, setOpen] = useState(!closed.has(name));
   useEffect(() => void (counted = true), []);
@@ -131,9 +146,8 @@ function Family({ name, tools, looking, many }: { name: string; tools: Tool[]; l
           <li key={tool.name}>
             <a class={tool.enabled ? 'tool-row' : 'tool-row off'} href={href('tools', tool.name)}>
               <span class="tool-name">{tool.name}</span>
-              <span class="tool-risk">{tool.enabled ? (words.risk[tool.risk] ?? tool.risk) : words.off}</span>
+              <span class="tool-risk">{tool.enabled ? (words.risk[tool.risk] ?? tool.risk) : text.groups.turnOn(groupName(groups, tool.group))}</span>
               <span class="tool-about"><Said words={tool.description} /></span>
-              {!tool.enabled && <span class="tool-also">{words.offWhy(tool.group)}</span>}
               {tool.aliases.length > 0 && <span class="tool-also">{words.also(tool.aliases)}</span>}
             </a>
           </li>

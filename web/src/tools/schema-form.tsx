@@ -45,7 +45,9 @@ function One({ field, draft, onInput, problems, path }: OneProps): JSX.Element {
     case 'text':
       return shape.long
         ? <AreaField {...about} value={draft as string} onInput={onInput} code={shape.code} rows={shape.code ? 6 : 2} />
-        : <TextField {...about} value={draft as string} onInput={onInput} />;
+        : <TextField {...about} {...(shape.url && { type: 'url', code: true })} value={draft as string} onInput={onInput} />;
+    case 'secret':
+      return <TextField {...about} type="password" code value={draft as string} onInput={onInput} />;
     case 'number':
       return <NumberField {...about} help={withRange(field)} whole={shape.whole} value={draft as string} onInput={onInput} />;
     case 'flag':

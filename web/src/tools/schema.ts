@@ -31,7 +31,9 @@ export interface Option {
 }
 
 export type Shape =
-  | { kind: 'text'; long: boolean; code: boolean; schema: Schema }
+  | { kind: 'text'; long: boolean; code: boolean; url?: boolean; schema: Schema }
+  /** A key: typed, never shown. `kept`: one is set, and stays when nothing is typed. */
+  | { kind: 'secret'; kept: boolean }
   | { kind: 'number'; whole: boolean; schema: Schema }
   /** `three`: neither yes nor no may be meant, so that a switch would say too much. */
   | { kind: 'flag'; three: boolean }
@@ -145,7 +147,7 @@ export function groupOf(schema: Schema): Group {
 /** JSON keeps no order that means anything: what is needed comes first, the short before the long, switches after. */
 function rank({ required, shape }: Field): number {
   const long = shape.kind === 'text' ? (shape.code ? 2 : shape.long ? 1 : 0) : 0;
-  const sort = { text: long, number: 0, choice: 0, list: 3, flag: 4, several: 5, group: 6, rows: 6, json: 7 }[shape.kind];
+  const sort = { text: long, secret: 0, number: 0, choice: 0, list: 3, flag: 4, several: 5, group: 6, rows: 6, json: 7 }[shape.kind];
   return (required ? 0 : 10) + sort;
 }
 
@@ -164,6 +166,7 @@ export function formOf(schema: object): Shape {
 export function blank(shape: Shape, given?: unknown): Draft {
   switch (shape.kind) {
     case 'text': return typeof given === 'string' ? given : '';
+    case 'secret': return '';
     case 'number': return typeof given === 'number' ? readable(given) : '';
     case 'flag': return shape.three ? (typeof given === 'boolean' ? String(given) : '') : given === true;
     case 'choice': return place(shape.options, given);
@@ -201,9 +204,13 @@ export function read(shape: Shape, draft: Draft | undefined, required: boolean, 
     case 'text': {
       const value = draft as string;
       if (value === '' || (required && !value.trim())) return missing();
-      const problem = wrongText(shape.schema, value);
+      const problem = shape.url && !/^https?:\/\/[^\s/]+\S*$/.test(value) ? words.url : wrongText(shape.schema, value);
       if (problem) problems[path] = problem;
       return value;
+    }
+    case 'secret': {
+      const value = (draft as string).trim();
+      return value || (shape.kept ? undefined : missing());
     }
     case 'number': {
       const typed = (draft as string).trim();

@@ -2,14 +2,21 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
+import { forgetSettled, isPending, useApprovals } from '../approvals';
 import { AreaField, Buttons, Confirm, Notice } from '../form';
+import { Chevron } from '../icons';
+import type { Group } from '../policy';
 import { href } from '../rooms';
 import { Said } from '../said';
+import { ApprovalCard } from '../talk/approval-card';
 import { text, trouble } from '../text';
+import { toolOf } from '../values';
 import { Back } from './back';
 import { Result } from './result';
 import { blank, formOf, read, type Draft, type Problems, type Shape } from './schema';
 import { Fields } from './schema-form';
+import { Needs, Standing } from './standing';
+import { groupName } from './use-tools';
 
 const words = text.toolsRoom;
 
@@ -29,11 +36,14 @@ const ASKS = new Set(['destroy', 'actuate', 'admin']);
 interface Props {
   tool: api.Tool;
   custom: api.CustomTool | undefined;
+  groups: Group[];
+  admin: boolean;
 }
 
-export function ToolPage({ tool, custom }: Props): JSX.Element {
+export function ToolPage({ tool, custom, groups, admin }: Props): JSX.Element {
   const shape = formOf(tool.parameters);
   const [, look] = useState(0);
+  const asked = useApprovals().filter((one) => toolOf(one.tool) === tool.name && (isPending(one) || one.mine));
   const [asking, setAsking] = useState<object | null>(null);
   const runner = useRef<HTMLButtonElement>(null);
   const form = useRef<HTMLFormElement>(null);
@@ -52,6 +62,7 @@ export function ToolPage({ tool, custom }: Props): JSX.Element {
   useLayoutEffect(() => {
     scrollTo(0, 0);
     heading.current?.focus({ preventScroll: true });
+    return forgetSettled;
   }, []);
 
   const problems: Problems = {};
@@ -98,7 +109,15 @@ export function ToolPage({ tool, custom }: Props): JSX.Element {
         {tool.aliases.length > 0 && <span>{words.also(tool.aliases)}</span>}
         {custom && <a href={href('tools', 'custom', custom.id)}>{words.seeCode}</a>}
       </p>
-      {!tool.enabled && <Notice quiet>{words.offWhy(tool.group)}</Notice>}
+      {!tool.enabled && (
+        <>
+          <Notice quiet>{(admin ? text.groups.offWhy : text.groups.offWhyAdmin)(groupName(groups, tool.group))}</Notice>
+          {groups.some((group) => group.id === tool.group) && (
+            <p><a class="onward" href={href('tools', 'groups', tool.group)}>{text.groups.toGroup(groupName(groups, tool.group))}<Chevron /></a></p>
+          )}
+        </>
+      )}
+      <Needs tool={tool.name} />
       <form
         ref={form}
         noValidate
@@ -129,7 +148,9 @@ export function ToolPage({ tool, custom }: Props): JSX.Element {
         {now.tried && wrong > 0 && !asking && <Notice bad>{words.fix(wrong)}</Notice>}
         {now.problem && <Notice bad>{now.problem}</Notice>}
       </form>
+      {asked.map((one) => <ApprovalCard key={one.id} asked={one} />)}
       {now.ran && !now.running && <Result ran={now.ran} />}
+      <Standing tool={tool.name} version={custom?.version} />
     </article>
   );
 }

@@ -7,6 +7,7 @@ import { Top } from '../top';
 import { Back } from './back';
 import { CustomPage } from './custom';
 import { Editor } from './editor';
+import { Groups } from './groups';
 import { ToolList } from './list';
 import { ToolPage } from './tool-page';
 import { readTools, useTools, type Known } from './use-tools';
@@ -31,6 +32,7 @@ export function Tools({ session, path }: RoomProps): JSX.Element {
 
 function inside(known: Known, [first, second]: string[], role: string): JSX.Element {
   if (first === undefined) return <ToolList known={known} />;
+  if (first === 'groups') return <Groups known={known} admin={role === 'admin'} wanted={second ?? ''} />;
   if (first === 'custom' && second === 'new') return <Editor key="new" />;
   if (first === 'custom' && second !== undefined) {
     const custom = known.custom.find((tool) => tool.id === second);
@@ -39,7 +41,7 @@ function inside(known: Known, [first, second]: string[], role: string): JSX.Elem
   const tool = known.tools.find((one) => one.name === first) ?? known.tools.find((one) => one.aliases.includes(first));
   if (tool) {
     const custom = known.custom.find((one) => one.name === tool.name);
-    return <ToolPage key={tool.name} tool={tool} custom={custom} />;
+    return <ToolPage key={tool.name} tool={tool} custom={custom} groups={known.groups} admin={role === 'admin'} />;
   }
   const custom = known.custom.find((one) => one.name === first);
   return custom

@@ -3,12 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import * as api from '../api';
 import { useAway } from '../away';
 import { useLive } from '../live';
+import * as policy from '../policy';
 import { mark } from '../rooms';
 import { text, trouble } from '../text';
 
 export interface Known {
   tools: api.Tool[];
   custom: api.CustomTool[];
+  groups: policy.Group[];
 }
 
 let known: Known | null = null;
@@ -17,10 +19,20 @@ let asking: Promise<void> | null = null;
 let stale = false;
 const watching = new Set<() => void>();
 
+/** Who may not see the groups uses the tools all the same. */
+async function groupsIfAllowed(): Promise<policy.Group[]> {
+  try {
+    return (await policy.groups()).groups;
+  } catch (cause) {
+    if (cause instanceof api.Refused) return [];
+    throw cause;
+  }
+}
+
 async function ask(): Promise<void> {
   try {
-    const [tools, custom] = await Promise.all([api.tools(), api.customTools()]);
-    known = { tools: tools.tools, custom: custom.tools };
+    const [tools, custom, groups] = await Promise.all([api.tools(), api.customTools(), groupsIfAllowed()]);
+    known = { tools: tools.tools, custom: custom.tools, groups };
     problem = '';
     const waiting = known.custom.filter((tool) => tool.status === 'pending_approval').length;
     mark('tools', waiting ? text.toolsRoom.waiting(waiting) : '');
@@ -58,8 +70,11 @@ export function useToolsRead(): void {
   useEffect(() => {
     if (!away) void readTools();
   }, [away]);
-  useLive(['tools:changed'], () => void readTools());
+  useLive(['tools:changed', 'groups:changed'], () => void readTools());
 }
+
+/** What a group is called. */
+export const groupName = (groups: policy.Group[], which: string) => groups.find((group) => group.id === which)?.name ?? which;
 
 /** What is known of them, and again when that is something else. */
 export function useTools(): { known: Known | null; problem: string } {

@@ -1,0 +1,29 @@
+// A model server with a script, on loopback: each request takes the next answer of it, in OpenAI's streaming format.
+import { createServer } from 'node:http';
+
+/** Words as an answer. */
+export const says = (content) => ({ content });
+/** Calls as an answer: `calls(['forget', { memoryId }])`. */
+export const calls = (...all) => ({
+  tool_calls: all.map(([name, args], index) => ({ index, id: `call_${Math.random().toString(36).slice(2)}`, type: 'function', function: { name, arguments: JSON.stringify(args) } })),
+});
+
+/** A server whose `script` is set by the test; `asked` are the requests as they came. */
+export async function modelServer() {
+  const it = { script: [], asked: [] };
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => (text += chunk));
+    request.on('end', () => {
+      it.asked.push(text ? JSON.parse(text) : null);
+      const delta = it.script.shift() ?? says('The script is over.');
+      const chunk = (choice) => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'scripted', choices: [{ index: 0, ...choice }] })}\n\n`;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`${chunk({ delta: { role: 'assistant', ...delta }, finish_reason: null })}${chunk({ delta: {}, finish_reason: delta.tool_calls ? 'tool_calls' : 'stop' })}data: [DONE]\n\n`);
+    });
+  });
+  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
+  it.url = `http://127.0.0.1:${server.address().port}/v1`;
+  it.close = () => (server.closeAllConnections(), server.close());
+  return it;
+}

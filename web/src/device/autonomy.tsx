@@ -1,0 +1,67 @@
+// How much Hob may do for this person without asking: one of five, chosen and then saved, so that no arrow key lets it loose.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Notice } from '../form';
+import { useLive } from '../live';
+import * as policy from '../policy';
+import { Said } from '../said';
+import { sentence, text } from '../text';
+import { Reading, useAct, useRead } from './part';
+
+const words = text.autonomy;
+
+export function Autonomy(): JSX.Element {
+  const read = useRead(policy.autonomy);
+  const [chosen, setChosen] = useState('');
+  const [done, setDone] = useState(false);
+  const act = useAct();
+  useLive(['policy:changed'], () => void read.again());
+  const now = read.data;
+  const level = chosen || now?.level;
+
+  const choose = (value: string) => {
+    setChosen(value);
+    setDone(false);
+    act.clear();
+  };
+  const save = () => act.run(async () => {
+    if (!now) return;
+    const fresh = await policy.setAutonomy(chosen);
+    read.set({ ...now, from: 'own', ...fresh });
+    setChosen('');
+    setDone(true);
+  });
+
+  return (
+    <form
+      class="autonomy"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <fieldset>
+        <legend>{words.title}</legend>
+        <Reading of={read} />
+        {now?.from && <p class="soft small">{words.from[now.from]}</p>}
+        {now?.levels.map((one) => (
+          <label key={one.level} class="choice">
+            <input type="radio" name="autonomy" value={one.level} checked={one.level === level} onChange={() => choose(one.level)} />
+            <span>
+              <b>{words.names[one.level] ?? one.level}</b>
+              <span class="soft small"><Said words={sentence(one.about)} /></span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {act.problem && <Notice bad>{act.problem}</Notice>}
+      {done && <Notice>{words.saved}</Notice>}
+      {now && level !== now.level && (
+        <div class="buttons">
+          <button class="main" aria-disabled={act.busy}>{act.busy ? text.device.saving : words.save}</button>
+          <button type="button" class="quiet" onClick={() => choose('')}>{text.device.cancel}</button>
+        </div>
+      )}
+    </form>
+  );
+}

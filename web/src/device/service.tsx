@@ -1,0 +1,247 @@
+// One service: what it is for, who uses it, and its entries. Keys go in and never come out.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Confirm, Notice, TextField } from '../form';
+import * as policy from '../policy';
+import { go, href } from '../rooms';
+import { Said } from '../said';
+import { sentence, text } from '../text';
+import { blank, label as labelled, read as readForm, type Draft, type Field, type Group, type Problems, type Shape } from '../tools/schema';
+import { Fields } from '../tools/schema-form';
+import { useFocusKept } from './focus';
+import { Edit, Page, SaveRow, useAct, useAdmin, useHouse } from './part';
+
+const words = text.services;
+
+const isSecret = (field: policy.ServiceField) => field.secret || field.type === 'secret';
+
+function shapeOf(field: policy.ServiceField, kept: boolean): Shape {
+  if (isSecret(field)) return { kind: 'secret', kept };
+  switch (field.type) {
+    case 'number': return { kind: 'number', whole: false, schema: {} };
+    case 'boolean': return { kind: 'flag', three: !field.required && typeof field.default !== 'boolean' };
+    case 'select': return { kind: 'choice', options: (field.options ?? []).map((value) => ({ value, label: value })) };
+    default: return { kind: 'text', long: false, code: false, url: field.type === 'url', schema: {} };
+  }
+}
+
+/** What every entry may have besides. */
+const EXTRAS: Field[] = [
+  { name: 'hosts', label: words.hosts, help: words.hostsHelp, required: false, default: undefined, shape: { kind: 'list', item: { kind: 'text', long: false, code: false, schema: {} }, schema: {} } },
+  { name: 'raw', label: words.raw, help: words.rawHelp, required: false, default: false, shape: { kind: 'flag', three: false } },
+];
+
+/** The form of an entry, in the order of the schema. `entry`: the one that is changed. */
+function formOf(schema: policy.ServiceField[], entry?: policy.ServiceEntry): Group {
+  const fields = schema.map((field): Field => {
+    const kept = entry?.secretsSet.includes(field.name) ?? false;
+    const help = [field.description && sentence(field.description), isSecret(field) && (kept ? words.secretKept : words.secretHelp)];
+    return {
+      name: field.name, label: field.label || labelled(field.name), help: help.filter(Boolean).join(' '),
+      required: field.required, shape: shapeOf(field, kept), default: entry ? undefined : field.default,
+    };
+  });
+  return { kind: 'group', fields: [...fields, ...(schema.some(isSecret) ? EXTRAS : [])] };
+}
+
+interface EntryFormProps {
+  service: policy.Service;
+  entry?: policy.ServiceEntry;
+  /** The name of the key that is to be replaced. */
+  replacing?: string;
+  onDone: () => void;
+  onCancel: () => void;
+}
+
+function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormProps): JSX.Element {
+  const form = formOf(service.schema, entry);
+  const [draft, setDraft] = useState(() => blank(form, entry?.fields) as Record<string, Draft>);
+  const [label, setLabel] = useState(entry?.label ?? (service.entries.length ? '' : words.first));
+  const [tried, setTried] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  const act = useAct();
+  const problems: Problems = {};
+  const fields = readForm(form, draft, true, '', problems) as Record<string, unknown>;
+  useEffect(() => {
+    const at = service.schema.filter(isSecret).findIndex((field) => field.name === replacing);
+    if (at >= 0) box.current?.querySelectorAll<HTMLElement>('input[type="password"]')[at]?.focus();
+  }, []);
+  const unlabelled = label.trim() ? '' : words.labelWrong;
+  const save = async () => {
+    setTried(true);
+    if (unlabelled || Object.keys(problems).length) {
+      requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus());
+      return;
+    }
+    // What was there and is empty now goes away; a key that was not typed stays.
+    const emptied = Object.keys(entry?.fields ?? {}).filter((name) => form.fields.some((field) => field.name === name) && !(name in fields));
+    const given = { fields: { ...fields, ...Object.fromEntries(emptied.map((name) => [name, null])) } };
+    const done = await act.run(() => (entry
+      ? policy.changeEntry(service.name, entry.label, { ...given, ...(label.trim() !== entry.label && { label: label.trim() }) })
+      : policy.addEntry(service.name, { label: label.trim(), ...given })));
+    if (done) onDone();
+  };
+  return (
+    <Edit label={entry ? words.changeOf(entry.label) : words.setUp} onSubmit={() => void save()} onCancel={onCancel}>
+      <div class="fields" ref={box}>
+        {service.multiEntry && (
+          <TextField required label={words.label} help={words.labelHelp} error={tried ? unlabelled : ''} value={label} onInput={(value) => (setLabel(value), act.clear())} />
+        )}
+        <Fields group={form} draft={draft} onInput={(value) => (setDraft(value), act.clear())} problems={tried ? problems : {}} />
+      </div>
+      {act.problem && <Notice bad>{act.problem}</Notice>}
+      <SaveRow busy={act.busy} save={words.save} onCancel={onCancel} />
+    </Edit>
+  );
+}
+
+/** A plain value as it is read. */
+function shown(value: unknown): string {
+  if (typeof value === 'boolean') return value ? words.yes : words.no;
+  if (Array.isArray(value)) return value.join(', ');
+  return value === undefined || value === null || value === '' ? words.isNotSet : String(value);
+}
+
+interface EntryProps {
+  service: policy.Service;
+  entry: policy.ServiceEntry;
+  may: boolean;
+  onChanged: (said: string) => void;
+}
+
+function Entry({ service, entry, may, onChanged }: EntryProps): JSX.Element {
+  const [open, setOpen] = useState<'' | 'change' | 'drop'>('');
+  const [replacing, setReplacing] = useState('');
+  const act = useAct();
+  const free = may && entry.from !== 'file';
+  const change = async (given: policy.EntryChange) => {
+    if (await act.run(() => policy.changeEntry(service.name, entry.label, given))) onChanged(words.saved);
+  };
+  const drop = async () => {
+    if (await act.run(() => policy.dropEntry(service.name, entry.label))) onChanged(words.dropped);
+  };
+  const edit = (key = '') => {
+    setReplacing(key);
+    setOpen('change');
+  };
+  if (open === 'change') {
+    return (
+      <li>
+        <EntryForm service={service} entry={entry} replacing={replacing} onCancel={() => setOpen('')} onDone={() => (setOpen(''), onChanged(words.saved))} />
+      </li>
+    );
+  }
+  return (
+    <li>
+      <div class="entry" role="group" aria-label={words.entry(entry.label)}>
+        <p class="row"><strong>{entry.label}</strong> {entry.isDefault && service.multiEntry && <span class="mark">{words.isDefault}</span>}</p>
+        <dl class="facts-list">
+          {service.schema.map((field) => {
+            const set = entry.secretsSet.includes(field.name);
+            const name = field.label || labelled(field.name);
+            return (
+              <div key={field.name}>
+                <dt>{name}</dt>
+                <dd class={isSecret(field) ? 'row' : undefined}>
+                  <span>{isSecret(field) ? (set ? words.isSet : words.isNotSet) : shown(entry.fields[field.name])}</span>
+                  {isSecret(field) && set && free && !open && (
+                    <span class="row">
+                      <button type="button" class="quiet" aria-label={words.replaceOf(name)} onClick={() => edit(field.name)}>{words.replace}</button>
+                      {!field.required && (
+                        <button type="button" class="quiet" aria-label={words.takeAwayOf(name)} aria-disabled={act.busy} onClick={() => void change({ fields: { [field.name]: null } })}>
+                          {words.takeAway}
+                        </button>
+                      )}
+                    </span>
+                  )}
+                </dd>
+              </div>
+            );
+          })}
+          {EXTRAS.filter(({ name }) => entry.fields[name] !== undefined).map(({ name, label }) => (
+            <div key={name}>
+              <dt>{label}</dt>
+              <dd>{shown(entry.fields[name])}</dd>
+            </div>
+          ))}
+        </dl>
+        {act.problem && <Notice bad>{act.problem}</Notice>}
+        {open === 'drop' && (
+          <Confirm title={words.dropAsk(entry.label)} yes={words.drop} busy={act.busy} onYes={() => void drop()} onNo={() => setOpen('')}>
+            <p class="small">{words.dropWhy}</p>
+          </Confirm>
+        )}
+        {free && !open && (
+          <div class="buttons">
+            <button type="button" class="small" data-back aria-label={words.changeOf(entry.label)} onClick={() => edit()}>{words.change}</button>
+            {!entry.isDefault && (
+              <button type="button" class="small" aria-label={words.makeDefaultOf(entry.label)} aria-disabled={act.busy} onClick={() => void change({ default: true })}>{words.makeDefault}</button>
+            )}
+            <button type="button" class="quiet" aria-label={words.dropOf(entry.label)} onClick={() => setOpen('drop')}>{words.drop}</button>
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}
+
+export function ServicePage({ service, onChanged }: { service: policy.Service; onChanged: () => Promise<void> }): JSX.Element {
+  const admin = useAdmin();
+  const [adding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState(false);
+  const [done, setDone] = useState('');
+  const box = useRef<HTMLDivElement>(null);
+  const act = useAct();
+  useFocusKept(box);
+  const may = admin && service.from !== 'file';
+  const { session } = useHouse();
+  const { entries } = service;
+  // An entry of a person stands before the one of the file.
+  const free = service.multiEntry || entries.every((entry) => entry.from === 'file');
+  const changed = (said: string) => {
+    setDone(said);
+    void onChanged();
+  };
+  const remove = async () => {
+    if (!(await act.run(() => policy.dropService(service.name)))) return;
+    go('device', ['services'], true);
+    await onChanged();
+  };
+  return (
+    <Page title={policy.nameOf(service)} back={words.all} to={href('device', 'services')}>
+      <div class="part-body" ref={box}>
+        {service.description && <p><Said words={sentence(service.description)} /></p>}
+        <p class="dotted">
+          <code>{service.name}</code>
+          {words.from[service.from] && <span>{words.from[service.from]}</span>}
+          {/^https?:\/\//i.test(service.docsUrl ?? '') && <a href={service.docsUrl ?? ''} target="_blank" rel="noopener noreferrer">{words.docs}</a>}
+        </p>
+        {service.neededBy.length > 0 && (
+          <p class="small">{words.neededBy} {service.neededBy.map((tool, n) => <>{n > 0 && ', '}<a key={tool} href={href('tools', tool)}>{tool}</a></>)}</p>
+        )}
+        {service.from === 'file' && <Notice quiet>{words.fileWhy}</Notice>}
+        {!admin && <p class="soft small">{words.adminOnly}</p>}
+        {session.role !== 'viewer' && !entries.length && !adding && <p class="soft">{sentence(words.notSet)}</p>}
+        {entries.length > 0 && (
+          <ul class="rows">
+            {entries.map((entry) => <Entry key={entry.label} service={service} entry={entry} may={may} onChanged={changed} />)}
+          </ul>
+        )}
+        {done && !adding && <Notice>{done}</Notice>}
+        {adding && <EntryForm service={service} onCancel={() => setAdding(false)} onDone={() => (setAdding(false), changed(words.saved))} />}
+        {act.problem && <Notice bad>{act.problem}</Notice>}
+        {removing && (
+          <Confirm title={words.removeAsk(policy.nameOf(service))} yes={words.removeYes} busy={act.busy} onYes={() => void remove()} onNo={() => setRemoving(false)} />
+        )}
+        {may && !adding && !removing && (
+          <div class="buttons">
+            {free && (
+              <button type="button" data-back onClick={() => (setAdding(true), setDone(''))}>{entries.length ? words.another : words.setUp}</button>
+            )}
+            {service.from === 'person' && <button type="button" class="quiet" onClick={() => setRemoving(true)}>{words.remove}</button>}
+          </div>
+        )}
+      </div>
+    </Page>
+  );
+}

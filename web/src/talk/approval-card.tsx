@@ -1,0 +1,158 @@
+// What waits for a decision: a quiet card that says what Hob wants to do and why it asks, and one line once it is answered.
+import type { ComponentChildren, JSX } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { answer, isPending, type Asked } from '../approvals';
+import { Buttons, Notice } from '../form';
+import { Chevron } from '../icons';
+import type { Answer, Pattern } from '../policy';
+import { Said } from '../said';
+import { moment, sentence, text, trouble } from '../text';
+import { exact, exactly, narrow, toolOf, Values } from '../values';
+
+const words = text.approvals;
+
+/** How it ended, in one line. */
+function ending(asked: Asked): string {
+  const tool = toolOf(asked.tool);
+  if (asked.gone) return words.gone(tool);
+  if (asked.state === 'expired') return words.expired(tool);
+  const yes = asked.state === 'approved';
+  if (!asked.mine) return words.elsewhere(tool, yes);
+  if (!yes) return words.denied(tool);
+  return asked.decision === 'allow_always' ? words.allowedAlways(tool) : words.allowed(tool);
+}
+
+interface Props {
+  asked: Asked;
+  /** Where it comes from, for one that stands outside of its conversation. */
+  children?: ComponentChildren;
+}
+
+export function ApprovalCard({ asked, children }: Props): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const [choosing, setChoosing] = useState(false);
+  const card = useRef<HTMLDivElement>(null);
+  const end = useRef<HTMLParagraphElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
+  const held = useRef(false);
+  const id = useId();
+  const waits = isPending(asked);
+
+  // Whoever pressed something in the card is not lost when it becomes a line.
+  if (!waits && card.current?.contains(document.activeElement)) held.current = true;
+  useLayoutEffect(() => {
+    if (!waits && held.current) end.current?.focus({ preventScroll: true });
+  }, [waits]);
+
+  const back = () => {
+    setChoosing(false);
+    requestAnimationFrame(() => opener.current?.focus({ preventScroll: true }));
+  };
+
+  const give = async (given: Omit<Answer, 'nonce'>) => {
+    if (busy) return;
+    setBusy(true);
+    setProblem('');
+    try {
+      await answer(asked, given);
+    } catch (cause) {
+      setProblem(trouble(cause));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  if (!waits) {
+    return (
+      <p class={`answered ${asked.state}`} ref={end} tabIndex={-1}>
+        <span class="dot" />
+        <span>{ending(asked)}</span>
+      </p>
+    );
+  }
+  return (
+    <div
+      class="confirm asks"
+      role="group"
+      aria-labelledby={asked.about ? `${id}-wants ${id}-about` : `${id}-wants`}
+      ref={card}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !choosing) return;
+        event.stopPropagation();
+        back();
+      }}
+    >
+      <p class="soft small" id={`${id}-wants`}>{words.wantsBare} <code>{toolOf(asked.tool)}</code></p>
+      {asked.about && <p class="question" id={`${id}-about`}><Said words={sentence(asked.about)} /></p>}
+      {children}
+      <Values of={asked.arguments} />
+      {asked.tainted && <p class="taint small">{words.tainted}</p>}
+      <p class="soft small">
+        {asked.reason && <Said words={words.why(sentence(asked.reason))} />} {asked.expiresAt && words.until(moment(asked.expiresAt))}
+      </p>
+      <details>
+        <summary><span class="soft small">{words.exact}</span><Chevron /></summary>
+        <pre tabIndex={0} role="group" aria-label={words.exact}>{`${asked.tool} ${JSON.stringify(asked.arguments ?? {}, null, 2)}`}</pre>
+        <p class="soft small">{words.facts(asked.risk, asked.rule)}</p>
+      </details>
+      {choosing
+        ? <Always asked={asked} busy={busy} onChoose={(pattern) => void give({ decision: 'allow_always', ...pattern })} onBack={back} />
+        : (
+          <Buttons>
+            <button type="button" class="go" aria-disabled={busy} onClick={() => void give({ decision: 'allow_once' })}>{busy ? words.sending : words.once}</button>
+            <button type="button" aria-disabled={busy} onClick={() => void give({ decision: 'deny' })}>{words.deny}</button>
+            <button type="button" class="quiet" ref={opener} aria-disabled={busy} onClick={() => setChoosing(true)}>{words.always}</button>
+          </Buttons>
+        )}
+      {problem && <Notice bad>{problem}</Notice>}
+    </div>
+  );
+}
+
+interface AlwaysProps {
+  asked: Asked;
+  busy: boolean;
+  /** Without a pattern the yes is for what was suggested. */
+  onChoose: (chosen: { pattern?: Pattern }) => void;
+  onBack: () => void;
+}
+
+/** For what a yes is to stand: what each choice means stands beside it. */
+function Always({ asked, busy, onChoose, onBack }: AlwaysProps): JSX.Element {
+  const id = useId();
+  const first = useRef<HTMLButtonElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    first.current?.focus({ preventScroll: true });
+    box.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
+  const { pattern } = asked;
+  const tool = toolOf(asked.tool);
+  const like = narrow(pattern) && !exact(pattern);
+  const choose = (chosen: { pattern?: Pattern }) => () => !busy && onChoose(chosen);
+  // What is suggested knows the secrets that are not shown; only where that is everything, the values are those on the card.
+  const same = narrow(pattern) ? {} : { pattern: exactly(asked.arguments ?? {}) as Pattern };
+  return (
+    <div class="always" role="group" aria-labelledby={id} ref={box}>
+      <p class="question" id={id}>{words.alwaysTitle}</p>
+      <ul>
+        <li>
+          <button type="button" ref={first} aria-disabled={busy} aria-describedby={`${id}-same`} onClick={choose(same)}>{like ? words.like : words.same}</button>
+          <div id={`${id}-same`}>
+            <p class="soft small">{like ? words.likeWhy : words.sameWhy}</p>
+            {like && <Values of={pattern} />}
+          </div>
+        </li>
+        {!asked.tainted && (
+          <li>
+            <button type="button" aria-disabled={busy} aria-describedby={`${id}-any`} onClick={choose({ pattern: '*' })}>{words.any}</button>
+            <p class="soft small" id={`${id}-any`}>{words.anyWhy(tool)}</p>
+          </li>
+        )}
+      </ul>
+      <p class="soft small">{words.takeBack(tool)}</p>
+      <Buttons><button type="button" class="quiet" onClick={onBack}>{words.back}</button></Buttons>
+    </div>
+  );
+}
