@@ -11,7 +11,7 @@ use registry::{Approval, Approvals, GrantShown, State as Standing};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tool::{
-    Id,
+    Id, Role, UserId,
     prelude::{JsonSchema, schemars},
 };
 
@@ -92,16 +92,27 @@ pub(crate) async fn decide(
 ) -> Answer<Approval> {
     let cx = house.cx(&caller);
     // Goes on to its end also when whoever answered is gone: an answer that was written is acted on.
-    let (registry, agent, ports) = (house.registry.clone(), house.agent.clone(), house.ports.clone());
     let settled = tokio::spawn(async move {
-        let (approval, resume) = registry.settle(&cx, id, answer).await?;
-        if let Some(resume) = resume {
-            agent.go_on(&ports, resume);
+        let (approval, resume) = house.registry.settle(&cx, id, answer).await?;
+        if let Some(mut resume) = resume {
+            // Who was given less meanwhile, or is gone, has no more than that.
+            let role = &mut resume.principal.role;
+            *role = most_now(&house, resume.principal.user).min(*role);
+            house.agent.go_on(&house.ports, resume);
         }
         Ok::<_, tool::Error>(approval)
     });
     let broken = |_| Failure::new(422, "failed", "the answer broke off: look at the question again");
     Ok(ok(settled.await.map_err(broken)??))
+}
+
+/// The most somebody may do today; to look, when that cannot be found out.
+fn most_now(house: &House, user: UserId) -> Role {
+    if user == UserId::OWNER {
+        return Role::Admin;
+    }
+    let person = house.access.person(user).ok().flatten();
+    person.map_or(Role::Viewer, |person| person.value.standing.bound())
 }
 
 /// Standing answers, the newest first.

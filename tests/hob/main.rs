@@ -3,19 +3,28 @@
 // What tests may do anywhere; clippy sees only the functions marked as tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod approvals;
 mod cli;
+mod config_center;
 mod custom_tools;
 mod data;
 mod doors;
 mod edges;
+mod events;
+mod explain;
 mod frame;
 mod harness;
+mod hijack;
 mod http;
 mod keys;
 mod locks;
 mod model;
 mod model_server;
 mod openai;
+mod parked;
 mod pins;
+mod policy;
+mod scrubbing;
 mod talk;
+mod toolsystem;
 mod visitor;
