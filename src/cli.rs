@@ -268,7 +268,7 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
                 let about = tool["description"].as_str().unwrap_or_default();
                 let (name, about) =
                     (tool["name"].as_str().unwrap_or_default(), about.lines().next().unwrap_or_default());
-                put(format_args!("{name:<26} {about}\n"))?;
+                put(format_args!("{name:<26} {}\n", client::plain(about)))?;
             }
             Ok(())
         }

@@ -84,6 +84,15 @@ pub fn put(text: std::fmt::Arguments) -> std::io::Result<()> {
     out.flush()
 }
 
+/// Text for a terminal: what would move the cursor, colour or turn round what a person reads is shown as a sign.
+pub fn plain(text: &str) -> String {
+    let odd = |c: char| {
+        c.is_control() && c != '\n'
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    text.chars().map(|c| if odd(c) { '\u{fffd}' } else { c }).collect()
+}
+
 /// Text as part of a URL.
 pub fn escaped(text: &str) -> String {
     text.bytes()

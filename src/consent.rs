@@ -1,6 +1,6 @@
 //! What Hob asks, at the terminal: while talking, and afterwards; and why it decides as it does.
 
-use crate::client::{Client, escaped, put};
+use crate::client::{Client, escaped, plain, put};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal, Write};
@@ -8,7 +8,9 @@ use std::io::{BufRead, IsTerminal, Write};
 /// What is asked, in lines: the call, what it would do, why it is asked.
 fn told(approval: &Value) -> String {
     let text = |name: &str| approval[name].as_str().unwrap_or_default();
-    format!("{} {}\n  {}\n  {}", text("tool"), approval["arguments"], text("about"), text("reason"))
+    let line = |name: &str| plain(text(name)).replace('\n', " ");
+    let arguments = plain(&approval["arguments"].to_string());
+    format!("{} {arguments}\n  {}\n  {}", line("tool"), line("about"), line("reason"))
 }
 
 /// Asks the person at the terminal, and answers for them; without one says how it can be answered.
@@ -46,14 +48,14 @@ pub async fn asked(client: &Client, approval: &Value) -> Result<()> {
     Ok(())
 }
 
-/// A pattern that fits these arguments alone.
+/// A pattern that fits these arguments alone: in texts, but not in what lies deeper, `*` would stand for anything.
 fn exactly(arguments: &Value) -> Value {
-    match arguments {
+    let literal = |value: &Value| match value {
         Value::String(text) => text.replace('\\', "\\\\").replace('*', "\\*").into(),
-        Value::Array(all) => all.iter().map(exactly).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), exactly(value))).collect(),
-        plain => plain.clone(),
-    }
+        other => other.clone(),
+    };
+    let fields = arguments.as_object().into_iter().flatten();
+    fields.map(|(name, value)| (name.clone(), literal(value))).collect()
 }
 
 /// Answers a question.
@@ -102,7 +104,7 @@ pub async fn explain(client: &Client, tool: &str, agent: Option<&str>, user: Opt
     put(format_args!("{}: {verdict}, by the rule `{rule}`\n", text(&told["tool"])))?;
     let reason = text(&told["reason"]);
     if !reason.is_empty() {
-        put(format_args!("{reason}\n"))?;
+        put(format_args!("{}\n", plain(&reason)))?;
     }
     put(format_args!("for {} through the agent {}:\n", text(&told["user"]), text(&told["agent"])))?;
     let trail = told["trail"].as_array().cloned().unwrap_or_default();

@@ -69,6 +69,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
     });
     let listeners = Listeners { tcp: Some(tcp), tls, socket };
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
+    api::go_on_with_answered(&house);
     tell_doors(&house, data, at, door.as_ref());
     // Whether anybody reads this is their affair.
     let _ = writeln!(std::io::stdout(), "hob ready {}", shown(at)).and_then(|()| std::io::stdout().flush());

@@ -53,6 +53,9 @@ impl Agent {
             steps,
             _busy: busy,
         };
+        if let Some(approvals) = self.registry.approvals() {
+            approvals.begun(cx.user(), resume.approval).await?;
+        }
         let made = match resume.yes {
             true if call.arguments.contains(scrub::MARK) => Some(refused(&call, NOT_WHOLE)),
             true => run.call(&call, Some(resume.consent)).await,

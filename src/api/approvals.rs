@@ -7,7 +7,7 @@ use crate::{
     people::Deleted,
 };
 use axum::{Extension, extract::State};
-use registry::{Approval, Approvals, GrantShown, State as Standing};
+use registry::{Approval, Approvals, GrantShown, Resume, State as Standing};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tool::{
@@ -94,16 +94,26 @@ pub(crate) async fn decide(
     // Goes on to its end also when whoever answered is gone: an answer that was written is acted on.
     let settled = tokio::spawn(async move {
         let (approval, resume) = house.registry.settle(&cx, id, answer).await?;
-        if let Some(mut resume) = resume {
-            // Who was given less meanwhile, or is gone, has no more than that.
-            let role = &mut resume.principal.role;
-            *role = most_now(&house, resume.principal.user).min(*role);
-            house.agent.go_on(&house.ports, resume);
+        if let Some(resume) = resume {
+            go_on(&house, resume);
         }
         Ok::<_, tool::Error>(approval)
     });
     let broken = |_| Failure::new(422, "failed", "the answer broke off: look at the question again");
     Ok(ok(settled.await.map_err(broken)??))
+}
+
+fn go_on(house: &House, mut resume: Resume) {
+    // Who was given less meanwhile, or is gone, has no more than that.
+    let role = &mut resume.principal.role;
+    *role = most_now(house, resume.principal.user).min(*role);
+    house.agent.go_on(&house.ports, resume);
+}
+
+/// Goes on with the runs whose question was answered before the last end, and that had not gone on yet; at start.
+pub fn go_on_with_answered(house: &House) {
+    let answered = house.registry.approvals().map(|approvals| approvals.answered());
+    answered.into_iter().flatten().for_each(|resume| go_on(house, resume));
 }
 
 /// The most somebody may do today; to look, when that cannot be found out.

@@ -32,6 +32,7 @@ mod tls;
 mod tokens;
 mod tools;
 
+pub use approvals::go_on_with_answered;
 pub use claim::Claiming;
 pub use keys::Access;
 pub use network::{Network, Tls, bracketed};

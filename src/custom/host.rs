@@ -51,9 +51,11 @@ impl Reach {
         if self.fetched.load(Ordering::Relaxed) { Label::Outside } else { Label::Own }
     }
 
-    /// Asks a person about a host they may not expect.
-    async fn permit(&self, host: &str) -> Result<(), String> {
-        let named = self.tool.code.contains(host);
+    /// Asks a person about a host they may not expect. A page that they named themselves may be looked at.
+    async fn permit(&self, host: &str, input: &Value) -> Result<(), String> {
+        let looks = input["method"].as_str().unwrap_or("GET").eq_ignore_ascii_case("GET") && input["body"].is_null();
+        let asked_for = looks && self.cx.knows(input["url"].as_str().unwrap_or_default());
+        let named = names(&self.tool.code, host) || asked_for;
         if secrets::is_a_services_host(host, &*self.cx.ports().settings) || !(self.by_model || self.tainted && !named) {
             return Ok(());
         }
@@ -109,7 +111,7 @@ impl Reach {
         let url = input["url"].as_str().unwrap_or_default();
         let host = self.web.check(url);
         if let Ok(host) = &host {
-            self.permit(host).await?;
+            self.permit(host, input).await?;
         }
         // Marked before the answer is there: even a failure tells something about the outside.
         self.fetched.store(true, Ordering::Relaxed);
@@ -127,6 +129,15 @@ impl Reach {
             "url": used.masked(&answer.url),
         }))
     }
+}
+
+/// Whether code names a host, and not one whose name it is a part of.
+fn names(code: &str, host: &str) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    code.match_indices(host).any(|(at, _)| {
+        let (before, after) = (&code[..at], &code[at + host.len()..]);
+        !before.ends_with(goes_on) && !after.starts_with(goes_on)
+    })
 }
 
 impl Host for Reach {

@@ -343,7 +343,8 @@ fn tool(stored: &Stored, owner: Owner, run: Run) -> Tool {
         area: Area::Custom,
         version: stored.version,
         instructs: false,
-        digests: false,
+        // What the code hashes it means to tell.
+        digests: stored.code.contains("utils.hash("),
         examples: vec![],
         requires_confirmation: stored.requires_approval,
         enabled: true,

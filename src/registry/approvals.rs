@@ -103,6 +103,8 @@ pub struct Approvals {
     waits: Waits,
     /// Cancelled when the house closes: runs rest at once, and their questions stay for after the next start.
     closing: CancellationToken,
+    /// Runs whose question was answered before the last end, and that had not gone on yet.
+    answered: Mutex<Vec<Resume>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -116,8 +118,11 @@ fn now() -> u64 {
 impl Approvals {
     pub(crate) fn open(store: &Store, waits: Waits) -> Result<Arc<Self>> {
         let (records, grants): (Collection<Stored>, Collection<StoredGrant>) = (store.collection(), store.collection());
-        let (mut open, mut standing, mut lost) = (HashMap::new(), vec![], vec![]);
+        let (mut open, mut standing, mut lost, mut answered) = (HashMap::new(), vec![], vec![], vec![]);
         records.scan(|e| {
+            if e.value.resumes {
+                answered.extend(e.value.clone().resume(&Approval::from(e.clone())));
+            }
             if e.value.state == State::Pending {
                 // Nobody waits in a call any more; what a run rests on stays.
                 match e.value.parks && e.value.expires_ms > now() {
@@ -135,11 +140,32 @@ impl Approvals {
             watchers: Mutex::default(),
             waits,
             closing: CancellationToken::new(),
+            answered: Mutex::new(answered),
         });
         for (user, id) in lost {
             this.expire_later(user, id);
         }
         Ok(this)
+    }
+
+    /// The runs whose question was answered before the last end, and that have not gone on yet; once.
+    pub fn answered(&self) -> Vec<Resume> {
+        std::mem::take(&mut *lock(&self.answered))
+    }
+
+    /// A run goes on: it is not to go on again, whatever becomes of it, for its call may be made only once.
+    ///
+    /// # Errors
+    /// `Unavailable` when the disk is full.
+    pub async fn begun(&self, user: UserId, id: Id) -> Result<()> {
+        let records = self.records.clone();
+        let write = move |tx: &store::Tx| {
+            records.change(tx, Scope::User(user), Label::Own, id, &mut |s: &mut Stored| {
+                s.resumes = false;
+                Ok(())
+            })
+        };
+        Ok(self.records.store().write(write).await.map(drop)?)
     }
 
     /// Lets every run rest that can: the house closes.
@@ -271,14 +297,14 @@ impl Approvals {
             });
         };
         let user = claimed.user;
-        match self.write_answer(cx, user, id, &answer).await {
+        // Who waits in the call goes on by themselves, and not even when they are stopped this very moment after all.
+        let rested = claimed.waiter.is_none();
+        match self.write_answer(cx, user, id, &answer, rested).await {
             Ok((approval, stored)) => {
-                // Who waited in the call and was stopped this very moment does not go on either.
-                let rested = claimed.waiter.is_none();
                 if let Some(waiter) = claimed.waiter {
                     let _ = waiter.send(approval.state);
                 }
-                let resume = stored.resume(&approval).filter(|_| rested && approval.state != State::Expired);
+                let resume = stored.resume(&approval);
                 let told = settled(&approval, approval.state, approval.decision);
                 cx.ports().bus.publish("approval:settled", Some(user), told);
                 match approval.state {
@@ -293,7 +319,14 @@ impl Approvals {
         }
     }
 
-    async fn write_answer(&self, cx: &Cx, user: UserId, id: Id, answer: &Answer) -> Result<(Approval, Stored)> {
+    async fn write_answer(
+        &self,
+        cx: &Cx,
+        user: UserId,
+        id: Id,
+        answer: &Answer,
+        rested: bool,
+    ) -> Result<(Approval, Stored)> {
         let scope = Scope::User(user);
         let found = self.records.get_in(scope, id)?;
         let stored = found.ok_or_else(|| Error::not_found(format!("there is no question {id}")))?.value;
@@ -311,7 +344,7 @@ impl Approvals {
                 grants.put(tx, grant_id, &stamp(user), grant)?;
             }
             records.change(tx, scope, Label::Own, id, &mut |s: &mut Stored| {
-                s.settle(state, given, by);
+                s.settle(state, given, by, rested);
                 Ok(())
             })
         };

@@ -107,8 +107,20 @@ impl Record for Segment {
     const LEVEL: Level = Level::Household;
 }
 
+/// How many calls were made since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Calls {
+    /// All.
+    pub made: u64,
+    /// Those that ended with an error.
+    pub failed: u64,
+    /// Those of them that were not allowed.
+    pub denied: u64,
+}
+
 #[derive(Default)]
 struct Waiting {
+    calls: Calls,
     last: u64,
     /// The last that was written, or is about to be.
     written: u64,
@@ -144,8 +156,16 @@ impl Audit {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many calls were made since the start.
+    pub fn calls(&self) -> Calls {
+        self.waiting().calls
+    }
+
     fn add(&self, mut entry: AuditEntry) {
         let mut waiting = self.waiting();
+        waiting.calls.made += 1;
+        waiting.calls.failed += u64::from(entry.outcome != "ok");
+        waiting.calls.denied += u64::from(entry.outcome == "denied");
         waiting.last += 1;
         entry.seq = waiting.last;
         waiting.entries.push_back(entry);
@@ -311,6 +331,7 @@ mod tests {
         store.flush().await.unwrap();
         (0..5).for_each(|_| audit.add(entry("good")));
         let query = |before, limit| AuditQuery { before, limit, ..AuditQuery::default() };
+        assert_eq!(audit.calls(), Calls { made: 35, failed: 3, denied: 0 });
         let page = audit.page(&query(None, 10)).unwrap();
         assert_eq!((seqs(&page), page.next), ((26..=35).rev().collect(), Some(26)));
         let page = audit.page(&query(page.next, 25)).unwrap();
@@ -338,7 +359,7 @@ mod tests {
             .iter()
             .map(|s| s.value.lines.len())
             .sum();
-        assert!(size <= 5 * SEGMENT && size >= 3 * SEGMENT, "{size}");
+        assert!((3 * SEGMENT..=5 * SEGMENT).contains(&size), "{size}");
         let all = audit.page(&AuditQuery { limit: 200, ..AuditQuery::default() }).unwrap();
         assert_eq!(all.entries.first().unwrap().seq, 800);
     }

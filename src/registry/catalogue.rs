@@ -80,6 +80,8 @@ pub struct Stats {
     pub by_group: BTreeMap<String, usize>,
     /// Tools of each kind of owner: `core`, `person`, `model`, `plugin:NAME`, `mcp:SERVER`.
     pub by_owner: BTreeMap<String, usize>,
+    /// Calls since the start.
+    pub calls: crate::Calls,
 }
 
 /// A tool with what is worked out about it once.

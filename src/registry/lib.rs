@@ -20,7 +20,7 @@ mod search;
 mod validate;
 
 pub use approvals::{Answer, Approval, Approvals, Given, GrantShown, Resume, State, Waits, Watching};
-pub use audit::{AuditEntry, AuditPage, AuditQuery};
+pub use audit::{AuditEntry, AuditPage, AuditQuery, Calls};
 pub use catalogue::{Listed, Stats};
 pub use groups::Group;
 pub use limits::{Limit, limit_of, per_minute};
@@ -192,9 +192,10 @@ impl Registry {
         self.read(|c| c.search(query, category))
     }
 
-    /// How many tools there are, by category, group and owner.
+    /// How many tools there are, by category, group and owner, and how many calls were made.
     pub fn stats(&self) -> Stats {
-        self.read(Catalogue::stats)
+        let calls = self.desk().map(|d| d.audit.calls()).unwrap_or_default();
+        Stats { calls, ..self.read(Catalogue::stats) }
     }
 
     /// Whether this caller may see a tool at all: models' tools show only to whom they were made for.

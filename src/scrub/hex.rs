@@ -79,6 +79,11 @@ fn varied(run: &[u8]) -> bool {
     digits > 0 && letters > 0 && digits + letters >= 8
 }
 
+/// Whether a field of this name holds a digest: `sha256`, `file_checksum`, `etag`.
+pub fn is_label(name: &str) -> bool {
+    labelled(name.as_bytes())
+}
+
 /// `sha256:`, `"checksum": "`, `SHA256 (file) = ` and the like.
 fn labelled(before: &[u8]) -> bool {
     let from = before.len().saturating_sub(LABEL);

@@ -152,6 +152,8 @@ fn walk(value: &mut Value, name: Option<names::Strength>, how: How, known: &valu
             let mut changed = 0;
             for (key, field) in fields.iter_mut() {
                 let strength = if key == "value" { named.or(names::strength(key)) } else { names::strength(key) };
+                // Long hex in a field called a digest is one.
+                let how = if hex::is_label(key) { How::Digests } else { how };
                 changed += walk(field, strength, how, known);
             }
             changed

@@ -229,7 +229,8 @@ async fn a_secret_is_sealed_or_forgotten_with_the_rest_of_its_write() {
         };
         store.write(job)
     };
-    let rows: [(Option<&[u8]>, bool, Option<&[u8]>); 4] =
+    type Secret = Option<&'static [u8]>;
+    let rows: [(Secret, bool, Secret); 4] =
         [(Some(b"1"), true, None), (Some(b"2"), false, Some(b"2")), (None, true, Some(b"2")), (None, false, None)];
     for (secret, fails, left) in rows {
         assert_eq!(sealing(secret, fails).await.is_err(), fails);

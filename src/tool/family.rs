@@ -49,7 +49,8 @@ pub struct Tool {
     pub version: u32,
     /// Whether a person should be asked first.
     pub requires_confirmation: bool,
-    /// Whether it stores what a model will later follow: prompts, notes, skills, tools, rules, schedules.
+    /// Whether it stores what a model will later follow (prompts, notes, skills, tools, rules, schedules), or puts something
+    /// in the place of what a person wrote: a run that read from outside asks first.
     pub instructs: bool,
     /// Whether what it answers are digests, checksums or ids: long hex there is no secret.
     pub digests: bool,
@@ -169,7 +170,8 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     pub fn confirm(self) -> Self {
         self.last(|t| t.requires_confirmation = true)
     }
-    /// The tool just added stores what a model will later follow: a run that read from outside asks first.
+    /// The tool just added stores what a model will later follow, or puts something in the place of what a person wrote: a
+    /// run that read from outside asks first.
     pub fn instructs(self) -> Self {
         self.last(|t| t.instructs = true)
     }

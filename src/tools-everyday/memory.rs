@@ -24,6 +24,7 @@ pub fn family(memories: Memories) -> Family<Memories> {
         .tags("search find memory know remember what when who where")
         .tool("update_memory", Risk::Write, update)
         .tags("edit change correct rewrite memory")
+        .instructs()
         .tool("forget", Risk::Destroy, forget)
         .tags("delete remove erase memory")
         .tool("list_memories", Risk::Observe, list)

@@ -477,8 +477,7 @@ fn a_model_s_tool_is_asked_about_each_time_until_always_and_for_that_version() {
     run(Some("allow_once"));
 }
 
-// FAILS at the time of writing: a description that a model wrote reaches the terminal with its escape sequences, and so can
-// overwrite the question (src/consent.rs `told`; also `hob tools`).
+/// What a model wrote must not move the cursor over the question.
 #[test]
 fn a_question_cannot_dress_up_at_the_terminal() {
     let (hob, server) = that_waits(20, "");

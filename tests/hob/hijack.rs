@@ -238,8 +238,7 @@ fn ordinary_use_asks_nothing() {
     assert!(questions(&hob, "all").is_empty(), "{:?}", questions(&hob, "all"));
 }
 
-// FAILS at the time of writing: a tool of a person asks about a host its code does not name, also for an address that the
-// person wrote into the message. The ruling: a tainted run may GET an address the person wrote.
+/// A tainted run may look at an address the person wrote.
 #[test]
 fn reading_two_pages_that_the_person_named_asks_nothing() {
     let (hob, server, page) = with_a_page(1);
@@ -375,8 +374,7 @@ fn a_tool_of_a_person_carries_nothing_to_a_host_it_does_not_name() {
     let first = || fetch(format!("http://{}/", home.host));
     assert_eq!(run(vec![first(), fetch(at(&home)), says("ok")])["result"], "safe at home", "its own host");
     assert!(questions(&hob, "all").is_empty());
-    // FAILS at the time of writing for the second: 127.0.0.1 is not named by code that names 127.0.0.11, as le.com is not by
-    // code that names google.com.
+    // 127.0.0.1 is not named by code that names 127.0.0.11, as le.com is not by code that names google.com.
     for page in [&far, &near] {
         let told = run(vec![first(), fetch(at(page)), says("ok")]);
         let leaked = page.heard();

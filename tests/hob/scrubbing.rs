@@ -165,8 +165,7 @@ fn ordinary_text_stays_as_it_is() {
     }
 }
 
-// FAILS at the time of writing: a digest that a custom tool works out with utils.hash is taken for a key, alone and as a
-// field called `sha256`. The ruling on long hex: not where the tool declares a digest, `utils.hash` among them.
+/// Long hex is no secret where a tool works a digest out with `utils.hash`, and where a field is called one.
 #[test]
 fn a_digest_is_no_secret_where_it_is_called_one() {
     let hob = Hob::start();

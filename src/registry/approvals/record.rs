@@ -99,6 +99,8 @@ pub(crate) struct Stored {
     pattern: String,
     /// JSON list of the only tools the request might use; empty is any.
     only: String,
+    /// Whether it was answered while its run rested, and the run has not gone on yet.
+    pub resumes: bool,
 }
 
 impl Record for Stored {
@@ -156,11 +158,13 @@ impl Stored {
             decided_by: None,
             pattern: wish.pattern.map(|p| p.to_json().to_string()).unwrap_or_default(),
             only: bounds.only.as_ref().map(word).unwrap_or_default(),
+            resumes: false,
         }
     }
 
-    /// Keeps an answer.
-    pub fn settle(&mut self, state: State, given: Given, by: UserId) {
+    /// Keeps an answer, and whether the run rests and is to go on.
+    pub fn settle(&mut self, state: State, given: Given, by: UserId, rested: bool) {
+        self.resumes = rested && self.parks && state != State::Expired;
         (self.state, self.decision, self.decided_by, self.decided_ms) = (state, given.code() + 1, Some(by), now());
     }
 
@@ -213,7 +217,7 @@ impl Stored {
         let (run, conversation) = (self.run?, self.conversation?);
         let only: Option<Vec<Arc<str>>> = serde_json::from_str(&self.only).ok();
         let chat = Some(self.chat.as_str()).filter(|c| !c.is_empty()).map(Arc::from);
-        self.parks.then(|| Resume {
+        self.resumes.then(|| Resume {
             approval: approval.id,
             principal: Principal { user: approval.user_id, role: self.role, agent: self.agent },
             via: Via { channel: approval.channel, chat, peer: Peer::Direct },

@@ -269,6 +269,13 @@ async fn what_waits_when_the_house_closes_rests() {
     let again = build(house.store.clone(), house.count.clone());
     let question = again.question().await;
     assert!(again.settle(question.id, json!({"decision": "allow_once"})).await.unwrap().1.is_some());
+    // The power goes before the run has gone on: it does at the next start, and once.
+    let approvals = |house: &House| house.registry.approvals().unwrap().clone();
+    let third = build(house.store.clone(), house.count.clone());
+    let answered = approvals(&third).answered();
+    assert!(answered.len() == 1 && answered[0].yes && approvals(&third).answered().is_empty());
+    approvals(&third).begun(house.cx.user(), answered[0].approval).await.unwrap();
+    assert!(approvals(&build(house.store.clone(), house.count.clone())).answered().is_empty());
 }
 
 #[tokio::test]
