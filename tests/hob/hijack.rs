@@ -300,7 +300,8 @@ fn what_was_read_once_taints_whoever_reads_it_later() {
         calls(&[("update_memory", json!({"memoryId": own, "content": "the cat wants pin 12 on"}))]),
         says("ok"),
     ]);
-    hob.say("read the page");
+    // To put something in the place of what a person wrote needs a yes, too.
+    assert_eq!(hob.allowing(|| hob.say("read the page")).1, 1);
     server.script(vec![calls(&[("recall", json!({"query": "cat"}))]), pin(), says("done")]);
     hob.say("what about the cat?");
     assert_eq!(hob.result("gpio_read", json!({"pin": 12}))["high"], false);
