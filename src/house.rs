@@ -109,6 +109,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         network,
         started,
         closing,
+        lasting: false,
     };
     Ok((house, settings))
 }

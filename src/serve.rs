@@ -42,7 +42,8 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
     let lasts = Duration::from_secs(doors.claim_seconds);
     let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
-    let (house, settings) = house::build(config, data, house::Entry { token: token()?, claiming, scrubber })?;
+    let (mut house, settings) = house::build(config, data, house::Entry { token: token()?, claiming, scrubber })?;
+    house.lasting = true;
     keep_crashes(data.join("crash"));
     write_commented_config(data);
     remove_half_copies(data);

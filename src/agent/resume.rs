@@ -12,11 +12,10 @@ use registry::Resume;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tool::{Cx, Error, Ports, Result};
+use tool::{Cx, Ports, Result};
 
-/// How often, and how many times, it is looked whether the conversation is free.
+/// How often it is looked whether the conversation is free.
 const LOOK: Duration = Duration::from_millis(250);
-const LOOKS: u32 = 4 * 60 * 30;
 
 impl Agent {
     /// Goes on with a run that rested, in the background: makes its call when the answer was yes, tells the model no
@@ -36,7 +35,7 @@ impl Agent {
         let cx = Cx::root(ports, resume.principal.clone(), resume.via.clone());
         let cx = cx.in_run(resume.run, conversation, cancel.clone());
         cx.taint(resume.label);
-        let busy = self.when_free(&cx, &resume, cancel).await?;
+        let busy = self.when_free(&cx, &resume, cancel).await;
         let most = self.config.max_messages * 4;
         let (_, call, _) = self.conversations.resting(&cx, conversation, resume.run, &resume.model_call, most)?;
         let (steps, _nobody) = mpsc::unbounded_channel();
@@ -79,14 +78,13 @@ impl Agent {
     }
 
     /// Waits until nobody else is at work in the conversation.
-    async fn when_free(&self, cx: &Cx, resume: &Resume, cancel: CancellationToken) -> Result<crate::Busy> {
-        for _ in 0..LOOKS {
+    async fn when_free(&self, cx: &Cx, resume: &Resume, cancel: CancellationToken) -> crate::Busy {
+        loop {
             match self.enter(resume.run, cx.user(), Some(resume.conversation), cancel.clone(), true) {
-                Ok(busy) => return Ok(busy),
+                Ok(busy) => return busy,
                 Err(_) => tokio::time::sleep(LOOK).await,
             }
         }
-        Err(Error::unavailable("the conversation was never free"))
     }
 }
 

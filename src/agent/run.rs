@@ -447,6 +447,7 @@ impl Run {
             .filter(|name| !self.theirs.has(name))
             .filter_map(|name| self.agent.registry.get(name))
             .filter(|t| self.agent.registry.may_ever(&cx, t))
+            .inspect(|t| self.cx.taint(t.label))
             .map(|t| ToolDefinition {
                 name: t.name.to_string(),
                 description: t.description.to_string(),

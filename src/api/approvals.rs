@@ -94,7 +94,7 @@ pub(crate) async fn decide(
     // Goes on to its end also when whoever answered is gone: an answer that was written is acted on.
     let settled = tokio::spawn(async move {
         let (approval, resume) = house.registry.settle(&cx, id, answer).await?;
-        if let Some(resume) = resume {
+        if let Some(resume) = resume.filter(|_| house.lasting) {
             go_on(&house, resume);
         }
         Ok::<_, tool::Error>(approval)

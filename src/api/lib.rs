@@ -79,6 +79,8 @@ pub struct House {
     pub started: Id,
     /// Cancelled when the house closes: long answers end.
     pub closing: CancellationToken,
+    /// Whether it stays open, and runs that rested can go on here; a house for one command leaves them to the next that does.
+    pub lasting: bool,
 }
 
 /// How often a quiet stream shows that it is alive.

@@ -103,10 +103,12 @@ struct List {
 async fn list(tools: CustomTools, cx: Cx, args: List) -> Result<Output> {
     let all = tools.list(&cx)?;
     let stats = crate::Stats::of(&all);
-    let shown: Vec<Value> = all
-        .iter()
-        .filter(|t| args.status.is_none_or(|s| s == t.status))
-        .filter(|t| args.category.as_ref().is_none_or(|c| t.category.as_ref() == Some(c)))
+    let matches = || {
+        all.iter()
+            .filter(|t| args.status.is_none_or(|s| s == t.status))
+            .filter(|t| args.category.as_ref().is_none_or(|c| t.category.as_ref() == Some(c)))
+    };
+    let shown: Vec<Value> = matches()
         .map(|t| {
             json!({"id": t.id, "name": t.name, "description": t.description, "status": t.status,
                    "enabled": t.status == Status::Active, "version": t.version, "category": t.category,
@@ -118,7 +120,8 @@ async fn list(tools: CustomTools, cx: Cx, args: List) -> Result<Output> {
         _ => format!("Custom tools: {}.", all.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ")),
     };
     let counts = json!({"total": stats.total, "active": stats.active, "pendingApproval": stats.pending_approval});
-    Ok(Output { content: json!({"tools": shown, "stats": counts}), ..Output::default() }.say(say))
+    let label = matches().map(|t| t.label).max().unwrap_or_default();
+    Ok(Output { content: json!({"tools": shown, "stats": counts}), label, ..Output::default() }.say(say))
 }
 
 /// Enable or disable a custom tool.

@@ -5,6 +5,7 @@ use crate::{
     record::Stored,
     secrets::{self, Used},
 };
+use config_center::Required;
 use futures::future::BoxFuture;
 use http_client::{Fetch, Guarded};
 use sandbox::Host;
@@ -51,18 +52,17 @@ impl Reach {
         if self.fetched.load(Ordering::Relaxed) { Label::Outside } else { Label::Own }
     }
 
-    /// Asks a person about a host they may not expect. A page that they named themselves may be looked at.
+    /// Lets the rules judge a host, and asks a person where they may not expect it. A page that they named themselves may
+    /// be looked at.
     async fn permit(&self, host: &str, input: &Value) -> Result<(), String> {
         let looks = input["method"].as_str().unwrap_or("GET").eq_ignore_ascii_case("GET") && input["body"].is_null();
         let asked_for = looks && self.cx.knows(input["url"].as_str().unwrap_or_default());
-        let named = names(&self.tool.code, host) || asked_for;
-        if secrets::is_a_services_host(host, &*self.cx.ports().settings) || !(self.by_model || self.tainted && !named) {
-            return Ok(());
+        let by_code = names(&self.tool.code, host);
+        let named = by_code || asked_for;
+        if self.is_a_services(host, by_code) || !(self.by_model || self.tainted && !named) {
+            return self.consult(host, false, String::new()).await;
         }
         let mut allowed = self.allowed.lock().await;
-        if allowed.contains(host) {
-            return Ok(());
-        }
         let (name, why) = (&self.tool.name, if self.tainted && !named { "strange" } else { "new" });
         let reason = match why {
             "strange" => format!(
@@ -73,18 +73,36 @@ impl Reach {
                 format!("a model wrote `{name}`, and a person has to say yes to each host it reaches: `{host}` is one")
             }
         };
+        self.consult(host, !allowed.contains(host), reason).await?;
+        allowed.insert(host.to_owned());
+        Ok(())
+    }
+
+    /// Whether a person set up a service at this host, and so expects it to be reached. Many share some hosts, and what goes
+    /// there is read by whoever is meant; so once the run has read from outside it has to be the tool's own service, or a
+    /// host its code names.
+    fn is_a_services(&self, host: &str, by_code: bool) -> bool {
+        let services = secrets::services_at(host, &*self.cx.ports().settings);
+        if !self.tainted || by_code {
+            return !services.is_empty();
+        }
+        let declared = Required::many(&self.tool.required_api_keys()).unwrap_or_default();
+        declared.iter().any(|needed| services.contains(&needed.name))
+    }
+
+    async fn consult(&self, host: &str, ask: bool, reason: String) -> Result<(), String> {
+        let name = &self.tool.name;
         let consult = Consult {
             tool: name.clone(),
             version: self.tool.version,
             action: "fetch",
             details: json!({ "host": host }),
             risk: Risk::Send,
+            ask,
             about: format!("Let the tool {name} reach {host}."),
             reason,
         };
-        self.cx.ports().ask.consult(self.cx.clone(), consult).await.map_err(|e| e.to_string())?;
-        allowed.insert(host.to_owned());
-        Ok(())
+        self.cx.ports().ask.consult(self.cx.clone(), consult).await.map_err(|e| e.to_string())
     }
 
     /// The request with real secrets, or why they must not go there.
@@ -172,6 +190,7 @@ impl Host for Reach {
         match op {
             "listTools" => {
                 let tools = self.cx.ports().dispatch.list(&self.cx);
+                self.cx.taint(tools.iter().map(|t| t.label).max().unwrap_or_default());
                 let shown = |t: tool::ToolInfo| json!({"name": t.name, "description": t.description, "parameters": t.parameters});
                 Ok(tools.into_iter().map(shown).collect())
             }

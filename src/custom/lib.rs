@@ -77,7 +77,7 @@ impl CustomTools {
                 stored.name
             )));
         }
-        // Owned by the person it was made for: until approvals exist a model's tool runs only for them.
+        // Owned by the person it was made for: a model's tool runs only for them.
         let stamp = Stamp { owner: cx.user(), label: cx.label(), ..Stamp::household("create_tool") };
         self.need(&stored, stamp.label, needs)?;
         let id = stored.id();
@@ -141,6 +141,13 @@ impl CustomTools {
             *stored = changed.map_err(|e| store::Error::Conflict(e.to_string()))?;
             Ok(())
         };
+        // What a person said yes to for good was the tool as it was.
+        let same = changed.name == old.value.name
+            && changed.version == old.value.version
+            && changed.permissions == old.value.permissions;
+        if !same {
+            self.registry.forget_grants(&old.value.name).await?;
+        }
         self.need(&changed, old.label.max(cx.label()), needs)?;
         let kept = self.records.update_in(Scope::Household, cx.label(), old.id, change).await;
         let entry = kept.inspect_err(|_| drop(self.need_as_kept(&old)))?;
@@ -178,6 +185,8 @@ impl CustomTools {
         let _changing = self.changing.lock().await;
         let entry = self.entry(id)?;
         may_manage(cx, &self.get(cx, id)?)?;
+        // Another may take its name, and begins with version 1 too.
+        self.registry.forget_grants(&entry.value.name).await?;
         self.records.delete_in(Scope::Household, entry.id).await?;
         self.config.unregister(&entry.value.id());
         self.registry.remove(GROUP, &entry.value.name);
@@ -205,7 +214,8 @@ impl CustomTools {
             Box::pin(async move { this.run(&cx, &code, args).await })
         });
         // Not in the catalogue, and yet through the same door as every call.
-        self.registry.call_once(cx.clone(), Arc::new(tool(&stored, Owner::Person(cx.user()), run)), args).await
+        let tool = tool(&stored, Owner::Person(cx.user()), Label::Own, run);
+        self.registry.call_once(cx.clone(), Arc::new(tool), args).await
     }
 
     /// Parses the code without running any of it: what cannot be read is told to its author at once.
@@ -256,20 +266,24 @@ impl CustomTools {
         if stored.status != Status::Active {
             return Ok(());
         }
-        let (this, id) = (self.clone(), entry.id);
+        let (this, id, version) = (self.clone(), entry.id, stored.version);
         let run: Run = Arc::new(move |cx, args| {
             let this = this.clone();
-            Box::pin(async move { this.call(cx, id, args).await })
+            Box::pin(async move { this.call(cx, id, version, args).await })
         });
-        self.registry.add_tool(tool(stored, maker(stored.created_by, entry.owner), run))
+        self.registry.add_tool(tool(stored, maker(stored.created_by, entry.owner), entry.label, run))
     }
 
-    /// A call from the catalogue: the record is read anew, so that a change a moment ago counts.
-    async fn call(&self, cx: Cx, id: Id, args: Value) -> Result<Output> {
+    /// A call from the catalogue: the record is read anew, so that a change a moment ago counts; and what was decided about
+    /// one version is not done by another.
+    async fn call(&self, cx: Cx, id: Id, version: u32, args: Value) -> Result<Output> {
         let gone = || Error::not_found("this custom tool was deleted a moment ago");
         let entry = self.records.get_in(Scope::Household, id)?.ok_or_else(gone)?;
         if entry.value.status != Status::Active {
             return Err(Error::unavailable(format!("`{}` is not active: a person can enable it", entry.value.name)));
+        }
+        if entry.value.version != version {
+            return Err(Error::unavailable(format!("`{}` was changed a moment ago: call it again", entry.value.name)));
         }
         // Code that came from outside taints whoever runs it.
         cx.taint(entry.label);
@@ -329,7 +343,7 @@ fn told(name: &str, fault: &sandbox::Fault) -> String {
 }
 
 /// A stored tool as the catalogue has it.
-fn tool(stored: &Stored, owner: Owner, run: Run) -> Tool {
+fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
     Tool {
         name: stored.name.as_str().into(),
         description: stored.description.as_str().into(),
@@ -348,6 +362,7 @@ fn tool(stored: &Stored, owner: Owner, run: Run) -> Tool {
         examples: vec![],
         requires_confirmation: stored.requires_approval,
         enabled: true,
+        label,
         timeout: TIMEOUT,
         run,
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{Coded, Entry, Key, Level, Record};
 use tool::{
-    Error, Id, Result,
+    Error, Id, Label, Result,
     prelude::{JsonSchema, schemars},
 };
 
@@ -205,6 +205,9 @@ pub struct CustomTool {
     /// The services it needs keys for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_api_keys: Option<Value>,
+    /// Where it is from; not told.
+    #[serde(skip)]
+    pub label: Label,
 }
 
 fn iso(ms: u64) -> String {
@@ -216,6 +219,7 @@ impl From<Entry<Stored>> for CustomTool {
     fn from(e: Entry<Stored>) -> Self {
         let s = e.value;
         Self {
+            label: e.label,
             id: s.id(),
             user_id: e.owner.to_string(),
             parameters: s.parameters(),

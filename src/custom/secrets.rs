@@ -122,10 +122,12 @@ fn read(text: &str) -> Option<([String; 3], usize)> {
     Some((parts.try_into().ok()?, MARK.len() + 1 + hex.len() + "_END".len()))
 }
 
-/// Whether a person set up a service at this host.
-pub(crate) fn is_a_services_host(host: &str, settings: &dyn Settings) -> bool {
-    let entries = settings.services().into_iter().flat_map(|s| settings.entries(&s));
-    entries.into_iter().any(|(_, entry)| hosts(&entry).iter().any(|own| own == host))
+/// The services that a person set up at this host.
+pub(crate) fn services_at(host: &str, settings: &dyn Settings) -> Vec<String> {
+    let is_there = |service: &String| {
+        settings.entries(service).iter().any(|(_, entry)| hosts(entry).iter().any(|own| own == host))
+    };
+    settings.services().into_iter().filter(is_there).collect()
 }
 
 #[cfg(test)]

@@ -205,13 +205,18 @@ pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[Place]>, default
     }
 }
 
+/// Whether an address or host is on none of the lists, or cannot be read.
+pub(crate) fn is_stray(address: &str, allowed: &[Host]) -> bool {
+    host(address.trim()).is_none_or(|h| !allowed.iter().any(|a| a.covers(&h)))
+}
+
 /// The first address or host that is on none of the lists, or cannot be read. Under other keys than those of addresses
 /// only what begins with a scheme is one, and only that is looked at when `schemes_only`.
 pub(crate) fn stray_host<'a>(args: &'a Value, allowed: &[Host], schemes_only: bool) -> Option<&'a str> {
     let mut stray = None;
     any_string(args, false, is_host_key, &mut |marked, text| {
         let is_address = has_scheme(text.trim()) || marked && !schemes_only && !is_relative(text);
-        if is_address && host(text.trim()).is_none_or(|h| !allowed.iter().any(|a| a.covers(&h))) {
+        if is_address && is_stray(text, allowed) {
             stray = Some(text);
         }
         stray.is_some()

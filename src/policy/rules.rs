@@ -1,11 +1,12 @@
 //! The rules: each says nothing, or why a call must not be, or must be asked about.
 
 use crate::{
+    Rules,
     compile::List,
     decide::Case,
-    reach::{composed, stray_host, stray_path},
+    reach::{composed, is_stray, stray_host, stray_path},
 };
-use tool::{Area, Channel, Label, Owner, Risk, Subagent};
+use tool::{Area, Channel, Label, Owner, Principal, Risk, Subagent};
 
 /// What a rule says of a call: nothing, or a sentence.
 pub(crate) type Says = fn(&Case) -> Option<String>;
@@ -32,6 +33,7 @@ pub(crate) const ASKS: &[(&str, Says)] = &[
     ("composed-url", composed_url),
     ("marked-by-person", marked_by_person),
     ("model-made", model_made),
+    ("somebody-elses", somebody_elses),
     ("confirmation", confirmation),
     ("ask-list", ask_list),
     ("autonomy", autonomy),
@@ -138,7 +140,20 @@ fn host(c: &Case) -> Option<String> {
         _ => return None,
     };
     let address = stray_host(c.args, c.user?.hosts.as_deref()?, schemes_only)?;
-    Some(format!("`{address}` is on no host this user may reach: use one of those, or ask an admin to add it"))
+    Some(off_limits(address))
+}
+
+fn off_limits(address: &str) -> String {
+    format!("`{address}` is on no host this user may reach: use one of those, or ask an admin to add it")
+}
+
+impl Rules {
+    /// Why this person may not reach a host, when `allowedHosts` leaves it out. For what a tool reaches while it runs: the
+    /// arguments, which the decision looks at, need not show it.
+    pub fn host_denied(&self, principal: &Principal, host: &str) -> Option<String> {
+        let allowed = self.users.get(&principal.user)?.hosts.as_deref()?;
+        is_stray(host, allowed).then(|| off_limits(host))
+    }
 }
 
 /// One step of the allow pipeline: a list that, where there is one, leaves out what is not on it.
@@ -242,6 +257,13 @@ fn model_made(c: &Case) -> Option<String> {
     applies.then(|| format!("`{}` was written by a model, so a person must say yes before it runs", c.tool.name))
 }
 
+/// Whose code runs with the rights of whoever calls it should be known to them.
+fn somebody_elses(c: &Case) -> Option<String> {
+    let theirs = matches!(c.tool.owner, Owner::Person(user) if user != c.asked.principal.user);
+    let applies = theirs && (c.by_model() || c.by_tool() || c.asked.via.channel == Channel::Machine);
+    applies.then(|| format!("somebody else wrote `{}`, and it would act with your rights", c.tool.name))
+}
+
 fn confirmation(c: &Case) -> Option<String> {
     let made_here = matches!(c.tool.owner, Owner::Person(_) | Owner::Model(_));
     let marked = c.tool.requires_confirmation && !c.meta && !made_here;
@@ -260,7 +282,13 @@ fn ask_list(c: &Case) -> Option<String> {
 }
 
 fn autonomy(c: &Case) -> Option<String> {
-    if c.meta || !(c.by_model() || matches!(c.asked.maker, Owner::Model(_))) {
+    // Code of a model, or of somebody else, is not the hand of whoever runs it.
+    let foreign = match c.asked.maker {
+        Owner::Model(_) => true,
+        Owner::Person(user) => *user != c.asked.principal.user,
+        _ => false,
+    };
+    if c.meta || !(c.by_model() || foreign) {
         return None;
     }
     let autonomy = c.rules.autonomy(c.asked.principal.user, c.asked.principal.agent);

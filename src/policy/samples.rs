@@ -37,6 +37,7 @@ const TOOLS: &[(&str, &str, Risk, Area, &str)] = &[
     ("search_tools", "meta", Risk::Observe, Area::Memory, ""),
     ("get_tool_help", "meta", Risk::Observe, Area::Memory, ""),
     ("batch_use_tool", "meta", Risk::Observe, Area::Memory, ""),
+    ("mine", "custom", Risk::Execute, Area::Custom, "own"),
     ("persons", "custom", Risk::Execute, Area::Custom, "person"),
     ("persons_marked", "custom", Risk::Execute, Area::Custom, "person confirm"),
     ("models", "custom", Risk::Execute, Area::Custom, "model"),
@@ -57,6 +58,7 @@ pub fn tool(name: &str) -> Tool {
     let row = TOOLS.iter().find(|t| t.0.split('/').any(|n| n == name)).unwrap_or_else(|| panic!("no tool {name}"));
     let (mut all, is) = (row.0.split('/'), |mark: &str| row.4.split(' ').any(|m| m == mark));
     let owner = match () {
+        _ if is("own") => Owner::Person(ME),
         _ if is("person") => Owner::Person(OTHER),
         _ if is("model") => Owner::Model(ME),
         _ if is("other") => Owner::Model(OTHER),
@@ -80,6 +82,7 @@ pub fn tool(name: &str) -> Tool {
         digests: false,
         examples: vec![],
         enabled: !is("off"),
+        label: Label::Own,
         timeout: Default::default(),
         run: Arc::new(|_, _| Box::pin(async { Ok(Default::default()) })),
     }

@@ -33,11 +33,12 @@ fn autonomy_and_risk() {
             let policy = json!({"users": {"ME": {"autonomy": autonomy}}});
             check(&row, policy.clone(), &call(name), verdict, rule);
             check(&row, json!({"autonomy": autonomy}), &call(name), verdict, rule);
-            // The person's own word is not asked about, nor what they do by hand, nor what a person's tool does for them.
+            // The person's own word is not asked about, nor what they do by hand, nor what their own tool does for them.
             check(&row, policy.clone(), &call(name).by_word(), Allow, "default");
             check(&row, policy.clone(), &call(name).direct(), Allow, "default");
-            check(&row, policy.clone(), &call(name).direct().maker(Owner::Person(OTHER)), Allow, "default");
-            // What a model's tool does is.
+            check(&row, policy.clone(), &call(name).direct().maker(Owner::Person(ME)), Allow, "default");
+            // What a model's tool does is, and what somebody else's does.
+            check(&row, policy.clone(), &call(name).direct().maker(Owner::Person(OTHER)), verdict, rule);
             check(&row, policy, &call(name).direct().maker(Owner::Model(ME)), verdict, rule);
         }
         assert_eq!(serde_json::to_value(autonomy).unwrap(), autonomy.name());
@@ -125,8 +126,14 @@ fn custom_tools_and_confirmation() {
         ("… by hand", call("persons_marked").direct(), Allow, "default"),
         ("… by a tool", call("persons_marked").direct().maker(person()), Ask, "marked-by-person"),
         ("… by a schedule", call("persons_marked").direct().machine(), Ask, "marked-by-person"),
-        ("unmarked", call("persons"), Allow, "default"),
-        ("… by a schedule", call("persons").direct().machine(), Allow, "default"),
+        ("one's own", call("mine"), Allow, "default"),
+        ("… by a schedule", call("mine").direct().machine(), Allow, "default"),
+        ("… by a tool", call("mine").direct().maker(person()), Allow, "default"),
+        ("somebody else's", call("persons"), Ask, "somebody-elses"),
+        ("… by the person's word", call("persons").by_word(), Allow, "default"),
+        ("… by hand", call("persons").direct(), Allow, "default"),
+        ("… by a tool", call("persons").direct().maker(person()), Ask, "somebody-elses"),
+        ("… by a schedule", call("persons").direct().machine(), Ask, "somebody-elses"),
         ("a model's by a model", call("models"), Ask, "model-made"),
         ("… by the person's word", call("models").by_word(), Allow, "default"),
         ("… by hand", call("models").direct(), Allow, "default"),

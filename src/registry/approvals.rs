@@ -13,16 +13,20 @@ use record::{Stored, StoredGrant};
 use serde_json::Value;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 use store::{Audience, Collection, Listing, Stamp, Store};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use tool::{Cx, Error, Id, Label, Result, Risk, Role, Scope, UserId};
+use tool::{Bus, Cx, Error, Id, Label, Result, Risk, Role, Scope, UserId};
 
 /// How many questions one person may have open.
 const OPEN: usize = 50;
+/// How often it is looked whether an answer that is being given fails.
+const LOOK: Duration = Duration::from_millis(50);
+/// The longest arguments that are told in an event, in bytes of JSON.
+const TOLD: usize = 16 * 1024;
 /// How many settled questions of a person are kept.
 const KEPT: usize = 500;
 
@@ -105,6 +109,8 @@ pub struct Approvals {
     closing: CancellationToken,
     /// Runs whose question was answered before the last end, and that had not gone on yet.
     answered: Mutex<Vec<Resume>>,
+    /// Where it is told that questions ended; known from the first on.
+    bus: OnceLock<Bus>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -120,7 +126,8 @@ impl Approvals {
         let (records, grants): (Collection<Stored>, Collection<StoredGrant>) = (store.collection(), store.collection());
         let (mut open, mut standing, mut lost, mut answered) = (HashMap::new(), vec![], vec![], vec![]);
         records.scan(|e| {
-            if e.value.resumes {
+            // What was agreed to long ago is not done as a surprise.
+            if e.value.resumes && e.value.decided_ms + waits.parked_hours * 3_600_000 > now() {
                 answered.extend(e.value.clone().resume(&Approval::from(e.clone())));
             }
             if e.value.state == State::Pending {
@@ -141,6 +148,7 @@ impl Approvals {
             waits,
             closing: CancellationToken::new(),
             answered: Mutex::new(answered),
+            bus: OnceLock::new(),
         });
         for (user, id) in lost {
             this.expire_later(user, id);
@@ -179,8 +187,13 @@ impl Approvals {
     }
 
     /// Whether a standing answer covers what a tool wants while it runs.
-    pub(crate) fn is_granted(&self, user: UserId, tool: &str, version: u32, args: &Value) -> bool {
-        let fits = |g: &Grant| g.user == user && *g.tool == *tool && g.version == version && g.pattern.covers(args);
+    pub(crate) fn is_granted(&self, cx: &Cx, tool: &str, version: u32, args: &Value) -> bool {
+        let (user, tainted) = (cx.user(), cx.label() == Label::Outside);
+        let fits = |g: &Grant| {
+            let same = g.user == user && *g.tool == *tool && g.version == version;
+            // After reading from outside only a yes that names every value counts, as in the decision.
+            same && g.pattern.covers(args) && (!tainted || g.pattern.is_exact())
+        };
         lock(&self.standing).iter().any(fits)
     }
 
@@ -198,6 +211,12 @@ impl Approvals {
     pub(crate) async fn ask(self: &Arc<Self>, cx: &Cx, wish: Wish) -> Result<Id> {
         let (user, tool) = (cx.user(), wish.tool.clone());
         let parks = wish.parks && wish.risk != Risk::Actuate;
+        if wish.args.to_string().len() > record::SHOWN {
+            return Err(Error::denied(format!(
+                "`{tool}` needs a person's yes, and what it is called with is too long to be shown to them: make it shorter"
+            )));
+        }
+        let bus = self.bus.get_or_init(|| cx.ports().bus.clone());
         let stored = Stored::new(cx, wish, parks, &self.waits);
         let (id, parks) = (Id::new(), stored.parks);
         let (answered, answer) = oneshot::channel();
@@ -215,7 +234,12 @@ impl Approvals {
         let (records, stamp, kept) = (self.records.clone(), stamp(user), stored.clone());
         let entry = self.records.store().write(move |tx| records.put(tx, id, &stamp, &kept)).await;
         let shown = Approval::from(entry?);
-        cx.ports().bus.publish("approval:asked", Some(user), serde_json::to_value(&shown).unwrap_or_default());
+        let mut told = serde_json::to_value(&shown).unwrap_or_default();
+        // The bus keeps what it tells for a while.
+        if told["arguments"].to_string().len() > TOLD {
+            told["arguments"] = Value::Null;
+        }
+        bus.publish("approval:asked", Some(user), told);
         if let Some(run) = shown.run_id
             && let Some(hear) = lock(&self.watchers).get(&run).cloned()
         {
@@ -233,13 +257,10 @@ impl Approvals {
                 "`{tool}` waits for a person's yes: the run goes on when they answer, for {} hours",
                 self.waits.parked_hours
             ))),
-            State::Expired => {
-                cx.ports().bus.publish("approval:settled", Some(user), settled(&shown, State::Expired, None));
-                Err(Error::denied(format!(
-                    "nobody answered within {} s whether `{tool}` may run: it was not called",
-                    self.waits.in_call_seconds
-                )))
-            }
+            State::Expired => Err(Error::denied(format!(
+                "nobody answered within {} s whether `{tool}` may run: it was not called",
+                self.waits.in_call_seconds
+            ))),
         }
     }
 
@@ -264,9 +285,8 @@ impl Approvals {
             () = cx.cancel().cancelled() => return Err(stopped()),
             () = tokio::time::sleep(patience) => {}
         }
-        {
-            let mut open = lock(&self.open);
-            match open.get_mut(&id) {
+        loop {
+            match lock(&self.open).get_mut(&id) {
                 Some(rests) if parks => {
                     rests.waiter = None;
                     waiting.over = true;
@@ -276,10 +296,17 @@ impl Approvals {
                 Some(_) => return Ok(State::Expired),
                 None => {}
             }
+            // Somebody is answering at this very moment; if that fails, the question is open again.
+            tokio::select! {
+                biased;
+                state = &mut answer => {
+                    waiting.over = true;
+                    return state.map_err(|_| stopped());
+                }
+                () = cx.cancel().cancelled() => return Err(stopped()),
+                () = tokio::time::sleep(LOOK) => {}
+            }
         }
-        // Somebody is answering at this very moment.
-        waiting.over = true;
-        answer.await.map_err(|_| stopped())
     }
 
     /// Answers a question. The second part is set when nobody waits in the call any more and its run has to be gone on with.
@@ -305,7 +332,7 @@ impl Approvals {
                     let _ = waiter.send(approval.state);
                 }
                 let resume = stored.resume(&approval);
-                let told = settled(&approval, approval.state, approval.decision);
+                let told = settled(&approval);
                 cx.ports().bus.publish("approval:settled", Some(user), told);
                 match approval.state {
                     State::Expired => Err(Error::unavailable("it was asked too long ago: ask Hob for it again")),
@@ -412,6 +439,21 @@ impl Approvals {
         all
     }
 
+    /// Forgets every standing answer about a tool and what it wanted while it ran: another may take its name.
+    pub(crate) async fn forget(&self, tool: &str) -> Result<()> {
+        let of = |g: &Grant| g.tool.strip_prefix(tool).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'));
+        let gone: Vec<(UserId, Id)> = lock(&self.standing).iter().filter(|g| of(g)).map(|g| (g.user, g.id)).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        lock(&self.standing).retain(|g| !of(g));
+        let grants = self.grants.clone();
+        let write = move |tx: &store::Tx| {
+            gone.iter().try_for_each(|(user, id)| grants.remove(tx, Scope::User(*user), *id).map(drop))
+        };
+        Ok(self.grants.store().write(write).await?)
+    }
+
     /// Takes a standing answer back.
     pub(crate) async fn take_back(&self, cx: &Cx, id: Id) -> Result<()> {
         let found = lock(&self.standing).iter().find(|g| g.id == id).cloned();
@@ -448,6 +490,10 @@ impl Approvals {
     }
 
     fn expire_later(&self, user: UserId, id: Id) {
+        if let Some(bus) = self.bus.get() {
+            let told = serde_json::json!({"id": id, "state": State::Expired, "decision": null});
+            bus.publish("approval:settled", Some(user), told);
+        }
         let records = self.records.clone();
         self.records.store().write_later(move |tx| {
             let change = &mut |s: &mut Stored| {
@@ -469,8 +515,8 @@ fn stamp(user: UserId) -> Stamp {
     Stamp { scope, owner, audience, label: Label::Own, source: "approval".into() }
 }
 
-fn settled(approval: &Approval, state: State, decision: Option<Given>) -> Value {
-    serde_json::json!({"id": approval.id, "state": state, "decision": decision, "tool": approval.tool,
+fn settled(approval: &Approval) -> Value {
+    serde_json::json!({"id": approval.id, "state": approval.state, "decision": approval.decision, "tool": approval.tool,
                        "runId": approval.run_id, "conversationId": approval.conversation_id})
 }
 

@@ -19,6 +19,8 @@ use tool::{
 
 /// How much of the log is kept, in bytes.
 const BUDGET: usize = 4 << 20;
+/// What part of the budget the log may grow by before it is looked what is beyond it, which reads all of the log.
+const SLACK: usize = 16;
 /// How large a segment grows before another is begun, in bytes.
 const SEGMENT: usize = 16 << 10;
 /// How many entries may wait in memory; beyond that the oldest are lost rather than the memory.
@@ -59,7 +61,8 @@ pub struct AuditEntry {
     /// The approval that let it through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<Id>,
-    /// `ok`, or the kind of error: `bad_args`, `denied`, `unavailable`, `failed`, `rate_limited`, `parked`.
+    /// `ok`, the kind of error (`bad_args`, `denied`, `unavailable`, `failed`, `rate_limited`, `parked`), or `gone` when
+    /// whoever called went away before its end.
     pub outcome: String,
     /// How long it took, in microseconds; waiting for a person included.
     pub micros: u64,
@@ -127,6 +130,8 @@ struct Waiting {
     entries: VecDeque<AuditEntry>,
     /// Whether a write is on its way that takes what waits.
     due: bool,
+    /// Bytes written since the log was last shortened.
+    grown: usize,
 }
 
 #[derive(Clone)]
@@ -147,7 +152,7 @@ impl Audit {
         let last = newest.first().map_or(0, |s| s.value.last);
         Ok(Self {
             segments,
-            waiting: Arc::new(Mutex::new(Waiting { last, written: last, ..Waiting::default() })),
+            waiting: Arc::new(Mutex::new(Waiting { last, written: last, grown: budget, ..Waiting::default() })),
             budget,
         })
     }
@@ -198,6 +203,7 @@ impl Audit {
         let (mut first, last) = (first.seq, last.seq);
         let mut lines: String =
             entries.iter().filter_map(|e| serde_json::to_string(e).ok()).map(|l| l + "\n").collect();
+        self.waiting().grown += lines.len();
         let newest = self.segments.list_in(Scope::Household, &Listing { limit: 1, ..Listing::default() })?;
         let id = match newest.into_iter().next().filter(|s| s.value.lines.len() < SEGMENT) {
             Some(open) => {
@@ -206,7 +212,10 @@ impl Audit {
                 open.id
             }
             None => {
-                self.shorten(tx)?;
+                if self.waiting().grown > self.budget / SLACK {
+                    self.shorten(tx)?;
+                    self.waiting().grown = 0;
+                }
                 Id::new()
             }
         };
@@ -215,14 +224,19 @@ impl Audit {
 
     /// Takes out the oldest segments beyond the budget.
     fn shorten(&self, tx: &Tx) -> store::Result<()> {
-        let mut size = 0;
-        for segment in self.segments.list_in(Scope::Household, &Listing::default())? {
-            size += segment.value.lines.len();
-            if size > self.budget {
-                self.segments.remove(tx, Scope::Household, segment.id)?;
+        let (mut size, mut before) = (0, None);
+        loop {
+            // Some at a time: all of them would be megabytes of memory.
+            let some = self.segments.list_in(Scope::Household, &Listing { limit: 8, before, ..Listing::default() })?;
+            let Some(oldest) = some.last() else { return Ok(()) };
+            before = Some(oldest.id);
+            for segment in &some {
+                size += segment.value.lines.len();
+                if size > self.budget {
+                    self.segments.remove(tx, Scope::Household, segment.id)?;
+                }
             }
         }
-        Ok(())
     }
 
     /// A page of the log, the newest first.
@@ -268,11 +282,9 @@ fn maker(owner: &Owner) -> String {
     }
 }
 
-impl Middleware for Audit {
-    fn name(&self) -> &'static str {
-        "audit"
-    }
-    fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+impl Audit {
+    /// Notes how a call ended.
+    pub fn note(&self, call: &Call, outcome: &str) {
         let took = call.took();
         self.add(AuditEntry {
             seq: 0,
@@ -287,10 +299,25 @@ impl Middleware for Audit {
             verdict: call.decision.as_ref().map(|d| d.verdict),
             rule: call.decision.as_ref().map(|d| d.rule.to_owned()).unwrap_or_default(),
             approval_id: call.approval,
-            outcome: outcome(&result).to_owned(),
+            outcome: outcome.to_owned(),
             micros: took.as_micros() as u64,
             digest: call.digest().iter().take(8).map(|b| format!("{b:02x}")).collect(),
         });
+    }
+}
+
+impl Middleware for Audit {
+    fn name(&self) -> &'static str {
+        "audit"
+    }
+    fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        // Who hangs up is noted too.
+        call.unfinished = Mutex::new(Some(self.clone()));
+        Box::pin(ready(Ok(())))
+    }
+    fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
+        call.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.note(call, outcome(&result));
         Box::pin(ready(result))
     }
 }

@@ -32,6 +32,7 @@ impl Dispatch for Registry {
                 description: t.description.to_string(),
                 parameters: t.parameters.clone(),
                 risk: t.risk,
+                label: t.label,
             })
             .collect()
     }
@@ -84,7 +85,7 @@ impl Registry {
         call.decision = Some(decision.clone());
         if decision.verdict == Verdict::Ask {
             let (tool, digest) = (call.tool().clone(), call.digest());
-            if !call.caller.has_consent(&tool.name, &digest) {
+            if !call.caller.has_consent(&tool.name, tool.version, &digest) {
                 call.approval = Some(self.ask_person(call, &decision, digest).await?);
             }
             // Answers take their time: the tool may be another by now, and the rules too.
@@ -201,12 +202,19 @@ impl Ask for Registry {
 }
 
 impl Registry {
-    /// Asks whether a tool may do what it wants to do while it runs, unless a standing yes covers it.
+    /// Judges what a tool wants to do while it runs, and asks a person where that is due and no standing yes covers it.
     async fn consulted(&self, cx: &Cx, consult: Consult) -> Result<()> {
-        let Consult { tool, version, action, details, risk, about, reason } = consult;
+        let Consult { tool, version, action, details, risk, ask, about, reason } = consult;
+        let denied = details["host"].as_str().and_then(|host| self.rules().host_denied(cx.principal(), host));
+        if let Some(reason) = denied {
+            return Err(Error::denied(reason));
+        }
+        if !ask {
+            return Ok(());
+        }
         let name = format!("{tool}#{action}");
         let Some(desk) = self.desk() else { return Err(Error::denied(reason)) };
-        if desk.approvals.is_granted(cx.user(), &name, version, &details) {
+        if desk.approvals.is_granted(cx, &name, version, &details) {
             return Ok(());
         }
         let wish = Wish {

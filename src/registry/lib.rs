@@ -289,6 +289,17 @@ impl Registry {
         taken
     }
 
+    /// Forgets every standing yes to a tool, before another can take its name or it becomes another.
+    ///
+    /// # Errors
+    /// `Unavailable` when the disk is full.
+    pub async fn forget_grants(&self, tool: &str) -> Result<()> {
+        let Some(desk) = self.desk() else { return Ok(()) };
+        let forgotten = desk.approvals.forget(tool).await;
+        self.compile();
+        forgotten
+    }
+
     /// A page of the audit log.
     ///
     /// # Errors

@@ -91,7 +91,9 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
         n if n > names.len() => format!("I have {n} tools, such as {}.", names.join(", ")),
         n => format!("I have {n} tools: {}.", names.join(", ")),
     };
-    Ok(Output { content, ..Output::default() }.say(say))
+    // Only a name of a stranger's making is shown in `more`, and yet it is theirs.
+    let label = found.iter().map(|m| m.tool.label).max().unwrap_or_default();
+    Ok(Output { content, label, ..Output::default() }.say(say))
 }
 
 /// A match as a model sees it; tags stay here.
@@ -115,7 +117,7 @@ struct GetHelp {
     tool_name: String,
 }
 
-async fn get_help(registry: Registry, cx: Cx, args: GetHelp) -> Result<Value> {
+async fn get_help(registry: Registry, cx: Cx, args: GetHelp) -> Result<Output> {
     let tool = registry.find(&cx, &args.tool_name)?.entry.tool.clone();
     let mut help = help(&tool);
     // What would be decided about this caller, as far as that does not hang on the arguments.
@@ -126,7 +128,7 @@ async fn get_help(registry: Registry, cx: Cx, args: GetHelp) -> Result<Value> {
         Verdict::Ask => help["asksBecause"] = decision.reason.into(),
         Verdict::Deny => help["denied"] = decision.reason.into(),
     }
-    Ok(help)
+    Ok(Output { content: help, label: tool.label, ..Output::default() })
 }
 
 /// What there is to know about a tool before calling it: `name, description, parameters, usage, category, group, enabled,
@@ -248,6 +250,7 @@ async fn call(registry: &Registry, cx: &Cx, name: &str, args: Map<String, Value>
     let tool = registry.find(cx, name)?.entry.tool.clone();
     match cx.call(name, Value::Object(args)).await {
         Err(Error::BadArgs(text)) => {
+            cx.taint(tool.label);
             Err(Error::BadArgs(format!("{text}\nParameters of {}: {}", tool.name, tool.parameters)))
         }
         other => other,

@@ -3,11 +3,11 @@
 //! `before` runs in the order of the chain, `after` the other way round, for those whose `before` let the call on. A step
 //! may change the arguments, stop the call, or change the result.
 
-use crate::{Decision, Registry, catalogue::Entry, limits, validate};
+use crate::{Decision, Registry, audit::Audit, catalogue::Entry, limits, validate};
 use futures::future::{BoxFuture, ready};
 use serde_json::{Value, json};
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 use tool::{Cx, Error, Output, Result};
@@ -33,13 +33,35 @@ pub struct Call {
     pub(crate) began: Instant,
     /// Known once the tool has taken the arguments.
     digest: Option<[u8; 32]>,
+    /// Where it is noted if whoever calls goes away before its end.
+    pub(crate) unfinished: Mutex<Option<Audit>>,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        let audit = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(audit) = audit {
+            audit.note(self, "gone");
+        }
+    }
 }
 
 impl Call {
     pub(crate) fn new(caller: Cx, entry: Arc<Entry>, args: Value) -> Self {
         let cx = caller.at_call(&entry.tool.name, &entry.tool.owner);
         let (decision, approval, corrected, digest) = (None, None, vec![], None);
-        Self { caller, cx, args, decision, approval, corrected, entry, began: Instant::now(), digest }
+        Self {
+            caller,
+            cx,
+            args,
+            decision,
+            approval,
+            corrected,
+            entry,
+            began: Instant::now(),
+            digest,
+            unfinished: Mutex::default(),
+        }
     }
     /// The tool that is called.
     pub fn tool(&self) -> &Arc<tool::Tool> {

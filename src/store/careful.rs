@@ -15,6 +15,8 @@ struct Held {
     len: u64,
     /// In order: later ones lie over earlier ones.
     writes: Vec<(u64, Vec<u8>)>,
+    /// After how many of them all were to be on the disk: what was ordered before the power may not come after it.
+    syncs: Vec<usize>,
 }
 
 /// The file; writes are held back until it is trusted. Cheap to clone.
@@ -24,7 +26,7 @@ pub(crate) struct Careful(Arc<(FileBackend, Mutex<Option<Held>>)>);
 impl Careful {
     pub fn new(file: File) -> Result<Self, redb::DatabaseError> {
         let file = FileBackend::new(file)?;
-        let held = Held { len: file.len()?, writes: vec![] };
+        let held = Held { len: file.len()?, writes: vec![], syncs: vec![] };
         Ok(Self(Arc::new((file, Mutex::new(Some(held))))))
     }
 
@@ -38,15 +40,24 @@ impl Careful {
 
     /// The file is whole: what was held back is written, and everything from now on at once.
     pub fn trust(&self) -> io::Result<()> {
-        let mut held = self.held();
-        let Some(held) = held.take() else { return Ok(()) };
-        for (offset, data) in &held.writes {
+        let mut slot = self.held();
+        let Some(held) = &*slot else { return Ok(()) };
+        // The room first: a disk that is full is to say so before anything is written.
+        if held.len > self.file().len()? {
+            self.file().set_len(held.len)?;
+        }
+        for (at, (offset, data)) in held.writes.iter().enumerate() {
+            if held.syncs.contains(&at) {
+                self.file().sync_data()?;
+            }
             self.file().write(*offset, data)?;
         }
         if held.len != self.file().len()? {
             self.file().set_len(held.len)?;
         }
-        self.file().sync_data()
+        self.file().sync_data()?;
+        *slot = None;
+        Ok(())
     }
 }
 
@@ -94,7 +105,14 @@ impl StorageBackend for Careful {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        if self.held().is_some() { Ok(()) } else { self.file().sync_data() }
+        match &mut *self.held() {
+            Some(held) => {
+                let so_far = held.writes.len();
+                held.syncs.push(so_far);
+                Ok(())
+            }
+            None => self.file().sync_data(),
+        }
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

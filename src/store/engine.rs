@@ -141,10 +141,15 @@ fn open_file<T>(
         Ok::<_, Error>((db, found))
     };
     // What contradicts itself breaks assertions inside redb: that is a damaged file, and no fault of Hob.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    // At the start there is nobody else whose panic would go unheard.
+    let hook = make.then(std::panic::take_hook);
+    if make {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
     let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(open));
-    std::panic::set_hook(hook);
+    if let Some(hook) = hook {
+        std::panic::set_hook(hook);
+    }
     let opened = opened.map_err(|_| damaged("its pages contradict each other".into()))??;
     careful.trust().map_err(io)?;
     Ok(opened)

@@ -3,10 +3,10 @@
 use std::{
     collections::HashSet,
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Where a run stands below another.
@@ -40,50 +40,70 @@ pub struct Bounds {
 pub struct Consent {
     /// The canonical name.
     pub tool: Arc<str>,
+    /// Its version: what it does may be another thing by now.
+    pub version: u32,
     /// The digest of its arguments.
     pub digest: [u8; 32],
     used: Arc<AtomicBool>,
 }
 
 impl Consent {
-    /// A yes to this tool with these arguments.
-    pub fn new(tool: Arc<str>, digest: [u8; 32]) -> Self {
-        Self { tool, digest, used: Arc::default() }
+    /// A yes to this version of a tool with these arguments.
+    pub fn new(tool: Arc<str>, version: u32, digest: [u8; 32]) -> Self {
+        Self { tool, version, digest, used: Arc::default() }
     }
     /// Whether it is for this call; the first to ask uses it up.
-    pub fn covers(&self, tool: &str, digest: &[u8; 32]) -> bool {
-        *self.tool == *tool && self.digest == *digest && !self.used.swap(true, Ordering::Relaxed)
+    pub fn covers(&self, tool: &str, version: u32, digest: &[u8; 32]) -> bool {
+        let same = *self.tool == *tool && self.version == version && self.digest == *digest;
+        same && !self.used.swap(true, Ordering::Relaxed)
     }
 }
 
-/// Time that does not count against a call, because a person was being asked. Shared by a chain of calls.
+/// Time that does not count against a call, because a person was being asked. Shared by a model's call and those it makes.
 #[derive(Debug, Clone, Default)]
-pub struct Pause(Arc<(AtomicU64, AtomicU64)>);
+pub struct Pause(Arc<Mutex<Clock>>);
+
+#[derive(Debug, Default)]
+struct Clock {
+    /// How many questions are open; the clock stands from the first to the end of the last.
+    open: u32,
+    since: Option<Instant>,
+    total: Duration,
+}
 
 impl Pause {
+    fn clock(&self) -> MutexGuard<'_, Clock> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
     /// Begins a pause, which lasts until the guard is dropped.
     pub fn begin(&self) -> Paused {
-        self.0.0.fetch_add(1, Ordering::Relaxed);
-        Paused(self.clone(), std::time::Instant::now())
+        let mut clock = self.clock();
+        clock.open += 1;
+        clock.since.get_or_insert_with(Instant::now);
+        Paused(self.clone())
     }
     /// Whether somebody is being asked right now.
     pub fn is_on(&self) -> bool {
-        self.0.0.load(Ordering::Relaxed) > 0
+        self.clock().open > 0
     }
     /// How long it was paused so far, of pauses that are over.
     pub fn total(&self) -> Duration {
-        Duration::from_millis(self.0.1.load(Ordering::Relaxed))
+        self.clock().total
     }
 }
 
 /// Ends a pause when dropped.
-pub struct Paused(Pause, std::time::Instant);
+pub struct Paused(Pause);
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        let state = &self.0.0;
-        state.1.fetch_add(self.1.elapsed().as_millis() as u64, Ordering::Relaxed);
-        state.0.fetch_sub(1, Ordering::Relaxed);
+        let mut clock = self.0.clock();
+        clock.open -= 1;
+        if clock.open == 0
+            && let Some(since) = clock.since.take()
+        {
+            clock.total += since.elapsed();
+        }
     }
 }
 
@@ -140,9 +160,22 @@ mod tests {
 
     #[test]
     fn a_yes_is_good_once() {
-        let consent = Consent::new("wipe".into(), [1; 32]);
-        assert!(!consent.covers("wipe", &[2; 32]) && !consent.covers("echo", &[1; 32]));
-        assert!(consent.clone().covers("wipe", &[1; 32]));
-        assert!(!consent.covers("wipe", &[1; 32]));
+        let consent = Consent::new("wipe".into(), 2, [1; 32]);
+        assert!(!consent.covers("wipe", 2, &[2; 32]) && !consent.covers("echo", 2, &[1; 32]));
+        assert!(!consent.covers("wipe", 3, &[1; 32]), "another version");
+        assert!(consent.clone().covers("wipe", 2, &[1; 32]));
+        assert!(!consent.covers("wipe", 2, &[1; 32]));
+    }
+
+    #[test]
+    fn pauses_that_overlap_count_once() {
+        let pause = Pause::default();
+        let (first, second) = (pause.begin(), pause.begin());
+        let began = Instant::now();
+        std::thread::sleep(Duration::from_millis(20));
+        drop(first);
+        assert!(pause.is_on() && pause.total() == Duration::ZERO);
+        drop(second);
+        assert!(!pause.is_on() && pause.total() >= Duration::from_millis(20) && pause.total() < began.elapsed() * 2);
     }
 }

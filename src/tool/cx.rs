@@ -99,9 +99,9 @@ impl Cx {
         })
     }
 
-    /// The same caller within bounds. The agent sets them when a run begins and at each call of the model.
+    /// The same caller within bounds, with a clock of its own. The agent sets them at each call of the model.
     pub fn bounded(&self, bounds: Bounds) -> Self {
-        self.with(|c| c.bounds = Arc::new(bounds))
+        self.with(|c| (c.bounds, c.pause) = (Arc::new(bounds), Pause::default()))
     }
 
     /// The same caller, with a folder for file tools.
@@ -160,8 +160,8 @@ impl Cx {
         &self.0.bounds
     }
     /// Whether a person has already said yes to just this call; true once.
-    pub fn has_consent(&self, tool: &str, digest: &[u8; 32]) -> bool {
-        self.0.bounds.consent.as_ref().is_some_and(|c: &Consent| c.covers(tool, digest))
+    pub fn has_consent(&self, tool: &str, version: u32, digest: &[u8; 32]) -> bool {
+        self.0.bounds.consent.as_ref().is_some_and(|c: &Consent| c.covers(tool, version, digest))
     }
     /// Whether a person makes this call with their own hand: no run, no schedule, and no tool of anybody's in between.
     pub fn is_in_person(&self) -> bool {

@@ -1,6 +1,6 @@
 //! A family of tools: plain async functions over one typed state.
 
-use crate::{Area, Cx, Error, Output, Owner, Result, Risk, output::IntoOutput, schema_of};
+use crate::{Area, Cx, Error, Label, Output, Owner, Result, Risk, output::IntoOutput, schema_of};
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -58,6 +58,8 @@ pub struct Tool {
     pub examples: Vec<Value>,
     /// Off tools are listed and answer with how to turn them on.
     pub enabled: bool,
+    /// Where its description and parameters are from: those of a stranger taint whoever is shown them.
+    pub label: Label,
     /// How long a call may take.
     pub timeout: Duration,
     /// The function.
@@ -147,6 +149,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
             digests: false,
             examples: vec![],
             enabled: true,
+            label: Label::Own,
             timeout: TIMEOUT,
             run,
         });

@@ -1,6 +1,6 @@
 //! The ports: what lower layers may ask of upper ones, as traits the assembly fills.
 
-use crate::{Bus, Clock, Cx, Output, Result, Risk};
+use crate::{Bus, Clock, Cx, Label, Output, Result, Risk};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -16,6 +16,9 @@ pub struct ToolInfo {
     pub parameters: Value,
     /// The worst it can do.
     pub risk: Risk,
+    /// Where the description and the parameters are from; not told.
+    #[serde(skip)]
+    pub label: Label,
 }
 
 /// Calling a tool by name: the one verb upward.
@@ -39,7 +42,7 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer(pub String);
 
-/// Something a tool wants to do while it runs, which needs a person's yes: to reach a host it never reached, say.
+/// Something a tool wants to do while it runs, which its arguments need not show: to reach a host, say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Consult {
     /// The tool's canonical name.
@@ -52,17 +55,20 @@ pub struct Consult {
     pub details: Value,
     /// How bad it can be.
     pub risk: Risk,
+    /// Whether a person has to say yes; otherwise only the rules are asked.
+    pub ask: bool,
     /// What would be done, in a sentence.
     pub about: String,
-    /// Why it is asked; also the error where nobody can be asked.
+    /// Why a person is asked; also the error where nobody can be. Empty where nobody has to be.
     pub reason: String,
 }
 
 /// Asking the person behind a call.
 pub trait Ask: Send + Sync + 'static {
-    /// Asks for a yes and waits. `Denied` when it is no, or none comes in time.
+    /// Judges by the rules and, where a person has to say yes, asks and waits. `Denied` when a rule or the person says
+    /// no, or nobody answers in time.
     fn consult(&self, _: Cx, consult: Consult) -> BoxFuture<'static, Result<()>> {
-        Box::pin(async move { Err(crate::Error::Denied(consult.reason)) })
+        Box::pin(async move { if consult.ask { Err(crate::Error::Denied(consult.reason)) } else { Ok(()) } })
     }
     /// Asks and waits. `Unavailable` where nobody can be asked.
     fn ask(&self, cx: Cx, question: Question) -> BoxFuture<'static, Result<Answer>>;

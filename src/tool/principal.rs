@@ -117,7 +117,7 @@ pub enum Owner {
     Core,
     /// A person wrote it.
     Person(UserId),
-    /// A model wrote it for this person; until approvals exist it runs only for them.
+    /// A model wrote it for this person, and it runs for nobody else.
     Model(UserId),
     /// A plugin brought it.
     Plugin(Arc<str>),

@@ -243,7 +243,6 @@ async fn stats(memories: Memories, cx: Cx, Stats {}: Stats) -> Result<Output> {
     Ok(Output::json(stats)?.say(sentence))
 }
 
-/// How many to give, and a note where that is not what was asked for.
 /// How many: dispatch has cut what is too much already, and told so.
 fn limited(asked: Option<u32>, default: u32) -> usize {
     asked.unwrap_or(default).clamp(1, MOST) as usize

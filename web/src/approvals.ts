@@ -102,7 +102,8 @@ export function useApprovalsRead(): void {
   useLive(['approval:asked', 'approval:settled'], ({ topic, data }) => {
     if (topic === 'resync') return void readApprovals();
     const news = data as unknown as Approval;
-    if (topic === 'approval:asked') return heard(news);
+    // What is very long is not told over the line.
+    if (topic === 'approval:asked') return news.arguments === null ? void look(news.id) : heard(news);
     const before = known.get(news.id);
     if (before && isPending(before)) put({ ...before, state: news.state, decision: news.decision ?? null });
   });

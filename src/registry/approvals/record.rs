@@ -11,8 +11,10 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// The longest arguments that are kept for showing, in bytes of JSON.
-const SHOWN: usize = 16 * 1024;
+/// The longest arguments a person is asked about, in bytes of JSON: what cannot be shown whole cannot be agreed to.
+pub(super) const SHOWN: usize = 256 * 1024;
+/// The longest that are kept again as what a standing yes covers.
+const PATTERN: usize = 16 * 1024;
 
 /// How a question stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -113,15 +115,6 @@ fn word<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn shown(args: &Value) -> String {
-    let text = args.to_string();
-    if text.len() <= SHOWN {
-        return text;
-    }
-    let end = text.floor_char_boundary(SHOWN / 2);
-    word(&serde_json::json!({ "(cut: too long to show)": text[..end] }))
-}
-
 impl Stored {
     pub fn new(cx: &Cx, wish: Wish, parks: bool, waits: &Waits) -> Self {
         let time = now();
@@ -136,7 +129,7 @@ impl Stored {
             tool: wish.tool,
             version: wish.version,
             risk: word(&wish.risk),
-            arguments: shown(&wish.args),
+            arguments: wish.args.to_string(),
             digest: wish.digest,
             about: wish.about,
             rule: wish.rule.to_owned(),
@@ -156,7 +149,7 @@ impl Stored {
             expires_ms,
             decided_ms: 0,
             decided_by: None,
-            pattern: wish.pattern.map(|p| p.to_json().to_string()).unwrap_or_default(),
+            pattern: wish.pattern.map(|p| p.to_json().to_string()).filter(|p| p.len() <= PATTERN).unwrap_or_default(),
             only: bounds.only.as_ref().map(word).unwrap_or_default(),
             resumes: false,
         }
@@ -198,7 +191,7 @@ impl Stored {
         let wanted = answer.pattern.clone().unwrap_or_else(|| json(&self.pattern));
         if wanted.is_null() {
             return Err(Error::bad_args(
-                "there is a secret in what it is called with, and no standing yes is kept about it: allow it once",
+                "what it is called with has a secret in it or is very long, and no standing yes is kept about it: allow it once",
             ));
         }
         let pattern = Pattern::parse(&wanted).map_err(Error::BadArgs)?;
@@ -224,7 +217,7 @@ impl Stored {
             run,
             conversation,
             model_call: self.model_call.clone(),
-            consent: Consent::new(self.tool.as_str().into(), self.digest),
+            consent: Consent::new(self.tool.as_str().into(), self.version, self.digest),
             yes: approval.state == State::Approved,
             label: if self.tainted { Label::Outside } else { Label::Own },
             only: only.map(Into::into),
@@ -246,7 +239,7 @@ pub struct Approval {
     pub nonce: String,
     /// The tool; with `#fetch` behind it when it is about a host the tool wants to reach.
     pub tool: String,
-    /// With what it would be called; without secrets, and cut when very long.
+    /// With what it would be called, without secrets. Null in events when very long: read the question itself.
     pub arguments: Value,
     /// What would be done, in a sentence.
     pub about: String,
@@ -278,7 +271,7 @@ pub struct Approval {
     pub channel: Channel,
     /// The tool's version.
     pub version: u32,
-    /// What `allow_always` covers unless the answer says otherwise; null where a secret would have to be kept for it.
+    /// What `allow_always` covers unless the answer says otherwise; null where that is secret or very long.
     pub pattern: Value,
     /// When it was asked: milliseconds since 1970.
     pub asked_at: u64,
