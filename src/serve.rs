@@ -30,6 +30,9 @@ const TLS: u16 = 4621;
 const SHORT: u64 = 4096;
 /// How many crash files are kept.
 const CRASHES: usize = 20;
+/// The thread that writes one, and how long whoever crashed waits for it.
+const CRASH: &str = "crash";
+const WRITING: Duration = Duration::from_secs(1);
 /// When a start is over, and most of what it needed is not needed again.
 const SETTLED: Duration = Duration::from_secs(8);
 /// How long runs that wait for a person may take to come to rest.
@@ -42,9 +45,10 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
     let lasts = Duration::from_secs(doors.claim_seconds);
     let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
-    let (mut house, settings) = house::build(config, data, house::Entry { token: token()?, claiming, scrubber })?;
+    let entry = house::Entry { token: token()?, claiming, scrubber: scrubber.clone() };
+    let (mut house, settings) = house::build(config, data, entry)?;
     house.lasting = true;
-    keep_crashes(data.join("crash"));
+    keep_crashes(data.join("crash"), scrubber);
     write_commented_config(data);
     remove_half_copies(data);
     let socket = open_socket(data)?;
@@ -262,19 +266,57 @@ fn remove_half_copies(data: &Path) {
     }
 }
 
-/// A panic is written to `DATA/crash` and to standard error, and nowhere else.
-fn keep_crashes(dir: PathBuf) {
+/// A panic is written to `DATA/crash`, without secrets, and to standard error, and nowhere else.
+fn keep_crashes(dir: PathBuf, scrubber: Scrubber) {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let _ = std::fs::create_dir_all(&dir);
         let text =
             format!("hob {}\n{panic}\n{}", env!("CARGO_PKG_VERSION"), std::backtrace::Backtrace::force_capture());
-        let _ = std::fs::write(dir.join(format!("{}.txt", tool::Id::new())), text);
-        let mut kept: Vec<PathBuf> =
-            std::fs::read_dir(&dir).into_iter().flatten().flatten().map(|f| f.path()).collect();
-        // Names begin with the time.
-        kept.sort();
-        kept.iter().rev().skip(CRASHES).for_each(|old| drop(std::fs::remove_file(old)));
+        // On a thread of its own, which nobody waits for long: what broke may be the scrubber, and this thread hold its lock.
+        if std::thread::current().name() != Some(CRASH) {
+            let (dir, scrubber) = (dir.clone(), scrubber.clone());
+            let write = move || write_crash(&dir, &scrubber.text(&text, scrub::How::All));
+            if let Ok(writing) = std::thread::Builder::new().name(CRASH.into()).spawn(write) {
+                let began = std::time::Instant::now();
+                while !writing.is_finished() && began.elapsed() < WRITING {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        }
         told(panic);
     }));
+}
+
+fn write_crash(dir: &Path, text: &str) {
+    let _ = std::fs::create_dir_all(dir);
+    let _ = std::fs::write(dir.join(format!("{}.txt", tool::Id::new())), text);
+    let mut kept: Vec<PathBuf> = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|f| f.path()).collect();
+    // Names begin with the time.
+    kept.sort();
+    kept.iter().rev().skip(CRASHES).for_each(|old| drop(std::fs::remove_file(old)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_is_kept_without_secrets_and_the_oldest_goes() {
+        let dir = std::env::temp_dir().join(format!("hob-crash-{}", tool::Id::new()));
+        let scrubber = Scrubber::default();
+        scrubber.add("of-the-vault-7714");
+        keep_crashes(dir.clone(), scrubber.clone());
+        let panics = |text: String| {
+            let _ = std::thread::spawn(move || std::panic::panic_any(text)).join();
+        };
+        panics("it broke at of-the-vault-7714".into());
+        let files = || std::fs::read_dir(&dir).unwrap().map(|f| f.unwrap().path()).collect::<Vec<_>>();
+        let text = std::fs::read_to_string(&files()[0]).unwrap();
+        assert!(text.contains("it broke at [REDACTED]") && !text.contains("7714"), "{text}");
+        (0..CRASHES).for_each(|n| panics(format!("again {n}")));
+        let _ = std::panic::take_hook();
+        assert_eq!(files().len(), CRASHES);
+        assert!(files().iter().all(|f| !std::fs::read_to_string(f).unwrap().contains("it broke")));
+        std::fs::remove_dir_all(dir).unwrap();
+    }
 }

@@ -1,8 +1,10 @@
 //! Conversations as they are stored: a head, and one record for each message in the order it happened.
 
 use llm::{Message, ToolCall, ToolResult};
-use scrub::{How, Scrubber};
+use registry::Registry;
+use scrub::How;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::borrow::Cow;
 use store::{Coded, Collection, Key, Level, Listing, Record, Store};
 use tool::{
@@ -67,7 +69,7 @@ pub struct StoredCall {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments as JSON text, as the model wrote them.
+    /// The arguments as JSON text, as the model wrote them; without secrets.
     pub arguments: String,
 }
 
@@ -158,17 +160,28 @@ pub(crate) enum Reads {
 /// How long a title is, in characters.
 const TITLE: usize = 60;
 
+/// How a run stands that rested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Other calls of the same turn have no result yet.
+    Waits,
+    /// All calls have one, and nothing was said since.
+    Last,
+    /// All calls have one, and the conversation has gone on meanwhile.
+    Overtaken,
+}
+
 #[derive(Clone)]
 pub(crate) struct Conversations {
     heads: Collection<Head>,
     pub lines: Collection<Line>,
     /// What is kept is kept without secrets.
-    scrubber: Scrubber,
+    registry: Registry,
 }
 
 impl Conversations {
-    pub fn new(store: &Store, scrubber: Scrubber) -> Self {
-        Self { heads: store.collection(), lines: store.collection(), scrubber }
+    pub fn new(store: &Store, registry: Registry) -> Self {
+        Self { heads: store.collection(), lines: store.collection(), registry }
     }
 
     /// Whether this person has that conversation.
@@ -185,6 +198,7 @@ impl Conversations {
 
     pub fn get(&self, cx: &Cx, id: Id) -> Result<Conversation> {
         let head = self.heads.get(cx, id)?.map(summary).ok_or_else(|| missing(id))?;
+        let head = self.clean_head(head);
         let messages = self.lines(cx, id, 0)?.into_iter().map(shown).collect();
         Ok(Conversation { head, messages })
     }
@@ -208,12 +222,24 @@ impl Conversations {
     /// Stores what the model said.
     pub async fn add_answer(&self, cx: &Cx, run: Id, text: &str, calls: &[ToolCall], model: &str) -> Result<()> {
         let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, text);
-        let clean = |text: &str| self.scrubber.text(text, How::All).into_owned();
-        let stored =
-            |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: clean(&c.arguments) };
+        let stored = |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: self.kept(c) };
         line.calls = json(&calls.iter().map(stored).collect::<Vec<_>>());
         line.model = model.to_owned();
         self.add(cx, line).await
+    }
+
+    /// The arguments of a call as they are kept: as the model wrote them where there is nothing to take out.
+    fn kept(&self, call: &ToolCall) -> String {
+        let parsed: Result<Value, _> = serde_json::from_str(&call.arguments);
+        let text = match parsed.map(|args| self.registry.masked(&call.name, &args)) {
+            Ok((masked, true)) => masked.to_string(),
+            Ok((_, false)) => call.arguments.clone(),
+            Err(_) => match self.registry.masked(&call.name, &Value::String(call.arguments.clone())).0 {
+                Value::String(text) => text,
+                other => other.to_string(),
+            },
+        };
+        self.registry.scrubber().text(&text, How::All).into_owned()
     }
 
     /// Stores what a call gave.
@@ -233,7 +259,7 @@ impl Conversations {
 
     /// One commit for the message and the head that counts it; a first message makes the head.
     async fn add(&self, cx: &Cx, mut line: Line) -> Result<()> {
-        if let Cow::Owned(clean) = self.scrubber.text(&line.content, How::All) {
+        if let Cow::Owned(clean) = self.registry.scrubber().text(&line.content, How::All) {
             line.content = clean;
         }
         let (this, conversation, id) = (self.clone(), line.conversation, Id::new());
@@ -254,8 +280,8 @@ impl Conversations {
             .map_err(Error::from)
     }
 
-    /// The messages of a run's conversation as they are stored; the call of the run that waits; and whether the run can go
-    /// on, because all calls of that turn have results and nothing was said since.
+    /// The messages of a run's conversation as they are stored; the call of the run that waits; and how the run
+    /// stands.
     pub fn resting(
         &self,
         cx: &Cx,
@@ -263,18 +289,22 @@ impl Conversations {
         run: Id,
         call: &str,
         limit: usize,
-    ) -> Result<(Vec<Message>, ToolCall, bool)> {
+    ) -> Result<(Vec<Message>, ToolCall, Standing)> {
         self.check(cx, id)?;
         let lines = self.lines(cx, id, limit)?;
         let waits = |line: &Line| line.run == run && line.calls().iter().any(|c| c.id == call);
         let at = lines.iter().rposition(|(_, line)| waits(line)).ok_or_else(|| missing(id))?;
         let given: Vec<String> =
             lines[at + 1..].iter().filter_map(|(_, l)| l.result().map(|r| r.tool_call_id)).collect();
-        let last = lines[at + 1..].iter().all(|(_, line)| line.role == Role::Tool && line.run == run)
-            && lines[at].1.calls().iter().all(|c| given.contains(&c.id));
+        let last = lines[at + 1..].iter().all(|(_, line)| line.role == Role::Tool && line.run == run);
+        let standing = match lines[at].1.calls().iter().all(|c| given.contains(&c.id)) {
+            false => Standing::Waits,
+            true if last => Standing::Last,
+            true => Standing::Overtaken,
+        };
         let stored = lines[at].1.calls().into_iter().find(|c| c.id == call).ok_or_else(|| missing(id))?;
         let call = ToolCall { id: stored.id, name: stored.name, arguments: stored.arguments };
-        Ok((lines.into_iter().map(|(_, line)| line.into()).collect(), call, last))
+        Ok((lines.into_iter().map(|(_, line)| line.into()).collect(), call, standing))
     }
 
     pub async fn delete(&self, cx: &Cx, id: Id) -> Result<()> {
@@ -295,7 +325,26 @@ impl Conversations {
         let by = Some((1, id.as_bytes().to_vec()));
         let mut lines = self.lines.list(cx, &Listing { by, limit, before: None })?;
         lines.reverse();
-        Ok(lines.into_iter().map(|e| (e.id, e.value)).collect())
+        Ok(lines.into_iter().map(|e| (e.id, self.clean(e.value))).collect())
+    }
+
+    /// A message without secrets: one may have become known as a secret since it was kept. Long hex was judged when the tool
+    /// that gave it was known.
+    fn clean(&self, mut line: Line) -> Line {
+        for text in [&mut line.content, &mut line.calls, &mut line.result] {
+            if let Cow::Owned(clean) = self.registry.scrubber().text(text, How::Digests) {
+                *text = clean;
+            }
+        }
+        line
+    }
+
+    /// The head of a conversation, likewise.
+    pub fn clean_head(&self, mut head: ConversationSummary) -> ConversationSummary {
+        let clean = |text: &str| self.registry.scrubber().text(text, How::Digests).into_owned();
+        head.title = clean(&head.title);
+        head.excerpt = head.excerpt.as_deref().map(clean);
+        head
     }
 }
 
@@ -351,6 +400,15 @@ pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
         };
         if matches!((&message, whole.last()), (Message::User(_), Some(Message::User(_)))) {
             whole.push(Message::Assistant { content: NO_ANSWER.into(), tool_calls: vec![] });
+        }
+        // Two answers in a row, of which one was late, are one to servers that want turns.
+        if let Message::Assistant { content, tool_calls } = &message
+            && tool_calls.is_empty()
+            && let Some(Message::Assistant { content: before, tool_calls: none }) = whole.last_mut()
+            && none.is_empty()
+        {
+            *before = format!("{before}\n\n{content}");
+            continue;
         }
         whole.push(message);
         let mut answers = vec![];

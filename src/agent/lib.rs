@@ -132,7 +132,7 @@ impl Agent {
         memories: Memories,
         provider: Arc<dyn Provider>,
     ) -> Self {
-        let conversations = Conversations::new(store, registry.scrubber().clone());
+        let conversations = Conversations::new(store, registry.clone());
         let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
         let (runs, asides) = (Runs::default(), Arc::default());
         Self { config, conversations, memories, registry, provider, runs, asides }
@@ -198,11 +198,17 @@ impl Agent {
         Ok(Running { run, conversation: Some(conversation), model, steps: listener })
     }
 
-    /// Stops a run of this person; `false` when there is none of that id under way.
+    /// Stops a run of this person; one that rests ends with its questions. `false` when there is none
+    /// of that id under way.
     pub fn cancel(&self, cx: &Cx, run: Id) -> bool {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let found = runs.get(&run).filter(|place| place.user == cx.user());
-        found.inspect(|place| place.cancel.cancel()).is_some()
+        if found.inspect(|place| place.cancel.cancel()).is_some() {
+            return true;
+        }
+        drop(runs);
+        // One that rests ends with its questions.
+        self.registry.approvals().is_some_and(|approvals| approvals.end_run(cx.user(), run))
     }
 
     /// The runs of this person that are under way, the first first.
@@ -255,7 +261,8 @@ impl Agent {
             words if words.is_empty() => self.conversations.list(cx)?,
             words => self.conversations.search(cx, words).await?,
         };
-        Ok((all.len(), all.into_iter().skip(offset).take(limit).collect()))
+        let clean = |head| self.conversations.clean_head(head);
+        Ok((all.len(), all.into_iter().skip(offset).take(limit).map(clean).collect()))
     }
 
     /// One conversation with all its messages.
@@ -272,7 +279,11 @@ impl Agent {
     /// `NotFound` when it is not this person's; `Unavailable` while it is answering.
     pub async fn delete_conversation(&self, cx: &Cx, id: Id) -> Result<()> {
         let _busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
-        self.conversations.delete(cx, id).await
+        self.conversations.delete(cx, id).await?;
+        if let Some(approvals) = self.registry.approvals() {
+            approvals.end_conversation(cx.user(), id);
+        }
+        Ok(())
     }
 
     /// Marks a conversation as busy until the guard is dropped: two runs would mix their messages.

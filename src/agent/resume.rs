@@ -4,7 +4,7 @@
 use crate::{
     Agent,
     complete::Theirs,
-    conversation::answered,
+    conversation::{Standing, answered},
     run::{CallRecord, Run},
 };
 use llm::{Message, ToolChoice, ToolResult};
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 impl Agent {
     /// Goes on with a run that rested, in the background: makes its call when the answer was yes, tells the model no
-    /// otherwise, and lets it answer unless other calls of the same turn still wait or the conversation has gone on without it.
+    /// otherwise, and lets it answer unless other calls of the same turn still wait.
     pub fn go_on(&self, ports: &Ports, resume: Resume) {
         let (agent, ports) = (self.clone(), ports.clone());
         tokio::spawn(async move {
@@ -63,10 +63,17 @@ impl Agent {
         // The call may ask for something else now, and the run rests again.
         let Some((record, result)) = made else { return Ok(()) };
         self.conversations.add_result(&cx, resume.run, &result, record.duration_ms).await?;
-        let (history, _, last) = self.conversations.resting(&cx, conversation, resume.run, &resume.model_call, most)?;
-        if !last {
-            run.publish("run:ended", serde_json::json!({"outcome": "ok"}));
-            return Ok(());
+        let (mut history, _, standing) =
+            self.conversations.resting(&cx, conversation, resume.run, &resume.model_call, most)?;
+        match standing {
+            // What reads sentences would take the news for one.
+            Standing::Overtaken | Standing::Waits if standing == Standing::Waits || run.provider.acts_by_word() => {
+                run.publish("run:ended", serde_json::json!({"outcome": "ok"}));
+                return Ok(());
+            }
+            // The model hears of it as of news, or nobody would tell the person what came of their answer.
+            Standing::Overtaken => history.push(Message::User(news(&result.name))),
+            Standing::Last | Standing::Waits => {}
         }
         let said = history.iter().rev().find_map(|m| match m {
             Message::User(text) => Some(text.clone()),
@@ -91,6 +98,15 @@ impl Agent {
 const SAID_NO: &str = "the person was asked and said no: do not try again, and go on without it";
 const NOT_WHOLE: &str = "the person said yes, but there was a secret in this call, which is not kept while they are asked: it \
                          was not made; they can do it themselves, or have it done again and answer at once";
+
+/// What the model is told of a call that was decided about after the conversation had gone on.
+fn news(tool: &str) -> String {
+    // Without the result: what stands in a message of the person counts as their word.
+    format!(
+        "(Meanwhile the person answered about the call of `{tool}` that had waited for them; its result stands with the call. \
+         Tell them in a sentence what came of it.)"
+    )
+}
 
 /// What the model is told when the call was not made.
 fn refused(call: &llm::ToolCall, text: &str) -> (CallRecord, ToolResult) {

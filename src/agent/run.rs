@@ -322,7 +322,11 @@ impl Run {
                     self.tell(Step::Text { delta });
                 }
                 Some(Ok(Delta::Thinking(text))) => self.tell(Step::Thinking { text }),
-                Some(Ok(Delta::ToolCall(call))) => said.calls.push(call),
+                Some(Ok(Delta::ToolCall(mut call))) => {
+                    // A name that is none is told in errors, and kept.
+                    call.name = self.agent.registry.scrubber().text(&call.name, scrub::How::Digests).into_owned();
+                    said.calls.push(call);
+                }
                 Some(Ok(Delta::Done { cut, usage: cost })) => {
                     *usage += cost;
                     said.cut = cut;
@@ -459,9 +463,8 @@ impl Run {
 
     /// The arguments for people: parsed, or the text as the model broke it; without secrets.
     fn shown_arguments(&self, call: &ToolCall) -> Value {
-        let mut shown = parse_arguments(call).unwrap_or_else(|_| Value::String(call.arguments.clone()));
-        self.agent.registry.scrubber().value(&mut shown, scrub::How::All);
-        shown
+        let arguments = parse_arguments(call).unwrap_or_else(|_| Value::String(call.arguments.clone()));
+        self.agent.registry.masked(&call.name, &arguments).0
     }
 
     fn tell_start(&self, call: &ToolCall) {

@@ -77,10 +77,14 @@ fn tells_a_secret(method: &Method, path: &str) -> bool {
     SECRET.iter().any(|s| under(s)) && !(*method == Method::GET && LOOKED_AT.iter().any(|s| under(s)))
 }
 
+/// Whether others can read along on the way the request came.
+fn is_clear(request: &Request) -> bool {
+    request.extensions().get::<Entrance>().is_some_and(|entrance| !entrance.is_secure())
+}
+
 /// Whether the request came a way on which a secret may be told.
 fn confidential(request: &Request, path: &str, door: Option<u16>) -> Result<(), Failure> {
-    if !tells_a_secret(request.method(), path) || request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure)
-    {
+    if !tells_a_secret(request.method(), path) || !is_clear(request) {
         return Ok(());
     }
     let text = match door {
@@ -107,7 +111,8 @@ fn caller(house: &House, request: &Request) -> Result<(Caller, Option<String>), 
         let canonical = |name: &str| house.registry.get(name).map(|tool| tool.name.to_string());
         known.reach.check(request.method(), request.uri().path(), canonical)?;
         let channel = if session { Channel::Page } else { Channel::Api };
-        let (principal, via, in_person) = (known.principal, Via::direct(channel), known.in_person);
+        let via = Via { clear: is_clear(request), ..Via::direct(channel) };
+        let (principal, in_person) = (known.principal, known.in_person);
         return Ok((Caller { principal, via, key: known.id, in_person }, key.filter(|_| session)));
     }
     if !house.access.is_claimed() {
@@ -194,6 +199,22 @@ mod tests {
         ];
         for (method, path, secret) in rows {
             assert_eq!(tells_a_secret(&method.parse().unwrap(), path), secret, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn others_read_along_where_nothing_is_encrypted() {
+        let (here, there) = ([127, 0, 0, 1].into(), [192, 168, 1, 7].into());
+        for (entrance, clear) in [
+            (Entrance::Network { peer: there, tls: false }, true),
+            (Entrance::Network { peer: there, tls: true }, false),
+            (Entrance::Network { peer: here, tls: false }, false),
+            (Entrance::Socket { trusted: true }, false),
+        ] {
+            let mut request = Request::new(Body::empty());
+            assert!(!is_clear(&request));
+            request.extensions_mut().insert(entrance);
+            assert_eq!(is_clear(&request), clear);
         }
     }
 

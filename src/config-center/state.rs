@@ -175,6 +175,15 @@ impl State {
         }
     }
 
+    /// Whether a value of the file is to be known as a secret wherever it stands. Nobody may see a `keyword`, for it sounds
+    /// like a key; but where only its name speaks for it, a word such as "boiler" must not vanish from every text.
+    fn is_known(&self, name: &str, field: &str) -> bool {
+        let kept = self.kept.get(name).filter(|kept| kept.origin != Origin::File).map(|kept| &kept.schema[..]);
+        let asked = self.needs_for(name).filter_map(|(_, s)| s.config_schema.as_deref());
+        let mut declared = kept.into_iter().chain(asked).flatten();
+        declared.any(|f| f.name == field && f.secret) || (self.is_secret(name, field) && names_secret(field))
+    }
+
     /// Every secret value there is, once.
     pub fn secrets(&self) -> Vec<String> {
         let mut found = BTreeSet::new();
@@ -183,7 +192,7 @@ impl State {
         }
         for (name, values) in &self.file {
             for (field, value) in values {
-                match self.is_secret(name, field) {
+                match self.is_known(name, field) {
                     true => leaves(value, &mut found),
                     false => further_down(value, &mut found),
                 }
@@ -191,6 +200,14 @@ impl State {
         }
         found.into_iter().filter(|secret| !secret.is_empty()).collect()
     }
+}
+
+/// Names of secrets that are also words; in a file of services they stand for nothing else.
+const WORDS: &[&str] = &["key", "token", "secret", "password", "pass", "auth", "credential", "credentials"];
+
+/// Whether the name of a field is that of a secret, and does not only sound so.
+fn names_secret(field: &str) -> bool {
+    scrub::is_secret_name(field) || WORDS.iter().any(|word| field.eq_ignore_ascii_case(word))
 }
 
 /// All texts and numbers in a value.
@@ -204,12 +221,12 @@ fn leaves(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// What sounds like a secret further down in a value.
+/// What is a secret by its name further down in a value.
 fn further_down(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(inner) => {
             for (field, value) in inner {
-                if sounds_secret(field) { leaves(value, found) } else { further_down(value, found) }
+                if names_secret(field) { leaves(value, found) } else { further_down(value, found) }
             }
         }
         Value::Array(all) => all.iter().for_each(|v| further_down(v, found)),

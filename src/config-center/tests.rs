@@ -296,6 +296,29 @@ async fn hob_toml_is_read_only_and_gives_way() {
 }
 
 #[tokio::test]
+async fn only_names_of_secrets_make_values_of_the_file_known() {
+    let toml = json!({
+        "news": {"keywords": "boiler", "author": "Ana", "token_type": "bearer", "max_tokens": 4096, "auth": "of-auth",
+                 "api_key": "of-api-key", "more": {"passenger": "Ben", "Key": "of-more-key"}},
+        "other": {"key": "of-key", "pass": ["of-pass"], "monkey": "Cleo", "token": "of-token"},
+        "declared": {"keywords": "of-declared", "plain": "word"}
+    });
+    let (config, _store) = center(toml);
+    let known = ["of-api-key", "of-auth", "of-key", "of-more-key", "of-pass", "of-token"];
+    assert_eq!(config.secrets(), known);
+    // Tools are given what only sounds so as carefully as before, and so are people.
+    assert!(config.is_secret("news", "keywords"));
+    assert_eq!(config.service("news").unwrap().entries[0].fields["more"], json!({}));
+    // What somebody says is a secret is one, whatever it is called.
+    let schema = json!({"schema": [{"name": "keywords", "secret": true}, {"name": "plain"}]});
+    config.define(&cx(), "declared", definition(schema)).await.unwrap();
+    assert_eq!(
+        config.secrets(),
+        ["of-api-key", "of-auth", "of-declared", "of-key", "of-more-key", "of-pass", "of-token"]
+    );
+}
+
+#[tokio::test]
 async fn what_tools_need_lives_as_long_as_they_do() {
     let (config, store) = center(json!({}));
     let heard = Arc::new(AtomicUsize::new(0));

@@ -5,12 +5,19 @@ use tool::{Channel, Ports, Principal, SystemClock, Via};
 
 fn house() -> (CustomTools, Cx) {
     let store = Store::in_memory().unwrap();
-    let registry = Registry::new().unwrap();
-    let config = ConfigCenter::open(&store, Default::default(), Default::default()).unwrap();
+    build(&store, Registry::new().unwrap(), json!({}))
+}
+
+/// A house with these services, in which tools reach two hosts where nobody answers.
+fn build(store: &Store, registry: Registry, services: Value) -> (CustomTools, Cx) {
+    let services = serde_json::from_value(services).unwrap();
+    let config = ConfigCenter::open(store, services, Default::default()).unwrap();
     let sandbox = Sandbox::new(Duration::from_secs(60));
-    let tools = CustomTools::new(&store, registry.clone(), sandbox, Guarded::new(vec![]), config.clone());
+    let web = Guarded::new(vec!["127.0.0.11:1".into(), "127.0.0.12:1".into()]);
+    let tools = CustomTools::new(store, registry.clone(), sandbox, web, config.clone());
     registry.add(family(tools.clone())).unwrap();
     let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+    ports.ask = Arc::new(registry.clone());
     ports.dispatch = Arc::new(registry);
     ports.settings = Arc::new(config);
     (tools, Cx::root(ports, Principal::owner(), Via::direct(Channel::Api)))
@@ -24,6 +31,11 @@ fn draft(name: &str, code: &str) -> Draft {
         code: code.into(),
         ..Draft::default()
     }
+}
+
+/// The same caller, who has read nothing yet.
+fn anew(cx: &Cx) -> Cx {
+    Cx::root(cx.ports().clone(), cx.principal().clone(), cx.via().clone())
 }
 
 /// A run, in which nobody has to be asked: what is asked about is the registry's affair.
@@ -246,4 +258,113 @@ async fn the_services_a_tool_needs_come_and_go_with_it() {
     assert!(tools.config.service("other").is_some());
     tools.delete(&cx, &made.id).await.unwrap();
     assert!(tools.config.services().is_empty());
+}
+
+/// Nobody answers there, and that is told only by who got so far.
+const REACHED: &str = "cannot be reached";
+
+#[tokio::test]
+async fn a_service_s_host_is_reached_unasked_by_who_declares_or_names_it() {
+    let store = Store::in_memory().unwrap();
+    let services = json!({"bank": {"base_url": "http://127.0.0.11:1"}, "mail": {"base_url": "http://127.0.0.12:1"}});
+    let (tools, cx) = build(&store, Registry::new().unwrap(), services);
+    let (free, named) = ("await fetch(args.url)", "await fetch('http://127.0.0.11:1/x')");
+    let (strange, new) = ("no host that the code of", "a person has to say yes to each host");
+    let (none, bank, mail) = (Value::Null, json!([{"name": "bank"}]), json!([{"name": "mail"}]));
+    let rows = [
+        (Created::User, false, free, &none, REACHED),
+        (Created::User, true, free, &none, strange),
+        (Created::User, true, free, &mail, strange),
+        (Created::User, true, free, &bank, REACHED),
+        (Created::User, true, named, &none, REACHED),
+        (Created::Llm, false, free, &none, REACHED),
+        (Created::Llm, true, free, &none, strange),
+        (Created::Llm, true, free, &mail, strange),
+        (Created::Llm, true, free, &bank, REACHED),
+        (Created::Llm, true, named, &none, REACHED),
+        (Created::Llm, false, "await fetch('http://127.0.0.12:1/')", &none, REACHED),
+    ];
+    for (at, (by, tainted, code, needs, told)) in rows.into_iter().enumerate() {
+        let draft = Draft {
+            parameters: json!({"type": "object", "properties": {"url": {"type": "string"}}}),
+            permissions: vec![Permission::Network],
+            required_api_keys: needs.clone(),
+            ..draft(&format!("reach_{at}"), code)
+        };
+        let made = tools.create(&anew(&cx), draft, by).await.unwrap();
+        let cx = anew(&cx);
+        if tainted {
+            cx.taint(Label::Outside);
+        }
+        let error = cx.call(&made.name, json!({"url": "http://127.0.0.11:1/x"})).await.unwrap_err();
+        assert!(error.message().contains(told), "{at}: {error}");
+    }
+    // Where no service is, every host of a model's tool is asked about.
+    let (tools, cx) = build(&Store::in_memory().unwrap(), Registry::new().unwrap(), json!({}));
+    let draft = Draft { permissions: vec![Permission::Network], ..draft("reach", named) };
+    tools.create(&cx, draft, Created::Llm).await.unwrap();
+    let error = cx.call("reach", json!({})).await.unwrap_err();
+    assert!(error.message().contains(new), "{error}");
+}
+
+#[tokio::test]
+async fn a_user_s_hosts_bind_what_tools_fetch_for_them() {
+    let store = Store::in_memory().unwrap();
+    let registry = Registry::open(&store, Default::default(), Default::default()).unwrap();
+    let services = json!({"mail": {"base_url": "http://127.0.0.12:1"}});
+    let (tools, cx) = build(&store, registry.clone(), services);
+    let fetch = |cx: Cx, host: &'static str| {
+        let code = format!("await fetch('http://{host}:1/')");
+        let draft = Draft { permissions: vec![Permission::Network], ..draft("reach", &code) };
+        let tools = tools.clone();
+        async move { tools.test(&cx, draft, json!({})).await.unwrap_err().message().to_owned() }
+    };
+    let mine = json!({"users": {cx.user().to_string(): {"allowedHosts": ["127.0.0.11"]}}});
+    let mine: registry::Policy = serde_json::from_value(mine).unwrap();
+    registry.change_policy(&cx, |policy| *policy = mine).await.unwrap();
+    let off = "on no host this user may reach";
+    // Neither that the code names it nor that it is a service's lifts the list.
+    for (host, told) in [("127.0.0.11", REACHED), ("127.0.0.12", off), ("127.0.0.11", REACHED)] {
+        let error = fetch(anew(&cx), host).await;
+        assert!(error.contains(told), "{host}: {error}");
+    }
+    let other = Principal { user: UserId(Id::new()), ..Principal::owner() };
+    let other = Cx::root(cx.ports().clone(), other, cx.via().clone());
+    assert!(fetch(other, "127.0.0.12").await.contains(REACHED), "others have no list");
+}
+
+#[tokio::test]
+async fn who_is_shown_a_stranger_s_description_is_tainted() {
+    let (tools, cx) = house();
+    tools.create(&cx, draft("plain_one", "return 1"), Created::User).await.unwrap();
+    let tainted = anew(&cx);
+    tainted.taint(Label::Outside);
+    let strange = Draft { category: Some("Strange".into()), ..draft("strange_one", "return 1") };
+    let strange = tools.create(&tainted, strange, Created::User).await.unwrap();
+    tools.create(&cx, draft("lists", "return utils.listTools().length"), Created::User).await.unwrap();
+    let rows = [
+        ("search_tools", json!({"query": "strange"}), Label::Outside),
+        ("search_tools", json!({"query": "all"}), Label::Outside),
+        ("search_tools", json!({"query": "plain_one"}), Label::Own),
+        ("get_tool_help", json!({"tool_name": "strange_one"}), Label::Outside),
+        ("get_tool_help", json!({"tool_name": "plain_one"}), Label::Own),
+        ("list_custom_tools", json!({}), Label::Outside),
+        ("list_custom_tools", json!({"category": "Strange"}), Label::Outside),
+        ("list_custom_tools", json!({"category": "Other"}), Label::Own),
+        ("list_custom_tools", json!({"status": "disabled"}), Label::Own),
+        ("use_tool", json!({"tool_name": "strange_one", "arguments": {"n": "x"}}), Label::Outside),
+        ("use_tool", json!({"tool_name": "plain_one", "arguments": {"n": "x"}}), Label::Own),
+        ("lists", json!({}), Label::Outside),
+    ];
+    let check = async |rows: &[(&str, Value, Label)]| {
+        for (tool, args, label) in rows {
+            let cx = anew(&cx);
+            // What is wrong with the arguments is an answer too.
+            let _ = cx.call(tool, args.clone()).await;
+            assert_eq!(cx.label(), *label, "{tool} {args}");
+        }
+    };
+    check(&rows).await;
+    tools.delete(&cx, &strange.id).await.unwrap();
+    check(&[("search_tools", json!({"query": "all"}), Label::Own), ("lists", json!({}), Label::Own)]).await;
 }

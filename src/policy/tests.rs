@@ -357,6 +357,28 @@ fn paths() {
 }
 
 #[test]
+fn hosts_that_a_tool_reaches_while_it_runs() {
+    let own = json!({"allowedHosts": ["Example.org", "*.example.net", "::1"], "allowedTools": ["*"]});
+    let principal = |user| Principal { user, ..Principal::owner() };
+    let rules = |user: Value| Rules::compile(&policy(json!({"users": {"ME": user}})), &[], &Catalogue).0;
+    for (host, reached) in [
+        ("example.org", true),
+        ("example.org.", true),
+        ("a.example.net", true),
+        ("[::1]", true),
+        ("example.net", false),
+        ("notexample.org", false),
+        ("", false),
+    ] {
+        let denied = rules(own.clone()).host_denied(&principal(ME), host);
+        assert_eq!(denied.is_none(), reached, "{host}: {denied:?}");
+        assert_eq!(rules(own.clone()).host_denied(&principal(OTHER), host), None, "others have no list");
+        assert_eq!(rules(json!({"level": "read"})).host_denied(&principal(ME), host), None, "no list, no limit");
+        assert!(rules(json!({"allowedHosts": []})).host_denied(&principal(ME), host).is_some(), "an empty one is one");
+    }
+}
+
+#[test]
 fn hosts() {
     let rows: &[(&str, Value, &[&str], bool)] = &[
         ("fetch_web_page", json!({"url": "https://example.org/a?b"}), &["example.org"], true),

@@ -94,6 +94,8 @@ type Watcher = Arc<dyn Fn(&Approval) + Send + Sync>;
 
 struct Open {
     user: UserId,
+    run: Option<Id>,
+    conversation: Option<Id>,
     waiter: Option<oneshot::Sender<State>>,
 }
 
@@ -133,7 +135,10 @@ impl Approvals {
             if e.value.state == State::Pending {
                 // Nobody waits in a call any more; what a run rests on stays.
                 match e.value.parks && e.value.expires_ms > now() {
-                    true => drop(open.insert(e.id, Open { user: e.owner, waiter: None })),
+                    true => drop(open.insert(
+                        e.id,
+                        Open { user: e.owner, run: e.value.run, conversation: e.value.conversation, waiter: None },
+                    )),
                     false => lost.push((e.owner, e.id)),
                 }
             }
@@ -174,6 +179,25 @@ impl Approvals {
             })
         };
         Ok(self.records.store().write(write).await.map(drop)?)
+    }
+
+    /// Ends the questions of a person's run that rests; `false` when there are none.
+    pub fn end_run(&self, user: UserId, run: Id) -> bool {
+        self.end(|o| o.user == user && o.run == Some(run) && o.waiter.is_none())
+    }
+
+    /// Ends the questions of a person's conversation, which is deleted.
+    pub fn end_conversation(&self, user: UserId, conversation: Id) -> bool {
+        self.end(|o| o.user == user && o.conversation == Some(conversation))
+    }
+
+    fn end(&self, which: impl Fn(&Open) -> bool) -> bool {
+        let mut open = lock(&self.open);
+        let ended: Vec<(UserId, Id)> = open.iter().filter(|(_, o)| which(o)).map(|(id, o)| (o.user, *id)).collect();
+        ended.iter().for_each(|(_, id)| drop(open.remove(id)));
+        drop(open);
+        ended.iter().for_each(|(user, id)| self.expire_later(*user, *id));
+        !ended.is_empty()
     }
 
     /// Lets every run rest that can: the house closes.
@@ -227,7 +251,7 @@ impl Approvals {
                     "{OPEN} questions are open already, so `{tool}` was not asked about: answer some of them first"
                 )));
             }
-            open.insert(id, Open { user, waiter: Some(answered) });
+            open.insert(id, Open { user, run: stored.run, conversation: stored.conversation, waiter: Some(answered) });
         }
         // Whatever ends this wait without an answer ends the question too.
         let mut waiting = Waiting { approvals: self.clone(), user, id, over: false };

@@ -13,7 +13,7 @@ use std::{
 };
 use store::{Collection, Level, Listing, Record, Stamp, Store, Tx};
 use tool::{
-    AgentId, Channel, Id, Output, Owner, Result, Scope, UserId,
+    AgentId, Channel, Id, Output, Owner, Result, Risk, Scope, UserId,
     prelude::{JsonSchema, schemars},
 };
 
@@ -318,7 +318,22 @@ impl Middleware for Audit {
     fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         call.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.note(call, outcome(&result));
-        Box::pin(ready(result))
+        // What matters most is on the disk before anybody hears of its end.
+        let grave = matches!(call.tool().risk, Risk::Send | Risk::Destroy | Risk::Admin) || call.approval.is_some();
+        if !grave || result.is_err() {
+            return Box::pin(ready(result));
+        }
+        Box::pin(async move {
+            let (this, mut taken) = (self.clone(), None);
+            let write = move |tx: &Tx| {
+                let entries = taken.get_or_insert_with(|| this.take());
+                this.write(tx, entries)
+            };
+            if let Err(error) = self.segments.store().write(write).await {
+                tracing::warn!(%error, "a call could not be written into the audit log");
+            }
+            result
+        })
     }
 }
 

@@ -103,7 +103,8 @@ impl Registry {
             call.decision = Some(decision.clone());
         }
         let (cx, name) = (&call.cx, &call.tool().name);
-        let data = json!({"tool": name, "runId": cx.run(), "rule": decision.rule, "reason": decision.reason});
+        let reason = self.scrubber().text(&decision.reason, scrub::How::All);
+        let data = json!({"tool": name, "runId": cx.run(), "rule": decision.rule, "reason": reason});
         cx.ports().bus.publish("tool:refused", Some(cx.user()), data);
         Err(match decision.rule {
             "group-off" => Error::unavailable(decision.reason),
@@ -120,8 +121,7 @@ impl Registry {
             _ if tainted => Pattern::exactly(&call.args),
             _ => Pattern::any(),
         };
-        let mut args = call.args.clone();
-        let secret = self.scrubber().value(&mut args, scrub::How::All) > 0;
+        let (args, secret) = self.masked(&tool.name, &call.args);
         let wish = Wish {
             tool: tool.name.to_string(),
             version: tool.version,
@@ -130,7 +130,7 @@ impl Registry {
             digest,
             about: tool.description.lines().next().unwrap_or_default().to_owned(),
             rule: decision.rule,
-            reason: decision.reason.clone(),
+            reason: self.scrubber().text(&decision.reason, scrub::How::All).into_owned(),
             pattern: Some(pattern).filter(|p| !(secret && p.is_exact())),
             // What is kept of a call is kept without secrets, so one that has any cannot be made again later.
             parks: call.caller.is_plain() && !secret,

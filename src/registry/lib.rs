@@ -10,6 +10,7 @@ mod catalogue;
 mod dispatch;
 mod groups;
 mod limits;
+mod mask;
 mod meaning;
 mod mend;
 mod meta;

@@ -242,13 +242,13 @@ async fn use_tool(registry: Registry, cx: Cx, args: Use) -> Result<Output> {
     if args.tool_name == "use_tool" {
         return Err(Error::bad_args("use_tool cannot call itself: name the tool you want"));
     }
-    call(&registry, &cx, &args.tool_name, args.arguments).await
+    call(&registry, &cx, &args.tool_name, Value::Object(args.arguments)).await
 }
 
 /// Calls a tool. With the parameters at hand a model can mend its call without asking first.
-async fn call(registry: &Registry, cx: &Cx, name: &str, args: Map<String, Value>) -> Result<Output> {
+async fn call(registry: &Registry, cx: &Cx, name: &str, args: Value) -> Result<Output> {
     let tool = registry.find(cx, name)?.entry.tool.clone();
-    match cx.call(name, Value::Object(args)).await {
+    match cx.call(name, args).await {
         Err(Error::BadArgs(text)) => {
             cx.taint(tool.label);
             Err(Error::BadArgs(format!("{text}\nParameters of {}: {}", tool.name, tool.parameters)))
@@ -274,7 +274,8 @@ struct Operation {
     tool: Option<String>,
     /// Its arguments.
     #[serde(default, alias = "arguments")]
-    args: Map<String, Value>,
+    #[schemars(with = "Map<String, Value>")]
+    args: Value,
     /// What it should not have: else arguments under a wrong name would be lost in silence.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -302,7 +303,11 @@ async fn batch(registry: Registry, cx: Cx, args: Batch) -> Result<Output> {
 /// One call of a batch: `{tool, success, result}` or `{tool, success, error: {code, message}}`, and where the result is from.
 async fn operation(registry: &Registry, cx: &Cx, one: Operation) -> (Value, Label) {
     let name = one.tool.unwrap_or_default();
-    let inner = |args: &Map<String, Value>| args.get("tool_name").and_then(Value::as_str).map(str::to_owned);
+    // Dispatch reads JSON text too, so the name is looked for behind it.
+    let inner = |args: &Value| {
+        let args = crate::validate::normalise("use_tool", args.clone()).unwrap_or_default();
+        args["tool_name"].as_str().map(str::to_owned)
+    };
     let result = if name.is_empty() {
         Err(Error::bad_args("`tool` is missing: give the name of the tool, and its arguments as `args`"))
     } else if let Some((field, _)) = one.rest.iter().next() {

@@ -118,6 +118,11 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
         }
         _ => return inside(clip(&error.to_string())),
     };
+    // What is only written may be a secret that nobody knows yet.
+    let parameter = error.instance_path().as_str().split('/').nth(1).unwrap_or_default();
+    if parameters["properties"][parameter]["writeOnly"] == true {
+        return inside(wanted);
+    }
     inside(format!("{wanted}, got {}", got(error.instance())))
 }
 
@@ -234,6 +239,7 @@ mod tests {
                 "kind": {"enum": ["fact", "event"]},
                 "code": {"type": "string", "pattern": "^[a-z]+$"},
                 "either": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]},
+                "hidden": {"type": "object", "additionalProperties": {"type": "integer"}, "writeOnly": true},
                 "steps": {"type": "array", "maxItems": 2, "items": {
                     "type": "object", "properties": {"tool": {"type": "string"}}, "required": ["tool"]
                 }}
@@ -241,8 +247,8 @@ mod tests {
             "required": ["text"],
             "additionalProperties": false
         }));
-        let takes = "It takes code? (string), count? (integer), either? (integer or boolean), kind? (fact|event), \
-                     steps? (list of object), text (string).";
+        let takes = "It takes code? (string), count? (integer), either? (integer or boolean), hidden? (object), \
+                     kind? (fact|event), steps? (list of object), text (string).";
         let long = "x".repeat(60);
         let rows = [
             (json!({}), "`text` is missing".to_owned()),
@@ -255,6 +261,8 @@ mod tests {
             (json!({"text": "ab", "kind": "idea"}), "`kind`: expected one of fact|event, got \"idea\"".into()),
             (json!({"text": "ab", "code": "A"}), "`code`: expected text that matches ^[a-z]+$, got \"A\"".into()),
             (json!({"text": "ab", "either": "x"}), "`either`: expected integer or boolean, got \"x\"".into()),
+            (json!({"text": "ab", "hidden": "green"}), "`hidden`: expected object. It".into()),
+            (json!({"text": "ab", "hidden": {"a": "green"}}), "`hidden.a`: expected integer. It".into()),
             (json!({"text": "ab", "steps": [{"tool": "a"}, {}]}), "`steps[1]`: `tool` is missing".into()),
             (json!({"text": "ab", "steps": [{}, {}, {}]}), "`steps`: expected at most 2 items, got a list of 3".into()),
             (json!({"text": "ab", "volume": 1}), "`volume` is not known".into()),

@@ -99,7 +99,8 @@ impl Scrubber {
         scrub(text, how, &self.finder())
     }
 
-    /// Takes the secrets out of every string inside, also by the name of its field; keys stay as they are.
+    /// Takes the secrets out of every string inside, also by the name of its field; keys stay as they are unless one
+    /// holds a registered value.
     /// Returns how many places changed.
     pub fn value(&self, value: &mut Value, how: How) -> usize {
         walk(value, None, how, &self.finder())
@@ -156,10 +157,30 @@ fn walk(value: &mut Value, name: Option<names::Strength>, how: How, known: &valu
                 let how = if hex::is_label(key) { How::Digests } else { how };
                 changed += walk(field, strength, how, known);
             }
+            changed += walk_names(fields, known);
             changed
         }
         Value::Null | Value::Bool(_) => 0,
     }
+}
+
+/// Names of fields are words of programs, and stay; but not where one holds a value that is known to be a secret.
+fn walk_names(fields: &mut serde_json::Map<String, Value>, known: &values::Finder) -> usize {
+    let holds = |name: &String| {
+        let mut found = vec![];
+        known.find(name, &mut found);
+        !found.is_empty()
+    };
+    let secret: Vec<String> = fields.keys().filter(|name| holds(name)).cloned().collect();
+    for name in &secret {
+        let mut found = vec![];
+        known.find(name, &mut found);
+        let clean = cut(name, &tidy(name, found));
+        if let Some(value) = fields.remove(name) {
+            fields.insert(clean, value);
+        }
+    }
+    secret.len()
 }
 
 /// Round after round until nothing is left: so the answer is the same when it is scrubbed again.

@@ -100,12 +100,14 @@ pub struct Via {
     pub chat: Option<Arc<str>>,
     /// Who is at the other end.
     pub peer: Peer,
+    /// Whether it came over a wire that others can read: no secrets are told there.
+    pub clear: bool,
 }
 
 impl Via {
-    /// A direct conversation through `channel`.
+    /// A direct conversation through `channel`, which nobody else can read.
     pub fn direct(channel: Channel) -> Self {
-        Self { channel, chat: None, peer: Peer::Direct }
+        Self { channel, chat: None, peer: Peer::Direct, clear: false }
     }
 }
 

@@ -305,3 +305,64 @@ fn a_model_sets_up_a_service_with_a_persons_yes() {
     assert!(!hob.log().contains(SECRET));
     hob.assert_alive();
 }
+
+/// A field that only the service's schema calls a secret, with a value that looks like none: its place is all there is to
+/// go by until it is set.
+#[test]
+fn a_secret_that_nobody_knew_yet_is_nowhere_in_clear() {
+    const CODE: &str = "green lantern";
+    let (mut hob, server) = with_model("");
+    put(&hob, "alarm", json!({"schema": [{"name": "code", "secret": true}, {"name": "zone"}]}));
+    let mut events = hob.admin("GET", "/api/v1/events").events();
+    let set = json!({"service": "alarm", "fields": {"code": CODE, "zone": "attic"}});
+    let inner = json!({"tool_name": "config_set_entry", "arguments": set});
+    let as_text = json!({"toolName": "config_set_entry", "arguments": set.to_string()});
+    let batch = json!({"operations": [{"tool": "config_set_entry", "args": set}]});
+    let slip = json!({"service": "alarm", "fields": format!("code is {CODE}")});
+    let mut seen = vec![];
+    for (tool, arguments, asked) in [
+        ("config_set_entry", set, true),
+        ("use_tool", inner, true),
+        ("use_tool", as_text, true),
+        ("batch_use_tool", batch, true),
+        ("config_set_entry", slip, false),
+    ] {
+        server.script(vec![calls(&[(tool, arguments)]), says("it is settled")]);
+        let mut stream = hob.stream(json!({"message": "set the alarm up"}));
+        let mut conversation = String::new();
+        let mut questions = 0;
+        for (name, data) in stream.by_ref() {
+            seen.push(data.clone());
+            if let Some(id) = data["conversationId"].as_str() {
+                conversation = id.to_owned();
+            }
+            if name == "approval" {
+                questions += 1;
+                let hidden = json!({"service": "alarm", "fields": {"code": "[REDACTED]", "zone": "[REDACTED]"}});
+                assert_eq!((&data["arguments"], &data["pattern"]), (&hidden, &Value::Null), "{tool}");
+                seen.push(hob.get("/api/v1/approvals").data(200));
+                let no = json!({"decision": "deny", "nonce": data["nonce"]});
+                hob.post(&format!("/api/v1/approvals/{}/decide", data["id"].as_str().unwrap()), no).data(200);
+            }
+        }
+        assert_eq!(questions, usize::from(asked), "{tool}");
+        let kept = hob.get(&format!("/api/v1/conversations/{conversation}")).data(200);
+        assert!(kept["messages"][1]["toolCalls"].to_string().contains("[REDACTED]"), "{tool}: {kept}");
+        seen.push(kept);
+    }
+    seen.push(hob.get("/api/v1/approvals?state=all").data(200));
+    seen.push(hob.get("/api/v1/audit?everybody=true").data(200));
+    hob.result("gpio_write", json!({"pin": 27, "high": true}));
+    seen.extend(events.by_ref().take_while(|(name, _)| name != "pin:changed").map(|(_, data)| data));
+    assert!(!json!(seen).to_string().contains("lantern"), "{}", json!(seen));
+    assert!(!hob.log().contains("lantern"));
+    // A yes sets what was meant, and no mark.
+    let (said, _) = hob.allowing(|| {
+        let set = json!({"service": "alarm", "fields": {"code": CODE, "zone": "attic"}});
+        server.script(vec![calls(&[("config_set_entry", set)]), says("it is set")]);
+        hob.say("set the alarm up")
+    });
+    assert_eq!(said["toolCalls"][0]["isError"], false, "{said}");
+    assert_eq!(run(&hob, &format!("return 'it is {CODE}'"), &[])["result"], "it is [REDACTED]");
+    hob.assert_alive();
+}

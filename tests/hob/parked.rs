@@ -219,14 +219,17 @@ fn a_conversation_that_went_on_hears_of_it_late() {
     hob.post("/api/v1/chat", on("what is it waiting for?")).data(200);
     let shown = server.asked().remove(0);
     assert!(shown.messages("tool")[0]["content"].as_str().unwrap().contains("a person has not answered yet"));
-    // An answer does not talk into what is being said now.
-    server.script(vec![says("not to be said")]);
+    // What came of a late answer is told.
+    server.script(vec![says("now it is forgotten")]);
     decide(&hob, &questions(&hob, "pending")[0], "allow_once");
-    until("the call", || memories(&hob).is_empty());
-    until("its result", || results(&hob, &conversation).len() == 1);
+    let told = |text: &str| messages(&hob, &conversation).last().is_some_and(|m| m["content"] == text);
+    until("a word about it", || told("now it is forgotten"));
+    assert!(memories(&hob).is_empty() && results(&hob, &conversation).len() == 1);
     let kept = messages(&hob, &conversation);
     let roles: Vec<&str> = kept.iter().map(|m| m["role"].as_str().unwrap()).collect();
-    assert_eq!(roles, ["user", "assistant", "user", "assistant", "tool"]);
+    assert_eq!(roles, ["user", "assistant", "user", "assistant", "tool", "assistant"]);
+    server.asked();
+    server.script(vec![says("as I said")]);
     hob.post("/api/v1/chat", on("and now?")).data(200);
     let shown = server.asked().remove(0);
     let order: Vec<&str> =
@@ -239,21 +242,24 @@ fn a_conversation_that_went_on_hears_of_it_late() {
     server.script(vec![calls(&[forget(&id)])]);
     let (_, conversation) = say_and_rest(&hob, json!({"message": "forget it"}));
     let question = questions(&hob, "pending").remove(0);
+    let told = |text: &str| messages(&hob, &conversation).last().is_some_and(|m| m["content"] == text);
     let busy = keep(&hob, "in the way");
     server.script(vec![calls(&[forget(&busy)])]);
     let mut events = hob.stream(json!({"message": "forget the other", "conversationId": conversation}));
     events.find(|(name, _)| name == "approval").unwrap();
+    server.script(vec![says("the first is forgotten")]);
     decide(&hob, &question, "allow_once");
     let end = events.last().unwrap().1;
     assert_eq!(end["waiting"].as_array().unwrap().len(), 1, "{end}");
-    until("the call", || !memories(&hob).contains("busy"));
-    assert!(memories(&hob).contains("in the way"));
-    // Deleted meanwhile, it is gone with what it waited for.
-    hob.admin("DELETE", &format!("/api/v1/conversations/{conversation}")).send().data(200);
+    until("a word about it", || told("the first is forgotten"));
+    assert!(!memories(&hob).contains("busy") && memories(&hob).contains("in the way"));
+    // Deleted meanwhile, its question is over too.
     let question = asked(&hob, 1).remove(0);
-    decide(&hob, &question, "allow_once");
-    until("a word about it", || hob.log().contains("could not go on"));
-    assert!(memories(&hob).contains("in the way"), "what nobody can be told of is not done");
+    until("the end of the run", || hob.get("/api/v1/runs").data(200)["count"] == 0);
+    hob.admin("DELETE", &format!("/api/v1/conversations/{conversation}")).send().data(200);
+    assert!(questions(&hob, "pending").is_empty());
+    answer(&hob, &question, json!({"decision": "allow_once"})).refusal(409, "unavailable");
+    assert!(memories(&hob).contains("in the way"));
     hob.get(&format!("/api/v1/conversations/{conversation}")).refusal(404, "not_found");
     hob.assert_alive();
 }

@@ -3,7 +3,7 @@
 use crate::{
     approvals::{autonomy, decide, keep, memories, questions, that_waits},
     harness::{Hob, TOKEN, until},
-    hijack::make,
+    hijack::{Page, make},
     http::Reply,
     model_server::{ModelServer, calls, says},
     visitor::Visitor,
@@ -310,4 +310,86 @@ fn everybody_chooses_their_own_autonomy() {
         assert_eq!(outcome == "asked", asks, "{level} {own}");
     }
     until("rest", || questions(&hob, "pending").is_empty());
+}
+
+#[test]
+fn a_user_s_hosts_bind_what_custom_tools_fetch_for_them() {
+    let (near, far) = (Page::at("127.0.0.1", "near"), Page::at("127.0.0.2", "far"));
+    let (hob, server) = that_waits(1, &format!("[http]\nallow = [\"{}\", \"{}\"]", near.host, far.host));
+    autonomy(&hob, "full");
+    let code =
+        format!("return await (await fetch(args.far ? 'http://{}/' : 'http://{}/')).text();", far.host, near.host);
+    make(&hob, "look", &code, &["network"]);
+    let ben = person(&hob, "ben", "member");
+    let key = hob.token("ben", "member");
+    let (to_near, to_far) = (json!({"far": false}), json!({"far": true}));
+    assert_eq!(call(&hob, &key, "look", to_far.clone()).data(200)["result"], "far");
+    let only = json!({"allowedHosts": ["127.0.0.1"], "allowedTools": ["*"]});
+    set(&hob, json!({"users": {ben.as_str(): only, OWNER: only}}));
+    far.heard();
+    assert_eq!(call(&hob, &key, "look", to_near.clone()).data(200)["result"], "near");
+    let told = call(&hob, &key, "look", to_far.clone()).refusal(422, "failed");
+    assert!(told.contains("`127.0.0.2` is on no host this user may reach"), "{told}");
+    // By a model's hand it is the same, and nobody is asked about what is denied.
+    assert_eq!(by_model(&hob, &server, json!({"message": "x"}), "look", to_near), "ok");
+    let told = by_model(&hob, &server, json!({"message": "x"}), "look", to_far);
+    assert!(told.contains("on no host this user may reach"), "{told}");
+    assert_eq!((far.heard().len(), questions(&hob, "all").len()), (0, 0), "nothing went out, nothing was asked");
+}
+
+#[test]
+fn the_door_for_custom_tools_is_no_way_around_the_tools_that_do_the_same() {
+    let (hob, _server) = that_waits(1, "");
+    let (ben, _) = (person(&hob, "ben", "member"), person(&hob, "eve", "viewer"));
+    let (as_ben, as_eve) = (hob.token("ben", "member"), hob.token("eve", "viewer"));
+    let draft =
+        |name: &str| json!({"name": name, "description": "x", "parameters": {"type": "object"}, "code": "return 1;"});
+    let send = |token: &str, method: &str, path: &str, body: &Value| {
+        hob.request(method, &format!("/api/v1/custom-tools{path}")).bearer(token).json(body).send()
+    };
+    let count = std::cell::Cell::new(0);
+    // Makes a new tool, and then each other thing with one of theirs that is there already: what the door answers.
+    let outcomes = |token: &str, id: &str| -> Vec<u16> {
+        count.set(count.get() + 1);
+        let (new, none) = (draft(&format!("new_{}", count.get())), json!({}));
+        let steps = [
+            ("POST", String::new(), &new),
+            ("POST", "/test".into(), &new),
+            ("PATCH", format!("/{id}"), &json!({"description": "y"})),
+            ("POST", format!("/{id}/disable"), &none),
+            ("POST", format!("/{id}/enable"), &none),
+            ("DELETE", format!("/{id}"), &none),
+        ];
+        steps.iter().map(|(method, path, body)| send(token, method, path, body).status).collect()
+    };
+    let all = [201, 200, 200, 200, 200, 200];
+    let rows = [
+        (json!({}), all),
+        (json!({"level": "read"}), [403; 6]),
+        (json!({"preset": "readonly"}), [403; 6]),
+        // Deleting needs only that level.
+        (json!({"level": "write"}), [403, 403, 403, 403, 403, 200]),
+        (json!({"areas": ["custom"]}), [403; 6]),
+        (json!({"deniedTools": ["create_tool"]}), [403, 403, 403, 200, 200, 200]),
+        (json!({"deniedTools": ["enable_tool"]}), [201, 200, 200, 403, 403, 200]),
+        (json!({"deniedTools": ["delete_tool"]}), [201, 200, 200, 200, 200, 403]),
+        (json!({"deniedTools": ["group:customTools"]}), [403; 6]),
+        // A question is for models: a person at their own door is not asked.
+        (json!({"ask": ["group:customTools"], "autonomy": "none"}), all),
+    ];
+    for (at, (policy, expected)) in rows.into_iter().enumerate() {
+        set(&hob, json!({}));
+        let id = send(&as_ben, "POST", "", &draft(&format!("old_{at}"))).data(201)["id"].as_str().unwrap().to_owned();
+        set(&hob, json!({"users": {ben.as_str(): policy}}));
+        assert_eq!(outcomes(&as_ben, &id), expected, "{policy}");
+    }
+    set(&hob, json!({"deny": ["create_tool"]}));
+    let why = send(TOKEN, "POST", "", &draft("of_an_admin")).refusal(403, "denied");
+    assert!(why.contains("nobody may use `create_tool` here"), "{why}");
+    set(&hob, json!({}));
+    assert_eq!(outcomes(&as_eve, "tool_0123456789abcdef"), [403; 6], "viewers look");
+    hob.admin("PUT", "/api/v1/tool-groups/customTools").json(&json!({"enabled": false})).send().data(200);
+    let why = send(&as_ben, "POST", "", &draft("while_off")).refusal(409, "unavailable");
+    assert!(why.contains("off with its group `customTools`"), "{why}");
+    hob.get("/api/v1/custom-tools").data(200);
 }

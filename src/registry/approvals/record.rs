@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use store::{Coded, Entry, Level, Record};
 use tool::{
-    AgentId, Channel, Consent, Cx, Error, Id, Label, Peer, Principal, Result, Risk, Role, UserId, Via,
+    AgentId, Channel, Consent, Cx, Error, Id, Label, Principal, Result, Risk, Role, UserId, Via,
     prelude::{JsonSchema, schemars},
 };
 
@@ -90,8 +90,8 @@ pub(crate) struct Stored {
     role: Role,
     channel: String,
     chat: String,
-    run: Option<Id>,
-    conversation: Option<Id>,
+    pub run: Option<Id>,
+    pub conversation: Option<Id>,
     model_call: String,
     pub parks: bool,
     waits_ms: u64,
@@ -195,6 +195,12 @@ impl Stored {
             ));
         }
         let pattern = Pattern::parse(&wanted).map_err(Error::BadArgs)?;
+        // What is shown of a secret is not what it is called with.
+        if !pattern.covers(&json(&self.arguments)) && !self.arguments.contains(scrub::MARK) {
+            return Err(Error::bad_args(
+                "`pattern` does not cover this call: leave it out, or say what it is to cover",
+            ));
+        }
         if self.tainted && !pattern.is_exact() {
             return Err(Error::bad_args(
                 "this came up after reading something from outside, so a standing yes must name every value: leave \
@@ -213,7 +219,7 @@ impl Stored {
         self.resumes.then(|| Resume {
             approval: approval.id,
             principal: Principal { user: approval.user_id, role: self.role, agent: self.agent },
-            via: Via { channel: approval.channel, chat, peer: Peer::Direct },
+            via: Via { chat, ..Via::direct(approval.channel) },
             run,
             conversation,
             model_call: self.model_call.clone(),
