@@ -341,9 +341,11 @@ impl Conversations {
 
     /// The head of a conversation, likewise.
     pub fn clean_head(&self, mut head: ConversationSummary) -> ConversationSummary {
-        let clean = |text: &str| self.registry.scrubber().text(text, How::Digests).into_owned();
-        head.title = clean(&head.title);
-        head.excerpt = head.excerpt.as_deref().map(clean);
+        for text in std::iter::once(&mut head.title).chain(&mut head.excerpt) {
+            if let Cow::Owned(clean) = self.registry.scrubber().text(text, How::Digests) {
+                *text = clean;
+            }
+        }
         head
     }
 }
