@@ -1,7 +1,12 @@
 //! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
-//! `bench embed ROUNDS TEXT…`, `bench script CALLS`. `run` calls it and compares.
+//! `bench embed ROUNDS TEXT…`, `bench script CALLS`, `bench dispatch CALLS FOLDER [log]`, `bench decide ROUNDS`,
+//! `bench search ROUNDS`. `run` calls it and compares.
 
+mod decide;
+mod dispatch;
+mod household;
 mod script;
+mod search;
 mod vectors;
 mod writes;
 
@@ -14,7 +19,8 @@ use std::{
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS";
+const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
+                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +44,10 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         }
         ["embed", rounds, texts @ ..] if !texts.is_empty() => vectors::measure(rounds.parse()?, texts),
         ["script", calls] => script::measure(calls.parse()?),
+        ["dispatch", calls, folder] => dispatch::measure(calls.parse()?, folder.as_ref(), false),
+        ["dispatch", calls, folder, "log"] => dispatch::measure(calls.parse()?, folder.as_ref(), true),
+        ["decide", rounds] => decide::measure(rounds.parse()?),
+        ["search", rounds] => search::measure(rounds.parse()?),
         _ => Err(USAGE.into()),
     }
 }
