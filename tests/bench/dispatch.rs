@@ -91,6 +91,15 @@ pub fn measure(calls: usize, folder: &Path, log: bool) -> Result<Value> {
         let pieces = full.len().min(MEASURED);
         let full = full.iter().rev().take(pieces).sum::<f64>() / pieces as f64;
 
+        // What a change of the catalogue costs, though there is nothing to remove: the rules are made anew for the next call.
+        let (nobody, changes) = (Owner::Plugin("nobody".into()), 20);
+        let watch = Watch::start();
+        for _ in 0..changes {
+            kept.remove_owner(&nobody);
+            black_box(kept.autonomy(&cx));
+        }
+        let change = watch.cpu_ms() / f64::from(changes);
+
         // The same with nothing kept: no audit log, and no policy but the default one.
         let bare = filled(Registry::new()?)?;
         // As within a batch, where the limit per minute is not: here it cannot be turned off.
@@ -106,6 +115,7 @@ pub fn measure(calls: usize, folder: &Path, log: bool) -> Result<Value> {
         Ok(json!({
             "calls": calls, "tools": kept.tools().len(), "policyEntries": entries,
             "whole": whole, "unkept": unkept, "alone": alone, "events": events(&cx, calls), "full": full, "piece": PIECE,
+            "changeMs": change,
         }))
     })
 }

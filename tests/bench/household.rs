@@ -82,7 +82,7 @@ fn tool(at: usize, thing: &(&str, &str, &str, &str), action: &(&str, &str, Risk,
     let name = written(name);
     let verb = name.split('_').next().unwrap_or_default().to_owned();
     let about = about.replace("$1", &one.replace('_', " ")).replace("$n", &several.replace('_', " "));
-    let alias = (at % 3 == 0).then(|| Alias { name: format!("{several}_{verb}").into(), adapt: None });
+    let alias = at.is_multiple_of(3).then(|| Alias { name: format!("{several}_{verb}").into(), adapt: None });
     let mut category = several.replace('_', " ");
     category[..1].make_ascii_uppercase();
     let area = match verb.as_str() {
