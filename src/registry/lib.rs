@@ -65,7 +65,8 @@ pub struct Registry(Arc<Inner>);
 
 pub(crate) struct Inner {
     catalogue: RwLock<Catalogue>,
-    rules: RwLock<Arc<Rules>>,
+    /// None since something changed that they are made of.
+    rules: RwLock<Option<Arc<Rules>>>,
     chain: RwLock<Chain>,
     desk: Option<Desk>,
     scrubber: Scrubber,
@@ -251,7 +252,7 @@ impl Registry {
                 Ok(())
             })
             .await?;
-        self.compile();
+        self.forget_rules();
         cx.ports().bus.publish("policy:changed", None, serde_json::json!({}));
         Ok(())
     }
@@ -275,7 +276,7 @@ impl Registry {
         let always = answer.decision == Given::AllowAlways;
         let settled = self.kept()?.approvals.settle(cx, id, answer).await?;
         if always {
-            self.compile();
+            self.forget_rules();
         }
         Ok(settled)
     }
@@ -286,7 +287,7 @@ impl Registry {
     /// `NotFound` when it is not this person's.
     pub async fn take_back(&self, cx: &Cx, grant: Id) -> Result<()> {
         let taken = self.kept()?.approvals.take_back(cx, grant).await;
-        self.compile();
+        self.forget_rules();
         taken
     }
 
@@ -297,7 +298,7 @@ impl Registry {
     pub async fn forget_grants(&self, tool: &str) -> Result<()> {
         let Some(desk) = self.desk() else { return Ok(()) };
         let forgotten = desk.approvals.forget(tool).await;
-        self.compile();
+        self.forget_rules();
         forgotten
     }
 
@@ -341,19 +342,26 @@ impl Registry {
         self.desk().ok_or_else(|| Error::unavailable("nothing is kept here: there is no store"))
     }
 
+    /// The rules, made when they are first asked for: a start changes the catalogue many times before anybody calls.
     fn rules(&self) -> Arc<Rules> {
-        self.0.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+        if let Some(rules) = &*self.0.rules.read().unwrap_or_else(PoisonError::into_inner) {
+            return rules.clone();
+        }
+        // Held while all of it is read, so that a change meanwhile takes them away again.
+        let mut rules = self.0.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let make = || {
+            let (policy, grants) = match self.desk() {
+                Some(desk) => (desk.policies.policy(), desk.approvals.standing()),
+                None => Default::default(),
+            };
+            Arc::new(self.read(|c| Rules::compile(&policy, &grants, c)).0)
+        };
+        rules.get_or_insert_with(make).clone()
     }
 
-    /// Makes the rules anew: the policy is another, or a name means another tool.
-    fn compile(&self) {
-        // Held while all of it is read, so that an older compilation never comes last.
-        let mut rules = self.0.rules.write().unwrap_or_else(PoisonError::into_inner);
-        let (policy, grants) = match self.desk() {
-            Some(desk) => (desk.policies.policy(), desk.approvals.standing()),
-            None => Default::default(),
-        };
-        *rules = Arc::new(self.read(|c| Rules::compile(&policy, &grants, c)).0);
+    /// The rules are to be made anew: the policy is another, or a name means another tool.
+    fn forget_rules(&self) {
+        *self.0.rules.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn read<T>(&self, f: impl FnOnce(&Catalogue) -> T) -> T {
@@ -361,7 +369,7 @@ impl Registry {
     }
     fn change<T>(&self, f: impl FnOnce(&mut Catalogue) -> T) -> T {
         let changed = f(&mut self.0.catalogue.write().unwrap_or_else(PoisonError::into_inner));
-        self.compile();
+        self.forget_rules();
         changed
     }
 
