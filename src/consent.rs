@@ -2,6 +2,7 @@
 
 use crate::client::{Client, escaped, plain, put};
 use anyhow::Result;
+use policy::Pattern;
 use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -41,21 +42,12 @@ pub async fn asked(client: &Client, approval: &Value) -> Result<()> {
     });
     let Some(decision) = decision.await? else { return Ok(()) };
     // Somebody else may have answered meanwhile; that is told and no failure of this conversation.
-    let pattern = if decision == "allow_always" { exactly(&approval["arguments"]) } else { Value::Null };
+    let pattern =
+        if decision == "allow_always" { Pattern::exactly(&approval["arguments"]).to_json() } else { Value::Null };
     if let Err(error) = answer(client, &id, decision, pattern, approval["nonce"].as_str()).await {
         let _ = writeln!(err, "  {error:#}");
     }
     Ok(())
-}
-
-/// A pattern that fits these arguments alone: in texts, but not in what lies deeper, `*` would stand for anything.
-fn exactly(arguments: &Value) -> Value {
-    let literal = |value: &Value| match value {
-        Value::String(text) => text.replace('\\', "\\\\").replace('*', "\\*").into(),
-        other => other.clone(),
-    };
-    let fields = arguments.as_object().into_iter().flatten();
-    fields.map(|(name, value)| (name.clone(), literal(value))).collect()
 }
 
 /// Answers a question.
