@@ -42,7 +42,11 @@ fn house() -> House {
 }
 
 fn build(store: Store, count: Count) -> House {
-    let waits = Waits { in_call_seconds: 1, parked_hours: 1 };
+    with_hours(store, count, 1)
+}
+
+fn with_hours(store: Store, count: Count, parked_hours: u64) -> House {
+    let waits = Waits { in_call_seconds: 1, parked_hours };
     let terms = Terms { waits, per_minute: PerMinute { calls: 0, session_calls: 0 } };
     let registry = Registry::open(&store, terms, Default::default()).unwrap();
     let family = Family::new("test", "For tests.", count.clone())
@@ -253,6 +257,23 @@ async fn questions_survive_a_restart_where_a_run_can_go_on() {
     let (_, resume) = after.settle(question.id, json!({"decision": "deny"})).await.unwrap();
     assert!(!resume.unwrap().yes);
     asking.abort();
+}
+
+#[tokio::test]
+async fn what_nobody_answers_in_its_time_is_over() {
+    // The hours a run rests for are over as soon as it rests.
+    let house = with_hours(Store::in_memory().unwrap(), Count::default(), 0);
+    assert!(matches!(house.run().call("wipe", wipe("x")).await, Err(Error::Parked(_))));
+    let question = house.question().await;
+    let late = house.settle(question.id, json!({"decision": "allow_once"})).await.unwrap_err();
+    assert!(matches!(&late, Error::Unavailable(text) if text.contains("too long ago")), "{late}");
+    let shown = house.registry.approvals().unwrap().get(&house.cx, question.id).unwrap();
+    assert_eq!((shown.state, house.made()), (State::Expired, 0));
+    // One that nobody looks at is put away in time, and a start finds none.
+    assert!(matches!(house.run().call("wipe", wipe("y")).await, Err(Error::Parked(_))));
+    house.registry.tidy().unwrap();
+    assert!(house.open().is_empty());
+    assert!(build(house.store.clone(), Count::default()).open().is_empty());
 }
 
 #[tokio::test]
