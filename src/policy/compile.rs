@@ -5,11 +5,12 @@ use crate::{
     document::agent_id,
     reach::{Host, Place},
 };
+use serde_json::Value;
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
 };
-use tool::{AgentId, Area, Level, Tool, UserId};
+use tool::{AgentId, Area, Label, Level, Tool, UserId};
 
 /// The catalogue, as far as lists need it. Compile again when it changes.
 pub trait Names {
@@ -257,6 +258,16 @@ impl Rules {
             rules.groups.insert(id, members);
         }
         (rules, c.warnings)
+    }
+
+    /// Whether a person said yes for good to this version of a tool, or of what it wants while it runs (`NAME#fetch`). What
+    /// was read from outside may have chosen the arguments, so then only a yes to just these counts.
+    pub fn is_granted(&self, user: UserId, tool: &str, version: u32, label: Label, args: &Value) -> bool {
+        let grants = self.grants.get(&user).and_then(|of| of.get(tool));
+        grants
+            .into_iter()
+            .flatten()
+            .any(|(of, pattern)| *of == version && (label == Label::Own || pattern.is_exact()) && pattern.covers(args))
     }
 
     /// How much a model may do unasked as this agent for this user: what the user chose, else the household; the agent

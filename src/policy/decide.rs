@@ -134,15 +134,10 @@ impl<'a> Case<'a> {
         denies.chain(steps).chain(request).chain(asks)
     }
 
-    /// Whether the user said yes for good. What was read from outside may have chosen the arguments, so then only a yes
-    /// to just these counts.
+    /// Whether the user said yes for good.
     fn is_granted(&self) -> bool {
-        let grants = self.rules.grants.get(&self.asked.principal.user).and_then(|of| of.get(&*self.tool.name));
-        grants.into_iter().flatten().any(|(version, pattern)| {
-            *version == self.tool.version
-                && (self.asked.label == Label::Own || pattern.is_exact())
-                && pattern.covers(self.args)
-        })
+        let (user, label) = (self.asked.principal.user, self.asked.label);
+        self.rules.is_granted(user, &self.tool.name, self.tool.version, label, self.args)
     }
 
     /// What comes of the first rule that applies.

@@ -210,17 +210,6 @@ impl Approvals {
         lock(&self.standing).clone()
     }
 
-    /// Whether a standing answer covers what a tool wants while it runs.
-    pub(crate) fn is_granted(&self, cx: &Cx, tool: &str, version: u32, args: &Value) -> bool {
-        let (user, tainted) = (cx.user(), cx.label() == Label::Outside);
-        let fits = |g: &Grant| {
-            let same = g.user == user && *g.tool == *tool && g.version == version;
-            // After reading from outside only a yes that names every value counts, as in the decision.
-            same && g.pattern.covers(args) && (!tainted || g.pattern.is_exact())
-        };
-        lock(&self.standing).iter().any(fits)
-    }
-
     /// Hears of every question of a run, until the guard is dropped.
     pub fn watch(self: &Arc<Self>, run: Id, hear: impl Fn(&Approval) + Send + Sync + 'static) -> Watching {
         lock(&self.watchers).insert(run, Arc::new(hear));

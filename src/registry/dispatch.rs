@@ -214,7 +214,7 @@ impl Registry {
         }
         let name = format!("{tool}#{action}");
         let Some(desk) = self.desk() else { return Err(Error::denied(reason)) };
-        if desk.approvals.is_granted(cx, &name, version, &details) {
+        if self.rules().is_granted(cx.user(), &name, version, cx.label(), &details) {
             return Ok(());
         }
         let wish = Wish {
