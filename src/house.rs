@@ -67,7 +67,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
 
     // Families.
     registry.add(tools_everyday::memory(memories.clone()))?;
-    registry.add(tools_everyday::utilities(Device::new(data)))?;
+    registry.add(tools_utilities::utilities(Device::new(data)))?;
     registry.add(tools_everyday::config(services.clone()))?;
     registry.add(tools_hardware::gpio(board.clone()))?;
     let web = Guarded::new(config.http.allow.clone());

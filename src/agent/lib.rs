@@ -7,6 +7,7 @@ mod complete;
 mod conversation;
 mod guard;
 mod prompt;
+mod prompt_tool;
 mod resume;
 mod run;
 mod search;
@@ -14,6 +15,7 @@ mod window;
 
 pub use complete::Complete;
 pub use conversation::{Conversation, ConversationSummary, StoredCall, StoredMessage, StoredResult};
+pub use prompt_tool::family;
 pub use run::{Answer, CallRecord, Step};
 
 use complete::{Asides, Theirs};

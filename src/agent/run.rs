@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::{sync::Arc, time::Instant};
 use tokio::sync::mpsc;
 use tool::{
-    Bounds, Consent, Cx, Error, Id, Output,
+    Bounds, Channel, Consent, Cx, Error, Id, Output,
     prelude::{JsonSchema, schemars},
 };
 
@@ -399,7 +399,8 @@ impl Run {
         let model = self.provider.model();
         Bounds {
             provider: model.split('/').next().unwrap_or_default().into(),
-            by_word: self.provider.acts_by_word(),
+            // What a schedule says, nobody says at this moment: a model may have written it.
+            by_word: self.provider.acts_by_word() && self.cx.via().channel != Channel::Machine,
             subagent: None,
             only: self.only.clone(),
             model_call,

@@ -412,3 +412,22 @@ async fn conversations_are_found_by_their_words() {
     }
     assert_eq!(house.agent.conversations(&house.cx, "the", 1, 1).await.unwrap().1[0].title, "who serviced the BOILER?");
 }
+
+#[tokio::test]
+async fn a_prompt_is_run_by_a_call_and_by_no_run() {
+    let house = house(vec![says("It is sunny.")]);
+    let (_, _, _, tools) = family(house.agent.clone()).into_parts();
+    let run = tools[0].run.clone();
+    let answer = run(house.cx.clone(), json!({"prompt": "How is it outside?"})).await.unwrap();
+    assert_eq!((answer.say.as_deref(), &answer.content["response"]), (Some("It is sunny."), &json!("It is sunny.")));
+    let id = answer.content["conversationId"].clone();
+    let again = run(house.cx.clone(), json!({"prompt": "And now?", "conversationId": id})).await.unwrap();
+    assert_eq!(again.content["conversationId"], id);
+    let kept = house.agent.conversation(&house.cx, serde_json::from_value(id).unwrap()).unwrap();
+    assert_eq!(kept.messages.len(), 4);
+    let gone = json!({"prompt": "And?", "conversationId": Id::new()});
+    assert!(run(house.cx.clone(), gone).await.is_ok(), "a new one where the old is no more");
+    let within = house.cx.in_run(Id::new(), None, CancellationToken::new());
+    assert!(matches!(run(within, json!({"prompt": "x"})).await, Err(Error::Denied(_))));
+    assert!(matches!(run(house.cx.clone(), json!({"prompt": " "})).await, Err(Error::BadArgs(_))));
+}

@@ -359,6 +359,7 @@ fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
         instructs: false,
         // What the code hashes it means to tell.
         digests: stored.code.contains("utils.hash("),
+        reveals: false,
         examples: vec![],
         requires_confirmation: stored.requires_approval,
         enabled: true,

@@ -80,6 +80,7 @@ pub fn tool(name: &str) -> Tool {
         requires_confirmation: is("confirm"),
         instructs: is("instructs"),
         digests: false,
+        reveals: false,
         examples: vec![],
         enabled: !is("off"),
         label: Label::Own,

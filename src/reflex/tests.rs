@@ -9,9 +9,9 @@ use tool::FixedClock;
 
 const PHRASES: [&str; 5] = [
     include_str!("../tools-everyday/memory.en"),
-    include_str!("../tools-everyday/time.en"),
-    include_str!("../tools-everyday/maths.en"),
-    include_str!("../tools-everyday/device.en"),
+    include_str!("../tools-utilities/time.en"),
+    include_str!("../tools-utilities/maths.en"),
+    include_str!("../tools-utilities/device.en"),
     include_str!("../tools-hardware/gpio.en"),
 ];
 

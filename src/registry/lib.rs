@@ -5,6 +5,7 @@
 //! person where one is due, events, and then the tool itself. Tools never do any of that.
 
 mod approvals;
+mod arm;
 mod audit;
 mod catalogue;
 mod dispatch;

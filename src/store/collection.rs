@@ -80,7 +80,7 @@ pub struct Listing {
 
 /// The records of one type.
 pub struct Collection<T> {
-    store: Store,
+    pub(crate) store: Store,
     of: PhantomData<fn() -> T>,
 }
 
@@ -281,8 +281,9 @@ impl<T: Record> Collection<T> {
             tx.put_raw(&index_table(T::NAME), &[&prefix[..], id.as_bytes()].concat(), &[])?;
         }
         if stamp.audience == Audience::Household && T::LEVEL == Level::User {
-            let key = [&index_prefix(Scope::Household, &Key::many(SHARED, []))[..], id.as_bytes()].concat();
-            tx.put_raw(&index_table(T::NAME), &key, &stamp.scope.key())?;
+            for key in shared_rows(value, id) {
+                tx.put_raw(&index_table(T::NAME), &key, &stamp.scope.key())?;
+            }
         }
         let header = Header {
             version: T::VERSION,
@@ -392,14 +393,23 @@ impl<T: Record> Collection<T> {
         for key in old.value.keys() {
             tx.remove_raw(&index_table(T::NAME), &[&index_prefix(scope, &key)[..], id.as_bytes()].concat())?;
         }
-        let shared = [&index_prefix(Scope::Household, &Key::many(SHARED, []))[..], id.as_bytes()].concat();
-        tx.remove_raw(&index_table(T::NAME), &shared)?;
+        if T::LEVEL == Level::User && old.audience == Audience::Household {
+            for key in shared_rows(&old.value, id) {
+                tx.remove_raw(&index_table(T::NAME), &key)?;
+            }
+        }
         Ok(())
     }
 }
 
+/// The rows under which everybody finds a shared record: all of them, and by each of its values.
+fn shared_rows<T: Record>(value: &T, id: Id) -> Vec<Vec<u8>> {
+    let keys = value.keys().into_iter().chain([Key::many(SHARED, [])]);
+    keys.map(|key| [&index_prefix(Scope::Household, &key)[..], id.as_bytes()].concat()).collect()
+}
+
 /// The scope a caller's records of this type are in.
-fn scope_of<T: Record>(cx: &Cx) -> Scope {
+pub(crate) fn scope_of<T: Record>(cx: &Cx) -> Scope {
     match T::LEVEL {
         Level::Household => Scope::Household,
         Level::User => Scope::User(cx.user()),
@@ -410,7 +420,7 @@ fn scope_of<T: Record>(cx: &Cx) -> Scope {
 
 /// Whether this caller may read a record that was found for them: what a scope of several people keeps privately is its
 /// owner's alone.
-fn may_read<T>(cx: &Cx, entry: &Entry<T>) -> bool {
+pub(crate) fn may_read<T>(cx: &Cx, entry: &Entry<T>) -> bool {
     entry.audience == Audience::Household || entry.owner == cx.user()
 }
 
@@ -418,7 +428,7 @@ pub(crate) fn index_table(name: &str) -> String {
     format!("{name}.index")
 }
 
-fn record_key(scope: Scope, id: Id) -> Vec<u8> {
+pub(crate) fn record_key(scope: Scope, id: Id) -> Vec<u8> {
     let mut key = scope.key();
     key.extend(id.as_bytes());
     key
@@ -438,19 +448,19 @@ fn with_header<T>(id: Id, h: Header, value: T, tails: Tails) -> Entry<T> {
 }
 
 /// The id is the last 16 bytes of a key.
-fn id_of(key: &[u8]) -> Result<Id> {
+pub(crate) fn id_of(key: &[u8]) -> Result<Id> {
     let tail = key.last_chunk::<16>().ok_or_else(|| Error::Damaged("a stored key is too short".into()))?;
     Ok(Id::from_bytes(*tail))
 }
 
-fn entry<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Entry<T>> {
+pub(crate) fn entry<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Entry<T>> {
     let (header, value, tails) = decode(bytes)?;
     Ok(with_header(id_of(key)?, header, value, tails))
 }
 
 /// One record that cannot be read (a newer Hob wrote it, or the disk bent it) must not hide all the others from a
 /// list: it is left out and logged. Asked for by its id, it is an error.
-fn readable<T>(read: Result<T>) -> Result<Option<T>> {
+pub(crate) fn readable<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Ok(value) => Ok(Some(value)),
         Err(Error::Damaged(text)) => {
@@ -461,10 +471,10 @@ fn readable<T>(read: Result<T>) -> Result<Option<T>> {
     }
 }
 
-type OpenTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
+pub(crate) type OpenTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 /// `None` where nothing was ever written.
-fn open(tx: &ReadTransaction, name: &str) -> Result<Option<OpenTable>> {
+pub(crate) fn open(tx: &ReadTransaction, name: &str) -> Result<Option<OpenTable>> {
     match tx.open_table(Table::new(name)) {
         Ok(table) => Ok(Some(table)),
         Err(TableError::TableDoesNotExist(_)) => Ok(None),

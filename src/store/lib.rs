@@ -16,6 +16,7 @@ mod engine;
 mod error;
 mod record;
 mod secrets;
+mod walk;
 mod writer;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use backup::restore;
 pub use collection::{Collection, Entry, Listing, Stamp};
 pub use error::{Error, Result};
 pub use record::{Audience, Coded, Key, Level, Record, coded};
+pub use walk::{Keep, Walk, order};
 pub use writer::Tx;
 
 use secrets::DeviceKey;

@@ -5,6 +5,8 @@ use crate::engine::{Engine, Table};
 use crate::{Error, Result, engine};
 use redb::{Durability, ReadableTable, WriteTransaction};
 use std::{
+    cell::RefCell,
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, mpsc},
     thread,
@@ -17,38 +19,53 @@ const BATCH: usize = 256;
 /// How long a job that is in no hurry waits for company.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An open write transaction, as jobs see it.
-pub struct Tx<'a>(&'a WriteTransaction);
+type OpenTable<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
 
-impl Tx<'_> {
+/// An open write transaction, as jobs see it. Tables stay open from their first use to the end of the batch.
+pub struct Tx<'a> {
+    tx: &'a WriteTransaction,
+    open: RefCell<HashMap<String, OpenTable<'a>>>,
+}
+
+impl<'a> Tx<'a> {
+    fn new(tx: &'a WriteTransaction) -> Self {
+        Self { tx, open: RefCell::default() }
+    }
+
+    fn with<T>(&self, table: &str, f: impl FnOnce(&mut OpenTable<'a>) -> Result<T>) -> Result<T> {
+        let mut open = self.open.borrow_mut();
+        if let Some(table) = open.get_mut(table) {
+            return f(table);
+        }
+        let opened = self.tx.open_table(Table::new(table))?;
+        f(open.entry(table.to_owned()).or_insert(opened))
+    }
+
     pub(crate) fn get_raw(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let table = self.0.open_table(Table::new(table))?;
-        let value = table.get(key)?.map(|v| v.value().to_vec());
-        Ok(value)
+        self.with(table, |table| Ok(table.get(key)?.map(|v| v.value().to_vec())))
     }
 
     pub(crate) fn put_raw(&self, table: &str, key: &[u8], value: &[u8]) -> Result<()> {
-        self.0.open_table(Table::new(table))?.insert(key, value)?;
-        Ok(())
+        self.with(table, |table| Ok(table.insert(key, value).map(drop)?))
     }
 
     pub(crate) fn remove_raw(&self, table: &str, key: &[u8]) -> Result<bool> {
-        let gone = self.0.open_table(Table::new(table))?.remove(key)?.is_some();
-        Ok(gone)
+        self.with(table, |table| Ok(table.remove(key)?.is_some()))
     }
 
     /// The keys that begin with `prefix`, in order.
     pub(crate) fn keys_raw(&self, table: &str, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let table = self.0.open_table(Table::new(table))?;
-        let mut keys = vec![];
-        for entry in table.range::<&[u8]>(prefix..)? {
-            let (key, _) = entry?;
-            if !key.value().starts_with(prefix) {
-                break;
+        self.with(table, |table| {
+            let mut keys = vec![];
+            for entry in table.range::<&[u8]>(prefix..)? {
+                let (key, _) = entry?;
+                if !key.value().starts_with(prefix) {
+                    break;
+                }
+                keys.push(key.value().to_vec());
             }
-            keys.push(key.value().to_vec());
-        }
-        Ok(keys)
+            Ok(keys)
+        })
     }
 }
 
@@ -198,21 +215,35 @@ fn try_commit(db: &redb::Database, batch: &mut [Box<dyn Job>]) -> Result<Option<
     tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
     // Opening after a power cut takes milliseconds instead of a scan of the whole file.
     tx.set_quick_repair(true);
+    let ran = run(&Tx::new(&tx), batch);
+    match ran {
+        Ok(None) => {
+            tx.commit()?;
+            Ok(None)
+        }
+        Ok(bad) => {
+            tx.abort()?;
+            Ok(bad)
+        }
+        Err(error) => {
+            drop(tx.abort());
+            Err(error)
+        }
+    }
+}
+
+/// Runs the jobs within a transaction; answers the first that failed. What the disk did is nobody's fault in particular: the
+/// whole batch fails.
+fn run(tx: &Tx, batch: &mut [Box<dyn Job>]) -> Result<Option<(usize, Error)>> {
     for (i, job) in batch.iter_mut().enumerate() {
-        let failed = match catch_unwind(AssertUnwindSafe(|| job.run(&Tx(&tx)))) {
+        let failed = match catch_unwind(AssertUnwindSafe(|| job.run(tx))) {
             Ok(Ok(())) => continue,
-            // What the disk did is nobody's fault in particular: the whole batch fails.
-            Ok(Err(e @ (Error::Full | Error::Io(_)))) => {
-                drop(tx.abort());
-                return Err(e);
-            }
+            Ok(Err(e @ (Error::Full | Error::Io(_)))) => return Err(e),
             Ok(Err(e)) => e,
             Err(_) => Error::Io("a write panicked; nothing of it was stored".into()),
         };
-        tx.abort()?;
         return Ok(Some((i, failed)));
     }
-    Tx(&tx).put_raw(engine::META, engine::META_LAST, &tool::Id::new().millis().to_le_bytes())?;
-    tx.commit()?;
+    tx.put_raw(engine::META, engine::META_LAST, &tool::Id::new().millis().to_le_bytes())?;
     Ok(None)
 }

@@ -54,6 +54,8 @@ pub struct Tool {
     pub instructs: bool,
     /// Whether what it answers are digests, checksums or ids: long hex there is no secret.
     pub digests: bool,
+    /// Whether what it answers is a new secret that the caller asked for: it is told, and not taken for a leak.
+    pub reveals: bool,
     /// Arguments as an example, for help; one is made from the schema where there are none.
     pub examples: Vec<Value>,
     /// Off tools are listed and answer with how to turn them on.
@@ -147,6 +149,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
             requires_confirmation: false,
             instructs: false,
             digests: false,
+            reveals: false,
             examples: vec![],
             enabled: true,
             label: Label::Own,
@@ -181,6 +184,10 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// The tool just added answers digests, checksums or ids: long hex there is no secret.
     pub fn digests(self) -> Self {
         self.last(|t| t.digests = true)
+    }
+    /// The tool just added answers a secret it has just made (a password): scrubbing leaves it to the caller.
+    pub fn reveals(self) -> Self {
+        self.last(|t| t.reveals = true)
     }
     /// Arguments of the tool just added, as an example for its help.
     pub fn example(self, arguments: Value) -> Self {

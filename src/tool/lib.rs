@@ -4,6 +4,7 @@
 //! its [`Cx`]; what it answers is an [`Output`] or an [`Error`]; what it may do is its [`Risk`]. The traits in
 //! [`ports`] are the only way upward: lower layers call them, the assembly in `src/main.rs` fills them.
 
+mod armed;
 mod bounds;
 mod bus;
 mod clock;
@@ -16,7 +17,9 @@ pub mod ports;
 mod principal;
 mod risk;
 mod schema;
+mod when;
 
+pub use armed::Armed;
 pub use bounds::{Bounds, Consent, Pause, Subagent};
 pub use bus::{Bus, Event, Heard, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
@@ -29,6 +32,7 @@ pub use ports::{Answer, Ask, Consult, Dispatch, Ports, Question, Settings, ToolI
 pub use principal::{AgentId, Channel, Label, Owner, Peer, Principal, Role, Scope, UserId, Via};
 pub use risk::{Area, Level, Risk};
 pub use schema::schema_of;
+pub use when::When;
 
 /// Everything the file of a tool family needs.
 pub mod prelude {

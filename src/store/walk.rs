@@ -1,0 +1,293 @@
+//! Walking an index in the order of its values: by due date, by day, by name.
+
+use crate::{
+    Collection, Entry, Result,
+    collection::{OpenTable, entry, id_of, index_table, may_read, open, readable, record_key, scope_of},
+    record::{Level, Record},
+};
+use redb::ReadTransaction;
+use std::ops::ControlFlow;
+use tool::{Cx, Id, Scope};
+
+/// A stretch of one index. Values are compared as bytes; see [`order`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walk {
+    index: u8,
+    from: Vec<u8>,
+    /// The first that is beyond; `None` is the end of the index.
+    to: Option<Vec<u8>>,
+    down: bool,
+}
+
+impl Walk {
+    /// All values of an index that begin with `prefix`.
+    pub fn prefix(index: u8, prefix: impl AsRef<[u8]>) -> Self {
+        let prefix = prefix.as_ref();
+        Self { index, from: prefix.to_vec(), to: after(prefix), down: false }
+    }
+    /// The values from the first that begins with `first` to the last that begins with `last`.
+    pub fn between(index: u8, first: impl AsRef<[u8]>, last: impl AsRef<[u8]>) -> Self {
+        Self { index, from: first.as_ref().to_vec(), to: after(last.as_ref()), down: false }
+    }
+    /// The same, the greatest value first.
+    pub fn down(self) -> Self {
+        Self { down: true, ..self }
+    }
+}
+
+/// The least bytes that are beyond everything that begins with `prefix`.
+fn after(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut after = prefix[..=last].to_vec();
+    after[last] += 1;
+    Some(after)
+}
+
+/// Values as bytes that compare as the values do, to be put one after another into an index.
+pub mod order {
+    /// A number.
+    pub fn int(value: i64) -> [u8; 8] {
+        (value ^ i64::MIN).to_be_bytes()
+    }
+    /// A text in lower case, ended so that what follows it does not count.
+    pub fn text(value: &str) -> Vec<u8> {
+        let mut bytes: Vec<u8> = value.to_lowercase().bytes().filter(|b| *b != 0).collect();
+        bytes.push(0);
+        bytes
+    }
+}
+
+/// What becomes of a record on a walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// It is answered.
+    Yes,
+    /// It is passed over; the run is not tainted by it.
+    No,
+    /// The walk is over, without it.
+    Stop,
+}
+
+impl<T: Record> Collection<T> {
+    /// The records of this caller and those shared with them, in the order of an index (`keep` sees them in that order);
+    /// among equal values the older first. A record with several values in the stretch comes several times.
+    ///
+    /// # Errors
+    /// `Damaged` when the file cannot be read.
+    pub fn walk(&self, cx: &Cx, walk: &Walk, mut keep: impl FnMut(&Entry<T>) -> Keep) -> Result<Vec<Entry<T>>> {
+        let mut kept = vec![];
+        let own = scope_of::<T>(cx);
+        self.store.0.engine.read(|tx| {
+            let Some(table) = open(tx, T::NAME)? else { return Ok(()) };
+            rows::<T>(tx, own, walk, |scope, id| {
+                let key = [&scope[..], id.as_bytes()].concat();
+                let Some(value) = table.get(key.as_slice())? else { return Ok(ControlFlow::Continue(())) };
+                let found = readable(entry::<T>(&key, value.value()))?.filter(|found| may_read(cx, found));
+                let Some(found) = found else { return Ok(ControlFlow::Continue(())) };
+                match keep(&found) {
+                    Keep::Yes => kept.push(found),
+                    Keep::No => {}
+                    Keep::Stop => return Ok(ControlFlow::Break(())),
+                }
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+        kept.iter().for_each(|found| cx.taint(found.label));
+        Ok(kept)
+    }
+
+    /// The records of one scope in the order of an index, for code that acts for the device itself.
+    ///
+    /// # Errors
+    /// As [`Collection::walk`].
+    pub fn walk_in(&self, scope: Scope, walk: &Walk, mut keep: impl FnMut(&Entry<T>) -> Keep) -> Result<Vec<Entry<T>>> {
+        let mut kept = vec![];
+        self.store.0.engine.read(|tx| {
+            let (Some(table), Some(index)) = (open(tx, T::NAME)?, open(tx, &index_table(T::NAME))?) else {
+                return Ok(());
+            };
+            for row in stretch(&index, &scope.key(), walk)? {
+                let key = record_key(scope, id_of(&row?.0)?);
+                let Some(value) = table.get(key.as_slice())? else { continue };
+                let Some(found) = readable(entry::<T>(&key, value.value()))? else { continue };
+                match keep(&found) {
+                    Keep::Yes => kept.push(found),
+                    Keep::No => {}
+                    Keep::Stop => break,
+                }
+            }
+            Ok(())
+        })?;
+        Ok(kept)
+    }
+
+    /// How many records of this caller, and shared with them, are in a stretch, without reading them.
+    ///
+    /// # Errors
+    /// As [`Collection::walk`].
+    pub fn count(&self, cx: &Cx, walk: &Walk) -> Result<usize> {
+        let mut count = 0;
+        self.store.0.engine.read(|tx| {
+            rows::<T>(tx, scope_of::<T>(cx), walk, |_, _| {
+                count += 1;
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+        Ok(count)
+    }
+}
+
+/// What follows the scope and the index in a row's key, and what it holds.
+type Row = (Vec<u8>, Vec<u8>);
+
+/// The rows of a stretch in one scope.
+fn stretch<'t>(table: &'t OpenTable, scope: &[u8], walk: &Walk) -> Result<Box<dyn Iterator<Item = Result<Row>> + 't>> {
+    let prefix = [scope, &[walk.index]].concat();
+    let from = [&prefix[..], &walk.from].concat();
+    let to = match &walk.to {
+        Some(to) => [&prefix[..], to].concat(),
+        None => after(&prefix).unwrap_or_else(|| vec![u8::MAX; prefix.len() + 1]),
+    };
+    if from > to {
+        return Ok(Box::new(std::iter::empty()));
+    }
+    let length = prefix.len();
+    let rows = table.range::<&[u8]>(from.as_slice()..to.as_slice())?.map(move |row| {
+        let (key, value) = row?;
+        Ok((key.value()[length..].to_vec(), value.value().to_vec()))
+    });
+    Ok(if walk.down {
+        let rows = table.range::<&[u8]>(from.as_slice()..to.as_slice())?.rev().map(move |row| {
+            let (key, value) = row?;
+            Ok((key.value()[length..].to_vec(), value.value().to_vec()))
+        });
+        Box::new(rows)
+    } else {
+        Box::new(rows)
+    })
+}
+
+/// Calls `each` with the scope and the id of every row: the caller's own, and those others share, merged.
+fn rows<T: Record>(
+    tx: &ReadTransaction,
+    own: Scope,
+    walk: &Walk,
+    mut each: impl FnMut(&[u8], Id) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    let Some(index) = open(tx, &index_table(T::NAME))? else { return Ok(()) };
+    let mine = own.key();
+    let mut owned = stretch(&index, &mine, walk)?.peekable();
+    let shared: Box<dyn Iterator<Item = Result<Row>>> = match T::LEVEL {
+        Level::User => stretch(&index, &Scope::Household.key(), walk)?,
+        _ => Box::new(std::iter::empty()),
+    };
+    let mut shared = shared.filter(|row| row.as_ref().is_ok_and(|(_, scope)| *scope != mine) || row.is_err()).peekable();
+    loop {
+        let first = match (owned.peek(), shared.peek()) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (Some(Ok(a)), Some(Ok(b))) => (a.0 <= b.0) != walk.down,
+            (Some(_), Some(_)) => true,
+        };
+        let row = if first { owned.next() } else { shared.next() };
+        let Some(row) = row else { return Ok(()) };
+        let (key, scope) = row?;
+        let scope = if first { &mine } else { &scope };
+        if each(scope, id_of(&key)?)?.is_break() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Audience, Key, Store};
+    use serde::{Deserialize, Serialize};
+    use std::sync::Arc;
+    use tool::{AgentId, Channel, FixedClock, Ports, Principal, Role, UserId, Via};
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct Day {
+        name: String,
+        at: i64,
+    }
+    impl Record for Day {
+        const NAME: &'static str = "days";
+        const WORD: &'static str = "day";
+        const LEVEL: Level = Level::User;
+        fn keys(&self) -> Vec<Key> {
+            vec![Key::many(1, order::int(self.at)), Key::many(2, [order::text(&self.name), order::int(self.at).to_vec()].concat())]
+        }
+    }
+
+    fn cx(user: UserId) -> Cx {
+        let clock = Arc::new(FixedClock("2026-11-20T14:30[Europe/Vienna]".parse().unwrap()));
+        let principal = Principal { user, role: Role::Member, agent: AgentId::GENERAL };
+        Cx::root(Ports::unconnected(clock), principal, Via::direct(Channel::Api))
+    }
+
+    fn names(entries: Vec<Entry<Day>>) -> String {
+        entries.into_iter().map(|e| e.value.name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[tokio::test]
+    async fn a_walk_goes_in_order_over_own_and_shared_records() {
+        let store = Store::in_memory().unwrap();
+        let days = store.collection::<Day>();
+        let (anna, ben) = (cx(UserId(Id::new())), cx(UserId(Id::new())));
+        let add = async |cx: &Cx, name: &str, at: i64, audience| {
+            let stamp = days.stamp(cx, "t").audience(audience);
+            days.insert_as(stamp, Day { name: name.into(), at }).await.unwrap()
+        };
+        for (name, at) in [("c", 30), ("a", -5), ("d", i64::MAX), ("b", 7)] {
+            add(&anna, name, at, Audience::Private).await;
+        }
+        let theirs = add(&ben, "shared", 8, Audience::Household).await;
+        add(&ben, "hidden", 9, Audience::Private).await;
+        let all = Walk::prefix(1, []);
+        assert_eq!(names(days.walk(&anna, &all, |_| Keep::Yes).unwrap()), "a b shared c d");
+        assert_eq!(names(days.walk(&anna, &all.clone().down(), |_| Keep::Yes).unwrap()), "d c shared b a");
+        assert_eq!(names(days.walk(&ben, &all, |_| Keep::Yes).unwrap()), "shared hidden");
+        assert_eq!((days.count(&anna, &all).unwrap(), days.count(&ben, &all).unwrap()), (5, 2));
+        let some = Walk::between(1, order::int(7), order::int(30));
+        assert_eq!(names(days.walk(&anna, &some, |_| Keep::Yes).unwrap()), "b shared c");
+        let none = Walk::between(1, order::int(30), order::int(7));
+        assert_eq!(names(days.walk(&anna, &none, |_| Keep::Yes).unwrap()), "");
+        assert_eq!(names(days.walk(&anna, &Walk::prefix(2, order::text("B")), |_| Keep::Yes).unwrap()), "b");
+        let mut seen = 0;
+        let odd = days.walk(&anna, &all, |_| {
+            seen += 1;
+            match seen {
+                4.. => Keep::Stop,
+                n if n % 2 == 1 => Keep::Yes,
+                _ => Keep::No,
+            }
+        });
+        assert_eq!(names(odd.unwrap()), "a shared");
+
+        // What is changed, shared no longer, or deleted, moves and goes.
+        let scope = Scope::User(ben.user());
+        let moved = days.update(&ben, theirs.id, |d| {
+            d.at = 1;
+            Ok(())
+        });
+        moved.await.unwrap();
+        assert_eq!(names(days.walk(&anna, &all, |_| Keep::Yes).unwrap()), "a shared b c d");
+        let (keeper, id) = (days.clone(), theirs.id);
+        store.write(move |tx| keeper.share(tx, scope, id, Audience::Private).map(drop)).await.unwrap();
+        assert_eq!(names(days.walk(&anna, &all, |_| Keep::Yes).unwrap()), "a b c d");
+        days.delete(&ben, id).await.unwrap();
+        assert_eq!(names(days.walk_in(scope, &all, |_| Keep::Yes).unwrap()), "hidden");
+    }
+
+    #[test]
+    fn bytes_compare_as_values_do() {
+        let numbers = [i64::MIN, -300, -1, 0, 1, 255, 256, i64::MAX];
+        assert!(numbers.is_sorted_by_key(|n| order::int(*n)));
+        assert!(["", "a", "A b", "ab", "b"].is_sorted_by_key(|t| order::text(t)));
+        assert_eq!(after(&[1, 255, 255]), Some(vec![2]));
+        assert_eq!(after(&[255]), None);
+    }
+}
