@@ -1,28 +1,50 @@
 //! Layer 2: what the families of personal records share. A [`Shelf`] adds (one or all of a batch), finds by id or by name,
 //! changes, deletes and lists in order; it tells the bus, and makes errors that say what to do.
 
-use std::fmt::Write as _;
-use store::{Audience, Collection, Entry, Keep, Record, Store, Walk, order};
-use tool::{Cx, Error, Id, Result, Scope};
+mod args;
+#[cfg(test)]
+mod tests;
+mod words;
 
-/// The most records one call may add.
-pub const BATCH: usize = 100;
+pub use args::{
+    BATCH, Given, batch, day_of, mentions, millis, optional, patch, read_when, said, same_or_before, tags, window,
+};
+pub use words::{Told, clip, day_words, iso, listed, quoted, told, when_words};
+
+use std::fmt::Write as _;
+use store::{Audience, Collection, Entry, Keep, Record, Store, Tx, Walk, order};
+use tool::{Cx, Error, Id, Result, Scope, UserId};
+
 /// How many candidates are named when a name fits several.
 const NAMED: usize = 5;
 /// How many records are looked through for one whose name was said.
 const LOOKED: usize = 5000;
+/// The longest text that is taken for a name, in characters.
+const NAME: usize = 500;
 
 /// A record people call by a name.
 pub trait Item: Record {
     /// The tool that lists them and shows their ids.
     const LISTED_BY: &'static str;
-    /// An index whose values begin with [`order::text`] of the name.
+    /// An index whose values begin with [`order::text`] of the name. Those that are not over should come first under a name.
     const BY_NAME: u8;
     /// What people call it: a title, a name.
     fn name(&self) -> &str;
     /// Whether it is done with: meant by its name only when no other is.
     fn is_over(&self) -> bool {
         false
+    }
+    /// The same where it depends on the time, in milliseconds since 1970.
+    fn is_over_at(&self, _now_ms: i64) -> bool {
+        self.is_over()
+    }
+    /// How it is told apart from others of its name.
+    fn told_apart(&self) -> String {
+        format!("`{}`", clip(self.name(), 80))
+    }
+    /// Where one is looked for of whose name only some words were said, the likelier first.
+    fn likely() -> Walk {
+        Walk::prefix(Self::BY_NAME, [])
     }
 }
 
@@ -69,14 +91,33 @@ impl<T: Item> Shelf<T> {
     /// # Errors
     /// `Unavailable` when the disk is full.
     pub async fn add_all(&self, cx: &Cx, source: &str, values: Vec<(T, bool)>) -> Result<Vec<Entry<T>>> {
+        self.add_all_with(cx, source, values, |_, _| Ok(())).await
+    }
+
+    /// Keeps all of them or none; what `also` writes for each is part of the same commit.
+    ///
+    /// # Errors
+    /// `Unavailable` when the disk is full; what `also` answers.
+    pub async fn add_all_with<A>(
+        &self,
+        cx: &Cx,
+        source: &str,
+        values: Vec<(T, bool)>,
+        mut also: A,
+    ) -> Result<Vec<Entry<T>>>
+    where
+        A: FnMut(&Tx, &Entry<T>) -> store::Result<()> + Send + 'static,
+    {
         let stamp = self.0.stamp(cx, source);
         let values: Vec<(Id, T, bool)> = values.into_iter().map(|(value, shared)| (Id::new(), value, shared)).collect();
         let records = self.0.clone();
         let added = self.0.store().write(move |tx| {
-            values
-                .iter()
-                .map(|(id, value, shared)| records.put(tx, *id, &stamp.clone().audience(audience(*shared)), value))
-                .collect::<store::Result<Vec<_>>>()
+            let mut keep = |(id, value, shared): &(Id, T, bool)| {
+                let kept = records.put(tx, *id, &stamp.clone().audience(audience(*shared)), value)?;
+                also(tx, &kept)?;
+                Ok(kept)
+            };
+            values.iter().map(&mut keep).collect::<store::Result<Vec<_>>>()
         });
         let added = added.await?;
         added.iter().for_each(|entry| tell(cx, entry, "added"));
@@ -88,37 +129,75 @@ impl<T: Item> Shelf<T> {
     /// # Errors
     /// `NotFound`; `BadArgs` when several fit, with their ids.
     pub fn find(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
-        let which = which.trim();
+        let which = named::<T>(which)?;
         if let Ok(id) = which.parse::<Id>() {
             return self.0.get(cx, id)?.ok_or_else(|| not_found::<T>(which));
         }
-        if which.is_empty() {
-            let (word, list) = (T::WORD, T::LISTED_BY);
-            return Err(Error::bad_args(format!("say which {word}: by its id, which `{list}` shows, or by its name")));
-        }
-        let exact = self.0.walk(cx, &Walk::prefix(T::BY_NAME, order::text(which)), |_| Keep::Yes)?;
-        let found = if exact.is_empty() { self.with_words(cx, which)? } else { exact };
-        let open: Vec<_> = found.iter().filter(|entry| !entry.value.is_over()).cloned().collect();
-        let mut meant = if open.is_empty() { found } else { open };
-        match meant.len() {
-            0 => Err(not_found::<T>(which)),
-            1 => Ok(meant.remove(0)),
-            _ => Err(several(which, &meant)),
-        }
+        one(cx, which, self.fits(cx, which, None)?)
     }
 
-    /// Those in whose name all of the words occur.
-    fn with_words(&self, cx: &Cx, which: &str) -> Result<Vec<Entry<T>>> {
+    /// The record this caller means, which is theirs to change; of a name that fits their own and others', their own.
+    ///
+    /// # Errors
+    /// As [`Shelf::find`]; `Denied` when it is somebody else's.
+    pub fn own(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
+        let which = named::<T>(which)?;
+        let mine = match which.parse::<Id>() {
+            Ok(_) => vec![],
+            Err(_) => self.fits(cx, which, Some(cx.user()))?,
+        };
+        if !mine.is_empty() {
+            return one(cx, which, mine);
+        }
+        let found = self.find(cx, which)?;
+        if found.owner == cx.user() {
+            return Ok(found);
+        }
+        let (word, name) = (T::WORD, clip(found.value.name(), 80));
+        Err(Error::denied(format!("the {word} `{name}` is somebody else's, who shares it: only they can change it")))
+    }
+
+    /// Of the caller's own records of this name, when all of them are over, the one that was changed last.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn last_over(&self, cx: &Cx, name: &str) -> Result<Option<Entry<T>>> {
+        let Ok(name) = named::<T>(name) else { return Ok(None) };
+        let fits = self.fits(cx, name, Some(cx.user()))?;
+        let now = now_ms(cx);
+        let last = fits.into_iter().max_by_key(|entry| (!entry.value.is_over_at(now), entry.updated_ms, entry.id));
+        let last = last.filter(|entry| entry.value.is_over_at(now));
+        last.iter().for_each(|entry| cx.taint(entry.label));
+        Ok(last)
+    }
+
+    /// Those a text may mean, and no more than it takes to say that it is several; the run is not tainted by them.
+    fn fits(&self, cx: &Cx, which: &str, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
+        let exact = self.some(cx, &Walk::prefix(T::BY_NAME, order::text(which)), owner, |_| true)?;
         let words = words(which);
-        let mut looked = 0;
-        let found = self.0.walk(cx, &Walk::prefix(T::BY_NAME, []), |entry| {
+        if !exact.is_empty() || words.is_empty() {
+            return Ok(exact);
+        }
+        self.some(cx, &T::likely(), owner, |name| {
+            let name = self::words(name);
+            words.iter().all(|word| name.contains(word))
+        })
+    }
+
+    fn some(&self, cx: &Cx, walk: &Walk, owner: Option<UserId>, fits: impl Fn(&str) -> bool) -> Result<Vec<Entry<T>>> {
+        // Most are thrown away again: only what is answered taints the run.
+        let (now, mut looked, mut open, mut over) = (now_ms(cx), 0, 0, 0);
+        let found = self.0.walk(&clean(cx), walk, |entry| {
             looked += 1;
-            let name = self::words(entry.value.name());
-            match words.iter().all(|word| name.contains(word)) {
-                _ if looked > LOOKED => Keep::Stop,
-                true => Keep::Yes,
-                false => Keep::No,
+            if looked > LOOKED || open > NAMED {
+                return Keep::Stop;
             }
+            if owner.is_some_and(|owner| owner != entry.owner) || !fits(entry.value.name()) {
+                return Keep::No;
+            }
+            let count = if entry.value.is_over_at(now) { &mut over } else { &mut open };
+            *count += 1;
+            if *count > NAMED + 1 { Keep::No } else { Keep::Yes }
         })?;
         Ok(found)
     }
@@ -126,19 +205,39 @@ impl<T: Item> Shelf<T> {
     /// Changes the record this caller means; `shared` shows it to the household, or no longer.
     ///
     /// # Errors
-    /// As [`Shelf::find`]; `Denied` when it is somebody else's; what `change` answers.
-    pub async fn change<F>(&self, cx: &Cx, which: &str, shared: Option<bool>, mut change: F) -> Result<Entry<T>>
+    /// As [`Shelf::own`]; what `change` answers.
+    pub async fn change<F>(&self, cx: &Cx, which: &str, shared: Option<bool>, change: F) -> Result<Entry<T>>
     where
         F: FnMut(&mut T) -> store::Result<()> + Send + 'static,
+    {
+        self.change_with(cx, which, shared, change, |_, _| Ok(())).await
+    }
+
+    /// Changes the record this caller means; what `also` writes for it is part of the same commit.
+    ///
+    /// # Errors
+    /// As [`Shelf::change`]; what `also` answers.
+    pub async fn change_with<F, A>(
+        &self,
+        cx: &Cx,
+        which: &str,
+        shared: Option<bool>,
+        mut change: F,
+        mut also: A,
+    ) -> Result<Entry<T>>
+    where
+        F: FnMut(&mut T) -> store::Result<()> + Send + 'static,
+        A: FnMut(&Tx, &Entry<T>) -> store::Result<()> + Send + 'static,
     {
         let found = self.own(cx, which)?;
         let (records, scope, label, id) = (self.0.clone(), Scope::User(cx.user()), cx.label(), found.id);
         let changed = self.0.store().write(move |tx| {
-            let changed = records.change(tx, scope, label, id, &mut change)?;
-            match shared.map(audience).filter(|audience| *audience != changed.audience) {
-                Some(audience) => records.share(tx, scope, id, audience),
-                None => Ok(changed),
+            let mut changed = records.change(tx, scope, label, id, &mut change)?;
+            if let Some(audience) = shared.map(audience).filter(|audience| *audience != changed.audience) {
+                changed = records.share(tx, scope, id, audience)?;
             }
+            also(tx, &changed)?;
+            Ok(changed)
         });
         let changed = changed.await?;
         // Whoever could read it before learns that they cannot any more.
@@ -152,27 +251,33 @@ impl<T: Item> Shelf<T> {
     /// Deletes the record this caller means, and answers it.
     ///
     /// # Errors
-    /// As [`Shelf::find`]; `Denied` when it is somebody else's.
+    /// As [`Shelf::own`].
     pub async fn remove(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
+        self.remove_with(cx, which, |_, _| Ok(())).await
+    }
+
+    /// Deletes the record this caller means; what `also` writes for it is part of the same commit.
+    ///
+    /// # Errors
+    /// As [`Shelf::own`]; what `also` answers.
+    pub async fn remove_with<A>(&self, cx: &Cx, which: &str, mut also: A) -> Result<Entry<T>>
+    where
+        A: FnMut(&Tx, &Entry<T>) -> store::Result<()> + Send + 'static,
+    {
         let found = self.own(cx, which)?;
-        if !self.0.delete(cx, found.id).await? {
+        let (records, scope, entry) = (self.0.clone(), Scope::User(cx.user()), found.clone());
+        let removed = self.0.store().write(move |tx| {
+            let removed = records.remove(tx, scope, entry.id)?;
+            if removed {
+                also(tx, &entry)?;
+            }
+            Ok(removed)
+        });
+        if !removed.await? {
             return Err(not_found::<T>(which));
         }
         tell(cx, &found, "deleted");
         Ok(found)
-    }
-
-    /// The record this caller means, which is theirs to change.
-    ///
-    /// # Errors
-    /// As [`Shelf::find`]; `Denied` when it is somebody else's.
-    pub fn own(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
-        let found = self.find(cx, which)?;
-        if found.owner == cx.user() {
-            return Ok(found);
-        }
-        let (word, name) = (T::WORD, found.value.name());
-        Err(Error::denied(format!("the {word} `{name}` is somebody else's, who shares it: only they can change it")))
     }
 
     /// Some records in the order of a walk: those that `wanted` lets through, without the first `offset`, `limit` at most.
@@ -191,13 +296,13 @@ impl<T: Item> Shelf<T> {
             if !wanted(entry) {
                 return Keep::No;
             }
-            if kept == limit {
-                more = true;
-                return Keep::Stop;
-            }
             if passed < offset {
                 passed += 1;
                 return Keep::No;
+            }
+            if kept == limit {
+                more = true;
+                return Keep::Stop;
             }
             kept += 1;
             Keep::Yes
@@ -218,42 +323,19 @@ pub fn tell<T: Record>(cx: &Cx, entry: &Entry<T>, change: &str) {
     cx.ports().bus.publish(format!("{}:changed", T::NAME), to, data);
 }
 
-/// A text that must say something, trimmed.
-///
-/// # Errors
-/// `BadArgs` when it is empty or longer than `most` characters.
-pub fn said(what: &str, text: &str, most: usize) -> Result<String> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(Error::bad_args(format!("the {what} is empty: write something")));
-    }
-    if text.chars().count() > most {
-        return Err(Error::bad_args(format!("the {what} is longer than {most} characters: shorten it")));
-    }
-    Ok(text.to_owned())
+/// Why a change within a write cannot be: it reaches the caller as `BadArgs`.
+pub fn refuse(text: impl Into<String>) -> store::Error {
+    store::Error::Conflict(text.into())
 }
 
-/// Checks the items of a batch, and says which of them is wrong; nothing is kept then.
-///
-/// # Errors
-/// `BadArgs` when there are none or more than [`BATCH`]; what `check` answers, with the place of the item.
-pub fn batch<A, B>(word: &str, items: Vec<A>, mut check: impl FnMut(A) -> Result<B>) -> Result<Vec<B>> {
-    if items.is_empty() || items.len() > BATCH {
-        return Err(Error::bad_args(format!("give 1 to {BATCH} {word}s at once")));
-    }
-    let checked = items.into_iter().enumerate().map(|(n, item)| {
-        check(item).map_err(|e| {
-            let text = format!("{word} {} of the batch: {}; nothing was added", n + 1, e.message());
-            e.with_message(text)
-        })
-    });
-    checked.collect()
+/// The same caller in a run of its own: for looking at records of which most are thrown away again. Whoever answers one of
+/// them taints the run itself.
+pub fn clean(cx: &Cx) -> Cx {
+    Cx::root(cx.ports().clone(), cx.principal().clone(), cx.via().clone())
 }
 
-/// Whether all words of a search occur in one of the texts.
-pub fn mentions(search: &str, texts: &[&str]) -> bool {
-    let texts = texts.join("\n").to_lowercase();
-    search.to_lowercase().split_whitespace().all(|word| texts.contains(word))
+fn now_ms(cx: &Cx) -> i64 {
+    cx.ports().clock.now().as_millisecond()
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -261,16 +343,42 @@ fn words(text: &str) -> Vec<String> {
     all.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect()
 }
 
+/// What can be an id or a name.
+fn named<T: Item>(which: &str) -> Result<&str> {
+    let (word, list, which) = (T::WORD, T::LISTED_BY, which.trim());
+    if which.is_empty() {
+        return Err(Error::bad_args(format!("say which {word}: by its id, which `{list}` shows, or by its name")));
+    }
+    if which.chars().nth(NAME).is_some() { Err(not_found::<T>(which)) } else { Ok(which) }
+}
+
+/// The one that is meant: what is over is meant only when nothing else is.
+fn one<T: Item>(cx: &Cx, which: &str, fits: Vec<Entry<T>>) -> Result<Entry<T>> {
+    let now = now_ms(cx);
+    let (over, open): (Vec<_>, Vec<_>) = fits.into_iter().partition(|entry| entry.value.is_over_at(now));
+    let mut meant = if open.is_empty() { over } else { open };
+    meant.iter().for_each(|entry| cx.taint(entry.label));
+    match meant.len() {
+        0 => Err(not_found::<T>(which)),
+        1 => Ok(meant.remove(0)),
+        _ => Err(several(which, &meant)),
+    }
+}
+
 fn not_found<T: Item>(which: &str) -> Error {
-    let which: String = which.chars().take(80).collect();
+    let which = clip(which.trim(), 80);
     Error::not_found(format!("there is no {} `{which}`: `{}` shows what there is, with ids", T::WORD, T::LISTED_BY))
 }
 
 fn several<T: Item>(which: &str, meant: &[Entry<T>]) -> Error {
-    let mut text = format!("{} {}s fit `{which}`; name one by its id: ", meant.len(), T::WORD);
-    for entry in meant.iter().take(NAMED) {
-        let _ = write!(text, "`{}` ({}), ", entry.value.name(), entry.id);
+    let count = if meant.len() > NAMED { format!("more than {NAMED}") } else { meant.len().to_string() };
+    let mut text = format!("{count} {}s fit `{}`; name one by its id: ", T::WORD, clip(which, 80));
+    for (n, entry) in meant.iter().take(NAMED).enumerate() {
+        let comma = if n > 0 { ", " } else { "" };
+        let _ = write!(text, "{comma}{} ({})", entry.value.told_apart(), entry.id);
     }
-    let rest = if meant.len() > NAMED { "…" } else { "" };
-    Error::bad_args(format!("{}{rest}", text.trim_end_matches(", ")))
+    if meant.len() > NAMED {
+        text.push_str(", …");
+    }
+    Error::bad_args(text)
 }

@@ -1,0 +1,236 @@
+//! What arguments of the families have in common: texts, tags, dates, pages, batches, and fields that can be cleared.
+
+use jiff::{civil::Date, tz::TimeZone};
+use std::borrow::Cow;
+use store::order;
+use tool::{
+    Cx, Error, Result, When,
+    prelude::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema},
+};
+
+/// The most records one call may add.
+pub const BATCH: usize = 100;
+/// The most tags of a record, and the most characters of one.
+const TAGS: usize = 20;
+const TAG: usize = 50;
+/// The years a date may be in: beyond them the calendar of the software ends.
+const YEARS: std::ops::RangeInclusive<i16> = 1700..=9998;
+
+/// What a change says about a field that can be cleared: nothing, that it is empty from now on (null), or a value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Given<T> {
+    /// It stays as it is.
+    #[default]
+    Not,
+    /// It is cleared.
+    Null,
+    /// It becomes this.
+    Value(T),
+}
+
+impl<'de, T: serde::Deserialize<'de>> serde::Deserialize<'de> for Given<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Ok(Option::<T>::deserialize(d)?.map_or(Self::Null, Self::Value))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Given<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Given_{}", T::schema_name()).into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        // Written so that it is no mere optional field: there null counts as nothing.
+        json_schema!({"oneOf": [generator.subschema_for::<T>(), {"const": null}]})
+    }
+}
+
+/// A text that must say something, trimmed.
+///
+/// # Errors
+/// `BadArgs` when it is empty or longer than `most` characters.
+pub fn said(what: &str, text: &str, most: usize) -> Result<String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Error::bad_args(format!("the {what} is empty: write something")));
+    }
+    if text.chars().nth(most).is_some() {
+        return Err(Error::bad_args(format!("the {what} is longer than {most} characters: shorten it")));
+    }
+    Ok(text.to_owned())
+}
+
+/// A text that may be left out; an empty one counts as left out.
+///
+/// # Errors
+/// `BadArgs` when it is longer than `most` characters.
+pub fn optional(what: &str, text: Option<&str>, most: usize) -> Result<Option<String>> {
+    text.map(str::trim).filter(|text| !text.is_empty()).map(|text| said(what, text, most)).transpose()
+}
+
+/// What a change says about a text: nothing, that it is cleared (an empty one), or another text.
+///
+/// # Errors
+/// As [`optional`].
+pub fn patch(what: &str, text: Option<&str>, most: usize) -> Result<Option<Option<String>>> {
+    text.map(|text| optional(what, Some(text), most)).transpose()
+}
+
+/// Tags, trimmed; one that differs from another only in case is left out.
+///
+/// # Errors
+/// `BadArgs` when there are too many or one is too long.
+pub fn tags(given: &[String]) -> Result<Vec<String>> {
+    let mut kept: Vec<(Vec<u8>, String)> = vec![];
+    for tag in given {
+        let Some(tag) = optional("tag", Some(tag), TAG)? else { continue };
+        let key = order::text(&tag);
+        if kept.iter().any(|(other, _)| *other == key) {
+            continue;
+        }
+        if kept.len() == TAGS {
+            return Err(Error::bad_args(format!("these are more than {TAGS} tags: leave some out")));
+        }
+        kept.push((key, tag));
+    }
+    Ok(kept.into_iter().map(|(_, tag)| tag).collect())
+}
+
+/// How many records of a list are passed over, and how many are answered at most.
+pub fn window(offset: Option<u32>, limit: Option<u32>, (default, most): (u32, u32)) -> (usize, usize) {
+    (offset.unwrap_or(0) as usize, limit.unwrap_or(default).clamp(1, most) as usize)
+}
+
+/// A day or a moment, in the household's zone unless it says otherwise.
+///
+/// # Errors
+/// `BadArgs` with what is wrong and how to write it.
+pub fn read_when(cx: &Cx, what: &str, text: &str) -> Result<When> {
+    let when = When::read(text, &cx.ports().clock.zone()).map_err(|e| {
+        let text = format!("the {what}: {}", e.message());
+        e.with_message(text)
+    })?;
+    let year = when.day().year();
+    if YEARS.contains(&year) {
+        return Ok(when);
+    }
+    let (first, last) = (YEARS.start(), YEARS.end());
+    Err(Error::bad_args(format!("the {what} is in the year {year}: give one from {first} to {last}")))
+}
+
+/// When it begins, in milliseconds since 1970.
+///
+/// # Errors
+/// `BadArgs` for what is beyond the calendar.
+pub fn millis(when: &When, zone: &TimeZone) -> Result<i64> {
+    Ok(when.start(zone)?.timestamp().as_millisecond())
+}
+
+/// The day it is on in `zone`.
+pub fn day_of(when: &When, zone: &TimeZone) -> Date {
+    match when {
+        When::Day(day) => *day,
+        When::At(at) => at.with_time_zone(zone.clone()).date(),
+    }
+}
+
+/// Whether one is not after the other: moments by the moment, and where one is a whole day by the day.
+pub fn same_or_before(one: &When, other: &When, zone: &TimeZone) -> bool {
+    match (one, other) {
+        (When::At(one), When::At(other)) => one <= other,
+        _ => day_of(one, zone) <= day_of(other, zone),
+    }
+}
+
+/// Checks the items of a batch, and says which of them is wrong; nothing is kept then.
+///
+/// # Errors
+/// `BadArgs` when there are none or more than [`BATCH`]; what `check` answers, with the place of the item.
+pub fn batch<A, B>(word: &str, items: Vec<A>, mut check: impl FnMut(A) -> Result<B>) -> Result<Vec<B>> {
+    if items.is_empty() || items.len() > BATCH {
+        return Err(Error::bad_args(format!("give 1 to {BATCH} {word}s at once")));
+    }
+    let checked = items.into_iter().enumerate().map(|(n, item)| {
+        check(item).map_err(|e| {
+            let text = format!("{word} {} of the batch: {}; nothing was added", n + 1, e.message());
+            e.with_message(text)
+        })
+    });
+    checked.collect()
+}
+
+/// Whether all words of a search occur in one of the texts.
+pub fn mentions(search: &str, texts: &[&str]) -> bool {
+    let texts = texts.join("\n").to_lowercase();
+    search.to_lowercase().split_whitespace().all(|word| texts.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use tool::prelude::{Value, json};
+
+    #[test]
+    fn texts_are_trimmed_and_bounded() {
+        assert_eq!(said("title", "  milk ", 4).unwrap(), "milk");
+        assert_eq!(said("title", "müsli", 5).unwrap(), "müsli");
+        for (text, told) in [("", "is empty"), (" \n ", "is empty"), ("müslis", "longer than 5 characters")] {
+            assert!(said("title", text, 5).unwrap_err().message().contains(told), "{text:?}");
+        }
+        assert_eq!(optional("note", Some(" "), 5).unwrap(), None);
+        assert_eq!(patch("note", None, 5).unwrap(), None);
+        assert_eq!(patch("note", Some(""), 5).unwrap(), Some(None));
+        assert_eq!(patch("note", Some("x"), 5).unwrap(), Some(Some("x".into())));
+        assert!(patch("note", Some("xxxxxx"), 5).is_err());
+        let many = |n: usize| (0..n).map(|n| format!("t{n}")).collect::<Vec<_>>();
+        assert_eq!(tags(&["Car".into(), " car ".into(), "".into(), "red".into()]).unwrap(), ["Car", "red"]);
+        assert_eq!(tags(&many(20)).unwrap().len(), 20);
+        assert!(tags(&many(21)).is_err() && tags(&["x".repeat(51)]).is_err());
+        assert!(mentions("MILK oat", &["Oat drink", "like milk"]) && !mentions("milk tea", &["milk"]));
+    }
+
+    #[test]
+    fn a_field_is_left_alone_cleared_or_set() {
+        #[derive(Deserialize, JsonSchema)]
+        #[schemars(crate = "tool::prelude::schemars")]
+        struct Change {
+            /// When.
+            #[serde(default)]
+            due: Given<String>,
+        }
+        let read = |v: Value| Change::deserialize(v).unwrap().due;
+        assert_eq!(read(json!({})), Given::Not);
+        assert_eq!(read(json!({"due": null})), Given::Null);
+        assert_eq!(read(json!({"due": "x"})), Given::Value("x".into()));
+        let (_, schema) = tool::schema_of::<Change>();
+        let due = &schema["properties"]["due"];
+        assert_eq!(due["oneOf"], json!([{"type": "string"}, {"const": null}]));
+        assert_eq!((&due["description"], &schema["required"]), (&json!("When."), &Value::Null));
+    }
+
+    #[test]
+    fn days_and_moments_compare() {
+        let zone = TimeZone::get("Europe/Vienna").unwrap();
+        for (one, other, wanted) in [
+            ("2026-11-20", "2026-11-20", true),
+            ("2026-11-20T23:59", "2026-11-20", true),
+            ("2026-11-21T00:00", "2026-11-20", false),
+            ("2026-11-20", "2026-11-20T00:00", true),
+            ("2026-11-20T12:00", "2026-11-20T11:59", false),
+            ("2026-11-20T23:30:00Z", "2026-11-20", false),
+        ] {
+            let read = |text: &str| When::read(text, &zone).unwrap();
+            assert_eq!(same_or_before(&read(one), &read(other), &zone), wanted, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_bounded() {
+        assert_eq!(window(None, None, (20, 50)), (0, 20));
+        assert_eq!(window(Some(7), Some(0), (20, 50)), (7, 1));
+        assert_eq!(window(Some(u32::MAX), Some(u32::MAX), (20, 50)), (u32::MAX as usize, 50));
+    }
+}

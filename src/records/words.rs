@@ -1,0 +1,146 @@
+//! What is told about records: when they were made, and dates and lists as people say them.
+
+use jiff::{Timestamp, Zoned, civil::Date, tz::TimeZone};
+use serde::Serialize;
+use store::{Audience, Entry};
+use tool::{Id, When};
+
+/// How many things of a list are named in a sentence.
+const SAID: usize = 5;
+/// The longest name in a sentence, in characters.
+const NAME: usize = 80;
+
+/// What every record answers besides its own fields; flattened into them.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Told {
+    /// Its id.
+    pub id: Id,
+    /// Whether the household sees it.
+    pub shared: bool,
+    /// ISO 8601, in the household's zone.
+    pub created_at: String,
+    /// The same.
+    pub updated_at: String,
+}
+
+/// What every record answers besides its own fields.
+pub fn told<T>(entry: &Entry<T>, zone: &TimeZone) -> Told {
+    Told {
+        id: entry.id,
+        shared: entry.audience == Audience::Household,
+        created_at: iso(i64::try_from(entry.id.millis()).unwrap_or(0), zone),
+        updated_at: iso(i64::try_from(entry.updated_ms).unwrap_or(0), zone),
+    }
+}
+
+/// Milliseconds since 1970 as ISO 8601 with the offset of `zone`: `2026-11-20T14:30:00+01:00`.
+pub fn iso(millis: i64, zone: &TimeZone) -> String {
+    let at = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH);
+    When::At(at.to_zoned(zone.clone())).to_string()
+}
+
+/// The first characters of a text, with a mark where more follow.
+pub fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// A name within a sentence: `“buy milk”`.
+pub fn quoted(name: &str) -> String {
+    format!("“{}”", clip(name, NAME))
+}
+
+/// A list within a sentence: `milk, eggs and bread`, `milk, eggs, bread, tea, rice and 3 more`; where `more` follow that
+/// were not read, how many is not said.
+pub fn listed(names: &[String], more: bool) -> String {
+    let named: Vec<String> = names.iter().take(SAID).map(|name| clip(name, NAME)).collect();
+    let rest = match names.len().saturating_sub(SAID) {
+        _ if more => Some("more".to_owned()),
+        0 => None,
+        n => Some(format!("{n} more")),
+    };
+    let all: Vec<String> = named.into_iter().chain(rest).collect();
+    match all.as_slice() {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        _ => all.join(""),
+    }
+}
+
+/// A day as people say it: `today`, `tomorrow`, `on Friday` (the next six days), `on 3 December`, `on 3 December 2027`.
+pub fn day_words(day: Date, today: Date) -> String {
+    let away = day.since(today).map_or(i32::MAX, |span| span.get_days());
+    match away {
+        -1 => "yesterday".into(),
+        0 => "today".into(),
+        1 => "tomorrow".into(),
+        2..=6 => day.strftime("on %A").to_string(),
+        _ if day.year() == today.year() => day.strftime("on %-d %B").to_string(),
+        _ => day.strftime("on %-d %B %Y").to_string(),
+    }
+}
+
+/// A day or a moment as people say it, in the zone of `now`: `tomorrow`, `on Friday at 15:00`.
+pub fn when_words(when: &When, now: &Zoned) -> String {
+    match when {
+        When::Day(day) => day_words(*day, now.date()),
+        When::At(at) => {
+            let at = at.with_time_zone(now.time_zone().clone());
+            format!("{} at {}", day_words(at.date(), now.date()), at.strftime("%H:%M"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_said_as_people_say_them() {
+        let now: Zoned = "2026-11-20T14:30:00+01:00[Europe/Vienna]".parse().unwrap();
+        for (text, said) in [
+            ("2026-11-20", "today"),
+            ("2026-11-21", "tomorrow"),
+            ("2026-11-19", "yesterday"),
+            ("2026-11-18", "on 18 November"),
+            ("2026-11-26", "on Thursday"),
+            ("2026-11-27", "on 27 November"),
+            ("2027-11-20", "on 20 November 2027"),
+            ("2025-11-20", "on 20 November 2025"),
+            ("9998-12-31", "on 31 December 9998"),
+            ("2026-11-21T15:00", "tomorrow at 15:00"),
+            ("2026-11-20T23:30:00Z", "tomorrow at 00:30"),
+            ("2026-11-20T09:00:00+09:00[Asia/Tokyo]", "today at 01:00"),
+        ] {
+            let when = When::read(text, now.time_zone()).unwrap();
+            assert_eq!(when_words(&when, &now), said, "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_name_the_first_and_count_the_rest() {
+        let names = |n: usize| (1..=n).map(|n| format!("n{n}")).collect::<Vec<_>>();
+        for (n, more, said) in [
+            (0, false, ""),
+            (1, false, "n1"),
+            (2, false, "n1 and n2"),
+            (5, false, "n1, n2, n3, n4 and n5"),
+            (8, false, "n1, n2, n3, n4, n5 and 3 more"),
+            (1, true, "n1 and more"),
+            (20, true, "n1, n2, n3, n4, n5 and more"),
+        ] {
+            assert_eq!(listed(&names(n), more), said, "{n} {more}");
+        }
+        assert_eq!((clip("äöü", 2), clip("äöü", 3)), ("äö…".into(), "äöü".into()));
+        assert_eq!(quoted(&"x".repeat(100)).chars().count(), NAME + 3);
+    }
+
+    #[test]
+    fn moments_are_told_in_the_zone_of_the_household() {
+        let vienna = TimeZone::get("Europe/Vienna").unwrap();
+        assert_eq!(iso(0, &vienna), "1970-01-01T01:00:00+01:00");
+        assert_eq!(iso(i64::MAX, &vienna), "1970-01-01T01:00:00+01:00");
+    }
+}

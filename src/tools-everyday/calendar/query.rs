@@ -1,0 +1,96 @@
+//! Which events are in a stretch of days, in order: those that began before it and still go on, then those that begin in it.
+
+use super::record::{BY_CATEGORY, BY_SPAN, BY_START, DAY, Event, SPANS};
+use jiff::tz::TimeZone;
+use records::{Page, Shelf, clean, mentions};
+use store::{Entry, Keep, Walk, order};
+use tool::{Cx, Id, Result};
+
+/// Which events are listed.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    /// The first moment, in milliseconds since 1970.
+    pub from: i64,
+    /// The first moment that is beyond; `None` is the end of the calendar.
+    pub to: Option<i64>,
+    pub category: Option<String>,
+    pub search: Option<String>,
+    pub zone: TimeZone,
+}
+
+impl Wanted {
+    /// The events of this caller and those shared with them: without the first `offset`, `limit` at most.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub(crate) fn page(&self, shelf: &Shelf<Event>, cx: &Cx, (offset, limit): (usize, usize)) -> Result<Page<Event>> {
+        let before = self.still_going_on(shelf, cx, |_| {})?;
+        let mut entries = vec![];
+        for (_, id) in before.iter().skip(offset).take(limit) {
+            // One that was deleted a moment ago is left out.
+            entries.extend(shelf.records().get(cx, *id)?);
+        }
+        let taken = before.len().saturating_sub(offset).min(limit);
+        if before.len() > offset + taken {
+            return Ok(Page { entries, more: true });
+        }
+        let rest = (offset.saturating_sub(before.len()), limit - taken);
+        let page = shelf.page(cx, &self.beginning(), rest, |entry| self.begins(entry))?;
+        entries.extend(page.entries);
+        Ok(Page { entries, more: page.more })
+    }
+
+    /// Those that began before and are not over: by when they began. `read` sees each record that is looked at.
+    pub(crate) fn still_going_on(
+        &self,
+        shelf: &Shelf<Event>,
+        cx: &Cx,
+        mut read: impl FnMut(&Entry<Event>),
+    ) -> Result<Vec<(i64, Id)>> {
+        let (mut found, cx) = (vec![], clean(cx));
+        for (class, days) in SPANS.iter().enumerate() {
+            let bound = |ms: i64| [&[class as u8][..], &order::int(ms)].concat();
+            // A day more on both sides, because whole days are elsewhere where the house has moved.
+            let first = self.from.saturating_sub((days + 1) * DAY);
+            let walk = Walk::between(BY_SPAN, bound(first), bound(self.from.saturating_add(DAY)));
+            shelf.records().walk(&cx, &walk, |entry| {
+                read(entry);
+                let (start, over) = entry.value.bounds(&self.zone);
+                if start < self.from && over > self.from && self.fits(entry) {
+                    found.push((start, entry.id));
+                }
+                Keep::No
+            })?;
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// The stretch of an index that holds those that begin in the days wanted.
+    pub(crate) fn beginning(&self) -> Walk {
+        let (index, value) = match &self.category {
+            Some(category) => (BY_CATEGORY, order::text(category)),
+            None => (BY_START, vec![]),
+        };
+        let bound = |ms: i64| [&value[..], &order::int(ms)].concat();
+        let last = self.to.map_or(i64::MAX, |to| to.saturating_add(DAY));
+        Walk::between(index, bound(self.from.saturating_sub(DAY)), bound(last))
+    }
+
+    /// Whether one of that stretch is meant.
+    pub(crate) fn begins(&self, entry: &Entry<Event>) -> bool {
+        let (start, _) = entry.value.bounds(&self.zone);
+        start >= self.from && self.to.is_none_or(|to| start < to) && self.fits(entry)
+    }
+
+    fn fits(&self, entry: &Entry<Event>) -> bool {
+        let it = &entry.value;
+        let same =
+            |wanted: &String| it.category.as_deref().is_some_and(|text| order::text(text) == order::text(wanted));
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        self.category.as_ref().is_none_or(same)
+            && self.search.as_deref().is_none_or(|search| {
+                mentions(search, &[&it.title, &text(&it.location), &text(&it.description), &text(&it.category)])
+            })
+    }
+}

@@ -1,0 +1,106 @@
+//! Notices, on the real store in memory.
+
+use super::*;
+use crate::testing::{Tools, cx, somebody};
+use tool::{Heard, Topics};
+
+fn tools() -> Tools<impl Fn() -> Family<Shelf<Notice>>> {
+    let store = Store::in_memory().unwrap();
+    Tools(move || family(&store))
+}
+
+#[tokio::test]
+async fn a_notice_is_told_listed_and_dismissed() {
+    let t = tools();
+    let table = [
+        ("list_notices", json!({}), "There are no notices."),
+        ("list_notices", json!({"unseen": true}), "There is nothing new."),
+        ("dismiss_notice", json!({"noticeId": "all"}), "There was nothing new."),
+        ("notify", json!({"text": "The washing is done."}), "The washing is done."),
+        ("notify", json!({"text": "Take out the bins!", "title": "Reminder"}), "Take out the bins!"),
+        ("notify", json!({"text": "Tea"}), "Tea"),
+        ("list_notices", json!({}), "The latest notices: Tea, Take out the bins and The washing is done."),
+        ("dismiss_notice", json!({"noticeId": "washing"}), "Dismissed: The washing is done."),
+        ("dismiss_notice", json!({"noticeId": "reminder"}), "Dismissed: Take out the bins."),
+        ("dismiss_notice", json!({"noticeId": "reminder"}), "Dismissed: Take out the bins."),
+        ("list_notices", json!({"unseen": true}), "One notice: Tea."),
+        ("list_notices", json!({"unseen": false}), "The latest notices: Take out the bins and The washing is done."),
+        ("dismiss_notice", json!({"noticeId": " ALL "}), "I dismissed one notice."),
+        ("list_notices", json!({"unseen": true}), "There is nothing new."),
+        (
+            "dismiss_notice",
+            json!({"noticeId": "coffee"}),
+            "there is no notice `coffee`: `list_notices` shows what there is, with ids",
+        ),
+    ];
+    for (tool, args, said) in table {
+        assert_eq!(t.say(tool, args.clone()).await, said, "{tool} {args}");
+    }
+    let one = t.ask("notify", json!({"text": "x", "title": ""})).await;
+    assert_eq!(json!([one["title"], one["text"], one["seen"], one["shared"]]), json!([null, "x", false, false]));
+}
+
+#[tokio::test]
+async fn only_the_person_hears_of_it() {
+    let (t, anna, ben) = (tools(), cx(), somebody());
+    // The same bus: another person of the same house.
+    let theirs = Cx::root(anna.ports().clone(), ben.principal().clone(), ben.via().clone());
+    let mut heard = anna.ports().bus.listen_to(None, Topics::parse("notice:*").unwrap());
+    let told = t.by(&anna, "notify", json!({"text": "Tea", "title": "Kitchen"})).await.unwrap().content;
+    t.by(&theirs, "notify", json!({"text": "Coffee"})).await.unwrap();
+    for (to, text) in [(anna.user(), "Tea"), (theirs.user(), "Coffee")] {
+        let Some(Heard::Event(event)) = heard.next().await else { panic!("nothing was heard") };
+        assert_eq!((&*event.topic, event.to, &event.data["text"]), ("notice:new", Some(to), &json!(text)));
+        let first = json!({"id": told["id"], "title": "Kitchen", "text": "Tea"});
+        assert!(text != "Tea" || event.data == first, "{}", event.data);
+    }
+
+    assert_eq!(t.by(&theirs, "list_notices", json!({})).await.unwrap().content["count"], 1);
+    for which in [told["id"].as_str().unwrap(), "Kitchen"] {
+        let refused = t.by(&theirs, "dismiss_notice", json!({"noticeId": which})).await;
+        assert!(matches!(&refused, Err(Error::NotFound(_))), "{refused:?}");
+    }
+    t.by(&theirs, "dismiss_notice", json!({"noticeId": "all"})).await.unwrap();
+    assert_eq!(t.ask("list_notices", json!({"unseen": true})).await["count"], 1, "hers is not seen yet");
+}
+
+#[tokio::test]
+async fn the_newest_are_kept() {
+    let (t, other) = (tools(), somebody());
+    t.by(&other, "notify", json!({"text": "theirs"})).await.unwrap();
+    let all = (0..KEPT + 5).map(|n| t.say("notify", json!({"text": format!("n{n}")})));
+    futures::future::join_all(all).await;
+    let mut found = vec![];
+    for offset in [0, 50, 100, 150, 200] {
+        let page = t.ask("list_notices", json!({"limit": 50, "offset": offset})).await;
+        assert_eq!(page["hasMore"], offset < 150, "{offset}");
+        found.extend(page["notices"].as_array().unwrap().iter().map(|n| n["text"].as_str().unwrap().to_owned()));
+    }
+    assert_eq!(found.len(), KEPT);
+    assert!(!found.contains(&"n0".to_owned()) && found.contains(&format!("n{}", KEPT + 4)));
+    assert_eq!(t.by(&other, "list_notices", json!({})).await.unwrap().content["count"], 1);
+    assert_eq!(t.ask("dismiss_notice", json!({"noticeId": "all"})).await["dismissed"], KEPT);
+}
+
+#[tokio::test]
+async fn nonsense_is_refused_and_changes_nothing() {
+    let t = tools();
+    t.ask("notify", json!({"text": "one"})).await;
+    t.refuses(
+        "list_notices",
+        &[
+            ("notify", json!({"text": " "}), "the text is empty"),
+            ("notify", json!({"text": "x".repeat(2001)}), "the text is longer"),
+            ("notify", json!({"text": "x", "title": "x".repeat(201)}), "the title is longer"),
+            ("notify", json!({}), "text"),
+            ("list_notices", json!({"limit": "many"}), "many"),
+            ("dismiss_notice", json!({"noticeId": ""}), "say which notice"),
+        ],
+    )
+    .await;
+    // A long text is found by how it begins.
+    let long = "🦓".repeat(2000);
+    t.ask("notify", json!({"text": long})).await;
+    let begin: String = long.chars().take(NAME).collect();
+    assert_eq!(t.ask("dismiss_notice", json!({"noticeId": begin})).await["notices"][0]["text"], long);
+}

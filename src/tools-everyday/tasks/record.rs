@@ -1,0 +1,241 @@
+//! A task as it is kept, and the order tasks are listed in.
+
+use records::{Item, day_of, mentions, millis, read_when, same_or_before};
+use serde::{Deserialize, Serialize};
+use store::{Coded, Entry, Key, Level, Record, Walk, order};
+use tool::{
+    Cx, Result, When,
+    prelude::{JsonSchema, schemars},
+};
+
+const BY_NAME: u8 = 1;
+/// Open or over, then the place within these.
+const BY_ORDER: u8 = 2;
+/// The status, then the place.
+const BY_STATUS: u8 = 3;
+/// A day in milliseconds: how far a moment may be from where another time zone would have it.
+const DAY: i64 = 86_400_000;
+/// Where tasks without a due date stand: after all others.
+const UNDATED: i64 = i64::MAX;
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    /// To be done.
+    #[default]
+    Pending,
+    /// Begun.
+    InProgress,
+    /// Done.
+    Completed,
+    /// Not to be done any more.
+    Cancelled,
+}
+
+impl Coded for Status {
+    const ALL: &'static [Self] = &[Self::Pending, Self::InProgress, Self::Completed, Self::Cancelled];
+    const UNKNOWN: Self = Self::Pending;
+}
+
+impl Status {
+    pub(crate) fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Cancelled)
+    }
+}
+
+/// How much it matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Priority {
+    /// When there is time.
+    Low,
+    /// As most things.
+    #[default]
+    Normal,
+    /// Before others.
+    High,
+    /// Now.
+    Urgent,
+}
+
+impl Coded for Priority {
+    const ALL: &'static [Self] = &[Self::Normal, Self::Low, Self::High, Self::Urgent];
+    const UNKNOWN: Self = Self::Normal;
+}
+
+/// When something is due.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Due {
+    text: String,
+    ms: i64,
+}
+
+impl Due {
+    /// Reads it; an empty text is none.
+    pub(crate) fn read(cx: &Cx, text: Option<&str>) -> Result<Option<Self>> {
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+        let when = read_when(cx, "dueDate", text)?;
+        Ok(Some(Self { text: when.to_string(), ms: millis(&when, &cx.ports().clock.zone())? }))
+    }
+}
+
+/// Something to be done.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    pub(crate) title: String,
+    #[serde(with = "store::coded")]
+    pub(crate) status: Status,
+    #[serde(with = "store::coded")]
+    pub(crate) priority: Priority,
+    /// As [`When`] writes it.
+    pub(crate) due: Option<String>,
+    /// When that begins in the zone it was written in: milliseconds since 1970.
+    pub(crate) due_ms: i64,
+    pub(crate) category: Option<String>,
+    pub(crate) notes: Option<String>,
+    /// When it was completed or cancelled; 0 while it is open.
+    pub(crate) closed_ms: i64,
+}
+
+impl Task {
+    /// Sets or clears when it is due.
+    pub(crate) fn set_due(&mut self, due: Option<Due>) {
+        let due = due.map(|due| (due.text, due.ms));
+        (self.due, self.due_ms) = due.map_or((None, 0), |(text, ms)| (Some(text), ms));
+    }
+
+    /// Sets the status; a task that is over remembers since when.
+    pub(crate) fn set_status(&mut self, status: Status, now_ms: i64) {
+        if status != self.status {
+            self.closed_ms = if status.is_over() { now_ms } else { 0 };
+        }
+        self.status = status;
+    }
+
+    /// When it is due.
+    pub(crate) fn due(&self, cx: &Cx) -> Option<When> {
+        When::read(self.due.as_deref()?, &cx.ports().clock.zone()).ok()
+    }
+
+    /// Whether it is open and should have been done: a whole day is over when the next begins.
+    pub(crate) fn is_overdue(&self, cx: &Cx) -> bool {
+        let now = cx.ports().clock.local();
+        !self.status.is_over()
+            && match self.due(cx) {
+                None => false,
+                Some(When::Day(day)) => day < now.date(),
+                Some(When::At(at)) => at.timestamp() < now.timestamp(),
+            }
+    }
+
+    /// Open ones by their due date, the others by when they were closed, the latest first.
+    fn place(&self) -> [u8; 8] {
+        order::int(match (self.status.is_over(), &self.due) {
+            (true, _) => -self.closed_ms,
+            (false, Some(_)) => self.due_ms,
+            (false, None) => UNDATED,
+        })
+    }
+}
+
+/// What a listing is narrowed to by an index: everything, a category or a priority.
+fn parts(category: Option<&str>, priority: Option<Priority>) -> impl Iterator<Item = Vec<u8>> {
+    let category = category.map(|category| [vec![1], order::text(category)].concat());
+    let priority = priority.map(|priority| vec![2, priority.code()]);
+    [Some(vec![0]), priority, category].into_iter().flatten()
+}
+
+impl Record for Task {
+    const NAME: &'static str = "tasks";
+    const WORD: &'static str = "task";
+    const LEVEL: Level = Level::User;
+    fn keys(&self) -> Vec<Key> {
+        let over = u8::from(self.status.is_over());
+        let mut keys = vec![Key::many(BY_NAME, [order::text(&self.title), vec![over]].concat())];
+        for part in parts(self.category.as_deref(), Some(self.priority)) {
+            keys.push(Key::many(BY_ORDER, [&part[..], &[over], &self.place()].concat()));
+            keys.push(Key::many(BY_STATUS, [&part[..], &[self.status.code()], &self.place()].concat()));
+        }
+        keys
+    }
+}
+
+impl Item for Task {
+    const LISTED_BY: &'static str = "list_tasks";
+    const BY_NAME: u8 = BY_NAME;
+    fn name(&self) -> &str {
+        &self.title
+    }
+    fn is_over(&self) -> bool {
+        self.status.is_over()
+    }
+    fn likely() -> Walk {
+        Walk::prefix(BY_ORDER, [0])
+    }
+}
+
+/// Which tasks are listed.
+#[derive(Debug, Default)]
+pub(crate) struct Filter {
+    pub status: Option<Status>,
+    pub priority: Option<Priority>,
+    pub(crate) category: Option<String>,
+    pub search: Option<String>,
+    /// Both count the day or moment they name. With one of them and no status only open tasks are listed.
+    pub due_before: Option<When>,
+    pub due_after: Option<When>,
+}
+
+impl Filter {
+    fn is_dated(&self) -> bool {
+        self.due_before.is_some() || self.due_after.is_some()
+    }
+
+    /// The narrowest stretch of an index that holds them all, in the order of the list.
+    pub(crate) fn walk(&self, cx: &Cx) -> Result<Walk> {
+        let mut prefix = parts(self.category.as_deref(), self.priority).last().unwrap_or_default();
+        let index = match self.status {
+            Some(status) => {
+                prefix.push(status.code());
+                BY_STATUS
+            }
+            None => BY_ORDER,
+        };
+        let open = !self.status.is_some_and(Status::is_over);
+        if !self.is_dated() || !open {
+            return Ok(Walk::prefix(index, prefix));
+        }
+        if self.status.is_none() {
+            prefix.push(0);
+        }
+        // A whole day is somewhere else in another zone: the house may have moved since. `wants` looks again.
+        let zone = cx.ports().clock.zone();
+        let day = |when: &When| millis(&When::Day(day_of(when, &zone)), &zone);
+        let first = self.due_after.as_ref().map_or(Ok(i64::MIN), |after| day(after).map(|ms| ms - DAY))?;
+        let last = self.due_before.as_ref().map_or(Ok(UNDATED - 1), |before| day(before).map(|ms| ms + 2 * DAY))?;
+        let bound = |ms: i64| [&prefix[..], &order::int(ms)].concat();
+        Ok(Walk::between(index, bound(first), bound(last)))
+    }
+
+    /// Whether one of that stretch is meant.
+    pub(crate) fn wants(&self, cx: &Cx, entry: &Entry<Task>) -> bool {
+        let task = &entry.value;
+        let same = |one: &str, other: &str| order::text(one) == order::text(other);
+        let category = |wanted: &String| task.category.as_ref().is_some_and(|category| same(category, wanted));
+        self.status.is_none_or(|status| status == task.status)
+            && self.priority.is_none_or(|priority| priority == task.priority)
+            && self.category.as_ref().is_none_or(category)
+            && (!self.is_dated() || self.is_within(cx, task))
+            && self
+                .search
+                .as_deref()
+                .is_none_or(|search| mentions(search, &[&task.title, task.notes.as_deref().unwrap_or_default()]))
+    }
+
+    fn is_within(&self, cx: &Cx, task: &Task) -> bool {
+        let (zone, Some(due)) = (cx.ports().clock.zone(), task.due(cx)) else { return false };
+        let before = self.due_before.as_ref().is_none_or(|before| same_or_before(&due, before, &zone));
+        before && self.due_after.as_ref().is_none_or(|after| same_or_before(after, &due, &zone))
+    }
+}
