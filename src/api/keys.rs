@@ -162,6 +162,16 @@ impl Access {
         Ok(self.0.people.get_in(Scope::Household, user.0)?)
     }
 
+    /// What a person may do at most, for what is done in their name when they are not there; `None` when they are gone.
+    pub fn role_of(&self, user: UserId) -> Option<Role> {
+        match self.person(user) {
+            Ok(Some(found)) if user == UserId::OWNER => Some(found.value.standing.bound()),
+            Ok(Some(found)) => Some(found.value.standing.role()),
+            Ok(None) => (user == UserId::OWNER).then_some(Role::Admin),
+            Err(_) => None,
+        }
+    }
+
     /// Everybody there is a record of.
     pub(crate) fn people(&self) -> Result<Vec<Entry<Person>>, Failure> {
         Ok(self.0.people.list_in(Scope::Household, &Listing::default())?)

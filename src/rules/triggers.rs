@@ -1,0 +1,539 @@
+//! Triggers: what is to happen when something else does, as tools.
+
+mod matching;
+mod record;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use crate::action::{Action, ActionArgs, ActionObject, told};
+use matching::{Op, has_places};
+use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Trigger};
+use records::said;
+use registry::Registry;
+use store::{Entry, Keep, Walk};
+use tool::{Armed, Channel, Owner, prelude::*};
+use watch::Fired;
+
+pub use watch::Triggers;
+
+/// How many triggers one person may have.
+const MOST: usize = 200;
+/// The longest name and description, in characters.
+const LONGEST_NAME: usize = 200;
+const LONGEST_TEXT: usize = 2000;
+
+/// What is to happen when something else does.
+pub fn family(triggers: Triggers) -> Family<Triggers> {
+    Family::new("triggers", "What is to happen when something else does.", triggers)
+        .phrases(include_str!("triggers.en"))
+        .tool("create_trigger", Risk::Write, create)
+        .tags("automation rule when event condition react automatic watch")
+        .example(json!({"name": "Door bell", "type": "event", "config": {"topic": "pin:changed", "match": {"pin": 4, "high": true}},
+                        "message": "Somebody is at the door"}))
+        .instructs()
+        .tool("list_triggers", Risk::Observe, list)
+        .tags("automations rules reactions")
+        .tool("get_trigger", Risk::Observe, get)
+        .tool("update_trigger", Risk::Write, update)
+        .tags("change edit automation rule")
+        .instructs()
+        .tool("pause_trigger", Risk::Write, pause)
+        .tags("stop resume enable disable automation")
+        .tool("delete_trigger", Risk::Destroy, delete)
+        .area(Area::Memory)
+        .tags("remove automation rule")
+        .tool("fire_trigger", Risk::Write, fire)
+        .tags("run test automation now")
+        .tool("get_trigger_history", Risk::Observe, history)
+        .tags("log fired when why automation")
+}
+
+/// Have something done when something else happens: at times, on an event, or when what a tool answers becomes so. What is
+/// done is one of `tool` with `arguments`, `prompt`, or `message` to the person. Texts in it may hold `{{topic}}`,
+/// `{{data.FIELD}}` of an event or `{{value}}` of a condition.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Create {
+    /// What it is called.
+    name: String,
+    /// What makes it fire.
+    r#type: Kind,
+    /// For `schedule`: {"schedule": "0 7 * * *", "timezone"?}. For `event`: {"topic": "pin:changed", "match"?: {"pin": 4}}.
+    /// For `condition`: {"check": {"tool", "arguments"?, "path"?, "op", "value"?}, "everySeconds"?}; it fires when the
+    /// comparison (eq, ne, gt, gte, lt, lte, contains, changed) becomes true.
+    config: Value,
+    /// The tool that is called.
+    tool: Option<String>,
+    /// What it is called with.
+    arguments: Option<Value>,
+    /// What the agent is asked to do.
+    prompt: Option<String>,
+    /// What the person is told.
+    message: Option<String>,
+    /// The same as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type": "notify", "message"}.
+    action: Option<ActionObject>,
+    /// What it is for.
+    description: Option<String>,
+    /// Whether it waits from now on. Default: true.
+    enabled: Option<bool>,
+    /// The least seconds between two firings. Default: 1.
+    #[schemars(range(max = 86_400))]
+    cooldown_seconds: Option<u32>,
+    /// The most firings in an hour. Default: 60.
+    #[schemars(range(min = 1, max = 3600))]
+    max_per_hour: Option<u32>,
+}
+
+async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
+    let name = said("name", &args.name, LONGEST_NAME)?;
+    let parts = triggers.parts();
+    if parts.shelf.records().count(&cx, &Walk::prefix(BY_NAME, []))? >= MOST {
+        return Err(Error::unavailable(format!("there are {MOST} triggers: delete one first")));
+    }
+    let config = Config::read(args.r#type, &args.config)?;
+    let Create { tool, arguments, prompt, message, action, .. } = args;
+    let action = ActionArgs { tool, arguments, prompt, message, action };
+    let about = format!("whenever the trigger `{name}` fires");
+    let action = armed(&triggers, &cx, action, &name, &about).await?.ok_or_else(|| {
+        Error::bad_args("say what is to happen: one of `tool` with `arguments`, `prompt` or `message`")
+    })?;
+    let check = looks(&triggers, &cx, &config).await?;
+    let trigger = Trigger {
+        name,
+        description: text(args.description)?,
+        kind: args.r#type,
+        config: args.config.to_string(),
+        action: action.into(),
+        check,
+        enabled: args.enabled.unwrap_or(true),
+        cooldown_s: args.cooldown_seconds.unwrap_or(1).min(86_400),
+        per_hour: args.max_per_hour.unwrap_or(60).clamp(1, 3600),
+        count: 0,
+        failures: 0,
+        last_ms: 0,
+        seen: String::new(),
+        schedule: String::new(),
+        conversation: String::new(),
+    };
+    let mut entry = parts.shelf.add(&cx, "create_trigger", trigger, false).await?;
+    if let Config::Schedule { .. } = &config {
+        entry = match plan(&triggers, &cx, &entry, &config).await {
+            Ok(entry) => entry,
+            Err(error) => {
+                // Without its times it would never fire.
+                parts.shelf.remove(&cx, &entry.id.to_string()).await?;
+                return Err(error);
+            }
+        };
+    }
+    triggers.put(&entry);
+    let sentence = format!("The trigger “{}” is set: {}.", entry.value.name, when(&entry.value));
+    Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+}
+
+/// What is to happen, judged as this caller's; `None` when nothing was said.
+async fn armed(triggers: &Triggers, cx: &Cx, action: ActionArgs, name: &str, about: &str) -> Result<Option<Armed>> {
+    let Some(mut action) = action.chosen()? else { return Ok(None) };
+    let registry = &triggers.parts().registry;
+    // What is not known yet cannot be judged: something of the right type stands for it.
+    let mut places = None;
+    if let Action::Tool { name, arguments } = &mut action
+        && has_places(arguments)
+        && let Some(tool) = registry.get(name)
+    {
+        places = Some(std::mem::replace(arguments, stood_in(arguments, &tool.parameters)));
+    }
+    let mut armed = action.arm(cx, registry, name, about).await?;
+    if armed.consented && (places.is_some() || has_places(&armed.args)) {
+        return Err(Error::bad_args(format!(
+            "`{}` needs a person's yes, which is for the very arguments: leave out the `{{{{…}}}}`",
+            armed.tool
+        )));
+    }
+    if let Some(places) = places {
+        armed.args = places;
+    }
+    Ok(Some(armed))
+}
+
+/// Arguments in which something of the type the schema wants stands where an event's data will be.
+fn stood_in(arguments: &Value, parameters: &Value) -> Value {
+    let mut arguments = arguments.clone();
+    for (name, value) in arguments.as_object_mut().into_iter().flatten() {
+        let schema = &parameters["properties"][name];
+        let is = |wanted: &str| {
+            schema["type"] == wanted || schema["type"].as_array().is_some_and(|all| all.iter().any(|t| t == wanted))
+        };
+        if value.as_str().is_some_and(|text| text.contains("{{")) {
+            if is("integer") || is("number") {
+                *value = schema.get("minimum").cloned().unwrap_or_else(|| 1.into());
+            } else if is("boolean") {
+                *value = false.into();
+            }
+        }
+    }
+    arguments
+}
+
+/// What a condition looks with: a tool that only looks, judged as this caller's.
+async fn looks(triggers: &Triggers, cx: &Cx, config: &Config) -> Result<Option<Call>> {
+    let Config::Condition { check: Check { tool, arguments, op, value, .. }, .. } = config else { return Ok(None) };
+    if *op != Op::Changed && value.is_null() {
+        return Err(Error::bad_args("the check needs a `value` to compare with, or the op `changed`"));
+    }
+    let registry: &Registry = &triggers.parts().registry;
+    let armed = registry.arm(cx, tool, arguments.clone(), "again and again").await?;
+    match registry.get(&armed.tool) {
+        Some(found) if found.risk == Risk::Observe => Ok(Some(armed.into())),
+        _ => Err(Error::bad_args(format!("`{}` does more than look: a condition may only look", armed.tool))),
+    }
+}
+
+/// Has the scheduler fire a trigger at its times, and remembers which task does.
+async fn plan(triggers: &Triggers, cx: &Cx, entry: &Entry<Trigger>, config: &Config) -> Result<Entry<Trigger>> {
+    let Config::Schedule { schedule, timezone } = config else { return Ok(entry.clone()) };
+    let mut wanted = json!({"schedule": schedule, "enabled": entry.value.enabled});
+    if let Some(zone) = timezone {
+        wanted["timezone"] = json!(zone);
+    }
+    let task = match &*entry.value.schedule {
+        "" => {
+            wanted["name"] = json!(format!("Trigger: {}", entry.value.name));
+            wanted["tool"] = json!("fire_trigger");
+            wanted["arguments"] = json!({"triggerId": entry.id});
+            cx.call("create_scheduled_task", wanted).await?.content["id"].as_str().unwrap_or_default().to_owned()
+        }
+        task => {
+            wanted["taskId"] = json!(task);
+            cx.call("update_scheduled_task", wanted).await?;
+            task.to_owned()
+        }
+    };
+    let id = entry.id.to_string();
+    let kept = triggers.parts().shelf.change(cx, &id, None, move |t| {
+        t.schedule.clone_from(&task);
+        Ok(())
+    });
+    kept.await
+}
+
+/// List triggers, by name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct List {
+    /// Only those of this type.
+    r#type: Option<Kind>,
+    /// Only those that wait, or only those that are paused.
+    enabled: Option<bool>,
+    /// Only those with these words in name or description.
+    search: Option<String>,
+    /// How many. Default: 20.
+    #[schemars(range(min = 1, max = 50))]
+    limit: Option<u32>,
+    /// How many to pass over.
+    offset: Option<u32>,
+}
+
+async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
+    let limit = args.limit.unwrap_or(20).clamp(1, 50) as usize;
+    let page = triggers.parts().shelf.page(
+        &cx,
+        &Walk::prefix(BY_NAME, []),
+        (args.offset.unwrap_or(0) as usize, limit),
+        |e| {
+            let t = &e.value;
+            args.r#type.is_none_or(|kind| kind == t.kind)
+                && args.enabled.is_none_or(|on| on == t.enabled)
+                && args.search.as_deref().is_none_or(|s| records::mentions(s, &[&t.name, &t.description]))
+        },
+    )?;
+    let names: Vec<&str> = page.entries.iter().take(3).map(|e| &*e.value.name).collect();
+    let sentence = match page.entries.len() {
+        0 => "There are no triggers.".to_owned(),
+        1 => format!("There is one trigger: {}.", names.join("")),
+        n => format!("There are {n} triggers: {}{}.", names.join(", "), if n > 3 { " and more" } else { "" }),
+    };
+    let all: Vec<Value> = page.entries.iter().map(|e| shown(&cx, e)).collect();
+    Ok(Output::json(json!({"triggers": all, "count": all.len(), "hasMore": page.more}))?.say(sentence))
+}
+
+/// Look at one trigger.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Which {
+    /// Its id, or its name.
+    trigger_id: String,
+}
+
+async fn get(triggers: Triggers, cx: Cx, args: Which) -> Result<Output> {
+    let entry = triggers.parts().shelf.find(&cx, &args.trigger_id)?;
+    let sentence = format!("“{}” fires {}.", entry.value.name, when(&entry.value));
+    Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+}
+
+/// Change a trigger; what is left out stays as it is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Update {
+    /// Its id, or its name.
+    trigger_id: String,
+    /// What it is called.
+    name: Option<String>,
+    /// What makes it fire; its type stays.
+    config: Option<Value>,
+    /// The tool that is called.
+    tool: Option<String>,
+    /// What it is called with.
+    arguments: Option<Value>,
+    /// What the agent is asked to do.
+    prompt: Option<String>,
+    /// What the person is told.
+    message: Option<String>,
+    /// The same as an object.
+    action: Option<ActionObject>,
+    /// What it is for.
+    description: Option<String>,
+    /// Whether it waits.
+    enabled: Option<bool>,
+    /// The least seconds between two firings.
+    #[schemars(range(max = 86_400))]
+    cooldown_seconds: Option<u32>,
+    /// The most firings in an hour.
+    #[schemars(range(min = 1, max = 3600))]
+    max_per_hour: Option<u32>,
+}
+
+async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
+    let before = triggers.parts().shelf.own(&cx, &args.trigger_id)?;
+    let name = args.name.as_deref().map(|n| said("name", n, LONGEST_NAME)).transpose()?;
+    let config = args.config.as_ref().map(|config| Config::read(before.value.kind, config)).transpose()?;
+    let Update { tool, arguments, prompt, message, action, .. } = args;
+    let action = ActionArgs { tool, arguments, prompt, message, action };
+    let called = name.clone().unwrap_or_else(|| before.value.name.clone());
+    let action = armed(&triggers, &cx, action, &called, &format!("whenever the trigger `{called}` fires")).await?;
+    let check = match &config {
+        Some(config) => looks(&triggers, &cx, config).await?,
+        None => None,
+    };
+    let description = args.description.map(|d| text(Some(d))).transpose()?;
+    let (written, enabled) = (args.config.map(|c| c.to_string()), args.enabled);
+    let (cooldown, per_hour) = (args.cooldown_seconds, args.max_per_hour);
+    let action: Option<Call> = action.map(Call::from);
+    let id = before.id.to_string();
+    let changed = triggers.parts().shelf.change(&cx, &id, None, move |t| {
+        t.name = name.clone().unwrap_or_else(|| t.name.clone());
+        t.description = description.clone().unwrap_or_else(|| t.description.clone());
+        t.action = action.clone().unwrap_or_else(|| t.action.clone());
+        t.enabled = enabled.unwrap_or(t.enabled);
+        t.cooldown_s = cooldown.unwrap_or(t.cooldown_s).min(86_400);
+        t.per_hour = per_hour.unwrap_or(t.per_hour).clamp(1, 3600);
+        if let Some(written) = &written {
+            // What it saw was seen by another look.
+            (t.config, t.seen) = (written.clone(), String::new());
+            t.check.clone_from(&check);
+        }
+        Ok(())
+    });
+    let mut entry = changed.await?;
+    if entry.value.kind == Kind::Schedule && (config.is_some() || enabled.is_some()) {
+        let config = match config {
+            Some(config) => config,
+            None => Config::read(Kind::Schedule, &serde_json::from_str(&entry.value.config).unwrap_or_default())?,
+        };
+        entry = plan(&triggers, &cx, &entry, &config).await?;
+    }
+    triggers.put(&entry);
+    let sentence = format!("I have changed the trigger “{}”.", entry.value.name);
+    Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+}
+
+/// Pause a trigger, or let it go on.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Pause {
+    /// Its id, or its name.
+    trigger_id: String,
+    /// False lets it go on.
+    #[serde(default = "yes")]
+    paused: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+async fn pause(triggers: Triggers, cx: Cx, args: Pause) -> Result<Output> {
+    let shelf = &triggers.parts().shelf;
+    let entry = shelf.change(&cx, &args.trigger_id, None, move |t| {
+        t.enabled = !args.paused;
+        Ok(())
+    });
+    let entry = entry.await?;
+    if !entry.value.schedule.is_empty() {
+        let wanted = json!({"taskId": entry.value.schedule, "enabled": entry.value.enabled});
+        cx.call("update_scheduled_task", wanted).await?;
+    }
+    triggers.put(&entry);
+    let how = if args.paused { "is paused" } else { "waits again" };
+    let sentence = format!("The trigger “{}” {how}.", entry.value.name);
+    Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+}
+
+/// Delete a trigger with its history.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Delete {
+    /// Its id, or its name.
+    trigger_id: String,
+}
+
+async fn delete(triggers: Triggers, cx: Cx, args: Delete) -> Result<Output> {
+    let parts = triggers.parts();
+    let gone = parts.shelf.remove(&cx, &args.trigger_id).await?;
+    triggers.drop_live(gone.id);
+    if !gone.value.schedule.is_empty() {
+        match cx.call("delete_scheduled_task", json!({"taskId": gone.value.schedule})).await {
+            Ok(_) | Err(Error::NotFound(_)) => {}
+            // It would fail at its next time, and say so in its history.
+            Err(error) => tracing::warn!(%error, "the times of a deleted trigger stay"),
+        }
+    }
+    let walk = Walk::prefix(BY_TRIGGER, gone.id.as_bytes());
+    for firing in parts.firings.walk(&cx, &walk, |_| Keep::Yes)? {
+        parts.firings.delete(&cx, firing.id).await?;
+    }
+    let sentence = format!("The trigger “{}” is gone.", gone.value.name);
+    Ok(Output::json(json!({"deleted": true, "id": gone.id, "name": gone.value.name}))?.say(sentence))
+}
+
+/// Fire a trigger now, whatever it waits for. What it does counts as called by whoever fires it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Fire {
+    /// Its id, or its name.
+    trigger_id: String,
+}
+
+async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
+    let entry = triggers.parts().shelf.own(&cx, &args.trigger_id)?;
+    // Its own times fire it as it was agreed; anybody else makes the call themselves, and is judged for it.
+    let by_schedule = cx.via().channel == Channel::Machine && cx.run().is_none() && *cx.maker() == Owner::Core;
+    let (why, by) = if by_schedule { ("it was time", None) } else { ("it was fired by hand", Some(&cx)) };
+    if by_schedule && !entry.value.enabled {
+        return Err(Error::unavailable(format!("the trigger `{}` is paused", entry.value.name)));
+    }
+    let about = json!({"topic": "manual", "data": {}, "at": cx.ports().clock.now().to_string()});
+    let Fired { status, result } = triggers.fire(&entry, why.into(), &about, by).await;
+    let given = result?;
+    let sentence = given.say.clone().unwrap_or_else(|| format!("The trigger “{}” has fired.", entry.value.name));
+    let answer = json!({"id": entry.id, "name": entry.value.name, "status": status, "result": given.content});
+    let mut output = Output::json(answer)?.say(sentence);
+    output.label = given.label;
+    Ok(output)
+}
+
+/// When a trigger fired, why, and how it went; the latest first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct History {
+    /// Its id, or its name.
+    trigger_id: String,
+    /// How many. Default: 10.
+    #[schemars(range(min = 1, max = 50))]
+    limit: Option<u32>,
+}
+
+async fn history(triggers: Triggers, cx: Cx, args: History) -> Result<Output> {
+    let parts = triggers.parts();
+    let entry = parts.shelf.own(&cx, &args.trigger_id)?;
+    let (limit, mut kept) = (args.limit.unwrap_or(10).clamp(1, 50) as usize, 0);
+    let firings = parts.firings.walk(&cx, &Walk::prefix(BY_TRIGGER, entry.id.as_bytes()).down(), |_| {
+        kept += 1;
+        if kept > limit { Keep::Stop } else { Keep::Yes }
+    })?;
+    let all: Vec<Value> = firings.iter().map(|f| firing(&cx, f)).collect();
+    let sentence = match entry.value.count {
+        0 => format!("“{}” has not fired yet.", entry.value.name),
+        1 => format!("“{}” has fired once.", entry.value.name),
+        n => format!("“{}” has fired {n} times.", entry.value.name),
+    };
+    Ok(Output::json(json!({"triggerId": entry.id, "firings": all, "count": all.len()}))?.say(sentence))
+}
+
+fn text(given: Option<String>) -> Result<String> {
+    match given.as_deref().map(str::trim) {
+        None | Some("") => Ok(String::new()),
+        Some(given) => said("description", given, LONGEST_TEXT),
+    }
+}
+
+/// A trigger as it is told.
+fn shown(cx: &Cx, entry: &Entry<Trigger>) -> Value {
+    let t = &entry.value;
+    let config: Value = serde_json::from_str(&t.config).unwrap_or_default();
+    json!({
+        "id": entry.id, "name": t.name, "description": t.description, "type": t.kind, "config": config,
+        "when": when(t), "action": told(&t.action.armed()), "enabled": t.enabled, "cooldownSeconds": t.cooldown_s,
+        "maxPerHour": t.per_hour, "fired": t.count, "failures": t.failures, "lastFired": iso(cx, t.last_ms),
+        "scheduledTask": Some(&t.schedule).filter(|s| !s.is_empty()),
+        "createdAt": iso(cx, entry.id.millis()), "updatedAt": iso(cx, entry.updated_ms),
+    })
+}
+
+fn firing(cx: &Cx, entry: &Entry<Firing>) -> Value {
+    let f = &entry.value;
+    let some = |text: &str| Some(text.to_owned()).filter(|t| !t.is_empty());
+    json!({
+        "id": entry.id, "at": iso(cx, entry.id.millis()), "finishedAt": iso(cx, f.finished_ms), "why": f.why,
+        "status": f.status, "result": some(&f.result), "error": some(&f.error),
+    })
+}
+
+/// What it waits for, in words.
+fn when(t: &Trigger) -> String {
+    let config: Value = serde_json::from_str(&t.config).unwrap_or_default();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match t.kind {
+        Kind::Schedule => format!("at the times of `{}`", text(&config["schedule"])),
+        Kind::Event => match config["match"].as_object().filter(|m| !m.is_empty()) {
+            Some(fields) => {
+                let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{k} {}", wished(v))).collect();
+                format!("when `{}` is told with {}", text(&config["topic"]), fields.join(" and "))
+            }
+            None => format!("when `{}` is told", text(&config["topic"])),
+        },
+        Kind::Condition => {
+            let check = &config["check"];
+            let what = format!("{} {}", text(&check["tool"]), check["path"].as_str().unwrap_or("")).trim().to_owned();
+            let becomes = match check["op"].as_str() {
+                Some("changed") => "changes".to_owned(),
+                _ => format!("becomes {}", wished(check)),
+            };
+            format!("when `{what}` {becomes}")
+        }
+        Kind::Unknown => "by hand".into(),
+    }
+}
+
+fn wished(value: &Value) -> String {
+    let word = |op: &str| match op {
+        "ne" => "not",
+        "gt" => "more than",
+        "gte" => "at least",
+        "lt" => "less than",
+        "lte" => "at most",
+        "contains" => "with",
+        _ => "",
+    };
+    match value["op"].as_str() {
+        Some(op) => format!("{} {}", word(op), value["value"]).trim().to_owned(),
+        None => value.to_string(),
+    }
+}
+
+fn iso(cx: &Cx, ms: u64) -> Option<String> {
+    let at = jiff::Timestamp::from_millisecond(i64::try_from(ms).ok().filter(|ms| *ms > 0)?).ok()?;
+    Some(tool::When::At(at.to_zoned(cx.ports().clock.zone())).to_string())
+}

@@ -1,0 +1,260 @@
+//! Whether something is as a trigger wants it: fields of an event, or of what a tool answered; and the event's own data in
+//! the arguments of what follows.
+
+use serde_json::{Map, Value};
+use std::cmp::Ordering;
+use tool::prelude::*;
+
+/// The most fields one event is matched by.
+const FIELDS: usize = 20;
+/// The longest path into a value, in steps.
+const STEPS: usize = 16;
+
+/// How a value is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Op {
+    /// The same.
+    Eq,
+    /// Not the same.
+    Ne,
+    /// Greater than: numbers by size, texts by their letters (so ISO dates by time).
+    Gt,
+    /// Greater or the same.
+    Gte,
+    /// Less than.
+    Lt,
+    /// Less or the same.
+    Lte,
+    /// A text in a text, a value in a list, a key in an object.
+    Contains,
+    /// Another than at the look before.
+    Changed,
+}
+
+/// One field and what it is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wish {
+    pub path: String,
+    pub op: Op,
+    pub value: Value,
+}
+
+/// What an event's data must be like: `{"pin": 17, "level": {"op": "gt", "value": 3}}`.
+///
+/// # Errors
+/// `BadArgs` when there are too many fields, or one is compared in an unknown way.
+pub(crate) fn wishes(fields: &Map<String, Value>) -> Result<Vec<Wish>> {
+    if fields.len() > FIELDS {
+        return Err(Error::bad_args(format!("`match` names more than {FIELDS} fields: name fewer")));
+    }
+    fields.iter().map(|(path, value)| wish(path, value)).collect()
+}
+
+fn wish(path: &str, value: &Value) -> Result<Wish> {
+    check_path(path)?;
+    let path = path.to_owned();
+    let asked = value.as_object().filter(|o| o.contains_key("op"));
+    let Some(asked) = asked else { return Ok(Wish { path, op: Op::Eq, value: value.clone() }) };
+    let op: Op = serde_json::from_value(asked["op"].clone()).map_err(|_| {
+        Error::bad_args(format!("`{}` is no comparison: use eq, ne, gt, gte, lt, lte or contains", asked["op"]))
+    })?;
+    if op == Op::Changed {
+        return Err(Error::bad_args("an event happens anew each time: `changed` is for conditions"));
+    }
+    Ok(Wish { path, op, value: asked.get("value").cloned().unwrap_or(Value::Null) })
+}
+
+/// A path must lead somewhere and not too far.
+///
+/// # Errors
+/// `BadArgs`.
+pub(crate) fn check_path(path: &str) -> Result<()> {
+    let steps = path.split('.').count();
+    if path.len() > 256 || steps > STEPS || (!path.is_empty() && path.split('.').any(str::is_empty)) {
+        return Err(Error::bad_args(format!("`{}` is no path: write it as `memory.usedPercent` or `tasks.0.title`", cut(path))));
+    }
+    Ok(())
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(64).collect()
+}
+
+/// Whether data is as all wishes want it.
+pub(crate) fn fits(wishes: &[Wish], data: &Value) -> bool {
+    wishes.iter().all(|w| at(data, &w.path).is_some_and(|value| compare(value, w.op, &w.value)))
+}
+
+/// What a path leads to: keys and places in lists, with dots between them; the empty path is all of it.
+pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    if path.is_empty() {
+        return Some(value);
+    }
+    path.split('.').try_fold(value, |value, step| match value {
+        Value::Object(fields) => fields.get(step),
+        Value::Array(all) => all.get(step.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// Whether one value stands to another as the operation says. What cannot be compared is not.
+pub(crate) fn compare(value: &Value, op: Op, with: &Value) -> bool {
+    match op {
+        Op::Eq => same(value, with),
+        Op::Ne => !same(value, with),
+        Op::Gt => order(value, with) == Some(Ordering::Greater),
+        Op::Gte => order(value, with).is_some_and(Ordering::is_ge),
+        Op::Lt => order(value, with) == Some(Ordering::Less),
+        Op::Lte => order(value, with).is_some_and(Ordering::is_le),
+        Op::Contains => match (value, with) {
+            (Value::String(text), Value::String(part)) => text.to_lowercase().contains(&part.to_lowercase()),
+            (Value::Array(all), with) => all.iter().any(|one| same(one, with)),
+            (Value::Object(fields), Value::String(key)) => fields.contains_key(key),
+            _ => false,
+        },
+        // Known only to whoever remembers the value before.
+        Op::Changed => !same(value, with),
+    }
+}
+
+/// 1 and 1.0 are the same, and so are 17 and "17": people write pins both ways.
+fn same(a: &Value, b: &Value) -> bool {
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+fn order(a: &Value, b: &Value) -> Option<Ordering> {
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => a.partial_cmp(&b),
+        _ => Some(a.as_str()?.cmp(b.as_str()?)),
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(n) => n.as_f64(),
+        Value::String(text) => text.trim().parse().ok().filter(|n: &f64| n.is_finite()),
+        _ => None,
+    }
+}
+
+/// Whether a value has `{{…}}` in any of its texts.
+pub(crate) fn has_places(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("{{"),
+        Value::Array(all) => all.iter().any(has_places),
+        Value::Object(fields) => fields.values().any(has_places),
+        _ => false,
+    }
+}
+
+/// Arguments with what happened put in for `{{topic}}`, `{{data.pin}}`: alone in a text it keeps its type. What is not there
+/// becomes nothing. The second part is whether a text came in so: it may be a stranger's.
+pub(crate) fn filled(args: &Value, about: &Value) -> (Value, bool) {
+    let mut brought = false;
+    let filled = fill(args, about, &mut brought);
+    (filled, brought)
+}
+
+fn fill(args: &Value, about: &Value, brought: &mut bool) -> Value {
+    match args {
+        Value::String(text) => fill_text(text, about, brought),
+        Value::Array(all) => all.iter().map(|one| fill(one, about, brought)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| (key.clone(), fill(value, about, brought))).collect::<Map<_, _>>().into()
+        }
+        other => other.clone(),
+    }
+}
+
+fn fill_text(text: &str, about: &Value, brought: &mut bool) -> Value {
+    let mut look = |path: &str| {
+        let found = at(about, path.trim()).cloned().unwrap_or(Value::Null);
+        *brought |= !matches!(found, Value::Null | Value::Bool(_) | Value::Number(_));
+        found
+    };
+    let alone = text.trim().strip_prefix("{{").and_then(|t| t.strip_suffix("}}")).filter(|path| !path.contains("{{"));
+    if let Some(path) = alone {
+        return look(path);
+    }
+    let (mut filled, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((path, after)) = after.split_once("}}") else { break };
+        filled.push_str(before);
+        match look(path) {
+            Value::Null => {}
+            Value::String(text) => filled.push_str(&text),
+            other => filled.push_str(&other.to_string()),
+        }
+        rest = after;
+    }
+    filled.push_str(rest);
+    Value::String(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_compared_as_people_mean_them() {
+        use Op::*;
+        for (value, op, with, wanted) in [
+            (json!(17), Eq, json!("17"), true),
+            (json!(1.0), Eq, json!(1), true),
+            (json!(true), Eq, json!(true), true),
+            (json!(true), Eq, json!("true"), false),
+            (json!("a"), Ne, json!("b"), true),
+            (json!(3), Gt, json!(2.5), true),
+            (json!("80"), Gte, json!(80), true),
+            (json!("2026-11-20"), Lt, json!("2026-11-21"), true),
+            (json!(null), Lt, json!(1), false),
+            (json!("Front Door"), Contains, json!("door"), true),
+            (json!([1, 2]), Contains, json!("2"), true),
+            (json!({"a": 1}), Contains, json!("a"), true),
+            (json!(5), Contains, json!("5"), false),
+            (json!("NaN"), Gt, json!(1), false),
+        ] {
+            assert_eq!(compare(&value, op, &with), wanted, "{value} {op:?} {with}");
+        }
+    }
+
+    #[test]
+    fn an_event_fits_when_every_field_does() {
+        let wanted = json!({"pin": 17, "high": true, "deep.0.level": {"op": "gt", "value": 3}});
+        let wanted = wishes(wanted.as_object().unwrap()).unwrap();
+        assert!(fits(&wanted, &json!({"pin": 17, "high": true, "deep": [{"level": 4}]})));
+        for data in [json!({"pin": 17, "high": true}), json!({"pin": 17, "high": false, "deep": [{"level": 4}]}), json!(3)] {
+            assert!(!fits(&wanted, &data), "{data}");
+        }
+        assert!(fits(&[], &json!(null)));
+        for bad in [json!({"a": {"op": "like"}}), json!({"a": {"op": "changed"}}), json!({"a..b": 1})] {
+            assert!(wishes(bad.as_object().unwrap()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_happened_is_put_into_the_arguments() {
+        let about = json!({"topic": "pin:changed", "data": {"pin": 17, "who": "Ana", "on": true}});
+        for (args, wanted, brought) in [
+            (json!({"pin": "{{data.pin}}", "high": "{{ data.on }}"}), json!({"pin": 17, "high": true}), false),
+            (json!("pin {{data.pin}} is {{data.on}}"), json!("pin 17 is true"), false),
+            (json!(["{{data.who}} at {{data.pin}}"]), json!(["Ana at 17"]), true),
+            (json!("{{data.none}}"), json!(null), false),
+            (json!("[{{data.none}}]"), json!("[]"), false),
+            (json!("{{data"), json!("{{data"), false),
+            (json!("}} {{topic}}"), json!("}} pin:changed"), true),
+            (json!("{{data}}"), json!({"pin": 17, "who": "Ana", "on": true}), true),
+        ] {
+            assert_eq!(filled(&args, &about), (wanted, brought), "{args}");
+            assert!(has_places(&args));
+        }
+        assert!(!has_places(&json!({"a": ["b", 1]})));
+        // What comes in is not looked through again.
+        let sly = json!({"data": {"a": "{{data.b}}", "b": "secret"}});
+        assert_eq!(filled(&json!("{{data.a}}!"), &sly).0, json!("{{data.b}}!"));
+    }
+}

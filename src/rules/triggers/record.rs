@@ -1,0 +1,266 @@
+//! What is kept of a trigger, and of each time it fired.
+
+use super::matching::{Op, Wish, check_path, wishes};
+use serde_json::Map;
+use std::time::Duration;
+use store::{Coded, Key, Level, Record, order};
+use tool::{Armed, Id, Topics, prelude::*};
+
+/// The index of triggers by name.
+pub(crate) const BY_NAME: u8 = 1;
+/// The index of firings by trigger.
+pub(crate) const BY_TRIGGER: u8 = 1;
+
+/// What makes it fire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// Only by hand; also how an unknown kind is read.
+    #[default]
+    #[serde(skip)]
+    Unknown,
+    /// At times: `config` is `{schedule, timezone?}`, as in `create_scheduled_task`.
+    Schedule,
+    /// When something is told on the event stream: `config` is `{topic, match?}`.
+    Event,
+    /// When what a tool answers becomes so: `config` is `{check: {tool, arguments?, path?, op, value?}, everySeconds}`.
+    Condition,
+}
+
+impl Coded for Kind {
+    const ALL: &'static [Self] = &[Kind::Unknown, Kind::Schedule, Kind::Event, Kind::Condition];
+    const UNKNOWN: Self = Kind::Unknown;
+}
+
+/// A trigger as it is stored. New fields go last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Trigger {
+    pub name: String,
+    pub description: String,
+    #[serde(with = "store::coded")]
+    pub kind: Kind,
+    /// As JSON text.
+    pub config: String,
+    pub action: Call,
+    /// What a condition looks with.
+    pub check: Option<Call>,
+    pub enabled: bool,
+    /// At least this long between two firings, in seconds.
+    pub cooldown_s: u32,
+    pub per_hour: u32,
+    pub count: u32,
+    pub failures: u32,
+    pub last_ms: u64,
+    /// What the last look of a condition gave, as JSON text; empty before the first.
+    pub seen: String,
+    /// The scheduled task that fires it.
+    pub schedule: String,
+    /// The conversation in which its prompts are answered.
+    pub conversation: String,
+}
+
+/// A call as it is stored. It never changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Call {
+    tool: String,
+    version: u32,
+    args: String,
+    digest: [u8; 32],
+    consented: bool,
+}
+
+impl From<Armed> for Call {
+    fn from(a: Armed) -> Self {
+        Self { tool: a.tool, version: a.version, args: a.args.to_string(), digest: a.digest, consented: a.consented }
+    }
+}
+
+impl Call {
+    pub fn armed(&self) -> Armed {
+        let args = serde_json::from_str(&self.args).unwrap_or_default();
+        let Self { tool, version, digest, consented, .. } = self.clone();
+        Armed { tool, version, args, digest, consented }
+    }
+}
+
+impl Record for Trigger {
+    const NAME: &'static str = "triggers";
+    const WORD: &'static str = "trigger";
+    const LEVEL: Level = Level::User;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::many(BY_NAME, order::text(&self.name))]
+    }
+}
+
+impl records::Item for Trigger {
+    const LISTED_BY: &'static str = "list_triggers";
+    const BY_NAME: u8 = BY_NAME;
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// How a firing went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// Noted, and not heard of again: the power went.
+    #[default]
+    Interrupted,
+    Ok,
+    Failed,
+}
+
+impl Coded for Status {
+    const ALL: &'static [Self] = &[Status::Interrupted, Status::Ok, Status::Failed];
+    const UNKNOWN: Self = Status::Interrupted;
+}
+
+/// One firing. New fields go last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Firing {
+    pub trigger: Id,
+    pub why: String,
+    #[serde(with = "store::coded")]
+    pub status: Status,
+    pub finished_ms: u64,
+    pub result: String,
+    pub error: String,
+}
+
+impl Record for Firing {
+    const NAME: &'static str = "trigger-firings";
+    const WORD: &'static str = "firing of a trigger";
+    const LEVEL: Level = Level::User;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::many(BY_TRIGGER, self.trigger.as_bytes())]
+    }
+}
+
+/// When a trigger fires, read from its configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Config {
+    Schedule { schedule: Value, timezone: Option<String> },
+    Event { topics: Topics, wishes: Vec<Wish> },
+    Condition { check: Check, every: Duration },
+}
+
+/// How a condition looks.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Check {
+    pub tool: String,
+    pub arguments: Value,
+    pub path: String,
+    pub op: Op,
+    pub value: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnSchedule {
+    schedule: Value,
+    timezone: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnEvent {
+    topic: String,
+    #[serde(default)]
+    r#match: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct OnCondition {
+    check: Looks,
+    #[serde(default = "minute")]
+    every_seconds: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Looks {
+    tool: String,
+    #[serde(default)]
+    arguments: Value,
+    #[serde(default)]
+    path: String,
+    op: Op,
+    #[serde(default)]
+    value: Value,
+}
+
+fn minute() -> u32 {
+    60
+}
+
+/// The least and the most seconds between two looks.
+const LOOKS: std::ops::RangeInclusive<u32> = 10..=86_400;
+
+impl Config {
+    /// Reads the configuration of a kind.
+    ///
+    /// # Errors
+    /// `BadArgs` that shows how it is written.
+    pub fn read(kind: Kind, config: &Value) -> Result<Self> {
+        let wrong = |why: serde_json::Error, form: &str| Error::bad_args(format!("the config does not fit ({why}): write it as {form}"));
+        match kind {
+            Kind::Schedule => {
+                let form = r#"{"schedule": "0 7 * * *", "timezone": "Europe/Vienna"}"#;
+                let OnSchedule { schedule, timezone } = OnSchedule::deserialize(config).map_err(|e| wrong(e, form))?;
+                Ok(Self::Schedule { schedule, timezone })
+            }
+            Kind::Event => {
+                let form = r#"{"topic": "pin:changed", "match": {"pin": 17, "high": true}}"#;
+                let OnEvent { topic, r#match } = OnEvent::deserialize(config).map_err(|e| wrong(e, form))?;
+                if topic.trim().is_empty() || topic.split(',').any(|t| t.trim() == "*") {
+                    return Err(Error::bad_args("the topic is everything: name what to wait for, such as `pin:changed`"));
+                }
+                Ok(Self::Event { topics: Topics::parse(&topic)?, wishes: wishes(&r#match)? })
+            }
+            Kind::Condition => {
+                let form = r#"{"check": {"tool": "system_info", "path": "temperature", "op": "gt", "value": 70}, "everySeconds": 60}"#;
+                let OnCondition { check, every_seconds } = OnCondition::deserialize(config).map_err(|e| wrong(e, form))?;
+                if !LOOKS.contains(&every_seconds) {
+                    let (least, most) = (LOOKS.start(), LOOKS.end());
+                    return Err(Error::bad_args(format!("`everySeconds` is {every_seconds}: give {least} to {most}")));
+                }
+                check_path(&check.path)?;
+                let Looks { tool, arguments, path, op, value } = check;
+                let every = Duration::from_secs(every_seconds.into());
+                Ok(Self::Condition { check: Check { tool, arguments, path, op, value }, every })
+            }
+            Kind::Unknown => Err(Error::bad_args("the type is schedule, event or condition")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_config_is_read_or_says_how_it_is_written() {
+        for (kind, config, word) in [
+            (Kind::Schedule, json!({}), "0 7 * * *"),
+            (Kind::Schedule, json!({"schedule": "0 7 * * *", "when": 1}), "write it as"),
+            (Kind::Event, json!({"topic": " "}), "name what to wait for"),
+            (Kind::Event, json!({"topic": "pin:changed, *"}), "name what to wait for"),
+            (Kind::Event, json!({"topic": "a b"}), "no topic"),
+            (Kind::Event, json!({"topic": "x", "match": 3}), "pin:changed"),
+            (Kind::Condition, json!({"check": {"tool": "a", "op": "gt"}, "everySeconds": 5}), "10 to 86400"),
+            (Kind::Condition, json!({"check": {"tool": "a"}}), "system_info"),
+            (Kind::Condition, json!({"check": {"tool": "a", "op": "gt", "path": "..x"}}), "no path"),
+            (Kind::Unknown, json!({}), "schedule, event or condition"),
+            (Kind::Event, json!([]), "write it as"),
+        ] {
+            let error = Config::read(kind, &config).unwrap_err();
+            assert!(error.message().contains(word), "{kind:?} {config}: {error}");
+        }
+        let read = Config::read(Kind::Condition, &json!({"check": {"tool": "a", "op": "lt", "value": 3}})).unwrap();
+        assert!(matches!(read, Config::Condition { every, .. } if every.as_secs() == 60));
+        let read = Config::read(Kind::Event, &json!({"topic": "pin:*", "match": {"pin": 4}})).unwrap();
+        assert!(matches!(read, Config::Event { topics, wishes } if topics.hear("pin:changed") && wishes.len() == 1));
+    }
+}

@@ -1,0 +1,392 @@
+//! Triggers at work: one listener for events, one clock for conditions, and what follows when one fires.
+
+use super::{
+    matching::{Op, at, compare, filled, fits},
+    record::{BY_TRIGGER, Call, Config, Firing, Kind, Status, Trigger},
+};
+use crate::action::PROMPT;
+use jiff::{SignedDuration, Timestamp};
+use records::Shelf;
+use registry::Registry;
+use scheduler::{Scheduler, Who};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
+};
+use store::{Collection, Entry, Keep, Stamp, Store, Walk};
+use tokio::{sync::Notify, time::Instant};
+use tokio_util::sync::CancellationToken;
+use tool::{AgentId, Armed, Event, Heard, Label, Ports, Scope, UserId, prelude::*};
+
+/// How many firings of one trigger are kept.
+const KEPT: usize = 100;
+/// How much of an answer is kept, in characters.
+const TOLD: usize = 500;
+/// The triggers of the household; cheap to clone.
+#[derive(Clone)]
+pub struct Triggers(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub shelf: Shelf<Trigger>,
+    pub firings: Collection<Firing>,
+    pub registry: Registry,
+    scheduler: Scheduler,
+    ports: Ports,
+    live: RwLock<HashMap<Id, Arc<Live>>>,
+    changed: Notify,
+    closing: Mutex<CancellationToken>,
+}
+
+/// A trigger that waits.
+struct Live {
+    id: Id,
+    owner: UserId,
+    config: Config,
+    check: Option<Call>,
+    label: Label,
+    cooldown: SignedDuration,
+    per_hour: usize,
+    state: Mutex<State>,
+}
+
+struct State {
+    busy: bool,
+    /// What was told up to here may be its own doing.
+    deaf_until: Timestamp,
+    recent: VecDeque<Timestamp>,
+    /// When a condition is looked at again.
+    next: Instant,
+    seen: Option<Value>,
+}
+
+impl Live {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it may fire now; from then on it is busy.
+    fn take(&self, now: Timestamp) -> bool {
+        let mut state = self.state();
+        let hour = SignedDuration::from_hours(1);
+        while state.recent.front().is_some_and(|first| now.duration_since(*first) >= hour) {
+            state.recent.pop_front();
+        }
+        // A clock that was set back must not silence it.
+        state.recent.retain(|at| *at <= now);
+        let rests = state.recent.back().is_some_and(|last| now.duration_since(*last) < self.cooldown);
+        if state.busy || rests || state.recent.len() >= self.per_hour {
+            return false;
+        }
+        state.busy = true;
+        state.recent.push_back(now);
+        true
+    }
+}
+
+/// What became of a firing.
+pub(crate) struct Fired {
+    pub status: Status,
+    pub result: Result<Output>,
+}
+
+impl Triggers {
+    /// The triggers in `store`. They fire once [`Triggers::watch`] is called.
+    pub fn new(store: &Store, registry: Registry, scheduler: Scheduler, ports: Ports) -> Self {
+        Self(Arc::new(Inner {
+            shelf: Shelf::new(store),
+            firings: store.collection(),
+            registry,
+            scheduler,
+            ports,
+            live: RwLock::default(),
+            changed: Notify::new(),
+            closing: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn parts(&self) -> &Inner {
+        &self.0
+    }
+
+    /// Waits for events and looks at conditions until `closing`.
+    ///
+    /// # Errors
+    /// `Failed` when the triggers cannot be read.
+    pub fn watch(&self, closing: &CancellationToken) -> Result<()> {
+        *self.0.closing.lock().unwrap_or_else(PoisonError::into_inner) = closing.clone();
+        let mut all = vec![];
+        self.0.shelf.records().scan(|entry| all.push(entry))?;
+        all.iter().for_each(|entry| self.put(entry));
+        let (events, conditions) = (self.clone(), self.clone());
+        let mut listener = self.0.ports.bus.listen(None);
+        let hears = async move {
+            while let Some(heard) = listener.next().await {
+                if let Heard::Event(event) = heard {
+                    events.hear(&event);
+                }
+            }
+        };
+        tokio::spawn(closing.clone().run_until_cancelled_owned(hears));
+        tokio::spawn(closing.clone().run_until_cancelled_owned(async move { conditions.look().await }));
+        Ok(())
+    }
+
+    /// Takes a trigger as it is now.
+    pub(crate) fn put(&self, entry: &Entry<Trigger>) {
+        let trigger = &entry.value;
+        let config = serde_json::from_str(&trigger.config).unwrap_or_default();
+        let waits = trigger.enabled && matches!(trigger.kind, Kind::Event | Kind::Condition);
+        let mut live = self.0.live.write().unwrap_or_else(PoisonError::into_inner);
+        let before = live.remove(&entry.id);
+        let Ok(config) = Config::read(trigger.kind, &config) else { return };
+        if !waits {
+            return;
+        }
+        // What it did lately counts on, whatever else is changed.
+        let recent = before.map(|b| b.state().recent.clone()).unwrap_or_default();
+        let state = State {
+            busy: false,
+            deaf_until: Timestamp::MIN,
+            recent,
+            next: Instant::now(),
+            seen: serde_json::from_str(&trigger.seen).ok(),
+        };
+        let waiting = Live {
+            id: entry.id,
+            owner: entry.owner,
+            config,
+            check: trigger.check.clone(),
+            label: entry.label,
+            cooldown: SignedDuration::from_secs(trigger.cooldown_s.into()),
+            per_hour: trigger.per_hour as usize,
+            state: Mutex::new(state),
+        };
+        live.insert(entry.id, Arc::new(waiting));
+        self.0.changed.notify_one();
+    }
+
+    /// Forgets one that was deleted.
+    pub(crate) fn drop_live(&self, id: Id) {
+        self.0.live.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    fn all_live(&self) -> Vec<Arc<Live>> {
+        self.0.live.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Fires what waits for this event. Never for what triggers themselves tell, nor for what one did itself.
+    fn hear(&self, event: &Event) {
+        if event.topic.starts_with("trigger") {
+            return;
+        }
+        for live in self.all_live() {
+            let Config::Event { topics, wishes } = &live.config else { continue };
+            let concerns = event.to.is_none_or(|to| to == live.owner);
+            let own_doing = event.at <= live.state().deaf_until;
+            if !concerns || own_doing || !topics.hear(&event.topic) || !fits(wishes, &event.data) {
+                continue;
+            }
+            let about = json!({"topic": event.topic, "data": event.data, "at": event.at.to_string()});
+            self.fire_later(live.clone(), format!("`{}` was told", event.topic), about);
+        }
+    }
+
+    /// Looks at the conditions, each at its time.
+    async fn look(&self) {
+        loop {
+            let now = Instant::now();
+            let conditions = self.all_live().into_iter().filter(|l| matches!(l.config, Config::Condition { .. }));
+            let (due, later): (Vec<_>, Vec<_>) = conditions.partition(|l| l.state().next <= now);
+            for live in due {
+                let Config::Condition { every, .. } = &live.config else { continue };
+                live.state().next = now + *every;
+                let this = self.clone();
+                tokio::spawn(async move { this.look_at(&live).await });
+            }
+            let next = later.iter().map(|l| l.state().next).min().unwrap_or(now + Duration::from_secs(10));
+            tokio::select! {
+                () = tokio::time::sleep_until(next.min(now + Duration::from_secs(10))) => {}
+                () = self.0.changed.notified() => {}
+            }
+        }
+    }
+
+    /// Looks at every condition at once, whether it is time or not.
+    #[cfg(test)]
+    pub(super) async fn look_now(&self) {
+        for live in self.all_live() {
+            self.look_at(&live).await;
+        }
+    }
+
+    /// One look; fires when what was not so is so now. The first look only remembers.
+    async fn look_at(&self, live: &Arc<Live>) {
+        let (Config::Condition { check, .. }, Some(call)) = (&live.config, &live.check) else { return };
+        let answer = match self.perform(live.owner, &call.armed(), live.label).await {
+            Ok(answer) => answer,
+            Err(error) => return tracing::warn!(trigger = %live.id, %error, "a condition could not be looked at"),
+        };
+        let value = at(&answer.content, &check.path).cloned().unwrap_or(Value::Null);
+        let before = live.state().seen.replace(value.clone());
+        if before.as_ref() != Some(&value) {
+            self.remember(live, &value).await;
+        }
+        let fires = match (&before, check.op) {
+            (None, _) => false,
+            (Some(before), Op::Changed) => compare(&value, Op::Changed, before),
+            (Some(before), op) => compare(&value, op, &check.value) && !compare(before, op, &check.value),
+        };
+        if fires {
+            let shown: String = value.to_string().chars().take(80).collect();
+            let about = json!({"value": value, "before": before, "at": self.0.ports.clock.now().to_string()});
+            self.fire_later(live.clone(), format!("it is {shown} now"), about);
+        }
+    }
+
+    async fn remember(&self, live: &Live, value: &Value) {
+        let mut seen = value.to_string();
+        // Something long is remembered by its beginning: enough to see that it changed, mostly.
+        seen.truncate(seen.floor_char_boundary(4000));
+        let records = self.0.shelf.records();
+        let kept = records.update_in(Scope::User(live.owner), Label::Own, live.id, move |t| {
+            t.seen.clone_from(&seen);
+            Ok(())
+        });
+        if let Err(error) = kept.await {
+            tracing::warn!(trigger = %live.id, %error, "what a condition saw was not kept");
+        }
+    }
+
+    fn fire_later(&self, live: Arc<Live>, why: String, about: Value) {
+        if !live.take(self.0.ports.clock.now()) {
+            return tracing::debug!(trigger = %live.id, "rests");
+        }
+        let this = self.clone();
+        tokio::spawn(async move {
+            match this.0.shelf.records().get_in(Scope::User(live.owner), live.id) {
+                Ok(Some(entry)) => drop(this.fire(&entry, why, &about, None).await),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(trigger = %live.id, %error, "a trigger could not be read"),
+            }
+            let mut state = live.state();
+            (state.busy, state.deaf_until) = (false, this.0.ports.clock.now().max(Timestamp::now()));
+        });
+    }
+
+    /// Notes that a trigger fires, does what follows, and notes how it went. With `by`, as that caller's own call; without, as
+    /// it was agreed when it was made.
+    pub(crate) async fn fire(&self, entry: &Entry<Trigger>, why: String, about: &Value, by: Option<&Cx>) -> Fired {
+        let noted = self.note(entry, why).await;
+        let result = match &noted {
+            Ok(_) => self.act(entry, about, by).await,
+            Err(error) => Err(error.clone()),
+        };
+        let status = if result.is_ok() { Status::Ok } else { Status::Failed };
+        if let Ok(firing) = noted {
+            self.note_end(entry, firing, status, &result).await;
+        }
+        let data = json!({"id": entry.id, "name": entry.value.name, "status": status});
+        self.0.ports.bus.publish("trigger:fired", Some(entry.owner), data);
+        Fired { status, result }
+    }
+
+    async fn act(&self, entry: &Entry<Trigger>, about: &Value, by: Option<&Cx>) -> Result<Output> {
+        let mut armed = entry.value.action.armed();
+        let (args, brought) = filled(&armed.args, about);
+        armed.args = args;
+        if armed.tool == PROMPT && !armed.consented && !entry.value.conversation.is_empty() {
+            armed.args["conversationId"] = json!(entry.value.conversation);
+        }
+        let result = match by {
+            Some(cx) => cx.call(&armed.tool, armed.args.clone()).await,
+            None => {
+                // A text that an event brought may be a stranger's.
+                let label = if brought { Label::Outside } else { entry.label };
+                self.perform(entry.owner, &armed, label).await
+            }
+        };
+        if let (true, Ok(answer)) = (armed.tool == PROMPT, &result)
+            && let Some(id) = answer.content["conversationId"].as_str().map(str::to_owned)
+            && id != entry.value.conversation
+        {
+            let records = self.0.shelf.records();
+            let kept = records.update_in(Scope::User(entry.owner), Label::Own, entry.id, move |t| {
+                t.conversation.clone_from(&id);
+                Ok(())
+            });
+            if let Err(error) = kept.await {
+                tracing::warn!(%error, "the conversation of a trigger was not kept");
+            }
+        }
+        result
+    }
+
+    async fn perform(&self, user: UserId, armed: &Armed, label: Label) -> Result<Output> {
+        let closing = self.0.closing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.0.scheduler.perform(&Who { user, agent: AgentId::GENERAL }, armed, label, &closing).await
+    }
+
+    async fn note(&self, entry: &Entry<Trigger>, why: String) -> Result<Id> {
+        let (shelf, firings) = (self.0.shelf.records().clone(), self.0.firings.clone());
+        let stamp = Stamp {
+            scope: Scope::User(entry.owner),
+            owner: entry.owner,
+            audience: store::Audience::Private,
+            label: entry.label,
+            source: "trigger".into(),
+        };
+        let (id, trigger, now) = (Id::new(), entry.id, self.0.ports.clock.now().as_millisecond().max(0) as u64);
+        let firing =
+            Firing { trigger, why, status: Status::Interrupted, finished_ms: 0, result: String::new(), error: String::new() };
+        let noted = self.0.shelf.records().store().write(move |tx| {
+            shelf.change(tx, stamp.scope, Label::Own, trigger, &mut |t| {
+                (t.count, t.last_ms) = (t.count.saturating_add(1), now);
+                Ok(())
+            })?;
+            firings.put(tx, id, &stamp, &firing).map(drop)
+        });
+        noted.await?;
+        Ok(id)
+    }
+
+    async fn note_end(&self, entry: &Entry<Trigger>, id: Id, status: Status, result: &Result<Output>) {
+        let (told, error) = match result {
+            Ok(output) => (output.say.clone().unwrap_or_else(|| output.model_text()), String::new()),
+            Err(error) => (String::new(), error.message().to_owned()),
+        };
+        let cut = |text: String| text.chars().take(TOLD).collect::<String>();
+        let (told, error) = (cut(told), cut(error));
+        let (shelf, firings) = (self.0.shelf.records().clone(), self.0.firings.clone());
+        let (scope, trigger, label) = (Scope::User(entry.owner), entry.id, entry.label);
+        let now = self.0.ports.clock.now().as_millisecond().max(0) as u64;
+        let old = self.kept(entry).into_iter().skip(KEPT).collect::<Vec<_>>();
+        let noted = self.0.shelf.records().store().write(move |tx| {
+            firings.change(tx, scope, label, id, &mut |f| {
+                (f.status, f.finished_ms) = (status, now);
+                f.result.clone_from(&told);
+                f.error.clone_from(&error);
+                Ok(())
+            })?;
+            old.iter().try_for_each(|id| firings.remove(tx, scope, *id).map(drop))?;
+            // It may have been deleted meanwhile.
+            if status == Status::Failed && shelf.read(tx, scope, trigger)?.is_some() {
+                shelf.change(tx, scope, Label::Own, trigger, &mut |t| {
+                    t.failures = t.failures.saturating_add(1);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        });
+        if let Err(error) = noted.await {
+            tracing::warn!(trigger = %entry.id, %error, "how a trigger went was not kept");
+        }
+    }
+
+    /// The ids of what is kept of its firings, the newest first.
+    fn kept(&self, entry: &Entry<Trigger>) -> Vec<Id> {
+        let walk = Walk::prefix(BY_TRIGGER, entry.id.as_bytes()).down();
+        let found = self.0.firings.walk_in(Scope::User(entry.owner), &walk, |_| Keep::Yes);
+        found.map(|all| all.into_iter().map(|f| f.id).collect()).unwrap_or_default()
+    }
+}
