@@ -14,7 +14,9 @@ use embed::Embedder;
 use http_client::Guarded;
 use memory::Memories;
 use registry::{Registry, Terms};
+use rules::Triggers;
 use sandbox::Sandbox;
+use scheduler::Scheduler;
 use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
@@ -40,8 +42,23 @@ pub struct Entry {
     pub scrubber: Scrubber,
 }
 
+/// What happens by itself, once it is started: only in a house that stays.
+pub struct Clockwork {
+    scheduler: Scheduler,
+    triggers: Triggers,
+}
+
+impl Clockwork {
+    /// Makes calls at their times and waits for what triggers wait for, until the house closes.
+    pub fn start(&self, closing: &CancellationToken) -> Result<()> {
+        self.scheduler.start(closing.clone());
+        self.triggers.watch(closing)?;
+        Ok(())
+    }
+}
+
 /// Builds the house over the data in `data`. Nothing runs yet but what the parts themselves need.
-pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Settings>)> {
+pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Settings>, Clockwork)> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(Some(config.time_zone.as_str()).filter(|z| !z.is_empty()))?);
 
     // Parts.
@@ -66,8 +83,20 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     keep_up(&entry, &registry, &services);
 
     // Families.
+    let access = Access::new(&store, entry.token.as_deref(), entry.claiming)?;
+    let (people, tools) = (access.clone(), registry.clone());
+    let scheduler = Scheduler::new(
+        &store,
+        ports.clone(),
+        Arc::new(move |user| people.role_of(user)),
+        Arc::new(move |name| tools.get(name).map(|tool| tool.risk)),
+    );
+    let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
+    add_everyday(&registry, &store, &scheduler)?;
+    registry.add(rules::schedules(scheduler.clone(), registry.clone()))?;
+    registry.add(rules::triggers(triggers.clone()))?;
+    add_utilities(&registry, Device::new(data))?;
     registry.add(tools_everyday::memory(memories.clone()))?;
-    registry.add(tools_utilities::utilities(Device::new(data)))?;
     registry.add(tools_everyday::config(services.clone()))?;
     registry.add(tools_hardware::gpio(board.clone()))?;
     let web = Guarded::new(config.http.allow.clone());
@@ -84,15 +113,14 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         clock,
         store: store.clone(),
         scrubber: entry.scrubber.clone(),
-        closing: closing.clone(),
     };
-    let (limits, claiming) = (config.agent.clone(), entry.claiming);
+    let limits = config.agent.clone();
     let (settings, provider) = Settings::new(config, minds, network.clone())?;
     let settings = Arc::new(settings);
     let agent = Agent::new(limits, &store, registry.clone(), memories.clone(), provider);
     settings.tell(agent.clone());
+    registry.add(agent::family(agent.clone()))?;
 
-    let access = Access::new(&store, entry.token.as_deref(), claiming)?;
     tell_pins(&board, ports.bus.clone());
     mend_later(memories, closing.clone());
     tidy_often(registry.clone(), closing.clone());
@@ -111,7 +139,31 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         closing,
         lasting: false,
     };
-    Ok((house, settings))
+    Ok((house, settings, Clockwork { scheduler, triggers }))
+}
+
+/// What people keep, each family over the store alone.
+fn add_everyday(registry: &Registry, store: &Store, scheduler: &Scheduler) -> tool::Result<()> {
+    registry.add(tools_everyday::tasks(store))?;
+    registry.add(tools_everyday::notes(store))?;
+    registry.add(tools_everyday::bookmarks(store))?;
+    registry.add(tools_everyday::contacts(store))?;
+    registry.add(tools_everyday::calendar(store, scheduler.clone()))?;
+    registry.add(tools_everyday::notices(store))?;
+    registry.add(tools_data::finance(store))?;
+    registry.add(tools_data::goals(store))?;
+    registry.add(tools_data::tables(store))?;
+    registry.add(tools_data::state(store))
+}
+
+/// What needs nothing at all.
+fn add_utilities(registry: &Registry, device: Device) -> tool::Result<()> {
+    registry.add(tools_utilities::utilities(device))?;
+    registry.add(tools_utilities::dates())?;
+    registry.add(tools_utilities::mathematics())?;
+    registry.add(tools_utilities::chance())?;
+    registry.add(tools_utilities::text())?;
+    registry.add(tools_utilities::data())
 }
 
 /// Stops what runs, keeps what waits to be written, and lets go of everything.

@@ -8,7 +8,6 @@ mod discover;
 mod house;
 mod serve;
 mod settings;
-mod warm;
 
 use scrub::{How, Scrubber};
 use std::{

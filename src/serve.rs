@@ -46,7 +46,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
     let lasts = Duration::from_secs(doors.claim_seconds);
     let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
     let entry = house::Entry { token: token()?, claiming, scrubber: scrubber.clone() };
-    let (mut house, settings) = house::build(config, data, entry)?;
+    let (mut house, settings, clockwork) = house::build(config, data, entry)?;
     house.lasting = true;
     keep_crashes(data.join("crash"), scrubber);
     write_commented_config(data);
@@ -75,6 +75,8 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
     let listeners = Listeners { tcp: Some(tcp), tls, socket };
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
     api::go_on_with_answered(&house);
+    clockwork.start(&house.closing)?;
+    drop(clockwork);
     tell_doors(&house, data, at, door.as_ref());
     // Whether anybody reads this is their affair.
     let _ = writeln!(std::io::stdout(), "hob ready {}", shown(at)).and_then(|()| std::io::stdout().flush());

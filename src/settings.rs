@@ -1,10 +1,7 @@
 //! What an admin changes while the house is open: its name and the model that answers. What is chosen here is kept in the
 //! store; a flag or the environment wins over it, and it wins over hob.toml.
 
-use crate::{
-    config::{Config, check_name},
-    warm,
-};
+use crate::config::{Config, check_name};
 use agent::Agent;
 use api::{DeviceSettings, From, ModelChoice, ModelInUse, Neighbour, Network};
 use discovery::{Announcer, Found};
@@ -21,7 +18,6 @@ use std::{
     time::Duration,
 };
 use store::{Collection, Level, Record, Stamp, Store};
-use tokio_util::sync::CancellationToken;
 use tool::{Clock, Error, Id, Label, Result, Scope};
 
 /// The record's id: there is one.
@@ -60,7 +56,6 @@ pub struct Minds {
     pub clock: Arc<dyn Clock>,
     pub store: Store,
     pub scrubber: Scrubber,
-    pub closing: CancellationToken,
 }
 
 impl Minds {
@@ -73,8 +68,6 @@ impl Minds {
             let (embedder, clock) = (self.embedder.clone(), self.clock.clone());
             let reflex = Reflex::new(&self.registry.phrases(), risk, embedder, clock)
                 .map_err(|e| Error::failed(format!("reflex cannot begin: {e}")))?;
-            warm::warm(reflex.clone(), &self.store, self.closing.clone())
-                .map_err(|e| Error::failed(format!("reflex cannot begin: {e:#}")))?;
             return Ok(Arc::new(reflex));
         };
         Ok(Arc::new(OpenAi::new(model)))

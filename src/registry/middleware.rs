@@ -14,6 +14,8 @@ use tool::{Cx, Error, Output, Result};
 
 /// What a tool may answer at most, in bytes of text; the rest is cut and said to be.
 const OUTPUT_CAP: usize = 256 * 1024;
+/// How long a refusal may be, in bytes. It may repeat what was given; what to do is at its beginning or its end.
+const REFUSAL_CAP: usize = 16 * 1024;
 
 /// One call on its way.
 pub struct Call {
@@ -205,8 +207,18 @@ impl Middleware for Cap {
         "cap"
     }
     fn after<'a>(&'a self, _: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
-        Box::pin(ready(result.map(cap)))
+        Box::pin(ready(result.map(cap).map_err(cap_refusal)))
     }
+}
+
+fn cap_refusal(error: Error) -> Error {
+    let text = error.message();
+    if text.len() <= REFUSAL_CAP {
+        return error;
+    }
+    let (end, rest) = (REFUSAL_CAP / 8, text.len() - REFUSAL_CAP / 8);
+    let short = format!("{} … {}", &text[..text.floor_char_boundary(end)], &text[text.ceil_char_boundary(rest)..]);
+    error.with_message(short)
 }
 
 fn cap(mut output: Output) -> Output {

@@ -80,7 +80,7 @@ impl<T: Record> Collection<T> {
         self.store.0.engine.read(|tx| {
             let Some(table) = open(tx, T::NAME)? else { return Ok(()) };
             rows::<T>(tx, own, walk, |scope, id| {
-                let key = [&scope[..], id.as_bytes()].concat();
+                let key = [scope, id.as_bytes()].concat();
                 let Some(value) = table.get(key.as_slice())? else { return Ok(ControlFlow::Continue(())) };
                 let found = readable(entry::<T>(&key, value.value()))?.filter(|found| may_read(cx, found));
                 let Some(found) = found else { return Ok(ControlFlow::Continue(())) };

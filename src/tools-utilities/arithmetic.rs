@@ -214,6 +214,8 @@ fn check_commas(expression: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{cases, wait};
+    use proptest::prelude::*;
 
     async fn shown(expression: &str) -> String {
         match evaluate(expression.to_owned()).await {
@@ -316,6 +318,27 @@ mod tests {
             "(1*2)+(3*4)+(5*6)+(7*8)+(9*10)+(11*12)+(13*14)+(15*16)+(17*18)+(19*20)+(21*22)+(23*24)",
         ] {
             assert!(cost(expression) < COST / 2, "{expression}: {}", cost(expression));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(cases(400))]
+
+        /// Whatever is asked, it comes to something or is refused: the thread it is worked out on never ends before its
+        /// answer.
+        #[test]
+        fn no_expression_panics(
+            text in "\\PC{0,30}",
+            sum in "[0-9.,+*/^()%! a-z-]{0,40}",
+            words in prop::collection::vec(prop::sample::select(vec![
+                "1", "2.5", "1e9", "0x1F", "(", ")", "+", "-", "*", "/", "^", "!", "%", "mod", "to", "of", "per", "sqrt", "sin",
+                "ln", "pi", "i", "km", "m", "kg", "°C", "°F", "hours", "percent", "dp", "sf", "hex", "fraction", "not", "and",
+            ]), 0..9),
+        ) {
+            for expression in [text, sum, words.join(" ")] {
+                let answer = wait(evaluate(expression.clone()));
+                prop_assert!(matches!(answer, Ok(_) | Err(Error::BadArgs(_))), "{:?}: {:?}", expression, answer);
+            }
         }
     }
 }

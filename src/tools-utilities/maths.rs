@@ -148,14 +148,14 @@ fn round(value: f64, places: usize) -> String {
 }
 
 /// As few digits as one would say: three decimal places, or four digits of what is below one.
-fn spoken(value: f64) -> String {
+pub(crate) fn spoken(value: f64) -> String {
     let places = if value == 0.0 || value.abs() >= 1.0 { 3 } else { (3 - value.abs().log10().floor() as i32) as usize };
     let text = round(value, places.min(40));
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Thousands set apart by commas; anything but a plain number stays as it is.
-fn grouped(text: &str) -> String {
+pub(crate) fn grouped(text: &str) -> String {
     let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, fraction)| (whole, Some(fraction)));
     if whole.len() < 4 || !whole.bytes().chain(fraction.unwrap_or("").bytes()).all(|b| b.is_ascii_digit()) {

@@ -1,6 +1,7 @@
 //! What the tests of this crate share: a call by the owner at a fixed time, and calling a tool by name.
 
 use jiff::Zoned;
+use proptest::test_runner::Config;
 use std::sync::Arc;
 use tool::prelude::Value;
 use tool::{Channel, Cx, Family, FixedClock, Output, Ports, Principal, Result, Via};
@@ -11,7 +12,7 @@ pub(crate) fn cx() -> Cx {
     Cx::root(Ports::unconnected(Arc::new(FixedClock(now))), Principal::owner(), Via::direct(Channel::Api))
 }
 
-/// Calls a tool of a family by name.
+/// Calls a tool of a family by any of its names; arguments are adapted as dispatch does.
 pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
     family: Family<S>,
     cx: &Cx,
@@ -20,5 +21,17 @@ pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
 ) -> Result<Output> {
     let (_, _, _, tools) = family.into_parts();
     let tool = tools.into_iter().find(|t| &*t.name == name || t.aliases.iter().any(|a| &*a.name == name)).unwrap();
+    let alias = tool.aliases.iter().find(|a| &*a.name == name);
+    let args = alias.and_then(|a| a.adapt).map_or(args.clone(), |adapt| adapt(args));
     (tool.run)(cx.clone(), args).await
+}
+
+/// Waits for an answer where a test is no async function.
+pub(crate) fn wait<F: Future>(answer: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(answer)
+}
+
+/// So many cases of a property, and no file for those that failed.
+pub(crate) fn cases(n: u32) -> Config {
+    Config { failure_persistence: None, ..Config::with_cases(n) }
 }

@@ -67,7 +67,7 @@ fn moment(now: &Zoned) -> Moment {
 }
 
 /// A zone by its IANA name, or by the city in it: "new york" is America/New_York.
-fn zone(name: &str) -> Result<TimeZone> {
+pub(crate) fn zone(name: &str) -> Result<TimeZone> {
     if let Ok(zone) = TimeZone::get(name) {
         return Ok(zone);
     }
@@ -84,7 +84,7 @@ fn city(zone: &str) -> String {
     zone.rsplit('/').next().unwrap_or(zone).replace('_', " ")
 }
 
-fn day_name(day: Weekday) -> &'static str {
+pub(crate) fn day_name(day: Weekday) -> &'static str {
     match day {
         Weekday::Monday => "Monday",
         Weekday::Tuesday => "Tuesday",

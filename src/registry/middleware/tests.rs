@@ -108,6 +108,18 @@ async fn a_step_changes_arguments_and_results_and_stops_calls() {
 }
 
 #[test]
+fn a_refusal_does_not_repeat_all_it_was_given() {
+    let short = Error::not_found("there is no such thing: look elsewhere");
+    assert_eq!(cap_refusal(short.clone()), short);
+    for filler in ["x", "ä", "漢"] {
+        let text = format!("`{}` is no unit: name one such as km", filler.repeat(REFUSAL_CAP));
+        let cut = cap_refusal(Error::bad_args(text));
+        assert!(matches!(cut, Error::BadArgs(_)) && cut.message().len() < REFUSAL_CAP, "{}", cut.message().len());
+        assert!(cut.message().starts_with('`') && cut.message().ends_with("is no unit: name one such as km"));
+    }
+}
+
+#[test]
 fn what_is_long_is_cut_whatever_its_shape() {
     let short = Output::json(json!({"a": [1, 2, 3], "b": "text"})).unwrap();
     assert_eq!(cap(short.clone()), short);

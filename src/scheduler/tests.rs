@@ -1,0 +1,260 @@
+//! The engine on the real store, with a clock that is set by hand and tools that note their calls.
+
+mod clocks;
+mod ends;
+mod keeping;
+mod restarts;
+mod running;
+
+use crate::*;
+use futures::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp, Zoned, tz::TimeZone};
+use serde_json::{Value, json};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+use store::Entry;
+use tokio::{sync::Notify, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use tool::{
+    AgentId, Armed, Bus, Channel, Clock, Cx, Dispatch, Error, Id, Label, Output, Principal, Result, ToolInfo, Via,
+};
+
+/// A clock that is set by hand, in Vienna. It begins on Friday, 20 November 2026, at 14:30. Beside it is how much time has
+/// really passed.
+pub(crate) struct SetClock(Mutex<Timestamp>, Mutex<Duration>);
+
+impl SetClock {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new("2026-11-20T13:30:00Z".parse().unwrap()), Mutex::default()))
+    }
+    /// Time passes.
+    fn forward(&self, seconds: i64) {
+        *self.0.lock().unwrap() += SignedDuration::from_secs(seconds);
+        *self.1.lock().unwrap() += Duration::from_secs(seconds as u64);
+    }
+    /// The clock is set, and no time passes.
+    fn set(&self, text: &str) {
+        *self.0.lock().unwrap() = text.parse::<Zoned>().unwrap().timestamp();
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+    fn zone(&self) -> TimeZone {
+        TimeZone::get("Europe/Vienna").unwrap()
+    }
+}
+
+/// Tools that note how they were called.
+#[derive(Default)]
+pub(crate) struct Tools {
+    /// The tool, the person, and what `n` was.
+    calls: Mutex<Vec<(String, UserId, Value)>>,
+    /// How often `fail` goes wrong before it goes well.
+    fails: Mutex<usize>,
+    /// Lets one `slow` end.
+    gate: Notify,
+    /// Whether a call had the consent it was armed with, and its label.
+    seen: Mutex<Vec<(bool, Label)>>,
+}
+
+impl Tools {
+    fn called(&self, name: &str) -> Vec<Value> {
+        self.calls.lock().unwrap().iter().filter(|c| c.0 == name).map(|c| c.2.clone()).collect()
+    }
+}
+
+struct Door(Arc<Tools>);
+
+impl Dispatch for Door {
+    fn call(&self, cx: Cx, name: &str, args: Value) -> BoxFuture<'static, Result<Output>> {
+        let (tools, name) = (self.0.clone(), name.to_owned());
+        Box::pin(async move {
+            tools.calls.lock().unwrap().push((name.clone(), cx.user(), args["n"].clone()));
+            tools.seen.lock().unwrap().push((cx.has_consent(&name, 7, &[7; 32]), cx.label()));
+            assert_eq!((cx.channel(), cx.run()), (Channel::Machine, None));
+            match &*name {
+                "fail" => {
+                    let mut fails = tools.fails.lock().unwrap();
+                    if *fails > 0 {
+                        *fails -= 1;
+                        return Err(Error::failed("it broke"));
+                    }
+                    Ok(Output::text("mended"))
+                }
+                "refuse" => Err(Error::denied("you may not")),
+                "wrong" => Err(Error::bad_args("it does not fit")),
+                "crowded" if std::mem::take(&mut *tools.fails.lock().unwrap()) > 0 => {
+                    Err(Error::RateLimited("too many: try again in 30 s".into()))
+                }
+                "panic" => panic!("on purpose"),
+                "slow" | "slow_move" => {
+                    tools.gate.notified().await;
+                    Ok(Output::text("slept"))
+                }
+                "outside" => Ok(Output::text("from the web").from_outside()),
+                "run_prompt" => Ok(Output::json(json!({"conversationId": Id::NIL, "response": "hi"}))?),
+                "notify" => Ok(Output::json(args)?),
+                _ => Ok(Output::json(json!({"n": args["n"]}))?.say("Done.")),
+            }
+        })
+    }
+    fn list(&self, _: &Cx) -> Vec<ToolInfo> {
+        vec![]
+    }
+}
+
+/// One life of a scheduler over a store.
+pub(crate) struct Life {
+    clock: Arc<SetClock>,
+    tools: Arc<Tools>,
+    scheduler: Scheduler,
+    gone: Arc<Mutex<HashSet<UserId>>>,
+    closing: CancellationToken,
+    engine: Option<JoinHandle<()>>,
+}
+
+impl Life {
+    fn new() -> Self {
+        Self::over(&Store::in_memory().unwrap(), SetClock::new(), Arc::default())
+    }
+
+    fn over(store: &Store, clock: Arc<SetClock>, tools: Arc<Tools>) -> Self {
+        let gone: Arc<Mutex<HashSet<UserId>>> = Arc::default();
+        let ports =
+            Ports { dispatch: Arc::new(Door(tools.clone())), bus: Bus::default(), ..Ports::unconnected(clock.clone()) };
+        let (people, began, passed) = (gone.clone(), Instant::now(), clock.clone());
+        let scheduler = Scheduler::with_steady(
+            store,
+            ports,
+            Arc::new(move |user| (!people.lock().unwrap().contains(&user)).then_some(Role::Member)),
+            Arc::new(|tool| match tool {
+                "slow_move" | "move" => Some(Risk::Actuate),
+                "unknown" => None,
+                _ => Some(Risk::Write),
+            }),
+            Box::new(move || began + *passed.1.lock().unwrap()),
+        );
+        Self { clock, tools, scheduler, gone, closing: CancellationToken::new(), engine: None }
+    }
+
+    fn started(mut self) -> Self {
+        self.start();
+        self
+    }
+
+    fn start(&mut self) {
+        self.engine = Some(self.scheduler.start(self.closing.clone()));
+    }
+
+    async fn stop(&mut self) {
+        self.closing.cancel();
+        if let Some(engine) = self.engine.take() {
+            engine.await.unwrap();
+        }
+        self.closing = CancellationToken::new();
+    }
+
+    fn cx(&self) -> Cx {
+        Cx::root(self.scheduler.0.ports.clone(), Principal::owner(), Via::direct(Channel::Api))
+    }
+
+    fn other(&self) -> Cx {
+        let principal = Principal { user: UserId(Id::new()), role: Role::Member, agent: AgentId::GENERAL };
+        Cx::root(self.scheduler.0.ports.clone(), principal, Via::direct(Channel::Api))
+    }
+
+    /// Time passes, and the engine is woken so that it looks.
+    fn forward(&self, seconds: i64) {
+        self.clock.forward(seconds);
+        self.scheduler.0.changed.notify_one();
+    }
+
+    fn new_schedule(&self, name: &str, when: &str, tool: &str) -> New {
+        let recurrence = parse(&json!(when), None, &*self.clock).unwrap();
+        New {
+            name: name.into(),
+            description: String::new(),
+            written: when.into(),
+            recurrence,
+            action: armed(tool, name),
+            enabled: true,
+            missed: Missed::Once,
+            retries: 0,
+            retry_delay_ms: 60_000,
+            ends_ms: None,
+            max_runs: 0,
+        }
+    }
+
+    async fn add(&self, name: &str, when: &str, tool: &str) -> Id {
+        self.add_with(name, when, tool, |_| {}).await
+    }
+
+    async fn add_with(&self, name: &str, when: &str, tool: &str, change: impl FnOnce(&mut New)) -> Id {
+        let mut new = self.new_schedule(name, when, tool);
+        change(&mut new);
+        self.scheduler.create(&self.cx(), new).await.unwrap().id
+    }
+
+    fn get(&self, id: Id) -> Schedule {
+        self.scheduler.find(&self.cx(), &id.to_string()).unwrap().value
+    }
+
+    /// The runs of a schedule, the oldest first, as `status@local time`, with how many times they stand for.
+    fn runs(&self, id: Id) -> Vec<String> {
+        let mut all = self.scheduler.history(&self.cx(), id, usize::MAX).unwrap();
+        all.reverse();
+        all.iter().map(told).collect()
+    }
+
+    /// Waits until what was planned has been done.
+    async fn until(&self, what: &str, is: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !is(self) {
+            assert!(began.elapsed() < Duration::from_secs(20), "waited in vain until {what}");
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+    }
+
+    /// Waits until a schedule has these runs.
+    async fn until_runs(&self, id: Id, wanted: &[&str]) {
+        let began = Instant::now();
+        while self.runs(id) != wanted {
+            assert!(began.elapsed() < Duration::from_secs(5), "{:?} and not {wanted:?}", self.runs(id));
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+    }
+
+    /// Long enough for the engine to have done what it should not do.
+    async fn rest(&self) {
+        self.scheduler.0.changed.notify_one();
+        tokio::time::sleep(Duration::from_millis(60)).await;
+    }
+}
+
+fn told(entry: &Entry<Run>) -> String {
+    let run = &entry.value;
+    let at = Timestamp::from_millisecond(run.scheduled_ms).unwrap().to_zoned(TimeZone::get("Europe/Vienna").unwrap());
+    let at = at.strftime("%H:%M:%S").to_string();
+    let mut told = format!("{}@{}", run.status.word(), at.strip_suffix(":00").unwrap_or(&at));
+    if run.count > 1 {
+        told += &format!(" x{}", run.count);
+    }
+    if run.attempt > 1 {
+        told += &format!(" try {}", run.attempt);
+    }
+    if run.repeats > 0 {
+        told += &format!(" again {}", run.repeats);
+    }
+    told
+}
+
+/// A call that a person said yes to.
+fn armed(tool: &str, n: &str) -> Armed {
+    Armed { tool: tool.into(), version: 7, args: json!({"n": n}), digest: [7; 32], consented: true }
+}

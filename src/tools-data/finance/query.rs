@@ -1,0 +1,272 @@
+//! Finding expenses, and adding up what was found.
+
+use super::{
+    civil_day,
+    money::{self, Decimal},
+    record::{self, BY_CATEGORY, BY_DAY, Category, Expense},
+};
+use crate::told::{aside, counted, given, search};
+use jiff::{ToSpan, civil::Date};
+use records::{Shelf, day_words, listed, mentions, quoted, tags, window};
+use std::collections::BTreeMap;
+use store::{Coded, Entry, Keep, Walk};
+use tool::{Label, prelude::*};
+
+/// How many are answered at most, and without a word about it.
+const LIMIT: (u32, u32) = (50, 100);
+
+/// A stretch of days in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Period {
+    Today,
+    ThisWeek,
+    ThisMonth,
+    LastMonth,
+    ThisYear,
+    All,
+}
+
+impl Period {
+    /// Its first and its last day; weeks begin on Monday.
+    fn days(self, today: Date) -> (Option<Date>, Option<Date>) {
+        let month = |of: Date| (Some(of.first_of_month()), Some(of.last_of_month()));
+        match self {
+            Self::Today => (Some(today), Some(today)),
+            Self::ThisWeek => {
+                let since = i64::from(today.weekday().to_monday_zero_offset());
+                (today.checked_sub(since.days()).ok(), today.checked_add((6 - since).days()).ok())
+            }
+            Self::ThisMonth => month(today),
+            Self::LastMonth => month(today.checked_sub(1.month()).unwrap_or(today)),
+            Self::ThisYear => (Some(today.first_of_year()), Some(today.last_of_year())),
+            Self::All => (None, None),
+        }
+    }
+
+    /// How it is said after a verb.
+    fn said(self) -> &'static str {
+        match self {
+            Self::Today => " today",
+            Self::ThisWeek => " this week",
+            Self::ThisMonth => " this month",
+            Self::LastMonth => " last month",
+            Self::ThisYear => " this year",
+            Self::All => "",
+        }
+    }
+}
+
+/// The first and the last day of what was written: of a day that day, of a month such as `2026-10` its ends.
+fn ends(cx: &Cx, what: &str, text: &str) -> Result<(Date, Date)> {
+    let text = text.trim();
+    let month: Option<Date> =
+        Some(text).filter(|text| text.len() == "2026-10".len()).and_then(|text| format!("{text}-01").parse().ok());
+    match month {
+        Some(first) => Ok((first, first.last_of_month())),
+        None => civil_day(cx, what, text).map(|day| (day, day)),
+    }
+}
+
+/// Which expenses.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Filter {
+    pub from: Option<Date>,
+    pub to: Option<Date>,
+    pub category: Option<Category>,
+    pub least: Option<i128>,
+    pub most: Option<i128>,
+    pub search: Option<String>,
+    pub tags: Vec<String>,
+    /// The stretch of days as it is said after a verb.
+    pub when: String,
+}
+
+impl Filter {
+    /// Those of a stretch of days, both included; dates win over a period.
+    ///
+    /// # Errors
+    /// `BadArgs` when a date is none, or the last is before the first.
+    pub fn of_days(cx: &Cx, start: Option<String>, end: Option<String>, period: Option<Period>) -> Result<Self> {
+        let ends = |what, date| given(date).map(|d| ends(cx, what, &d)).transpose();
+        let (start, end) = (ends("startDate", start)?.map(|e| e.0), ends("endDate", end)?.map(|e| e.1));
+        let today = cx.ports().clock.local().date();
+        let (from, to, when) = match (start, end, period) {
+            (None, None, period) => {
+                let period = period.unwrap_or(Period::All);
+                let (from, to) = period.days(today);
+                (from, to, period.said().to_owned())
+            }
+            (Some(from), Some(to), _) if from == to => (start, end, format!(" {}", day_words(from, today))),
+            (Some(from), Some(to), _) if from > to => {
+                return Err(Error::bad_args(format!("startDate {from} is after endDate {to}: exchange them")));
+            }
+            (Some(from), Some(to), _) => (start, end, format!(" from {from} to {to}")),
+            (Some(from), None, _) => (start, end, format!(" since {from}")),
+            (None, Some(to), _) => (start, end, format!(" until {to}")),
+        };
+        Ok(Self { from, to, when, ..Self::default() })
+    }
+
+    /// The stretch of the index in which they are.
+    pub fn walk(&self) -> Walk {
+        let (first, last) = (self.from.map_or([0; 8], record::day), self.to.map_or([u8::MAX; 8], record::day));
+        match self.category {
+            None => Walk::between(BY_DAY, first, last),
+            Some(category) => {
+                let code = [category.code()];
+                Walk::between(BY_CATEGORY, [&code[..], &first].concat(), [&code[..], &last].concat())
+            }
+        }
+    }
+
+    /// Whether one of the stretch is among them.
+    pub fn fits(&self, e: &Expense) -> bool {
+        let amount = || money::finest(e.amount, &e.currency);
+        let has = |tag: &String| e.tags.iter().any(|t| t.to_lowercase() == *tag);
+        let texts = || {
+            let more = e.payment.iter().chain(&e.notes).chain(&e.tags).map(String::as_str);
+            [e.description.as_str(), e.category.word()].into_iter().chain(more).collect::<Vec<_>>()
+        };
+        self.least.is_none_or(|least| amount() >= least)
+            && self.most.is_none_or(|most| amount() <= most)
+            && self.tags.iter().all(has)
+            && self.search.as_ref().is_none_or(|search| mentions(search, &texts()))
+    }
+}
+
+/// Sums by currency.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Totals(pub BTreeMap<String, (i128, u64)>);
+
+impl Totals {
+    /// One more.
+    pub fn add(&mut self, e: &Expense) {
+        match self.0.get_mut(&e.currency) {
+            Some((sum, count)) => (*sum, *count) = (*sum + i128::from(e.amount), *count + 1),
+            None => drop(self.0.insert(e.currency.clone(), (e.amount.into(), 1))),
+        }
+    }
+
+    /// As it is answered: the currency used most first.
+    pub fn told(&self) -> Vec<Value> {
+        let told = |(code, (sum, count)): &(&String, &(i128, u64))| {
+            let average = (*sum + i128::from(*count) / 2) / i128::from(*count).max(1);
+            json!({"currency": code, "total": money::number(*sum, code), "count": count,
+                   "average": money::number(average, code)})
+        };
+        self.sorted().iter().map(told).collect()
+    }
+
+    /// As it is spoken: `€12.50 and $3`.
+    pub fn said(&self) -> String {
+        let all: Vec<String> = self.sorted().iter().map(|(code, (sum, _))| money::told(*sum, code)).collect();
+        listed(&all, false)
+    }
+
+    fn sorted(&self) -> Vec<(&String, &(i128, u64))> {
+        let mut all: Vec<_> = self.0.iter().collect();
+        all.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
+        all
+    }
+}
+
+/// Goes through those a filter lets through, in the order of `walk`. What is told of them taints the run, sums too.
+pub(super) fn scan(
+    shelf: &Shelf<Expense>,
+    cx: &Cx,
+    filter: &Filter,
+    walk: &Walk,
+    mut each: impl FnMut(&Entry<Expense>) -> Keep,
+) -> Result<Vec<Entry<Expense>>> {
+    let mut label = Label::Own;
+    let kept = shelf.records().walk(cx, walk, |entry| {
+        if cx.cancel().is_cancelled() {
+            return Keep::Stop;
+        }
+        if !filter.fits(&entry.value) {
+            return Keep::No;
+        }
+        label = label.max(entry.label);
+        each(entry)
+    })?;
+    cx.taint(label);
+    Ok(kept)
+}
+
+/// Find expenses, newest day first, with the total over all that fit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Query {
+    /// First day (ISO), or month.
+    start_date: Option<String>,
+    /// Last day (ISO), or month.
+    end_date: Option<String>,
+    /// A stretch of days in place of dates.
+    period: Option<Period>,
+    /// Only this category.
+    category: Option<Category>,
+    /// At least this amount.
+    min_amount: Option<Decimal>,
+    /// At most this amount.
+    max_amount: Option<Decimal>,
+    /// Words in the description, payment method, tags or notes.
+    search: Option<String>,
+    /// Only those with all of these tags.
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Max results (default: 50, max: 100).
+    limit: Option<u32>,
+    /// How many to leave out before the first.
+    offset: Option<u32>,
+}
+
+pub(super) async fn query(shelf: Shelf<Expense>, cx: Cx, args: Query) -> Result<Output> {
+    let (least, most) =
+        (args.min_amount.map(|a| a.finest()).transpose()?, args.max_amount.map(|a| a.finest()).transpose()?);
+    if let (Some(least), Some(most)) = (least, most)
+        && least > most
+    {
+        return Err(Error::bad_args("minAmount is more than maxAmount: exchange them"));
+    }
+    let filter = Filter {
+        category: args.category,
+        least,
+        most,
+        search: search(args.search)?,
+        tags: tags(&args.tags)?.iter().map(|tag| tag.to_lowercase()).collect(),
+        ..Filter::of_days(&cx, args.start_date, args.end_date, args.period)?
+    };
+    let (offset, limit) = window(args.offset, args.limit, LIMIT);
+    let (here, when) = (cx.clone(), filter.when.clone());
+    let (totals, seen, kept) = aside(move || {
+        let (mut totals, mut seen) = (Totals::default(), 0);
+        let kept = scan(&shelf, &here, &filter, &filter.walk().down(), |entry| {
+            totals.add(&entry.value);
+            seen += 1;
+            if seen > offset && seen <= offset.saturating_add(limit) { Keep::Yes } else { Keep::No }
+        })?;
+        Ok((totals, seen, kept))
+    })
+    .await?;
+    let sentence = match kept.len() {
+        0 if seen > 0 => format!("There are {}, but none so far down the list.", counted(seen, "expense")),
+        0 => format!("I know of no such expenses{when}."),
+        _ => {
+            let of = |e: &Entry<Expense>| format!("{} {}", quoted(&e.value.description), e.value.sum());
+            let (all, sum) = (counted(seen, "expense"), totals.said());
+            let first: Vec<String> = kept.iter().map(of).collect();
+            format!("{all}{when}, {sum} in all: {}.", listed(&first, seen > first.len()))
+        }
+    };
+    let expenses: Vec<Value> = kept.iter().map(|entry| record::told(&cx, entry)).collect();
+    let more = seen > offset.saturating_add(kept.len()) && !kept.is_empty();
+    let content = json!({
+        "count": expenses.len(),
+        "expenses": expenses,
+        "hasMore": more,
+        "matching": seen,
+        "totals": totals.told(),
+    });
+    Ok(Output::json(content)?.say(sentence))
+}

@@ -1,0 +1,140 @@
+//! What is kept of an expense.
+
+use super::money;
+use crate::told;
+use jiff::civil::Date;
+use records::Item;
+use store::{Coded, Entry, Key, Level, Record, coded, order};
+use tool::{Cx, prelude::*};
+
+/// What money is spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Category {
+    Food,
+    Transport,
+    Utilities,
+    Entertainment,
+    Shopping,
+    Health,
+    Education,
+    Travel,
+    Subscription,
+    Housing,
+    Other,
+}
+
+impl Coded for Category {
+    const ALL: &'static [Self] = &[
+        Self::Food,
+        Self::Transport,
+        Self::Utilities,
+        Self::Entertainment,
+        Self::Shopping,
+        Self::Health,
+        Self::Education,
+        Self::Travel,
+        Self::Subscription,
+        Self::Housing,
+        Self::Other,
+    ];
+    const UNKNOWN: Self = Self::Other;
+}
+
+impl Category {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Food => "food",
+            Self::Transport => "transport",
+            Self::Utilities => "utilities",
+            Self::Entertainment => "entertainment",
+            Self::Shopping => "shopping",
+            Self::Health => "health",
+            Self::Education => "education",
+            Self::Travel => "travel",
+            Self::Subscription => "subscription",
+            Self::Housing => "housing",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// An expense.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expense {
+    /// In the minor units of the currency.
+    pub(super) amount: i64,
+    /// Its ISO 4217 code.
+    pub(super) currency: String,
+    #[serde(with = "coded")]
+    pub(super) category: Category,
+    pub(super) description: String,
+    /// The day, as `2026-11-20`.
+    pub(super) date: String,
+    pub(super) payment: Option<String>,
+    pub(super) tags: Vec<String>,
+    pub(super) notes: Option<String>,
+}
+
+/// By day.
+pub(super) const BY_DAY: u8 = 1;
+/// By category, then by day.
+pub(super) const BY_CATEGORY: u8 = 3;
+
+/// A day as it lies in an index.
+pub(super) fn day(date: Date) -> [u8; 8] {
+    order::int(i64::from(date.year()) * 10_000 + i64::from(date.month()) * 100 + i64::from(date.day()))
+}
+
+impl Expense {
+    /// The day it was spent.
+    pub fn day(&self) -> Date {
+        self.date.parse().unwrap_or_default()
+    }
+
+    /// Amount and currency, as spoken.
+    pub fn sum(&self) -> String {
+        money::told(self.amount.into(), &self.currency)
+    }
+}
+
+impl Record for Expense {
+    const NAME: &'static str = "expenses";
+    const WORD: &'static str = "expense";
+    const LEVEL: Level = Level::User;
+
+    fn keys(&self) -> Vec<Key> {
+        let day = day(self.day());
+        vec![
+            Key::many(BY_DAY, day),
+            Key::many(Self::BY_NAME, order::text(&self.description)),
+            Key::many(BY_CATEGORY, [&[self.category.code()][..], &day].concat()),
+        ]
+    }
+}
+
+impl Item for Expense {
+    const LISTED_BY: &'static str = "query_expenses";
+    const BY_NAME: u8 = 2;
+
+    fn name(&self) -> &str {
+        &self.description
+    }
+}
+
+/// An expense as it is answered.
+pub(super) fn told(cx: &Cx, entry: &Entry<Expense>) -> Value {
+    let e = &entry.value;
+    let itself = json!({
+        "amount": money::number(e.amount.into(), &e.currency),
+        "currency": e.currency,
+        "category": e.category,
+        "description": e.description,
+        "date": e.date,
+        "paymentMethod": e.payment,
+        "tags": e.tags,
+        "notes": e.notes,
+    });
+    told::record(cx, entry, itself)
+}

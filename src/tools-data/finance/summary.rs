@@ -1,0 +1,240 @@
+//! What was spent in a stretch of time: in all, by category, by month, by day, by tag.
+
+use super::{
+    money,
+    query::{Filter, Period, Totals, scan},
+    record::{self, Category, Expense},
+};
+use crate::told::{aside, counted};
+use jiff::civil::Date;
+use records::Shelf;
+use std::collections::BTreeMap;
+use store::{Entry, Keep};
+use tool::prelude::*;
+
+/// How many of the largest are answered.
+const LARGEST: usize = 5;
+/// How many groups are answered: the latest months and days, the greatest tags.
+const MONTHS: usize = 120;
+const DAYS: usize = 366;
+const TAGS: usize = 50;
+
+/// What the sums are also made by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum By {
+    Category,
+    Month,
+    Day,
+    Tag,
+}
+
+/// Add up what was spent: totals, shares of the categories, months, and the largest expenses.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Summary {
+    /// First day (ISO), or month; dates win over the period.
+    start_date: Option<String>,
+    /// Last day (ISO), or month.
+    end_date: Option<String>,
+    /// Which stretch of days (default: this_month).
+    period: Option<Period>,
+    /// Only this category.
+    category: Option<Category>,
+    /// `day` and `tag` add sums by these to those by category and month.
+    group_by: Option<By>,
+}
+
+/// Sums by some word, and by currency.
+#[derive(Default)]
+struct Groups(BTreeMap<String, Totals>);
+
+/// A word, a currency, and the sum and the number of what belongs to both.
+type Group<'a> = (&'a str, &'a str, i128, u64);
+
+impl Groups {
+    fn add(&mut self, word: &str, e: &Expense) {
+        match self.0.get_mut(word) {
+            Some(totals) => totals.add(e),
+            None => self.0.entry(word.to_owned()).or_default().add(e),
+        }
+    }
+
+    /// In the order of their words.
+    fn all(&self) -> impl DoubleEndedIterator<Item = Group<'_>> {
+        self.0.iter().flat_map(|(word, totals)| {
+            totals.0.iter().map(|(code, (sum, count))| (word.as_str(), code.as_str(), *sum, *count))
+        })
+    }
+
+    /// The latest of them, in order.
+    fn latest(&self, called: &str, most: usize) -> Vec<Value> {
+        let mut latest: Vec<Value> = self.all().rev().take(most).map(|group| told(called, group)).collect();
+        latest.reverse();
+        latest
+    }
+
+    /// The greatest first.
+    fn greatest(&self) -> Vec<Group<'_>> {
+        let mut all: Vec<_> = self.all().collect();
+        all.sort_by_key(|(_, code, sum, _)| std::cmp::Reverse(fine(*sum, code)));
+        all
+    }
+}
+
+/// A group as it is answered.
+fn told(called: &str, (word, code, sum, count): Group) -> Value {
+    json!({called: word, "currency": code, "total": money::number(sum, code), "count": count})
+}
+
+/// Sums of several currencies compare by their numbers.
+fn fine(sum: i128, code: &str) -> i128 {
+    sum * money::finest(1, code)
+}
+
+/// What is gathered on the way through the expenses.
+#[derive(Default)]
+struct Gathered {
+    totals: Totals,
+    categories: Groups,
+    months: Groups,
+    days: Groups,
+    tags: Groups,
+    largest: Vec<Entry<Expense>>,
+    /// The first and the last day on which something was spent.
+    first: String,
+    last: String,
+}
+
+impl Gathered {
+    fn add(&mut self, entry: &Entry<Expense>, by: Option<By>) {
+        let e = &entry.value;
+        self.totals.add(e);
+        self.categories.add(e.category.word(), e);
+        self.months.add(e.date.rsplit_once('-').map_or("", |(month, _)| month), e);
+        match by {
+            Some(By::Day) => self.days.add(&e.date, e),
+            Some(By::Tag) => e.tags.iter().for_each(|tag| self.tags.add(&tag.to_lowercase(), e)),
+            _ => {}
+        }
+        let size = |e: &Entry<Expense>| money::finest(e.value.amount, &e.value.currency);
+        let at = self.largest.partition_point(|other| size(other) >= size(entry));
+        if at < LARGEST {
+            self.largest.insert(at, entry.clone());
+            self.largest.truncate(LARGEST);
+        }
+        if self.first.is_empty() {
+            self.first.clone_from(&e.date);
+        }
+        self.last.clone_from(&e.date);
+    }
+
+    /// The categories of each currency with their shares of it, in percent.
+    fn shares(&self) -> Vec<Value> {
+        let mut all = vec![];
+        for (code, (total, _)) in &self.totals.0 {
+            let of: Vec<Group> = self.categories.greatest().into_iter().filter(|group| group.1 == code).collect();
+            let shares = shares(&of.iter().map(|group| group.2).collect::<Vec<_>>(), *total);
+            for (group, share) in of.into_iter().zip(shares) {
+                let mut told = told("category", group);
+                told["share"] = json!(share as f64 / 10.0);
+                all.push(told);
+            }
+        }
+        all
+    }
+
+    fn told(&self, cx: &Cx, filter: &Filter, by: Option<By>) -> Value {
+        // Where the stretch has no end, it ends with what there is.
+        let day = |given: Option<Date>, seen: &String| match given {
+            Some(day) => json!(day.to_string()),
+            None => Some(seen).filter(|seen| !seen.is_empty()).map_or(Value::Null, |seen| json!(seen)),
+        };
+        let mut content = json!({
+            "period": {"from": day(filter.from, &self.first), "to": day(filter.to, &self.last)},
+            "totals": self.totals.told(),
+            "byCategory": self.shares(),
+            "byMonth": self.months.latest("month", MONTHS),
+            "largest": self.largest.iter().map(|e| record::told(cx, e)).collect::<Vec<_>>(),
+        });
+        match by {
+            Some(By::Day) => content["byDay"] = self.days.latest("day", DAYS).into(),
+            Some(By::Tag) => {
+                let tags = self.tags.greatest();
+                content["byTag"] = tags.into_iter().take(TAGS).map(|group| told("tag", group)).collect();
+            }
+            _ => {}
+        }
+        content
+    }
+
+    fn said(&self, filter: &Filter) -> String {
+        let when = &filter.when;
+        let on = filter.category.map(|c| format!(" on {}", c.word())).unwrap_or_default();
+        if self.totals.0.is_empty() {
+            return format!("I know of nothing that was spent{on}{when}.");
+        }
+        let count = self.totals.0.values().map(|(_, count)| *count).sum::<u64>();
+        let spent =
+            format!("{} {} spent{on}{when}", self.totals.said(), if self.totals.0.len() > 1 { "were" } else { "was" });
+        let n = counted(usize::try_from(count).unwrap_or(usize::MAX), "expense");
+        let plain = filter.category.is_none() && self.totals.0.len() == 1;
+        match self.categories.greatest().first().filter(|_| plain) {
+            Some((word, code, sum, _)) if self.categories.0.len() > 1 => {
+                format!("{spent}, in {n}, most of it on {word}: {}.", money::told(*sum, code))
+            }
+            Some((word, ..)) => format!("{spent}, in {n}, all on {word}."),
+            None => format!("{spent}, in {n}."),
+        }
+    }
+}
+
+/// The shares of a total in tenths of a percent, which add up to the whole: what rounding leaves over goes to those
+/// that lost most by it.
+fn shares(parts: &[i128], total: i128) -> Vec<i128> {
+    const WHOLE: i128 = 1000;
+    if total <= 0 {
+        return vec![0; parts.len()];
+    }
+    let mut shares: Vec<i128> = parts.iter().map(|part| part * WHOLE / total).collect();
+    let left = usize::try_from(WHOLE - shares.iter().sum::<i128>()).unwrap_or(0);
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(parts[*at] * WHOLE % total));
+    order.into_iter().take(left).for_each(|at| shares[at] += 1);
+    shares
+}
+
+pub(super) async fn summary(shelf: Shelf<Expense>, cx: Cx, args: Summary) -> Result<Output> {
+    let period = args.period.unwrap_or(Period::ThisMonth);
+    let days = Filter::of_days(&cx, args.start_date, args.end_date, Some(period))?;
+    let (filter, by) = (Filter { category: args.category, ..days }, args.group_by);
+    aside(move || {
+        let mut gathered = Gathered::default();
+        scan(&shelf, &cx, &filter, &filter.walk(), |entry| {
+            gathered.add(entry, by);
+            Keep::No
+        })?;
+        Ok(Output::json(gathered.told(&cx, &filter, by))?.say(gathered.said(&filter)))
+    })
+    .await
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+    use crate::testing::cases;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(cases(256))]
+        #[test]
+        fn shares_add_up_to_the_whole(parts in prop::collection::vec(1_i128..1_000_000_000_000, 1..12)) {
+            let total: i128 = parts.iter().sum();
+            let shares = shares(&parts, total);
+            prop_assert_eq!(shares.iter().sum::<i128>(), 1000);
+            for (part, share) in parts.iter().zip(&shares) {
+                prop_assert!((part * 1000 - share * total).abs() < total, "{} of {}", share, part);
+            }
+        }
+    }
+}

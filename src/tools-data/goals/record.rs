@@ -1,0 +1,371 @@
+//! What is kept of a goal and of its steps, and how both are told.
+
+use crate::told;
+use records::{Item, Shelf, millis, read_when, refuse};
+use store::{Coded, Collection, Entry, Keep, Key, Level, Record, Store, Tx, Walk, coded, order};
+use tool::{Cx, Scope, When, prelude::*};
+
+/// How important a goal is at most.
+pub(super) const HIGHEST: u8 = 10;
+/// How many levels of goals may stand above one.
+const DEEPEST: usize = 32;
+
+/// How it stands with a goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Status {
+    Active,
+    Paused,
+    Completed,
+    Abandoned,
+}
+
+impl Coded for Status {
+    const ALL: &'static [Self] = &[Self::Active, Self::Paused, Self::Completed, Self::Abandoned];
+    const UNKNOWN: Self = Self::Paused;
+}
+
+impl Status {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+    /// Whether nothing more is to be done.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Abandoned)
+    }
+}
+
+/// What somebody works toward.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    pub(super) title: String,
+    pub(super) description: Option<String>,
+    pub(super) category: Option<String>,
+    /// 1 to 10, the highest first.
+    pub(super) priority: u8,
+    /// The goal it is a part of; its owner's too.
+    pub(super) parent: Option<Id>,
+    /// A day or a moment, as [`When`] tells it.
+    pub(super) due: Option<String>,
+    /// When that begins: milliseconds since 1970; the greatest number where there is none.
+    pub(super) due_ms: i64,
+    #[serde(with = "coded")]
+    pub(super) status: Status,
+    /// In percent, where somebody set it; else it follows from the steps.
+    pub(super) progress: u8,
+    pub(super) by_hand: bool,
+    pub(super) notes: Option<String>,
+    /// Milliseconds since 1970; 0 while it is not.
+    pub(super) completed_ms: u64,
+}
+
+impl Default for Goal {
+    /// An active goal of middling importance that has no name yet.
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            description: None,
+            category: None,
+            priority: 5,
+            parent: None,
+            due: None,
+            due_ms: i64::MAX,
+            status: Status::Active,
+            progress: 0,
+            by_hand: false,
+            notes: None,
+            completed_ms: 0,
+        }
+    }
+}
+
+/// By rank: the highest priority first, then the nearest due date.
+pub(super) const BY_RANK: u8 = 2;
+/// By status, then by rank.
+pub(super) const BY_STATUS: u8 = 3;
+/// By the goal it is a part of.
+const BY_PARENT: u8 = 4;
+/// The same, then by rank.
+pub(super) const BY_PARENT_RANK: u8 = 5;
+
+impl Record for Goal {
+    const NAME: &'static str = "goals";
+    const WORD: &'static str = "goal";
+    const LEVEL: Level = Level::User;
+
+    fn keys(&self) -> Vec<Key> {
+        let rank = [&[HIGHEST.saturating_sub(self.priority)][..], &order::int(self.due_ms)].concat();
+        let mut keys = vec![
+            Key::many(Self::BY_NAME, named(&self.title, self.is_over())),
+            Key::many(BY_RANK, &rank),
+            Key::many(BY_STATUS, [&[self.status.code()][..], &rank].concat()),
+        ];
+        if let Some(parent) = self.parent {
+            keys.push(Key::many(BY_PARENT, parent.as_bytes()));
+            keys.push(Key::many(BY_PARENT_RANK, [&parent.as_bytes()[..], &rank].concat()));
+        }
+        keys
+    }
+}
+
+impl Item for Goal {
+    const LISTED_BY: &'static str = "list_goals";
+    const BY_NAME: u8 = 1;
+
+    fn name(&self) -> &str {
+        &self.title
+    }
+    fn is_over(&self) -> bool {
+        self.status.is_over()
+    }
+    fn likely() -> Walk {
+        Walk::prefix(BY_STATUS, [])
+    }
+}
+
+/// A name in its index; under it come first those that are not over.
+fn named(name: &str, over: bool) -> Vec<u8> {
+    [order::text(name), vec![u8::from(over)]].concat()
+}
+
+/// A step on the way to a goal. Steps come in the order in which they were made; whoever sees the goal sees them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    pub(super) goal: Id,
+    pub(super) title: String,
+    pub(super) description: Option<String>,
+    /// Milliseconds since 1970; 0 while it is open.
+    pub(super) done_ms: u64,
+    /// What came of it.
+    pub(super) result: Option<String>,
+}
+
+/// By the goal.
+const BY_GOAL: u8 = 2;
+/// By the goal, the open ones first.
+const BY_STATE: u8 = 3;
+/// The open ones first.
+pub(super) const BY_DONE: u8 = 4;
+
+impl Record for Step {
+    const NAME: &'static str = "goal-steps";
+    const WORD: &'static str = "step";
+    const LEVEL: Level = Level::User;
+
+    fn keys(&self) -> Vec<Key> {
+        let (goal, done) = (self.goal.as_bytes(), [u8::from(self.done_ms > 0)]);
+        vec![
+            Key::many(Self::BY_NAME, named(&self.title, self.is_over())),
+            Key::many(BY_GOAL, goal),
+            Key::many(BY_STATE, [&goal[..], &done].concat()),
+            Key::many(BY_DONE, done),
+        ]
+    }
+}
+
+impl Item for Step {
+    const LISTED_BY: &'static str = "get_goal_details";
+    const BY_NAME: u8 = 1;
+
+    fn name(&self) -> &str {
+        &self.title
+    }
+    fn is_over(&self) -> bool {
+        self.done_ms > 0
+    }
+    fn likely() -> Walk {
+        Walk::prefix(BY_DONE, [])
+    }
+}
+
+/// Goals and their steps; cheap to clone.
+#[derive(Clone)]
+pub struct Goals {
+    pub(super) goals: Shelf<Goal>,
+    pub(super) steps: Shelf<Step>,
+}
+
+/// How many parts of a goal there are, and how many of them are done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Parts {
+    pub done: usize,
+    pub all: usize,
+}
+
+impl Goals {
+    pub fn new(store: &Store) -> Self {
+        Self { goals: Shelf::new(store), steps: Shelf::new(store) }
+    }
+
+    /// The steps of a goal, in order.
+    pub fn steps_of(&self, cx: &Cx, goal: Id) -> Result<Vec<Entry<Step>>> {
+        Ok(self.steps.records().walk(cx, &Walk::prefix(BY_GOAL, goal.as_bytes()), |_| Keep::Yes)?)
+    }
+
+    /// The first open steps of a goal.
+    pub fn open_steps(&self, cx: &Cx, goal: Id, most: usize) -> Result<Vec<Entry<Step>>> {
+        let mut kept = 0;
+        let open = self.steps.records().walk(cx, &Walk::prefix(BY_STATE, state(goal, false)), |_| {
+            kept += 1;
+            if kept <= most { Keep::Yes } else { Keep::Stop }
+        })?;
+        Ok(open)
+    }
+
+    /// The goals that are parts of one, by rank.
+    pub fn below(&self, cx: &Cx, goal: Id) -> Result<Vec<Entry<Goal>>> {
+        Ok(self.goals.records().walk(cx, &Walk::prefix(BY_PARENT_RANK, goal.as_bytes()), |_| Keep::Yes)?)
+    }
+
+    /// The goals a goal is a part of, the nearest first, as far as this caller sees them.
+    pub fn above(&self, cx: &Cx, goal: &Goal) -> Result<Vec<Entry<Goal>>> {
+        let (mut above, mut next) = (vec![], goal.parent);
+        while let Some(id) = next.filter(|_| above.len() < DEEPEST) {
+            let Some(found) = self.goals.records().get(cx, id)? else { break };
+            next = found.value.parent;
+            above.push(found);
+        }
+        Ok(above)
+    }
+
+    /// The steps of a goal, counted.
+    pub fn steps_counted(&self, cx: &Cx, goal: Id) -> Result<Parts> {
+        let steps = self.steps.records();
+        let done = steps.count(cx, &Walk::prefix(BY_STATE, state(goal, true)))?;
+        Ok(Parts { done, all: done + steps.count(cx, &Walk::prefix(BY_STATE, state(goal, false)))? })
+    }
+
+    /// The parts of a goal, counted: steps and goals; those that were given up do not count. And what share of them is
+    /// done or was set by hand, in percent.
+    pub fn progress(&self, cx: &Cx, entry: &Entry<Goal>) -> Result<(Parts, Parts, u8)> {
+        let (mut below, steps) = (Parts::default(), self.steps_counted(cx, entry.id)?);
+        let part_of = Walk::prefix(BY_PARENT_RANK, entry.id.as_bytes());
+        self.goals.records().walk(cx, &part_of, |goal| {
+            below.all += usize::from(goal.value.status != Status::Abandoned);
+            below.done += usize::from(goal.value.status == Status::Completed);
+            Keep::No
+        })?;
+        let (done, all) = (steps.done + below.done, steps.all + below.all);
+        let percent = match entry.value.status {
+            Status::Completed => 100,
+            _ if entry.value.by_hand => entry.value.progress,
+            _ => u8::try_from((done * 100).checked_div(all).unwrap_or(0)).unwrap_or(100),
+        };
+        Ok((steps, below, percent))
+    }
+
+    /// A goal as it is answered.
+    pub fn told(&self, cx: &Cx, entry: &Entry<Goal>) -> Result<Value> {
+        let g = &entry.value;
+        let (steps, below, progress) = self.progress(cx, entry)?;
+        // A goal of somebody else that is not shared does not exist, not even as an id.
+        let parent = match g.parent {
+            Some(parent) if entry.owner != cx.user() => self.goals.records().peek(cx, parent)?.map(|found| found.id),
+            parent => parent,
+        };
+        let itself = json!({
+            "title": g.title,
+            "description": g.description,
+            "category": g.category,
+            "priority": g.priority,
+            "status": g.status,
+            "progress": progress,
+            "parentId": parent,
+            "dueDate": g.due,
+            "overdue": is_overdue(cx, g),
+            "notes": g.notes,
+            "completedAt": told::moment(cx, g.completed_ms),
+            "stepsDone": steps.done,
+            "steps": steps.all,
+            "subGoalsDone": below.done,
+            "subGoals": below.all,
+        });
+        Ok(told::record(cx, entry, itself))
+    }
+}
+
+/// A step as it is answered.
+pub(super) fn step(cx: &Cx, entry: &Entry<Step>) -> Value {
+    let s = &entry.value;
+    let itself = json!({
+        "goalId": s.goal,
+        "title": s.title,
+        "description": s.description,
+        "done": s.done_ms > 0,
+        "completedAt": told::moment(cx, s.done_ms),
+        "result": s.result,
+    });
+    told::record(cx, entry, itself)
+}
+
+fn state(goal: Id, done: bool) -> Vec<u8> {
+    [&goal.as_bytes()[..], &[u8::from(done)]].concat()
+}
+
+/// Whether its day, or its moment, has passed and there is still something to do.
+pub(super) fn is_overdue(cx: &Cx, goal: &Goal) -> bool {
+    let now = cx.ports().clock.local();
+    let passed = |due: &String| match When::read(due, now.time_zone()) {
+        Ok(When::Day(day)) => day < now.date(),
+        Ok(When::At(at)) => at.timestamp() < now.timestamp(),
+        Err(_) => false,
+    };
+    !goal.status.is_over() && goal.due.as_ref().is_some_and(passed)
+}
+
+/// A due date as it is kept: its text, and when it begins.
+///
+/// # Errors
+/// `BadArgs` when it is none.
+pub(super) fn due(cx: &Cx, text: Option<&str>) -> Result<(Option<String>, i64)> {
+    match text.filter(|text| !text.trim().is_empty()) {
+        None => Ok((None, i64::MAX)),
+        Some(text) => {
+            let when = read_when(cx, "due date", text)?;
+            Ok((Some(when.to_string()), millis(&when, &cx.ports().clock.zone())?))
+        }
+    }
+}
+
+/// Within a write: sees to it that `below`, a goal that is there or is to be made, may be a part of `parent`.
+///
+/// # Errors
+/// `Missing` when the parent is gone; `Conflict` when a goal would be a part of itself, or stand too deep.
+pub(super) fn may_be_part(goals: &Collection<Goal>, tx: &Tx, scope: Scope, below: Id, parent: Id) -> store::Result<()> {
+    let mut next = Some(parent);
+    for depth in 0.. {
+        let Some(id) = next else { return Ok(()) };
+        if id == below {
+            return Err(refuse("a goal cannot be a part of itself: choose another parentId"));
+        }
+        if depth == DEEPEST {
+            return Err(refuse(format!("goals stand in one another {DEEPEST} deep at most: choose another parentId")));
+        }
+        match goals.read(tx, scope, id)? {
+            Some(found) => next = found.value.parent,
+            None if id == parent => {
+                return Err(store::Error::Missing(
+                    "the goal it is to be a part of is gone: `list_goals` shows goals".into(),
+                ));
+            }
+            None => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// Within a write: the goals that are parts of one.
+pub(super) fn parts(goals: &Collection<Goal>, tx: &Tx, scope: Scope, goal: Id) -> store::Result<Vec<Entry<Goal>>> {
+    goals.find(tx, scope, BY_PARENT, goal.as_bytes())
+}
+
+/// Within a write: the steps of a goal.
+pub(super) fn steps(steps: &Collection<Step>, tx: &Tx, scope: Scope, goal: Id) -> store::Result<Vec<Entry<Step>>> {
+    steps.find(tx, scope, BY_GOAL, goal.as_bytes())
+}

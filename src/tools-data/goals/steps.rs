@@ -1,0 +1,312 @@
+//! Breaking a goal into steps and goals of its own, and getting the steps done.
+
+use super::{
+    TITLE, now_ms,
+    record::{self, Goal, Goals, Step, may_be_part},
+};
+use crate::told::counted;
+use records::{optional, patch, quoted, refuse, said, tell};
+use store::Entry;
+use tool::{Scope, prelude::*};
+
+/// How many steps one call adds at most, and a goal has at most.
+const AT_ONCE: usize = 50;
+const STEPS: usize = 200;
+/// The most characters of what is said about a step, and of what came of it.
+const RESULT: usize = 1000;
+
+/// A step, or a goal of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    #[default]
+    Step,
+    Goal,
+}
+
+/// A title alone, or a step in full.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Given {
+    Title(String),
+    Step(Full),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Full {
+    /// What is to be done.
+    title: String,
+    /// More about it.
+    description: Option<String>,
+    /// `goal` when it needs steps of its own.
+    #[serde(default, rename = "type")]
+    kind: Kind,
+}
+
+/// Break a goal into steps, in the order in which they are to be done. They are added behind those it has. Without
+/// steps nothing is changed: it answers what there is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Decompose {
+    /// The id of the goal, or its title.
+    goal_id: String,
+    /// The steps: titles, or objects.
+    #[schemars(length(max = 50))]
+    steps: Option<Vec<Given>>,
+}
+
+/// A step that was checked.
+#[derive(Clone)]
+struct Checked {
+    id: Id,
+    title: String,
+    description: Option<String>,
+    kind: Kind,
+}
+
+fn check(given: Given) -> Result<Checked> {
+    let full = match given {
+        Given::Title(title) => Full { title, description: None, kind: Kind::Step },
+        Given::Step(full) => full,
+    };
+    Ok(Checked {
+        id: Id::new(),
+        title: said("title", &full.title, TITLE)?,
+        description: optional("description", full.description.as_deref(), RESULT)?,
+        kind: full.kind,
+    })
+}
+
+pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<Output> {
+    let given = args.steps.unwrap_or_default();
+    if given.is_empty() {
+        return ask(&goals, &cx, &args.goal_id);
+    }
+    let found = goals.goals.own(&cx, &args.goal_id)?;
+    if given.len() > AT_ONCE {
+        return Err(Error::bad_args(format!("{} steps at once: give {AT_ONCE} at most", given.len())));
+    }
+    let place = |(n, given): (usize, Given)| {
+        check(given).map_err(|e| {
+            let text = format!("step {}: {}; nothing was added", n + 1, e.message());
+            e.with_message(text)
+        })
+    };
+    let new = given.into_iter().enumerate().map(place).collect::<Result<Vec<Checked>>>()?;
+    let (steps, parts) = add(&goals, &cx, found.id, new).await?;
+    tell(&cx, &found, "changed");
+    let goal = goals.goals.records().get(&cx, found.id)?.unwrap_or(found);
+    let what = [counted(steps.len(), "step"), counted(parts.len(), "goal")];
+    let what = match (steps.is_empty(), parts.is_empty()) {
+        (false, true) => what[0].clone(),
+        (true, false) => what[1].clone(),
+        _ => what.join(" and "),
+    };
+    let first = steps.first().map(|s| &s.value.title).or(parts.first().map(|p| &p.value.title));
+    let first = first.map(|title| format!(" The first: {}.", quoted(title))).unwrap_or_default();
+    let sentence = format!("{} has {what} more.{first}", quoted(&goal.value.title));
+    let content = json!({
+        "goal": goals.told(&cx, &goal)?,
+        "added": steps.len() + parts.len(),
+        "steps": steps.iter().map(|s| record::step(&cx, s)).collect::<Vec<_>>(),
+        "subGoals": parts.iter().map(|p| goals.told(&cx, p)).collect::<Result<Vec<_>>>()?,
+    });
+    Ok(Output::json(content)?.say(sentence))
+}
+
+/// What there is, and how to go on.
+fn ask(goals: &Goals, cx: &Cx, which: &str) -> Result<Output> {
+    let goal = goals.goals.find(cx, which)?;
+    let steps = goals.steps_of(cx, goal.id)?;
+    let title = quoted(&goal.value.title);
+    let note = format!(
+        "Nothing was changed. Think of the 3 to 7 next concrete steps toward {title} that are not there yet, and call \
+         decompose_goal again with `steps`: titles in their order, or objects {{title, description, type}}; type goal is \
+         for what needs steps of its own."
+    );
+    let content = json!({
+        "goal": goals.told(cx, &goal)?,
+        "added": 0,
+        "steps": steps.iter().map(|s| record::step(cx, s)).collect::<Vec<_>>(),
+        "subGoals": goals.below(cx, goal.id)?.iter().map(|p| goals.told(cx, p)).collect::<Result<Vec<_>>>()?,
+        "note": note,
+    });
+    let sentence = match steps.len() {
+        0 => format!("{title} has no steps yet: tell me which there should be."),
+        n => format!("{title} has {} so far: tell me which should follow.", counted(n, "step")),
+    };
+    Ok(Output::json(content)?.say(sentence))
+}
+
+type Added = (Vec<Entry<Step>>, Vec<Entry<Goal>>);
+
+/// Keeps all of them, for whoever sees the goal.
+async fn add(goals: &Goals, cx: &Cx, goal: Id, new: Vec<Checked>) -> Result<Added> {
+    let (records, steps) = (goals.goals.records().clone(), goals.steps.records().clone());
+    let (scope, stamp) = (Scope::User(cx.user()), records.stamp(cx, "decompose_goal"));
+    let written = goals.goals.records().store().write(move |tx| {
+        let Some(found) = records.read(tx, scope, goal)? else {
+            return Err(store::Error::Missing("the goal is gone: `list_goals` shows what there is".into()));
+        };
+        let stamp = stamp.clone().audience(found.audience);
+        let room = STEPS.saturating_sub(record::steps(&steps, tx, scope, goal)?.len());
+        if new.iter().filter(|step| step.kind == Kind::Step).count() > room {
+            return Err(refuse(format!(
+                "a goal has {STEPS} steps at most: make goals of some of them, with type goal"
+            )));
+        }
+        let mut added: Added = (vec![], vec![]);
+        for Checked { id, title, description, kind } in new.clone() {
+            if kind == Kind::Step {
+                let step = Step { goal, title, description, done_ms: 0, result: None };
+                added.0.push(steps.put(tx, id, &stamp, &step)?);
+                continue;
+            }
+            may_be_part(&records, tx, scope, id, goal)?;
+            let (category, priority) = (found.value.category.clone(), found.value.priority);
+            let part = Goal { title, description, category, priority, parent: Some(goal), ..Goal::default() };
+            added.1.push(records.put(tx, id, &stamp, &part)?);
+        }
+        Ok(added)
+    });
+    Ok(written.await?)
+}
+
+/// Tick off a step of a goal.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Complete {
+    /// The id of the step, or its title.
+    step_id: String,
+    /// What came of it.
+    result: Option<String>,
+}
+
+pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Output> {
+    let found = goals.steps.own(&cx, &args.step_id)?;
+    let result = optional("result", args.result.as_deref(), RESULT)?;
+    let was_done = found.value.done_ms > 0;
+    let at = now_ms(&cx);
+    let step = change(&goals, &cx, &found, true, move |step| {
+        step.done_ms = if step.done_ms > 0 { step.done_ms } else { at };
+        step.result = result.clone().or_else(|| step.result.take());
+    })
+    .await?;
+    let title = quoted(&step.value.title);
+    let Some(goal) = goals.goals.records().get(&cx, step.value.goal)? else {
+        return Ok(Output::json(json!({"step": record::step(&cx, &step)}))?.say(format!("Done: {title}.")));
+    };
+    let next = goals.open_steps(&cx, goal.id, 1)?.pop();
+    let (_, below, progress) = goals.progress(&cx, &goal)?;
+    let all_done = next.is_none() && below.done == below.all && !goal.value.status.is_over();
+    let of = quoted(&goal.value.title);
+    let done = if was_done { format!("{title} was done already.") } else { format!("Done: {title}.") };
+    let sentence = match &next {
+        Some(next) => format!("{done} Next for {of}: {}.", quoted(&next.value.title)),
+        None if all_done => format!("{done} That was the last step of {of}: is the goal reached?"),
+        None => format!("{done} {of} stands at {progress} %."),
+    };
+    let advice = "All steps are done. If the goal is reached, call update_goal with status completed; else add steps.";
+    let content = json!({
+        "step": record::step(&cx, &step),
+        "goal": goals.told(&cx, &goal)?,
+        "next": next.map(|step| record::step(&cx, &step)),
+        "allDone": all_done,
+        "suggestion": all_done.then_some(advice),
+    });
+    Ok(Output::json(content)?.say(sentence))
+}
+
+/// Changes a step. Its goal's progress counts from the steps again when that is asked for.
+async fn change(
+    goals: &Goals,
+    cx: &Cx,
+    found: &Entry<Step>,
+    counts: bool,
+    change: impl Fn(&mut Step) + Send + 'static,
+) -> Result<Entry<Step>> {
+    let (records, steps) = (goals.goals.records().clone(), goals.steps.records().clone());
+    let (scope, label, id) = (Scope::User(cx.user()), cx.label(), found.id);
+    let written = goals.steps.records().store().write(move |tx| {
+        let changed = steps.change(tx, scope, label, id, &mut |step| {
+            change(step);
+            Ok(())
+        })?;
+        let goal = records.read(tx, scope, changed.value.goal)?.filter(|goal| counts && goal.value.by_hand);
+        if let Some(goal) = goal {
+            records.change(tx, scope, label, goal.id, &mut |goal| {
+                goal.by_hand = false;
+                Ok(())
+            })?;
+        }
+        Ok(changed)
+    });
+    let changed = written.await?;
+    told_of(goals, cx, changed.value.goal)?;
+    Ok(changed)
+}
+
+/// Whoever shows the goal learns that its steps changed.
+fn told_of(goals: &Goals, cx: &Cx, goal: Id) -> Result<()> {
+    if let Some(goal) = goals.goals.records().peek(cx, goal)? {
+        tell(cx, &goal, "changed");
+    }
+    Ok(())
+}
+
+/// Correct a step, or open it again; what is not given stays as it is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Update {
+    /// The id of the step, or its title.
+    step_id: String,
+    /// What is to be done.
+    title: Option<String>,
+    /// More about it.
+    description: Option<String>,
+    /// Whether it is done.
+    done: Option<bool>,
+}
+
+pub(super) async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
+    let found = goals.steps.own(&cx, &args.step_id)?;
+    let title = args.title.map(|t| said("title", &t, TITLE)).transpose()?;
+    let description = patch("description", args.description.as_deref(), RESULT)?;
+    let (done, at) = (args.done, now_ms(&cx));
+    if title.is_none() && description.is_none() && done.is_none() {
+        return Err(Error::bad_args("say what to change: the title, the description, or whether it is done"));
+    }
+    let step = change(&goals, &cx, &found, done.is_some(), move |step| {
+        step.title = title.clone().unwrap_or_else(|| step.title.clone());
+        step.description = description.clone().unwrap_or_else(|| step.description.take());
+        step.done_ms = match done {
+            Some(true) if step.done_ms == 0 => at,
+            Some(false) => 0,
+            _ => step.done_ms,
+        };
+    })
+    .await?;
+    let title = quoted(&step.value.title);
+    let sentence = match done {
+        Some(true) => format!("Done: {title}."),
+        Some(false) => format!("{title} is open again."),
+        None => format!("I changed the step {title}."),
+    };
+    Ok(Output::json(record::step(&cx, &step))?.say(sentence))
+}
+
+/// Delete a step of a goal for good.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Delete {
+    /// The id of the step, or its title.
+    step_id: String,
+}
+
+pub(super) async fn delete(goals: Goals, cx: Cx, args: Delete) -> Result<Output> {
+    let gone = goals.steps.remove(&cx, &args.step_id).await?;
+    told_of(&goals, &cx, gone.value.goal)?;
+    let sentence = format!("I deleted the step {}.", quoted(&gone.value.title));
+    Ok(Output::json(json!({"deleted": true, "id": gone.id}))?.say(sentence))
+}

@@ -1,0 +1,14 @@
+//! Goals, money, tables and state as tools.
+
+mod finance;
+mod goals;
+mod state;
+mod tables;
+#[cfg(test)]
+mod testing;
+mod told;
+
+pub use finance::family as finance;
+pub use goals::family as goals;
+pub use state::family as state;
+pub use tables::family as tables;

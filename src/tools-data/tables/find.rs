@@ -1,0 +1,258 @@
+//! Finding records of a table: filtered and sorted, or by words.
+
+use super::{
+    cell::{Cell, rank},
+    column::Kind,
+    filter::{Filter, Pick, position},
+    record::{ANSWER, BY_TABLE, Found, RECORDS, Row, Tables, mark},
+};
+use crate::told::{aside, counted, given};
+use records::{listed, mentions, quoted, window};
+use serde_json::Map;
+use std::{cmp::Ordering, collections::BinaryHeap};
+use store::{Entry, Keep, Walk};
+use tool::prelude::*;
+
+/// How many are answered without a word about it, and at most.
+const LIMIT: (u32, u32) = (20, 50);
+
+/// A direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    Asc,
+    Desc,
+}
+
+/// List records of a table, filtered and sorted; without sortBy the newest first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct List {
+    /// The name of the table.
+    table: String,
+    /// What records must have, by column: a value, a list of values, or {op, value} with eq, ne, gt, gte, lt, lte,
+    /// contains or in. All must hold; null is for what is empty; texts compare without regard to case.
+    #[serde(default)]
+    filter: Map<String, Value>,
+    /// A column, or createdAt.
+    sort_by: Option<String>,
+    /// asc (default for a column) or desc.
+    sort_order: Option<Order>,
+    /// Max results (default: 20, max: 50).
+    limit: Option<u32>,
+    /// How many to leave out before the first.
+    offset: Option<u32>,
+}
+
+/// Some records of a table.
+struct Page {
+    rows: Vec<Entry<Row>>,
+    more: bool,
+    /// How many fit in all, where that is known.
+    all: Option<u64>,
+}
+
+/// What is looked for.
+struct Wanted {
+    filter: Filter,
+    by: Option<usize>,
+    down: bool,
+    offset: usize,
+    limit: usize,
+}
+
+pub(super) async fn list(tables: Tables, cx: Cx, args: List) -> Result<Output> {
+    let table = tables.find(&cx, &args.table)?;
+    let by = match given(args.sort_by).as_deref() {
+        None | Some("createdAt" | "created_at") => None,
+        Some(name) => Some(position(&table.columns, name)?),
+    };
+    let down = args.sort_order.map_or(by.is_none(), |order| order == Order::Desc);
+    let filter = Filter::read(&table.columns, &args.filter, &cx.ports().clock.zone())?;
+    let (offset, limit) = window(args.offset, args.limit, LIMIT);
+    let wanted = Wanted { filter, by, down, offset, limit };
+    let filtered = !args.filter.is_empty();
+    aside(move || {
+        let mut page = match by {
+            Some(_) => sorted(&tables, &cx, &table, &wanted)?,
+            None => in_order(&tables, &cx, &table, &wanted)?,
+        };
+        if !filtered {
+            page.all = Some(table.entry.value.records);
+        }
+        answer(&cx, &table, page, "")
+    })
+    .await
+}
+
+/// The stretch of all records of a table.
+fn all(table: &Found) -> Walk {
+    Walk::prefix(BY_TABLE, table.entry.id.as_bytes())
+}
+
+/// Which columns are needed.
+fn needed(table: &Found, columns: impl Iterator<Item = usize>) -> Vec<bool> {
+    let mut needed = vec![false; table.columns.len()];
+    columns.for_each(|at| needed[at] = true);
+    needed
+}
+
+/// Those that fit, as they were made.
+fn in_order(tables: &Tables, cx: &Cx, table: &Found, wanted: &Wanted) -> Result<Page> {
+    let needed = needed(table, wanted.filter.columns());
+    let pick = Pick::new(&table.columns, &needed);
+    let fits = |row: &Row| wanted.filter.columns().next().is_none() || wanted.filter.fits(&pick.read(&row.data));
+    if let Some((at, value)) = &wanted.filter.unique {
+        let found = mark(&table.columns[*at], value).map(|mark| tables.with_mark(cx, table, &mark)).transpose()?;
+        let rows: Vec<_> = found.unwrap_or_default().into_iter().filter(|row| fits(&row.value)).collect();
+        let all = Some(rows.len() as u64);
+        return Ok(Page { rows: rows.into_iter().skip(wanted.offset).collect(), more: false, all });
+    }
+    let walk = if wanted.down { all(table).down() } else { all(table) };
+    window_of(tables, cx, &walk, (wanted.offset, wanted.limit), fits)
+}
+
+/// A window of those that fit, in the order of a walk; it ends early where an answer would become too long.
+fn window_of(
+    tables: &Tables,
+    cx: &Cx,
+    walk: &Walk,
+    (offset, limit): (usize, usize),
+    fits: impl Fn(&Row) -> bool,
+) -> Result<Page> {
+    let (mut passed, mut kept, mut size, mut more) = (0, 0, 0, false);
+    let rows = tables.rows.walk(cx, walk, |row| {
+        if cx.cancel().is_cancelled() {
+            return Keep::Stop;
+        }
+        if !fits(&row.value) {
+            return Keep::No;
+        }
+        if passed < offset {
+            passed += 1;
+            return Keep::No;
+        }
+        size += row.value.data.len();
+        if kept == limit || size > ANSWER && kept > 0 {
+            more = true;
+            return Keep::Stop;
+        }
+        kept += 1;
+        Keep::Yes
+    })?;
+    let all = (!more).then_some((passed + kept) as u64);
+    Ok(Page { rows, more, all })
+}
+
+/// Where a record stands among the others.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    rank: Option<Cell>,
+    down: bool,
+    id: Id,
+}
+
+impl Ord for Place {
+    /// What is empty comes last either way; among equals the older first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let ranks = match (&self.rank, &other.rank) {
+            (None, None) => Ordering::Equal,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(_), None) => Ordering::Less,
+            (Some(a), Some(b)) if self.down => b.cmp(a),
+            (Some(a), Some(b)) => a.cmp(b),
+        };
+        ranks.then(self.id.cmp(&other.id))
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Those that fit, by a column. Only the places of the first ones are remembered on the way.
+fn sorted(tables: &Tables, cx: &Cx, table: &Found, wanted: &Wanted) -> Result<Page> {
+    let Some(by) = wanted.by else { return in_order(tables, cx, table, wanted) };
+    let kind: Kind = table.columns[by].kind;
+    let needed = needed(table, wanted.filter.columns().chain([by]));
+    let pick = Pick::new(&table.columns, &needed);
+    let most = wanted.offset.saturating_add(wanted.limit).min(RECORDS as usize);
+    let (mut first, mut all_fitting) = (BinaryHeap::new(), 0_u64);
+    tables.rows.walk(cx, &all(table), |row| {
+        if cx.cancel().is_cancelled() {
+            return Keep::Stop;
+        }
+        let values = pick.read(&row.value.data);
+        if wanted.filter.fits(&values) {
+            all_fitting += 1;
+            first.push(Place { rank: rank(kind, &values[by]), down: wanted.down, id: row.id });
+            if first.len() > most {
+                first.pop();
+            }
+        }
+        Keep::No
+    })?;
+    let (mut rows, mut size, mut more) = (vec![], 0, all_fitting > most as u64);
+    for place in first.into_sorted_vec().into_iter().skip(wanted.offset) {
+        // One that was deleted a moment ago is left out.
+        let Some(row) = tables.rows.get(cx, place.id)? else { continue };
+        size += row.value.data.len();
+        if size > ANSWER && !rows.is_empty() {
+            more = true;
+            break;
+        }
+        rows.push(row);
+    }
+    Ok(Page { rows, more, all: Some(all_fitting) })
+}
+
+fn answer(cx: &Cx, table: &Found, page: Page, about: &str) -> Result<Output> {
+    let names: Vec<String> = page.rows.iter().map(|row| table.called(&row.value)).collect();
+    let name = table.name();
+    let sentence = match (page.rows.len(), page.all) {
+        (0, _) => format!("The table {name} has no such records{about}."),
+        (_, Some(all)) => {
+            let more = all as usize > names.len();
+            format!("{} in the table {name}{about}: {}.", counted(all as usize, "record"), listed(&names, more))
+        }
+        (n, None) => format!("The first {n} records in the table {name}{about}: {}.", listed(&names, true)),
+    };
+    let records: Vec<Value> = page.rows.iter().map(|row| table.record(cx, row)).collect();
+    let content = json!({"table": name, "count": records.len(), "records": records, "hasMore": page.more,
+                         "total": page.all});
+    Ok(Output::json(content)?.say(sentence))
+}
+
+/// Search the texts of a table's records: all words must occur. The newest come first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Search {
+    /// The name of the table.
+    table: String,
+    /// Words.
+    query: String,
+    /// Max results (default: 20, max: 50).
+    limit: Option<u32>,
+    /// How many to leave out before the first.
+    offset: Option<u32>,
+}
+
+pub(super) async fn search(tables: Tables, cx: Cx, args: Search) -> Result<Output> {
+    let table = tables.find(&cx, &args.table)?;
+    let query = records::said("query", &args.query, 200)?;
+    let texts = |column: &super::column::Column| matches!(column.kind, Kind::Text | Kind::Select);
+    let needed: Vec<bool> = table.columns.iter().map(texts).collect();
+    let window = window(args.offset, args.limit, LIMIT);
+    aside(move || {
+        let pick = Pick::new(&table.columns, &needed);
+        let fits = |row: &Row| {
+            let values = pick.read(&row.data);
+            mentions(&query, &values.iter().filter_map(Value::as_str).collect::<Vec<_>>())
+        };
+        let page = window_of(&tables, &cx, &all(&table).down(), window, fits)?;
+        answer(&cx, &table, page, &format!(" with {}", quoted(&query)))
+    })
+    .await
+}

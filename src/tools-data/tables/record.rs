@@ -1,0 +1,245 @@
+//! What is kept of a table and of its records, and how both are told.
+
+use super::{
+    cell,
+    column::{self, Column},
+};
+use crate::told;
+use records::{clip, quoted, refuse};
+use serde_json::Map;
+use store::{Collection, Entry, Key, Level, Listing, Record, Stamp, Store, Tx};
+use tool::{Cx, Scope, prelude::*};
+
+/// The most tables, records of a table, and bytes of a record.
+pub(super) const TABLES: usize = 100;
+pub(super) const RECORDS: u64 = 100_000;
+pub(super) const BYTES: usize = 64 * 1024;
+/// How much of records one answer holds, in bytes: what is much longer is cut on its way.
+pub(super) const ANSWER: usize = 128 * 1024;
+
+/// A table of the household.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    /// A list of [`Column`]s, as JSON text.
+    pub(super) columns: String,
+    /// How many records it has.
+    pub(super) records: u64,
+    /// Whether it was deleted and only its records are still to go.
+    pub(super) gone: bool,
+}
+
+const BY_NAME: u8 = 1;
+/// Those that are there, and those that are gone.
+const THERE: u8 = 2;
+const GONE: u8 = 3;
+
+impl Record for Table {
+    const NAME: &'static str = "custom-tables";
+    const WORD: &'static str = "table";
+    const LEVEL: Level = Level::Household;
+
+    fn keys(&self) -> Vec<Key> {
+        if self.gone {
+            return vec![Key::many(GONE, [])];
+        }
+        vec![Key::unique(BY_NAME, &self.name), Key::many(THERE, [])]
+    }
+}
+
+/// A record of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    pub(super) table: Id,
+    /// An object of values by column, as JSON text.
+    pub(super) data: String,
+    /// What no other record of the table may have: the columns and their values.
+    pub(super) marks: Vec<Vec<u8>>,
+}
+
+/// By table, the oldest first.
+pub(super) const BY_TABLE: u8 = 1;
+/// By table and a value that is there once.
+const BY_MARK: u8 = 2;
+
+impl Record for Row {
+    const NAME: &'static str = "custom-records";
+    const WORD: &'static str = "record";
+    const LEVEL: Level = Level::Household;
+
+    fn keys(&self) -> Vec<Key> {
+        let table = self.table.as_bytes();
+        let marks = self.marks.iter().map(|mark| Key::many(BY_MARK, [&table[..], mark].concat()));
+        [Key::many(BY_TABLE, table)].into_iter().chain(marks).collect()
+    }
+}
+
+/// The tables of the household and their records; cheap to clone.
+#[derive(Clone)]
+pub struct Tables {
+    pub(super) tables: Collection<Table>,
+    pub(super) rows: Collection<Row>,
+}
+
+/// A table with its columns read.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub entry: Entry<Table>,
+    pub columns: Vec<Column>,
+}
+
+/// A value that a unique column has, with the column, as bytes.
+pub(super) fn mark(column: &Column, value: &Value) -> Option<Vec<u8>> {
+    let value = cell::mark(column.kind, value)?;
+    Some([column.name.as_bytes(), &[0], &value].concat())
+}
+
+impl Tables {
+    pub(super) fn new(store: &Store) -> Self {
+        Self { tables: store.collection(), rows: store.collection() }
+    }
+
+    /// The table of a name, or of an id.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub(super) fn find(&self, cx: &Cx, which: &str) -> Result<Found> {
+        let by = Some((BY_NAME, column::plain(which).into_bytes()));
+        let named = self.tables.list(cx, &Listing { by, ..Listing::default() })?.pop();
+        let found = match which.trim().parse::<Id>() {
+            Ok(id) if named.is_none() => self.tables.get(cx, id)?.filter(|table| !table.value.gone),
+            _ => named,
+        };
+        let Some(entry) = found else {
+            let which = clip(which.trim(), 80);
+            return Err(Error::not_found(format!("there is no table `{which}`: `list_custom_tables` shows tables")));
+        };
+        Found::new(entry)
+    }
+
+    /// All tables, by name.
+    pub(super) fn all(&self, cx: &Cx) -> Result<Vec<Found>> {
+        let by = Some((THERE, vec![]));
+        let mut all = self.tables.list(cx, &Listing { by, ..Listing::default() })?;
+        all.sort_by(|a, b| a.value.name.cmp(&b.value.name));
+        all.into_iter().map(Found::new).collect()
+    }
+
+    /// Those that were deleted and whose records are still to go.
+    pub(super) fn gone(&self) -> Result<Vec<Entry<Table>>> {
+        Ok(self.tables.list_in(Scope::Household, &Listing { by: Some((GONE, vec![])), ..Listing::default() })?)
+    }
+
+    /// Within a write: how many tables there are.
+    pub(super) fn count(&self, tx: &Tx) -> store::Result<usize> {
+        Ok(self.tables.find(tx, Scope::Household, THERE, &[])?.len())
+    }
+
+    /// Within a write: sees to it that the table still is as it was looked at.
+    pub(super) fn unchanged(&self, tx: &Tx, table: &Found) -> store::Result<Table> {
+        let now = self.tables.read(tx, Scope::Household, table.entry.id)?.map(|entry| entry.value);
+        match now.filter(|now| !now.gone) {
+            Some(now) if now.columns == table.entry.value.columns => Ok(now),
+            Some(_) => Err(refuse("the columns of the table were changed meanwhile: look at it and try again")),
+            None => Err(store::Error::Missing(format!("the table `{}` was deleted meanwhile", table.name()))),
+        }
+    }
+
+    /// Within a write: counts records that came or went. What they say does not make the table itself worse.
+    pub(super) fn counted(&self, tx: &Tx, table: Id, change: impl Fn(u64) -> u64) -> store::Result<()> {
+        let count = |table: &mut Table| {
+            table.records = change(table.records);
+            Ok(())
+        };
+        self.tables.change(tx, Scope::Household, tool::Label::Own, table, &mut { count }).map(drop)
+    }
+
+    /// Within a write: keeps a new record, unless a value of it is there already that may be there only once.
+    pub(super) fn put(&self, tx: &Tx, id: Id, stamp: &Stamp, row: &Row) -> store::Result<Entry<Row>> {
+        self.single(tx, id, row)?;
+        self.rows.put(tx, id, stamp, row)
+    }
+
+    /// Within a write: refuses what another record has already.
+    pub(super) fn single(&self, tx: &Tx, id: Id, row: &Row) -> store::Result<()> {
+        for mark in &row.marks {
+            let found = self.rows.find(tx, Scope::Household, BY_MARK, &[&row.table.as_bytes()[..], mark].concat())?;
+            if let Some(other) = found.iter().find(|other| other.id != id) {
+                let text = String::from_utf8_lossy(mark);
+                let (column, value) = text.split_once('\0').unwrap_or(("", &text));
+                let value = clip(value, 60);
+                let text = format!(
+                    "column `{column}` takes each value once, and the record {} has `{value}` already: change that one",
+                    other.id
+                );
+                return Err(refuse(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// The record of a table that has this value in a unique column.
+    pub(super) fn with_mark(&self, cx: &Cx, table: &Found, mark: &[u8]) -> Result<Vec<Entry<Row>>> {
+        let by = Some((BY_MARK, [&table.entry.id.as_bytes()[..], mark].concat()));
+        Ok(self.rows.list(cx, &Listing { by, ..Listing::default() })?)
+    }
+}
+
+impl Found {
+    pub fn new(entry: Entry<Table>) -> Result<Self> {
+        let columns = serde_json::from_str(&entry.value.columns).map_err(|_| {
+            Error::failed(format!("the columns of the table `{}` cannot be read: delete it", entry.value.name))
+        })?;
+        Ok(Self { entry, columns })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.entry.value.name
+    }
+
+    /// What keeps the values of a record apart from those of others.
+    pub fn marks(&self, data: &Map<String, Value>) -> Vec<Vec<u8>> {
+        let unique = self.columns.iter().filter(|column| column.unique);
+        unique.filter_map(|column| mark(column, data.get(&column.name)?)).collect()
+    }
+
+    /// The table as it is answered; in full with its columns.
+    pub fn told(&self, cx: &Cx, in_full: bool) -> Value {
+        let table = &self.entry.value;
+        let columns: Value = match in_full {
+            true => json!(self.columns),
+            false => self.columns.iter().map(|column| column.name.as_str()).collect(),
+        };
+        let itself =
+            json!({"name": table.name, "description": table.description, "columns": columns, "records": table.records});
+        told::record(cx, &self.entry, itself)
+    }
+
+    /// A record as it is answered: all columns, null where it has nothing.
+    pub fn record(&self, cx: &Cx, entry: &Entry<Row>) -> Value {
+        let mut kept = values(&entry.value);
+        let data = self.columns.iter().map(|c| (c.name.clone(), kept.remove(&c.name).unwrap_or_default()));
+        let itself = json!({"table": self.name(), "data": data.collect::<Map<String, Value>>()});
+        told::record(cx, entry, itself)
+    }
+
+    /// What a record is called in a sentence: its first text, else whatever it has first.
+    pub fn called(&self, row: &Row) -> String {
+        let kept = values(row);
+        let has = |column: &&Column| kept.contains_key(&column.name);
+        let texts = |column: &&Column| {
+            kept.get(&column.name).is_some_and(|value| value.as_str().is_some_and(|t| !t.is_empty()))
+        };
+        match self.columns.iter().find(texts).or_else(|| self.columns.iter().find(has)).map(|c| &kept[&c.name]) {
+            Some(Value::String(text)) => quoted(text),
+            Some(other) => quoted(&other.to_string()),
+            None => "an empty record".to_owned(),
+        }
+    }
+}
+
+/// The values of a record by column.
+pub(super) fn values(row: &Row) -> Map<String, Value> {
+    serde_json::from_str(&row.data).unwrap_or_default()
+}

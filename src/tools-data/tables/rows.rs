@@ -1,0 +1,247 @@
+//! The records of a table: added, looked at, changed and deleted.
+
+use super::filter::position;
+use super::record::{ANSWER, BYTES, Found, RECORDS, Row, Tables, values};
+use crate::told::{counted, kept};
+use jiff::tz::TimeZone;
+use records::{batch, refuse};
+use serde_json::Map;
+use store::{Audience, Entry};
+use tool::{Scope, prelude::*};
+
+/// Add a record to a table.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Add {
+    /// The name of the table.
+    table: String,
+    /// Its values by column.
+    data: Map<String, Value>,
+}
+
+/// Add several records to a table at once: all of them, or none when one does not fit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Batch {
+    /// The name of the table.
+    table: String,
+    /// The records, 100 at most, each with its values by column.
+    #[schemars(length(min = 1, max = 100))]
+    records: Vec<Map<String, Value>>,
+}
+
+/// Values by the place of their column; null clears.
+type Given = Vec<(usize, Value)>;
+
+/// Values that fit the columns.
+fn check(table: &Found, data: Map<String, Value>, zone: &TimeZone, corrected: &mut Vec<String>) -> Result<Given> {
+    let mut given: Given = vec![];
+    for (name, value) in data {
+        let at = position(&table.columns, &name)?;
+        let column = &table.columns[at];
+        if given.iter().any(|(other, _)| *other == at) {
+            return Err(Error::bad_args(format!("column `{}` is given twice: give it once", column.name)));
+        }
+        let value = if value.is_null() { value } else { column.value(value, zone, corrected)? };
+        given.push((at, value));
+    }
+    Ok(given)
+}
+
+/// A record with these values in place of what it had.
+///
+/// # Errors
+/// `BadArgs` when a column is empty that must not be, or the whole is too large.
+fn with(table: &Found, mut data: Map<String, Value>, given: &Given) -> Result<Row> {
+    for (at, value) in given {
+        let name = &table.columns[*at].name;
+        match value {
+            Value::Null => drop(data.remove(name)),
+            value => drop(data.insert(name.clone(), value.clone())),
+        }
+    }
+    for column in table.columns.iter().filter(|column| !data.contains_key(&column.name)).collect::<Vec<_>>() {
+        // A default is for what says nothing; what was cleared on purpose stays empty where it may.
+        let cleared = given.iter().any(|(at, value)| value.is_null() && table.columns[*at].name == column.name);
+        match &column.default {
+            Some(default) if column.required || !cleared => drop(data.insert(column.name.clone(), default.clone())),
+            None if column.required => {
+                return Err(Error::bad_args(format!("column `{}` is required: give it a value", column.name)));
+            }
+            _ => {}
+        }
+    }
+    let marks = table.marks(&data);
+    Ok(Row { table: table.entry.id, data: kept("record", &Value::Object(data), BYTES)?, marks })
+}
+
+pub(super) async fn add(tables: Tables, cx: Cx, args: Add) -> Result<Output> {
+    let table = tables.find(&cx, &args.table)?;
+    let (zone, mut corrected) = (cx.ports().clock.zone(), vec![]);
+    let row = with(&table, Map::new(), &check(&table, args.data, &zone, &mut corrected)?)?;
+    let mut added = keep(&tables, &cx, &table, vec![row], false, "add_custom_record").await?;
+    let added = added.pop().ok_or_else(|| Error::failed("the record was not kept: try again"))?;
+    let sentence = format!("I added {} to the table {}.", table.called(&added.value), table.name());
+    Ok(told(Output::json(table.record(&cx, &added))?.say(sentence), corrected))
+}
+
+pub(super) async fn add_all(tables: Tables, cx: Cx, args: Batch) -> Result<Output> {
+    let table = tables.find(&cx, &args.table)?;
+    let (zone, mut corrected) = (cx.ports().clock.zone(), vec![]);
+    let check = |data| with(&table, Map::new(), &check(&table, data, &zone, &mut corrected)?);
+    let rows = batch("record", args.records, check)?;
+    let added = keep(&tables, &cx, &table, rows, true, "batch_add_custom_records").await?;
+    let sentence = format!("I added {} to the table {}.", counted(added.len(), "record"), table.name());
+    // Records that are too long to be told all at once are told by their ids.
+    let brief = added.iter().map(|entry| entry.value.data.len()).sum::<usize>() > ANSWER;
+    let tell = |entry: &Entry<Row>| if brief { json!({"id": entry.id}) } else { table.record(&cx, entry) };
+    let records: Vec<Value> = added.iter().map(tell).collect();
+    let answer = Output::json(json!({"added": added.len(), "records": records}))?.say(sentence);
+    corrected.sort();
+    corrected.dedup();
+    Ok(told(answer, corrected))
+}
+
+/// An answer with what was put right.
+fn told(answer: Output, corrected: Vec<String>) -> Output {
+    if corrected.is_empty() { answer } else { answer.meta("corrected", corrected) }
+}
+
+/// Keeps all of them or none.
+async fn keep(
+    tables: &Tables,
+    cx: &Cx,
+    table: &Found,
+    rows: Vec<Row>,
+    several: bool,
+    source: &str,
+) -> Result<Vec<Entry<Row>>> {
+    let (here, table_then) = (tables.clone(), table.clone());
+    let stamp = tables.rows.stamp(cx, source).audience(Audience::Household);
+    let rows: Vec<(Id, Row)> = rows.into_iter().map(|row| (Id::new(), row)).collect();
+    let written = tables.rows.store().write(move |tx| {
+        let more = rows.len() as u64;
+        let now = here.unchanged(tx, &table_then)?;
+        if now.records + more > RECORDS {
+            return Err(refuse(format!("a table has {RECORDS} records at most, and this one has {}", now.records)));
+        }
+        let mut added = Vec::with_capacity(rows.len());
+        for (n, (id, row)) in rows.iter().enumerate() {
+            let kept = here.put(tx, *id, &stamp, row).map_err(|e| match e {
+                store::Error::Conflict(text) if several => {
+                    refuse(format!("record {} of the batch: {text}; nothing was added", n + 1))
+                }
+                e => e,
+            });
+            added.push(kept?);
+        }
+        here.counted(tx, table_then.entry.id, |records| records + more)?;
+        Ok(added)
+    });
+    let added = written.await?;
+    added.iter().for_each(|entry| tell(cx, table, entry, "added"));
+    Ok(added)
+}
+
+/// Tells the household that a record was `added`, `changed` or `deleted`, and in which table.
+fn tell(cx: &Cx, table: &Found, entry: &Entry<Row>, change: &str) {
+    let data = json!({"id": entry.id, "change": change, "table": table.name()});
+    cx.ports().bus.publish("custom-records:changed", None, data);
+}
+
+/// Show one record of a table.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Get {
+    /// The name of the table.
+    table: String,
+    /// The id of the record, which `list_custom_records` shows.
+    record_id: String,
+}
+
+/// A table and the record that is meant.
+fn found(tables: &Tables, cx: &Cx, args: &Get) -> Result<(Found, Entry<Row>)> {
+    let table = tables.find(cx, &args.table)?;
+    let id: Id = args.record_id.trim().parse()?;
+    match tables.rows.get(cx, id)?.filter(|row| row.value.table == table.entry.id) {
+        Some(row) => Ok((table, row)),
+        None => Err(missing(&table, id)),
+    }
+}
+
+fn missing(table: &Found, id: Id) -> Error {
+    let name = table.name();
+    Error::not_found(format!(
+        "the table `{name}` has no record {id}: `list_custom_records` shows records with their ids"
+    ))
+}
+
+pub(super) async fn get(tables: Tables, cx: Cx, args: Get) -> Result<Output> {
+    let (table, row) = found(&tables, &cx, &args)?;
+    let sentence = format!("{} is in the table {}.", table.called(&row.value), table.name());
+    Ok(Output::json(table.record(&cx, &row))?.say(sentence))
+}
+
+/// Change a record of a table: the columns that are given; null clears one.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Update {
+    /// The name of the table.
+    table: String,
+    /// The id of the record, which `list_custom_records` shows.
+    record_id: String,
+    /// Its new values by column.
+    data: Map<String, Value>,
+}
+
+pub(super) async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
+    let (table, row) = found(&tables, &cx, &Get { table: args.table, record_id: args.record_id })?;
+    let mut corrected = vec![];
+    let given = check(&table, args.data, &cx.ports().clock.zone(), &mut corrected)?;
+    if given.is_empty() {
+        return Err(Error::bad_args("say what to change: give `data` with at least one column"));
+    }
+    let (here, was, id, label) = (tables.clone(), table.clone(), row.id, cx.label());
+    let written = tables.rows.store().write(move |tx| {
+        here.unchanged(tx, &was)?;
+        // Made from what the record says now: others may have changed other columns.
+        here.rows.change(tx, Scope::Household, label, id, &mut |row| {
+            let changed = with(&was, values(row), &given).map_err(|e| refuse(e.message()))?;
+            here.single(tx, id, &changed)?;
+            *row = changed;
+            Ok(())
+        })
+    });
+    let changed = written.await?;
+    tell(&cx, &table, &changed, "changed");
+    let sentence = format!("I changed {} in the table {}.", table.called(&changed.value), table.name());
+    Ok(told(Output::json(table.record(&cx, &changed))?.say(sentence), corrected))
+}
+
+/// Delete a record of a table for good.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Delete {
+    /// The name of the table.
+    table: String,
+    /// The id of the record, which `list_custom_records` shows.
+    record_id: String,
+}
+
+pub(super) async fn delete(tables: Tables, cx: Cx, args: Delete) -> Result<Output> {
+    let (table, row) = found(&tables, &cx, &Get { table: args.table, record_id: args.record_id })?;
+    let (here, of, id) = (tables.clone(), table.entry.id, row.id);
+    let written = tables.rows.store().write(move |tx| {
+        let there = here.rows.remove(tx, Scope::Household, id)?;
+        if there {
+            here.counted(tx, of, |records| records.saturating_sub(1))?;
+        }
+        Ok(there)
+    });
+    if !written.await? {
+        return Err(missing(&table, id));
+    }
+    tell(&cx, &table, &row, "deleted");
+    let sentence = format!("I deleted {} from the table {}.", table.called(&row.value), table.name());
+    Ok(Output::json(json!({"deleted": true, "id": id, "table": table.name()}))?.say(sentence))
+}

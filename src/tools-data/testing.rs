@@ -1,0 +1,52 @@
+//! What the tests of this crate share: calls by the owner and by others at a fixed time, and calling a tool by name.
+
+use jiff::Zoned;
+use proptest::test_runner::Config;
+use std::sync::Arc;
+use tool::prelude::Value;
+use tool::{AgentId, Channel, Cx, Error, Family, FixedClock, Id, Output, Ports, Principal, Result, Role, UserId, Via};
+
+/// Ports at a local time in Vienna.
+fn at(time: &str) -> Ports {
+    let now: Zoned = format!("{time}[Europe/Vienna]").parse().unwrap();
+    Ports::unconnected(Arc::new(FixedClock(now)))
+}
+
+/// A direct call by the owner, on Friday, 20 November 2026, 14:30 in Vienna.
+pub(crate) fn cx() -> Cx {
+    cx_at("2026-11-20T14:30:00")
+}
+
+/// The same at another local time.
+pub(crate) fn cx_at(time: &str) -> Cx {
+    Cx::root(at(time), Principal::owner(), Via::direct(Channel::Api))
+}
+
+/// A direct call by somebody else of the household, at the same time.
+pub(crate) fn other() -> Cx {
+    let principal = Principal { user: UserId(Id::new()), role: Role::Member, agent: AgentId::GENERAL };
+    Cx::root(at("2026-11-20T14:30:00"), principal, Via::direct(Channel::Api))
+}
+
+/// Calls a tool of a family by name.
+pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
+    family: Family<S>,
+    cx: &Cx,
+    name: &str,
+    args: Value,
+) -> Result<Output> {
+    let (_, _, _, tools) = family.into_parts();
+    let tool = tools.into_iter().find(|t| &*t.name == name || t.aliases.iter().any(|a| &*a.name == name)).unwrap();
+    (tool.run)(cx.clone(), args).await
+}
+
+/// The kind and the text of what must have failed.
+pub(crate) fn fault(result: Result<Output>) -> String {
+    let error: Error = result.unwrap_err();
+    format!("{}: {error}", error.code())
+}
+
+/// So many cases of a property; what failed is printed, and no file is written about it.
+pub(crate) fn cases(n: u32) -> Config {
+    Config { failure_persistence: None, ..Config::with_cases(n) }
+}

@@ -1,0 +1,103 @@
+//! What all families of this crate tell in the same way, beside what the kit has.
+
+use records::{iso, optional};
+use store::{Entry, Record};
+use tool::{Cx, Error, Result, prelude::*};
+
+/// The most characters of what is searched for.
+const SEARCH: usize = 200;
+
+/// A record as it is answered: what it says itself, with its id, who sees it, and when it was made and changed.
+pub(crate) fn record<T: Record>(cx: &Cx, entry: &Entry<T>, mut itself: Value) -> Value {
+    let told = records::told(entry, &cx.ports().clock.zone());
+    itself["id"] = json!(told.id);
+    itself["shared"] = json!(told.shared);
+    itself["createdAt"] = json!(told.created_at);
+    itself["updatedAt"] = json!(told.updated_at);
+    itself
+}
+
+/// A moment that may not have come: milliseconds since 1970 as a time, 0 as null.
+pub(crate) fn moment(cx: &Cx, ms: u64) -> Value {
+    match i64::try_from(ms).unwrap_or(0) {
+        0 => Value::Null,
+        ms => json!(iso(ms, &cx.ports().clock.zone())),
+    }
+}
+
+/// A filter that was not left empty.
+pub(crate) fn given(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// Words to search for: a few, so that looking through many records with them stays quick.
+///
+/// # Errors
+/// `BadArgs` when they are too long.
+pub(crate) fn search(words: Option<String>) -> Result<Option<String>> {
+    optional("search", words.as_deref(), SEARCH)
+}
+
+/// A value as JSON text that can be read again.
+///
+/// # Errors
+/// `BadArgs` when it is longer than `most` bytes, or lists and objects stand in one another too deep.
+pub(crate) fn kept(what: &str, value: &Value, most: usize) -> Result<String> {
+    let text = value.to_string();
+    if text.len() > most {
+        let (long, most) = (text.len() / 1024 + 1, most / 1024);
+        return Err(Error::bad_args(format!(
+            "the {what} takes {long} KB as JSON, and {most} KB is the most: keep less"
+        )));
+    }
+    match serde_json::from_str::<Value>(&text) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(Error::bad_args(format!("the {what} is nested too deep: flatten it"))),
+    }
+}
+
+/// "1 expense", "3 expenses".
+pub(crate) fn counted(n: usize, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
+}
+
+/// Runs what may look through many records where nobody else has to wait for it.
+///
+/// # Errors
+/// What `work` answers.
+pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|e| Err(Error::failed(format!("looking through the records stopped: {e}; try again"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::cx;
+
+    #[test]
+    fn moments_and_counts_are_told() {
+        assert_eq!(moment(&cx(), 1_795_181_400_000), "2026-11-20T14:30:00+01:00");
+        assert_eq!((moment(&cx(), 0), moment(&cx(), u64::MAX)), (Value::Null, Value::Null));
+        assert_eq!((counted(1, "goal"), counted(0, "goal")), ("1 goal".into(), "0 goals".into()));
+        assert_eq!((given(Some(" ".into())), given(Some("x".into()))), (None, Some("x".into())));
+    }
+
+    #[test]
+    fn what_is_kept_can_be_read_again() {
+        assert_eq!(kept("value", &json!({"a": [1]}), 9).unwrap(), r#"{"a":[1]}"#);
+        let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+        for (value, told) in [(json!("x".repeat(2048)), "takes 3 KB as JSON, and 2 KB"), (deep, "nested too deep")] {
+            let error = kept("value", &value, 2048).unwrap_err();
+            assert!(error.message().contains(told), "{error}");
+        }
+        assert_eq!(search(Some("  ".into())).unwrap(), None);
+        assert!(search(Some("x".repeat(201))).is_err());
+    }
+
+    #[tokio::test]
+    async fn what_panics_aside_is_an_error() {
+        let failed = aside(|| -> Result<()> { panic!("on purpose") }).await;
+        assert!(matches!(failed, Err(Error::Failed(text)) if text.contains("try again")));
+    }
+}

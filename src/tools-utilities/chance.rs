@@ -1,0 +1,344 @@
+//! What comes by chance: ids, passwords and numbers, from the system's own source.
+
+use crate::{
+    bounds::{counted, within},
+    maths::grouped,
+    statistics::number,
+};
+use tool::prelude::*;
+use uuid::{Builder, Uuid};
+
+/// The most that are made at once.
+const UUIDS: u32 = 100;
+const PASSWORDS: u32 = 20;
+const NUMBERS: u32 = 1000;
+/// How long a password is unless it is said.
+const LENGTH: u32 = 20;
+
+const UPPERCASE: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const LOWERCASE: &str = "abcdefghijklmnopqrstuvwxyz";
+const DIGITS: &str = "0123456789";
+/// Without quotes, backslash and blank, which forms and shells take amiss.
+const SYMBOLS: &str = "!#$%&()*+,-./:;<=>?@[]^_{|}~";
+/// What is taken for something else on paper.
+const AMBIGUOUS: &str = "O0oIl1|S5B8Z2";
+
+/// Make a random UUID, or several.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MakeUuid {
+    /// 4 (default) is all chance; 7 begins with the time, so that ids sort by their age.
+    #[schemars(extend("enum" = [4, 7]))]
+    version: Option<u8>,
+    /// How many, 1 (default) to 100.
+    #[schemars(range(min = 1, max = 100))]
+    count: Option<u32>,
+}
+
+pub(crate) async fn uuid(_: (), cx: Cx, MakeUuid { version, count }: MakeUuid) -> Result<Output> {
+    let (version, count) = (version.unwrap_or(4), many("count", count, 1, UUIDS)?);
+    let now = u64::try_from(cx.ports().clock.now().as_millisecond()).unwrap_or_default();
+    let mut chance = Chance::default();
+    let mut make = || match version {
+        4 => Ok(Builder::from_random_bytes(chance.bytes()?).into_uuid()),
+        7 => Ok(Builder::from_unix_timestamp_millis(now, &chance.bytes()?).into_uuid()),
+        _ => Err(Error::bad_args("`version` is 4 or 7")),
+    };
+    let mut all = (0..count).map(|_| make()).collect::<Result<Vec<Uuid>>>()?;
+    if version == 7 {
+        // They are of one moment: put in order, they stay so.
+        all.sort_unstable();
+    }
+    let all: Vec<String> = all.iter().map(Uuid::to_string).collect();
+    let said = match all.as_slice() {
+        [one] => format!("Here is one: {one}."),
+        several => format!("Here are {} ids; the first is {}.", several.len(), several[0]),
+    };
+    Ok(Output::json(json!({"uuid": all[0], "uuids": all, "version": version, "count": count}))?.say(said))
+}
+
+/// Make a password that nobody can guess, or several. Each kind of character that is asked for is in it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct MakePassword {
+    /// How many characters, 8 to 128 (default: 20).
+    #[schemars(range(min = 8, max = 128))]
+    length: Option<u32>,
+    /// With capital letters (default: true).
+    uppercase: Option<bool>,
+    /// With small letters (default: true).
+    lowercase: Option<bool>,
+    /// With digits (default: true).
+    numbers: Option<bool>,
+    /// With signs such as ! and # (default: true).
+    symbols: Option<bool>,
+    /// Without characters that look alike, such as O and 0 (default: false).
+    #[serde(default)]
+    exclude_ambiguous: bool,
+    /// How many, 1 (default) to 20.
+    #[schemars(range(min = 1, max = 20))]
+    count: Option<u32>,
+}
+
+pub(crate) async fn password(_: (), _: Cx, args: MakePassword) -> Result<Output> {
+    let length = args.length.unwrap_or(LENGTH);
+    if !(8..=128).contains(&length) {
+        return Err(Error::bad_args("a password has 8 to 128 characters: choose a `length` between them"));
+    }
+    let count = many("count", args.count, 1, PASSWORDS)?;
+    let kinds =
+        [(args.uppercase, UPPERCASE), (args.lowercase, LOWERCASE), (args.numbers, DIGITS), (args.symbols, SYMBOLS)];
+    let kept = |c: &u8| !args.exclude_ambiguous || !AMBIGUOUS.as_bytes().contains(c);
+    let kinds: Vec<Vec<u8>> = kinds
+        .iter()
+        .filter(|(wanted, _)| wanted.unwrap_or(true))
+        .map(|(_, kind)| kind.bytes().filter(kept).collect())
+        .collect();
+    if kinds.is_empty() {
+        return Err(Error::bad_args("a password needs some kind of character: leave letters, numbers or symbols on"));
+    }
+    let mut chance = Chance::default();
+    let all = (0..count).map(|_| one_password(&kinds, length, &mut chance)).collect::<Result<Vec<String>>>()?;
+    let alphabet: usize = kinds.iter().map(Vec::len).sum();
+    let bits = (f64::from(length) * (alphabet as f64).log2()).floor();
+    let said = match all.as_slice() {
+        [one] => format!("Here is a password of {length} characters: {one}"),
+        several => format!("Here are {} passwords of {length} characters; the first: {}", several.len(), several[0]),
+    };
+    let answer =
+        json!({"password": all[0], "passwords": all, "length": length, "count": count, "entropyBits": number(bits)});
+    Ok(Output::json(answer)?.say(said))
+}
+
+/// Every password that has each kind is equally likely: one that lacks a kind is thrown away as a whole.
+fn one_password(kinds: &[Vec<u8>], length: u32, chance: &mut Chance) -> Result<String> {
+    // Of the shortest with all kinds about every second lacks one; that so many do, nobody will see.
+    const TRIES: u32 = 10_000;
+    let alphabet: Vec<u8> = kinds.concat();
+    for _ in 0..TRIES {
+        let mut password = String::with_capacity(length as usize);
+        for _ in 0..length {
+            password.push(char::from(alphabet[chance.below(alphabet.len() as u64)? as usize]));
+        }
+        if kinds.iter().all(|kind| password.bytes().any(|b| kind.contains(&b))) {
+            return Ok(password);
+        }
+    }
+    Err(Error::failed("no password could be made: try again"))
+}
+
+/// Pick a random number between two, both included: for dice, lots and samples.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pick {
+    /// The smallest it may be.
+    min: f64,
+    /// The largest it may be.
+    max: f64,
+    /// Only whole numbers (default: true).
+    integer: Option<bool>,
+    /// How many, 1 (default) to 1000.
+    #[schemars(range(min = 1, max = 1000))]
+    count: Option<u32>,
+}
+
+pub(crate) async fn pick(_: (), _: Cx, args: Pick) -> Result<Output> {
+    let (integer, count) = (args.integer.unwrap_or(true), many("count", args.count, 1, NUMBERS)?);
+    let (min, max) = (args.min, args.max);
+    if min > max {
+        return Err(Error::bad_args("`min` is larger than `max`: give the smaller one first"));
+    }
+    let mut chance = Chance::default();
+    let all =
+        (0..count)
+            .map(|_| {
+                if integer {
+                    chance.whole(min, max).map(Value::from)
+                } else {
+                    chance.between(min, max).map(Value::from)
+                }
+            })
+            .collect::<Result<Vec<Value>>>()?;
+    let shown: Vec<String> = all.iter().take(10).map(|n| grouped(&n.to_string())).collect();
+    // Zero or one is a coin.
+    let coin = (integer && (min, max) == (0.0, 1.0)).then(|| if all[0] == 1 { "heads" } else { "tails" });
+    let said = match all.len() {
+        1 => match coin {
+            Some(side) => format!("It is {} ({side}).", shown[0]),
+            None => format!("It is {}.", shown[0]),
+        },
+        n @ 2..=10 => format!("The {} are {}.", counted(n, "number"), shown.join(", ")),
+        n => format!("Here are {}; the first are {}.", counted(n, "number"), shown.join(", ")),
+    };
+    let answer = json!({
+        "number": all[0], "numbers": all, "min": number(min), "max": number(max), "integer": integer, "count": count
+    });
+    Ok(Output::json(answer)?.say(said))
+}
+
+/// A count between 1 and the most.
+fn many(what: &str, asked: Option<u32>, default: u32, most: u32) -> Result<u32> {
+    let count = asked.unwrap_or(default);
+    within(what, count as usize, most as usize, "wanted").map_err(|_| {
+        Error::bad_args(format!("`{what}` is {count}, and {most} is the most at once: ask several times"))
+    })?;
+    if count == 0 { Err(Error::bad_args(format!("`{what}` is 0: ask for at least one"))) } else { Ok(count) }
+}
+
+/// Random numbers from the system, fetched in blocks: a fetch is a system call.
+pub(crate) struct Chance {
+    block: [u8; 256],
+    used: usize,
+}
+
+impl Default for Chance {
+    fn default() -> Self {
+        Self { block: [0; 256], used: 256 }
+    }
+}
+
+impl Chance {
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
+        if self.used + N > self.block.len() {
+            getrandom::fill(&mut self.block)
+                .map_err(|why| Error::unavailable(format!("the system has no random numbers ({why}): try again")))?;
+            self.used = 0;
+        }
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(&self.block[self.used..self.used + N]);
+        self.used += N;
+        Ok(bytes)
+    }
+
+    fn next(&mut self) -> Result<u64> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    /// A number below `bound`, which is above 0, each equally likely: what would favour the small ones is thrown away.
+    pub(crate) fn below(&mut self, bound: u64) -> Result<u64> {
+        let bound = bound.max(1);
+        let fair = u64::MAX - u64::MAX % bound;
+        loop {
+            let n = self.next()?;
+            if n < fair {
+                return Ok(n % bound);
+            }
+        }
+    }
+
+    fn whole(&mut self, min: f64, max: f64) -> Result<i64> {
+        // Beyond this a float skips whole numbers.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let (low, high) = (min.ceil(), max.floor());
+        if low < -EXACT || high > EXACT {
+            return Err(Error::bad_args(
+                "whole numbers here have at most 15 digits: give `integer: false` for larger ones",
+            ));
+        }
+        if low > high {
+            return Err(Error::bad_args(
+                "there is no whole number between them: give `integer: false`, or other limits",
+            ));
+        }
+        let (low, high) = (low as i64, high as i64);
+        let n = self.below(low.abs_diff(high) + 1)?;
+        Ok(low.saturating_add_unsigned(n))
+    }
+
+    fn between(&mut self, min: f64, max: f64) -> Result<f64> {
+        if !(max - min).is_finite() {
+            return Err(Error::bad_args("the limits are too far apart: give nearer ones"));
+        }
+        // As many steps as a float has from 0 to 1.
+        let part = (self.next()? >> 11) as f64 / ((1_u64 << 53) - 1) as f64;
+        Ok((min + (max - min) * part).clamp(min, max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, cx};
+    use std::collections::HashSet;
+
+    async fn ask(tool: &str, args: Value) -> Result<Output> {
+        call(crate::chance(), &cx(), tool, args).await
+    }
+
+    #[tokio::test]
+    async fn ids_are_of_the_version_asked_for_and_differ() {
+        let four = ask("generate_uuid", json!({})).await.unwrap();
+        let id: Uuid = four.content["uuid"].as_str().unwrap().parse().unwrap();
+        assert_eq!((id.get_version_num(), &four.content["count"]), (4, &json!(1)));
+        assert_eq!(four.say.unwrap(), format!("Here is one: {id}."));
+        let many = ask("generate_uuid", json!({"version": 7, "count": 100})).await.unwrap().content;
+        let ids: Vec<&str> = many["uuids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 100);
+        assert!(ids.is_sorted());
+        // 2026-11-20T13:30:00Z in milliseconds.
+        assert!(ids.iter().all(|id| id.starts_with(&format!("{:08x}", 1_795_181_400_000_u64 >> 16))), "{}", ids[0]);
+        for bad in [json!({"version": 1}), json!({"count": 0}), json!({"count": 101})] {
+            assert!(matches!(ask("generate_uuid", bad).await, Err(Error::BadArgs(_))));
+        }
+    }
+
+    #[tokio::test]
+    async fn passwords_have_what_was_asked_for_and_nothing_else() {
+        let has = |text: &str, kind: &str| text.chars().any(|c| kind.contains(c));
+        let told = ask("generate_password", json!({"length": 8, "count": 20})).await.unwrap().content;
+        let all = told["passwords"].as_array().unwrap();
+        for one in all.iter().map(|p| p.as_str().unwrap()) {
+            assert_eq!(one.len(), 8);
+            assert!([UPPERCASE, LOWERCASE, DIGITS, SYMBOLS].iter().all(|kind| has(one, kind)), "{one}");
+        }
+        assert_eq!(all.iter().collect::<HashSet<_>>().len(), 20);
+        let plain = json!({"symbols": false, "uppercase": false, "excludeAmbiguous": true, "length": 128});
+        let plain = ask("generate_password", plain).await.unwrap();
+        let one = plain.content["password"].as_str().unwrap();
+        assert_eq!((one.len(), &plain.content["entropyBits"]), (128, &json!(621)));
+        assert!(one.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()) && !has(one, AMBIGUOUS), "{one}");
+        assert_eq!(plain.say.unwrap(), format!("Here is a password of 128 characters: {one}"));
+        let none = json!({"symbols": false, "uppercase": false, "lowercase": false, "numbers": false});
+        for bad in [none, json!({"length": 7}), json!({"length": 129}), json!({"count": 21})] {
+            assert!(matches!(ask("generate_password", bad).await, Err(Error::BadArgs(_))));
+        }
+    }
+
+    #[tokio::test]
+    async fn numbers_are_within_their_limits() {
+        let dice = ask("random_number", json!({"min": 1, "max": 6, "count": 1000})).await.unwrap().content;
+        let seen: HashSet<i64> = dice["numbers"].as_array().unwrap().iter().map(|n| n.as_i64().unwrap()).collect();
+        assert_eq!(seen, (1..=6).collect());
+        let one = ask("random_number", json!({"min": 1234, "max": 1234})).await.unwrap();
+        assert_eq!((one.say.as_deref(), &one.content["number"]), (Some("It is 1,234."), &json!(1234)));
+        let coin = ask("random_number", json!({"min": 0, "max": 1})).await.unwrap();
+        let sides = [(0, "It is 0 (tails)."), (1, "It is 1 (heads).")];
+        assert!(sides.iter().any(|(n, said)| coin.content["number"] == *n && coin.say.as_deref() == Some(said)));
+        let floats = json!({"min": -0.5, "max": 0.5, "integer": false, "count": 1000});
+        let floats = ask("random_number", floats).await.unwrap().content;
+        assert!(floats["numbers"].as_array().unwrap().iter().all(|n| (-0.5..=0.5).contains(&n.as_f64().unwrap())));
+        let far = json!({"min": -9_007_199_254_740_992_i64, "max": 9_007_199_254_740_992_i64, "count": 3});
+        assert!(ask("random_number", far).await.is_ok());
+        for bad in [
+            json!({"min": 2, "max": 1}),
+            json!({"min": 0.2, "max": 0.8}),
+            json!({"min": 0, "max": 1e300}),
+            json!({"min": -1e308, "max": 1e308, "integer": false}),
+        ] {
+            assert!(matches!(ask("random_number", bad.clone()).await, Err(Error::BadArgs(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn no_number_is_favoured() {
+        let mut chance = Chance::default();
+        // Three does not divide a power of two: the plain remainder of a byte would favour 0.
+        let mut counts = [0_i64; 3];
+        for _ in 0..30_000 {
+            counts[chance.below(3).unwrap() as usize] += 1;
+        }
+        // Six standard deviations.
+        assert!(counts.iter().all(|n| (n - 10_000).abs() < 500), "{counts:?}");
+        assert_eq!(chance.below(0).unwrap(), 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! Two texts side by side: how alike they are, and what differs. This is the only file that names similar.
+
+use crate::{
+    bounds::{Until, aside, counted, within},
+    words::words,
+};
+use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};
+use std::time::{Duration, Instant};
+use tool::prelude::*;
+
+/// The longest text, in bytes.
+const LONGEST: usize = 256 * 1024;
+/// Up to how many characters, both together, texts are compared character by character; longer ones word by word.
+const BY_CHARACTER: usize = 8000;
+/// How long the best way from one text to the other is looked for; then a good one does.
+const TIME: Duration = Duration::from_millis(1500);
+/// How many equal lines stand around a difference.
+const CONTEXT: usize = 3;
+/// How long the difference may be, in bytes.
+const LONGEST_DIFF: usize = 64 * 1024;
+
+words! {
+    /// What to tell.
+    Mode { Similarity = "similarity", Diff = "diff", Both = "both" }
+}
+
+/// Compare two texts: how similar they are from 0 to 1, and which lines differ, as a unified diff.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Compare {
+    /// The first text, or the old one.
+    text1: String,
+    /// The second text, or the new one.
+    text2: String,
+    /// What to tell (default: both).
+    mode: Option<Mode>,
+}
+
+pub(crate) async fn compare(_: (), _: Cx, args: Compare) -> Result<Output> {
+    within("text1", args.text1.len(), LONGEST, "bytes")?;
+    within("text2", args.text2.len(), LONGEST, "bytes")?;
+    let mode = args.mode.unwrap_or(Mode::Both);
+    aside(move |until| {
+        let (old, new) = (args.text1.as_str(), args.text2.as_str());
+        let mut answer = json!({"identical": old == new});
+        let mut said = if old == new { "They are the same" } else { "They differ" }.to_owned();
+        if mode != Mode::Diff {
+            let similarity = similarity(old, new, until);
+            answer["similarity"] = crate::statistics::number(similarity);
+            if old != new {
+                said = format!("They are {}% alike", crate::maths::spoken(similarity * 100.0));
+            }
+        }
+        if mode != Mode::Similarity {
+            let (added, removed) = diff(old, new, &mut answer);
+            if old != new {
+                said += &format!(": {} added and {} removed", counted(added, "line"), counted(removed, "line"));
+            }
+        }
+        said.push('.');
+        Ok(Output::json(answer)?.say(said))
+    })
+    .await
+}
+
+/// From 0 to 1, and 1 only where they are equal: what both have in the same order, twice, as part of all there is.
+fn similarity(a: &str, b: &str, until: &Until) -> f64 {
+    if a == b {
+        return 1.0;
+    }
+    // The way that is found may depend on which text is first, so the order does not depend on the caller.
+    let (a, b) = if a <= b { (a, b) } else { (b, a) };
+    let all = a.chars().count() + b.chars().count();
+    let deadline = until.at().min(Instant::now() + TIME);
+    let same = if all <= BY_CHARACTER {
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        same(&a, &b, deadline, |_| 1)
+    } else {
+        let (a, b): (Vec<&str>, Vec<&str>) = (pieces(a).collect(), pieces(b).collect());
+        same(&a, &b, deadline, |piece| piece.chars().count())
+    };
+    // Of two long texts that differ in a comma, the rest is not all.
+    (((2 * same) as f64 / all as f64 * 1e4).round() / 1e4).min(0.9999)
+}
+
+fn same<T: Eq + std::hash::Hash + Ord>(a: &[T], b: &[T], deadline: Instant, size: impl Fn(&T) -> usize) -> usize {
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, a, b, Some(deadline));
+    let equal = ops.iter().filter(|op| op.tag() == DiffTag::Equal);
+    equal.flat_map(|op| &a[op.old_range()]).map(size).sum()
+}
+
+/// Words, and what is between them.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(|c: char| !c.is_alphanumeric())
+}
+
+/// Puts the lines that differ into the answer; how many were added and removed.
+fn diff(old: &str, new: &str, answer: &mut Value) -> (usize, usize) {
+    let diff = TextDiff::configure().timeout(TIME).diff_lines(old, new);
+    let (mut added, mut removed, mut changes) = (0, 0, 0);
+    for op in diff.ops() {
+        if op.tag() != DiffTag::Equal {
+            changes += 1;
+            added += op.new_range().len();
+            removed += op.old_range().len();
+        }
+    }
+    let mut text = diff.unified_diff().context_radius(CONTEXT).header("text1", "text2").to_string();
+    let cut = text.len() > LONGEST_DIFF;
+    text.truncate(text.floor_char_boundary(LONGEST_DIFF));
+    answer["diff"] = text.into();
+    answer["diffCut"] = cut.into();
+    answer["linesAdded"] = added.into();
+    answer["linesRemoved"] = removed.into();
+    answer["changes"] = changes.into();
+    (added, removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, cases, cx, wait};
+    use proptest::prelude::*;
+
+    async fn ask(args: Value) -> Result<Output> {
+        call(crate::text(), &cx(), "compare_text", args).await
+    }
+
+    #[tokio::test]
+    async fn differences_are_told_by_the_line() {
+        let (old, new) = ("milk\neggs\nbread\n", "milk\nbutter\nbread\njam\n");
+        let answer = ask(json!({"text1": old, "text2": new})).await.unwrap();
+        assert_eq!(
+            answer.content,
+            json!({
+                "identical": false, "similarity": 0.6842, "linesAdded": 2, "linesRemoved": 1, "changes": 2, "diffCut": false,
+                "diff": "--- text1\n+++ text2\n@@ -1,3 +1,4 @@\n milk\n-eggs\n+butter\n bread\n+jam\n"
+            })
+        );
+        assert_eq!(answer.say.unwrap(), "They are 68.42% alike: 2 lines added and 1 line removed.");
+        let same = ask(json!({"text1": old, "text2": old})).await.unwrap();
+        assert_eq!(
+            same.content,
+            json!({
+                "identical": true, "similarity": 1, "linesAdded": 0, "linesRemoved": 0, "changes": 0, "diffCut": false,
+                "diff": ""
+            })
+        );
+        assert_eq!(same.say.unwrap(), "They are the same.");
+        let alike = ask(json!({"text1": "kitten", "text2": "sitting", "mode": "similarity"})).await.unwrap();
+        assert_eq!(alike.content, json!({"identical": false, "similarity": 0.6154}));
+        let diff = ask(json!({"text1": "a", "text2": "b", "mode": "diff"})).await.unwrap();
+        assert_eq!(diff.say.unwrap(), "They differ: 1 line added and 1 line removed.");
+    }
+
+    #[tokio::test]
+    async fn long_texts_are_compared_in_time() {
+        let noise = |seed: u64| -> String {
+            let mut n = seed;
+            let mut next = || {
+                n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                char::from(b"abcdefgh \n"[(n >> 33) as usize % 10])
+            };
+            (0..LONGEST).map(|_| next()).collect()
+        };
+        let begun = Instant::now();
+        let told = ask(json!({"text1": noise(1), "text2": noise(2)})).await.unwrap().content;
+        let similarity = told["similarity"].as_f64().unwrap();
+        assert!((0.0..1.0).contains(&similarity) && told["diffCut"] == true, "{similarity}");
+        assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+        let near = noise(1).replacen('a', "b", 1);
+        assert_eq!(ask(json!({"text1": noise(1), "text2": near})).await.unwrap().content["similarity"], 0.9999);
+        let long = ask(json!({"text1": "", "text2": noise(1) + "x"})).await;
+        assert!(matches!(long, Err(Error::BadArgs(_))));
+    }
+
+    proptest! {
+        #![proptest_config(cases(256))]
+
+        #[test]
+        fn likeness_goes_both_ways_and_is_whole_only_for_equals(a in "[abc \n]{0,60}|\\PC{0,20}", b in "[abc \n]{0,60}|\\PC{0,20}") {
+            let of = |x: &str, y: &str| {
+                let args = json!({"text1": x, "text2": y});
+                wait(ask(args)).unwrap().content
+            };
+            let (there, back) = (of(&a, &b), of(&b, &a));
+            prop_assert_eq!(&there["similarity"], &back["similarity"]);
+            let similarity = there["similarity"].as_f64().unwrap();
+            prop_assert!((0.0..=1.0).contains(&similarity));
+            prop_assert_eq!(similarity == 1.0, a == b);
+            prop_assert_eq!(of(&a, &a)["similarity"].as_f64(), Some(1.0));
+            prop_assert_eq!(there["diff"] == "", a == b);
+        }
+    }
+}

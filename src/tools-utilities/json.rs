@@ -1,0 +1,369 @@
+//! JSON laid out anew. Numbers, escapes and the order of keys stay as they are written, so nothing is lost on the way.
+
+use crate::{
+    bounds::{aside, counted, short},
+    words::words,
+};
+use serde::de::IgnoredAny;
+use tool::prelude::*;
+
+/// How deep it may be nested, and how long it may become, in bytes.
+const DEPTH: usize = 128;
+const RESULT: usize = 4 << 20;
+
+words! {
+    /// What to do with JSON.
+    Layout {
+        Pretty = "pretty" | "format",
+        Minify = "minify" | "compact",
+        Validate = "validate",
+        SortKeys = "sort_keys",
+    }
+}
+
+/// Lay JSON out for reading, minify it, sort its keys, or check it and say where it is wrong.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FormatJson {
+    /// The JSON, as text.
+    json: Value,
+    /// What to do (default: pretty).
+    operation: Option<Layout>,
+    /// Blanks for each level, 0 to 8 (default: 2).
+    #[schemars(range(max = 8))]
+    indent: Option<usize>,
+}
+
+pub(crate) async fn format_json(_: (), _: Cx, args: FormatJson) -> Result<Output> {
+    let (text, layout) = (text_of(args.json), args.operation.unwrap_or(Layout::Pretty));
+    short("json", &text)?;
+    let indent = args.indent.unwrap_or(2).min(8);
+    aside(move |_| {
+        if let Err(why) = serde_json::from_str::<IgnoredAny>(&text) {
+            return wrong(&why, layout);
+        }
+        let node = read(&text)?;
+        let kind = node.kind();
+        if layout == Layout::Validate {
+            let answer = json!({"valid": true, "operation": layout.word(), "type": kind, "bytes": text.len()});
+            return Ok(Output::json(answer)?.say("This is valid JSON."));
+        }
+        let mut page =
+            Page { text: String::with_capacity(text.len()), indent: (layout != Layout::Minify).then_some(indent) };
+        page.write(&if layout == Layout::SortKeys { node.sorted() } else { node }, 0)?;
+        let lines = counted(page.text.lines().count(), "line");
+        let said = match layout {
+            Layout::Minify => format!("Minified, it has {}.", counted(page.text.len(), "byte")),
+            _ => format!("Laid out, it has {lines}."),
+        };
+        let answer = json!({"valid": true, "operation": layout.word(), "type": kind, "result": page.text});
+        Ok(Output::json(answer)?.say(said))
+    })
+    .await
+}
+
+/// JSON as a text; what came as a value is written as one.
+pub(crate) fn text_of(json: Value) -> String {
+    match json {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+fn wrong(why: &serde_json::Error, layout: Layout) -> Result<Output> {
+    let (line, column) = (why.line(), why.column());
+    let told = why.to_string();
+    let reason = told.split(" at line ").next().unwrap_or(&told);
+    let said = format!("This is not valid JSON: {reason}, in line {line}, column {column}");
+    if layout != Layout::Validate {
+        return Err(Error::bad_args(format!("{said}: correct it there")));
+    }
+    let answer = json!({"valid": false, "operation": layout.word(), "error": reason, "line": line, "column": column});
+    Ok(Output::json(answer)?.say(format!("{said}.")))
+}
+
+/// JSON as it is written.
+enum Node<'t> {
+    /// A number, a text with its quotes, or a word.
+    Plain(&'t str),
+    List(Vec<Node<'t>>),
+    /// Keys with their quotes, some perhaps twice.
+    Object(Vec<(&'t str, Node<'t>)>),
+}
+
+impl<'t> Node<'t> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::List(_) => "array",
+            Self::Object(_) => "object",
+            Self::Plain(text) => match text.bytes().next() {
+                Some(b'"') => "string",
+                Some(b't' | b'f') => "boolean",
+                Some(b'n') => "null",
+                _ => "number",
+            },
+        }
+    }
+
+    /// With the keys of every object in order.
+    fn sorted(self) -> Self {
+        match self {
+            Self::Plain(_) => self,
+            Self::List(items) => Self::List(items.into_iter().map(Self::sorted).collect()),
+            Self::Object(fields) => {
+                let mut fields: Vec<_> = fields.into_iter().map(|(key, value)| (key, value.sorted())).collect();
+                // By what a key says, not by how it is escaped.
+                fields.sort_by_cached_key(|(key, _)| serde_json::from_str::<String>(key).unwrap_or((*key).to_owned()));
+                Self::Object(fields)
+            }
+        }
+    }
+}
+
+/// Reads text that is known to be JSON.
+fn read(text: &str) -> Result<Node<'_>> {
+    Reader { text, at: 0 }.node(0)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    fn node(&mut self, depth: usize) -> Result<Node<'t>> {
+        if depth > DEPTH {
+            return Err(Error::bad_args(format!("this is nested more than {DEPTH} levels deep: give an inner part")));
+        }
+        Ok(match self.peek() {
+            Some(b'[') => {
+                let mut items = Vec::new();
+                self.each(b']', |reader| {
+                    items.push(reader.node(depth + 1)?);
+                    Ok(())
+                })?;
+                Node::List(items)
+            }
+            Some(b'{') => {
+                let mut fields = Vec::new();
+                self.each(b'}', |reader| {
+                    reader.peek();
+                    let key = reader.plain();
+                    reader.peek();
+                    // The colon.
+                    reader.at += 1;
+                    fields.push((key, reader.node(depth + 1)?));
+                    Ok(())
+                })?;
+                Node::Object(fields)
+            }
+            _ => Node::Plain(self.plain()),
+        })
+    }
+
+    /// What stands between brackets, with commas between.
+    fn each(&mut self, close: u8, mut one: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.at += 1;
+        while let Some(next) = self.peek() {
+            if next == close {
+                self.at += 1;
+                break;
+            }
+            if next == b',' {
+                self.at += 1;
+            }
+            one(self)?;
+        }
+        Ok(())
+    }
+
+    /// A text, a number or a word.
+    fn plain(&mut self) -> &'t str {
+        let (from, bytes) = (self.at, self.text.as_bytes());
+        if bytes.get(from) == Some(&b'"') {
+            self.at += 1;
+            while let Some(byte) = bytes.get(self.at) {
+                match byte {
+                    b'"' => break,
+                    b'\\' => self.at += 2,
+                    _ => self.at += 1,
+                }
+            }
+            self.at += 1;
+        } else {
+            let end = |b: &u8| b.is_ascii_whitespace() || matches!(b, b',' | b']' | b'}' | b':');
+            self.at += bytes[from..].iter().position(end).unwrap_or(bytes.len() - from);
+        }
+        self.text.get(from..self.at).unwrap_or_default()
+    }
+}
+
+/// JSON being written; without an indent on one line.
+struct Page {
+    text: String,
+    indent: Option<usize>,
+}
+
+impl Page {
+    fn write(&mut self, node: &Node, depth: usize) -> Result<()> {
+        if self.text.len() > RESULT {
+            return Err(Error::bad_args(
+                "laid out, this is too long: use a smaller indent, minify, or give it in parts",
+            ));
+        }
+        match node {
+            Node::Plain(text) => self.text += text,
+            Node::List(items) => {
+                self.text.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    self.next(at, depth);
+                    self.write(item, depth + 1)?;
+                }
+                self.close(items.is_empty(), depth, ']');
+            }
+            Node::Object(fields) => {
+                self.text.push('{');
+                for (at, (key, value)) in fields.iter().enumerate() {
+                    self.next(at, depth);
+                    self.text += key;
+                    self.text += if self.indent.is_some() { ": " } else { ":" };
+                    self.write(value, depth + 1)?;
+                }
+                self.close(fields.is_empty(), depth, '}');
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, at: usize, depth: usize) {
+        if at > 0 {
+            self.text.push(',');
+        }
+        self.line(depth + 1);
+    }
+
+    fn close(&mut self, empty: bool, depth: usize, bracket: char) {
+        if !empty {
+            self.line(depth);
+        }
+        self.text.push(bracket);
+    }
+
+    fn line(&mut self, depth: usize) {
+        if let Some(indent) = self.indent {
+            self.text.push('\n');
+            self.text.extend(std::iter::repeat_n(' ', indent * depth));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, cases, cx, wait};
+    use proptest::prelude::*;
+
+    async fn ask(args: Value) -> Result<Output> {
+        call(crate::text(), &cx(), "format_json", args).await
+    }
+
+    #[tokio::test]
+    async fn json_is_laid_out_as_it_was_written() {
+        let text = "{\"b\":[1.10,1e5, 12345678901234567890123],\t\"a\":{},\n\"c\":[ ],\"\\u0061\":\"x\\\"\\u00e9,}\"}";
+        let rows = [
+            (
+                json!({"json": text}),
+                "{\n  \"b\": [\n    1.10,\n    1e5,\n    12345678901234567890123\n  ],\n  \"a\": {},\n  \"c\": [],\n  \"\\u0061\": \"x\\\"\\u00e9,}\"\n}",
+            ),
+            (
+                json!({"json": text, "operation": "minify"}),
+                "{\"b\":[1.10,1e5,12345678901234567890123],\"a\":{},\"c\":[],\"\\u0061\":\"x\\\"\\u00e9,}\"}",
+            ),
+            (
+                json!({"json": "{\"b\":1,\"a\":[{\"d\":2,\"c\":3}]}", "operation": "sort keys", "indent": 0}),
+                "{\n\"a\": [\n{\n\"c\": 3,\n\"d\": 2\n}\n],\n\"b\": 1\n}",
+            ),
+            (json!({"json": " \"x\" "}), "\"x\""),
+            (json!({"json": {"a": [true, null]}, "operation": "minify"}), "{\"a\":[true,null]}"),
+        ];
+        for (args, wanted) in rows {
+            assert_eq!(ask(args.clone()).await.unwrap().content["result"], wanted, "{args}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_is_told_with_its_place() {
+        let bad = ask(json!({"json": "{\n \"a\": 1,\n}", "operation": "validate"})).await.unwrap();
+        assert_eq!(
+            bad.content,
+            json!({"valid": false, "operation": "validate", "error": "key must be a string", "line": 3, "column": 1})
+        );
+        assert_eq!(bad.say.unwrap(), "This is not valid JSON: key must be a string, in line 3, column 1.");
+        let good = ask(json!({"json": "[1]", "operation": "validate"})).await.unwrap().content;
+        assert_eq!(good, json!({"valid": true, "operation": "validate", "type": "array", "bytes": 3}));
+        for text in ["{", "[1 2]", "", "{'a':1}", "[01]", "nul", "\"\u{1}\"", "{\"a\":1}}", "[\"\\x\"]"] {
+            let error = ask(json!({"json": text})).await.unwrap_err();
+            assert!(error.message().contains("not valid JSON"), "{text}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn deep_and_long_json_is_refused() {
+        let deep = |n: usize| "[".repeat(n) + &"]".repeat(n);
+        assert!(ask(json!({"json": deep(100)})).await.is_ok());
+        for n in [130, 500_000] {
+            let error = ask(json!({"json": deep(n), "operation": "sort_keys"})).await.unwrap_err();
+            assert!(matches!(&error, Error::BadArgs(_)), "{error}");
+        }
+        let wide = format!("{}{}{}", "[".repeat(100), "0,".repeat(300_000) + "0", "]".repeat(100));
+        assert!(ask(json!({"json": wide, "operation": "minify"})).await.is_ok());
+        assert!(ask(json!({"json": wide, "indent": 8})).await.unwrap_err().message().contains("too long"));
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 30, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map("\\PC{0,6}", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(cases(256))]
+
+        #[test]
+        fn every_layout_says_the_same(value in any_json()) {
+            for operation in ["pretty", "minify", "sort_keys"] {
+                let made = wait(ask(json!({"json": value.to_string(), "operation": operation}))).unwrap();
+                let text = made.content["result"].as_str().unwrap().to_owned();
+                prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value.clone(), "{}", operation);
+                let again = wait(ask(json!({"json": text, "operation": operation}))).unwrap();
+                prop_assert_eq!(again.content["result"].as_str().unwrap(), text);
+            }
+            let pretty = wait(ask(json!({"json": value.to_string()}))).unwrap().content;
+            prop_assert_eq!(&pretty["result"], &json!(serde_json::to_string_pretty(&value).unwrap()));
+        }
+
+        #[test]
+        fn no_text_does_harm(text in "[\\[\\]{}:,\"\\\\a0-9tnull -]{0,30}") {
+            let answer = wait(ask(json!({"json": text})));
+            prop_assert!(matches!(answer, Ok(_) | Err(Error::BadArgs(_))), "{:?}", answer);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Lists that become lists: in another order, or with fewer items.
+
+use super::{Relation, part, ranks};
+use crate::{
+    chance::Chance,
+    order::{Rank, canonical},
+};
+use std::{cmp::Ordering, collections::HashSet};
+use tool::prelude::*;
+
+/// In order; what lacks the field comes last either way, and equals stay as they came.
+pub(super) fn sorted(array: Vec<Value>, key: Option<&str>, descending: bool) -> Vec<Value> {
+    let mut ranked: Vec<(Rank, Value)> = ranks(&array, key).into_iter().zip(array).collect();
+    ranked.sort_by(|(a, _), (b, _)| {
+        let missing = [a, b].map(|rank| matches!(rank, Rank::Nothing));
+        let order = a.compare(b);
+        if descending && missing == [false, false] { order.reverse() } else { order }
+    });
+    ranked.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Each only once: the first stays.
+pub(super) fn unique(array: Vec<Value>, key: Option<&str>) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    array.into_iter().filter(|item| seen.insert(part(item, key).map(canonical))).collect()
+}
+
+/// Those that are in the other list too, or those that are not; each only once.
+pub(super) fn among(array: Vec<Value>, other: &[Value], key: Option<&str>, wanted: bool) -> Vec<Value> {
+    let name = |item: &Value| part(item, key).map(canonical);
+    let others: HashSet<Option<String>> = other.iter().map(name).collect();
+    unique(array.into_iter().filter(|item| others.contains(&name(item)) == wanted).collect(), key)
+}
+
+pub(super) fn filtered(
+    array: Vec<Value>,
+    key: Option<&str>,
+    relation: Option<Relation>,
+    value: Option<&Value>,
+) -> Result<Vec<Value>> {
+    let relation = relation.unwrap_or(if value.is_some() { Relation::Eq } else { Relation::Exists });
+    let wanted = match (relation, value) {
+        (Relation::Exists, _) => &Value::Null,
+        (_, None) => return Err(Error::bad_args(format!("`value` is missing: {} needs one", relation.word()))),
+        (Relation::In, Some(Value::Array(_))) => value.unwrap_or(&Value::Null),
+        (Relation::In, _) => return Err(Error::bad_args("`value` has to be a list for in")),
+        (_, Some(value)) => value,
+    };
+    let names: HashSet<String> = match (relation, wanted) {
+        (Relation::In, Value::Array(values)) => values.iter().map(canonical).collect(),
+        _ => HashSet::from([canonical(wanted)]),
+    };
+    let rank = Rank::of(Some(wanted));
+    let fits = |item: &Value| {
+        let part = part(item, key);
+        let is = |orders: &[Ordering]| part.and_then(|part| compared(part, &rank)).is_some_and(|o| orders.contains(&o));
+        match relation {
+            Relation::Exists => part.is_some_and(|part| !part.is_null()),
+            Relation::Eq | Relation::In => part.is_some_and(|part| names.contains(&canonical(part))),
+            Relation::Ne => part.is_none_or(|part| !names.contains(&canonical(part))),
+            Relation::Gt => is(&[Ordering::Greater]),
+            Relation::Gte => is(&[Ordering::Greater, Ordering::Equal]),
+            Relation::Lt => is(&[Ordering::Less]),
+            Relation::Lte => is(&[Ordering::Less, Ordering::Equal]),
+            Relation::Contains => part.is_some_and(|part| contains(part, wanted, &names)),
+        }
+    };
+    Ok(array.into_iter().filter(fits).collect())
+}
+
+/// Numbers with numbers, also where one is written as text; texts with texts; what is of different kinds not at all.
+fn compared(part: &Value, wanted: &Rank) -> Option<Ordering> {
+    let rank = Rank::of(Some(part));
+    match (&rank, wanted) {
+        (Rank::Nothing, _) | (_, Rank::Nothing) => None,
+        (Rank::Text(..), Rank::Text(..)) | (Rank::Bool(_), Rank::Bool(_)) => Some(rank.compare(wanted)),
+        _ => Some(rank.numeric()?.total_cmp(&wanted.numeric()?)),
+    }
+}
+
+/// A list that has it, an object with the key, or a text with it somewhere inside, in any case.
+fn contains(part: &Value, wanted: &Value, names: &HashSet<String>) -> bool {
+    match (part, wanted) {
+        (Value::Array(items), _) => items.iter().any(|item| names.contains(&canonical(item))),
+        (Value::Object(fields), Value::String(key)) => fields.contains_key(key),
+        (Value::String(text), Value::String(wanted)) => text.to_lowercase().contains(&wanted.to_lowercase()),
+        (Value::String(text), other) => text.contains(&other.to_string()),
+        _ => false,
+    }
+}
+
+/// Lists inside opened, so many levels deep.
+pub(super) fn flat(array: Vec<Value>, depth: usize) -> Vec<Value> {
+    let mut out = Vec::with_capacity(array.len());
+    for item in array {
+        match item {
+            Value::Array(inner) if depth > 0 => out.extend(flat(inner, depth - 1)),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// From one index to before another; negative ones count from the end.
+pub(super) fn slice(array: Vec<Value>, start: Option<i64>, end: Option<i64>) -> Vec<Value> {
+    let length = i64::try_from(array.len()).unwrap_or(i64::MAX);
+    let place = |index: i64| {
+        let index = if index < 0 { length.saturating_add(index) } else { index };
+        usize::try_from(index.clamp(0, length)).unwrap_or_default()
+    };
+    let (start, end) = (place(start.unwrap_or(0)), place(end.unwrap_or(length)));
+    array.into_iter().take(end).skip(start).collect()
+}
+
+/// So many of them by chance, in any order, none twice.
+pub(super) fn sampled(mut array: Vec<Value>, size: usize) -> Result<Vec<Value>> {
+    let mut chance = Chance::default();
+    let size = size.min(array.len());
+    for at in 0..size {
+        let other = at + chance.below((array.len() - at) as u64)? as usize;
+        array.swap(at, other);
+    }
+    array.truncate(size);
+    Ok(array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::cases;
+    use proptest::prelude::*;
+
+    fn values(numbers: &[i64]) -> Vec<Value> {
+        numbers.iter().map(|n| json!(n)).collect()
+    }
+
+    proptest! {
+        #![proptest_config(cases(256))]
+
+        /// Lists of numbers become what the functions of vectors make of them.
+        #[test]
+        fn lists_do_what_vectors_do(
+            numbers in prop::collection::vec(-9_i64..9, 0..30),
+            others in prop::collection::vec(-9_i64..9, 0..30),
+            start in -40_i64..40,
+            end in -40_i64..40,
+        ) {
+            let list = values(&numbers);
+            let mut ordered = numbers.clone();
+            ordered.sort_unstable();
+            prop_assert_eq!(sorted(list.clone(), None, false), values(&ordered));
+            ordered.reverse();
+            prop_assert_eq!(sorted(list.clone(), None, true), values(&ordered));
+            let mut seen = HashSet::new();
+            let once: Vec<i64> = numbers.iter().copied().filter(|n| seen.insert(*n)).collect();
+            prop_assert_eq!(unique(list.clone(), None), values(&once));
+            let split = |inside: bool| once.iter().copied().filter(|n| others.contains(n) == inside).collect::<Vec<_>>();
+            prop_assert_eq!(among(list.clone(), &values(&others), None, true), values(&split(true)));
+            prop_assert_eq!(among(list.clone(), &values(&others), None, false), values(&split(false)));
+            let length = numbers.len() as i64;
+            let place = |n: i64| if n < 0 { (n + length).max(0) } else { n.min(length) } as usize;
+            let wanted = numbers.get(place(start)..place(end)).unwrap_or_default();
+            prop_assert_eq!(slice(list.clone(), Some(start), Some(end)), values(wanted));
+            let above: Vec<i64> = numbers.iter().copied().filter(|n| *n > start).collect();
+            prop_assert_eq!(filtered(list.clone(), None, Some(Relation::Gt), Some(&json!(start))).unwrap(), values(&above));
+            let chunks: Vec<Value> = list.chunks(3).map(|part| Value::from(part.to_vec())).collect();
+            prop_assert_eq!(flat(chunks, 1), list.clone());
+            let mut shuffled = sampled(list.clone(), list.len()).unwrap();
+            shuffled.sort_by_key(|n| n.as_i64());
+            ordered.reverse();
+            prop_assert_eq!(shuffled, values(&ordered));
+        }
+    }
+
+    #[test]
+    fn every_order_is_equally_likely() {
+        let mut counts = std::collections::HashMap::new();
+        for _ in 0..6000 {
+            let order = sampled(values(&[1, 2, 3]), 3).unwrap();
+            *counts.entry(json!(order).to_string()).or_insert(0_i64) += 1;
+        }
+        // Six standard deviations.
+        assert!(counts.len() == 6 && counts.values().all(|n| (n - 1000).abs() < 180), "{counts:?}");
+    }
+}

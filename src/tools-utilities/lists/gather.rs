@@ -1,0 +1,105 @@
+//! Lists that become one thing: groups, counts, sums, the smallest, a text.
+
+use super::{part, ranks};
+use crate::{
+    json::text_of,
+    order::{Rank, canonical},
+    statistics::{number, sum as added, tally},
+};
+use std::{cmp::Ordering, collections::HashMap};
+use tool::prelude::*;
+
+/// The most different values whose counts are told.
+const VALUES: usize = 1000;
+/// How long the joined text may be, in bytes.
+const JOINED: usize = 4 << 20;
+
+/// Objects under what their field says; without it under the empty text.
+pub(super) fn grouped(array: Vec<Value>, key: Option<&str>) -> Value {
+    let mut groups = serde_json::Map::new();
+    for item in array {
+        let name = part(&item, key).map(|part| name(part.clone())).unwrap_or_default();
+        if let Value::Array(group) = groups.entry(name).or_insert_with(|| json!([])) {
+            group.push(item);
+        }
+    }
+    Value::Object(groups)
+}
+
+/// A value as the name of a group.
+fn name(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        other => text_of(other),
+    }
+}
+
+/// How many there are, and how often each value comes.
+pub(super) fn counts(array: &[Value], key: Option<&str>) -> Value {
+    let nothing = Value::Null;
+    let parts: Vec<&Value> = array.iter().map(|item| part(item, key).unwrap_or(&nothing)).collect();
+    let names: Vec<String> = parts.iter().map(|part| canonical(part)).collect();
+    let mut first: HashMap<&str, &Value> = HashMap::new();
+    for (name, part) in names.iter().zip(&parts) {
+        first.entry(name).or_insert(part);
+    }
+    let counts = tally(names.iter().map(String::as_str)).into_iter().take(VALUES);
+    let values: Vec<Value> =
+        counts.map(|(name, count)| json!({"value": first.get(name).unwrap_or(&&nothing), "count": count})).collect();
+    json!({"total": array.len(), "values": values})
+}
+
+/// The numbers of a list; nothing is left out, a text that says a number is one.
+fn numbers(array: &[Value], key: Option<&str>) -> Result<Vec<f64>> {
+    let mut numbers = Vec::with_capacity(array.len());
+    for (at, item) in array.iter().enumerate() {
+        match Rank::of(part(item, key)) {
+            Rank::Nothing => {}
+            rank => numbers.push(rank.numeric().ok_or_else(|| {
+                let field = key.map(|key| format!("`{key}` of ")).unwrap_or_default();
+                Error::bad_args(format!("{field}item {} is no number: filter the list first", at + 1))
+            })?),
+        }
+    }
+    Ok(numbers)
+}
+
+pub(super) fn sum(array: &[Value], key: Option<&str>) -> Result<Value> {
+    let sum = added(&numbers(array, key)?);
+    if sum.is_finite() { Ok(number(sum)) } else { Err(Error::bad_args("the sum is too large")) }
+}
+
+pub(super) fn average(array: &[Value], key: Option<&str>) -> Result<Value> {
+    let numbers = numbers(array, key)?;
+    if numbers.is_empty() {
+        return Err(Error::bad_args("there are no numbers to take the average of"));
+    }
+    let average = added(&numbers) / numbers.len() as f64;
+    if average.is_finite() { Ok(number(average)) } else { Err(Error::bad_args("the sum is too large")) }
+}
+
+/// The item whose part comes first, or last, in order; nothing does not count.
+pub(super) fn extreme(array: &[Value], key: Option<&str>, wanted: Ordering) -> Value {
+    let ranks = ranks(array, key);
+    let mut best: Option<(&Rank, &Value)> = None;
+    for (rank, item) in ranks.iter().zip(array) {
+        if !matches!(rank, Rank::Nothing) && best.is_none_or(|(other, _)| rank.compare(other) == wanted) {
+            best = Some((rank, item));
+        }
+    }
+    best.map(|(_, item)| item.clone()).unwrap_or_default()
+}
+
+pub(super) fn joined(array: &[Value], key: Option<&str>, separator: &str) -> Result<String> {
+    let mut text = String::new();
+    for (at, item) in array.iter().enumerate() {
+        if at > 0 {
+            text += separator;
+        }
+        text += &part(item, key).map(|part| name(part.clone())).unwrap_or_default();
+        if text.len() > JOINED {
+            return Err(Error::bad_args("joined, this is too long: give fewer items or a shorter separator"));
+        }
+    }
+    Ok(text)
+}
