@@ -6,6 +6,9 @@ use tool::{Channel, prelude::*};
 
 /// How long a run may take.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How much of heading and answer the person is told, in characters; all of it is in the conversation.
+const TITLE: usize = 80;
+const TOLD: usize = 1900;
 
 /// Running the agent by a call.
 pub fn family(agent: Agent) -> Family<Agent> {
@@ -68,13 +71,20 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
         false => format!("{} It goes on once you have answered what Hob asks you.", answer.response).trim().to_owned(),
     };
     if cx.via().channel == Channel::Machine && !told.is_empty() {
-        let title = args.title.unwrap_or_else(|| args.prompt.chars().take(80).collect());
+        let title = clip(args.title.as_deref().unwrap_or(&args.prompt), TITLE);
         // That nobody could be told is no reason to do it all again.
-        if let Err(error) = cx.call("notify", json!({"title": title, "text": told})).await {
+        if let Err(error) = cx.call("notify", json!({"title": title, "text": clip(&told, TOLD)})).await {
             tracing::warn!(%error, "nobody was told what a prompt gave");
         }
     }
     let content = json!({"conversationId": answer.conversation_id, "runId": answer.run_id, "response": answer.response,
                          "model": answer.model, "waiting": answer.waiting});
     Ok(Output::json(content)?.say(told))
+}
+
+fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
 }

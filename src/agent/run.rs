@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::{sync::Arc, time::Instant};
 use tokio::sync::mpsc;
 use tool::{
-    Bounds, Channel, Consent, Cx, Error, Id, Output,
+    Bounds, Channel, Consent, Cx, Error, Id, Label, Output,
     prelude::{JsonSchema, schemars},
 };
 
@@ -171,8 +171,9 @@ impl Run {
     }
 
     async fn answer(&self, history: Vec<Message>) -> Result<Answer, Stop> {
-        // Addresses the person wrote were not made up by a model.
-        for message in &history {
+        // Addresses the person wrote were not made up by a model. What a trigger filled in, nobody wrote.
+        let filled = self.cx.via().channel == Channel::Machine && self.cx.label() == Label::Outside;
+        for message in history.iter().filter(|_| !filled) {
             if let Message::User(text) = message {
                 self.cx.vouch_for(text);
             }

@@ -1,13 +1,16 @@
 //! Judging a call now that is to be made later, when no person is there to be asked.
 
 use crate::{
-    Registry, limits,
+    Registry,
+    catalogue::Entry,
+    limits,
     middleware::{Call, digest_of},
     validate,
 };
 use policy::Verdict;
 use serde_json::{Value, json};
-use tool::{Armed, Channel, Consult, Cx, Error, Owner, Peer, Result, Via};
+use std::sync::Arc;
+use tool::{Armed, Channel, Consult, Cx, Error, Owner, Peer, Result, Tool, Via};
 
 impl Registry {
     /// Judges a call as this caller's, and as that of the schedule or trigger it is written down for; asks a person where
@@ -17,13 +20,50 @@ impl Registry {
     /// `NotFound`; `BadArgs` when the arguments do not fit, or the tool is no single call, or a secret is in it; `Denied`
     /// when a rule or the person says no.
     pub async fn arm(&self, cx: &Cx, name: &str, args: Value, about: &str) -> Result<Armed> {
+        let later = Cx::root(
+            cx.ports().clone(),
+            cx.principal().clone(),
+            Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: false },
+        );
+        later.taint(cx.label());
+        self.arm_as(cx, &[cx.clone(), later], name, args, about).await
+    }
+
+    /// Judges a call that was written down before as this caller's own, now: what was agreed for another time or reason does
+    /// not count.
+    ///
+    /// # Errors
+    /// As [`Registry::arm`].
+    pub async fn judge(&self, cx: &Cx, armed: &Armed, about: &str) -> Result<()> {
+        self.arm_as(cx, std::slice::from_ref(cx), &armed.tool, armed.args.clone(), about).await.map(drop)
+    }
+
+    /// What the other names and facades of a call come to: the tool's own name, and the arguments as it takes them, not yet
+    /// checked.
+    ///
+    /// # Errors
+    /// `NotFound`; `BadArgs` when they are no object.
+    pub fn plainly(&self, cx: &Cx, name: &str, args: Value) -> Result<(Arc<Tool>, Value)> {
+        let (entry, args) = self.plain_entry(cx, name, args)?;
+        Ok((entry.tool.clone(), args))
+    }
+
+    fn plain_entry(&self, cx: &Cx, name: &str, args: Value) -> Result<(Arc<Entry>, Value)> {
         let (name, args) = unwrapped(name, args)?;
         let found = self.find(cx, &name)?;
-        let mut args = validate::normalise(&name, args)?;
-        if let Some(adapt) = found.adapt {
-            args = adapt(args);
-        }
-        let tool = found.entry.tool.clone();
+        let args = validate::normalise(&name, args)?;
+        Ok((
+            found.entry,
+            match found.adapt {
+                Some(adapt) => adapt(args),
+                None => args,
+            },
+        ))
+    }
+
+    async fn arm_as(&self, cx: &Cx, callers: &[Cx], name: &str, args: Value, about: &str) -> Result<Armed> {
+        let (entry, mut args) = self.plain_entry(cx, name, args)?;
+        let tool = entry.tool.clone();
         if tool.owner == Owner::Core && matches!(&*tool.name, "use_tool" | "batch_use_tool") {
             return Err(Error::bad_args(
                 "only one call can be made later: name the tool itself, or give a prompt that says what to do",
@@ -32,7 +72,7 @@ impl Registry {
         if tool.owner == Owner::Core {
             limits::apply(&tool.name, &mut args);
         }
-        validate::arguments(&found.entry, &mut args)?;
+        validate::arguments(&entry, &mut args)?;
         let (shown, secret) = self.masked(&tool.name, &args);
         if secret {
             return Err(Error::bad_args(format!(
@@ -41,15 +81,9 @@ impl Registry {
                 tool.name
             )));
         }
-        let later = Cx::root(
-            cx.ports().clone(),
-            cx.principal().clone(),
-            Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: false },
-        );
-        later.taint(cx.label());
         let mut reason = None;
-        for caller in [cx, &later] {
-            let decision = self.decide(&Call::new(caller.clone(), found.entry.clone(), args.clone()), false);
+        for caller in callers {
+            let decision = self.decide(&Call::new(caller.clone(), entry.clone(), args.clone()), false);
             match decision.verdict {
                 Verdict::Deny => return Err(Error::denied(decision.reason)),
                 Verdict::Ask => {
@@ -101,7 +135,6 @@ fn unwrapped(name: &str, args: Value) -> Result<(String, Value)> {
 mod tests {
     use super::*;
     use policy::Policy;
-    use std::sync::Arc;
     use store::Store;
     use tool::{Family, FixedClock, Id, Label, Ports, Principal, Risk, prelude::*};
 

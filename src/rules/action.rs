@@ -7,6 +7,8 @@ use tool::{Armed, prelude::*};
 pub(crate) const PROMPT: &str = "run_prompt";
 /// The tool that tells a person something.
 pub(crate) const NOTIFY: &str = "notify";
+/// Tools that act by what was agreed before, for another time or reason.
+const FIRES: [&str; 2] = ["fire_trigger", "trigger_task"];
 /// The longest a prompt and a message may be, in characters, and arguments, in bytes of JSON.
 const LONGEST_PROMPT: usize = 8000;
 const LONGEST_MESSAGE: usize = 2000;
@@ -159,7 +161,14 @@ impl Action {
             Self::Notify(text) if text == title => (NOTIFY.to_owned(), json!({"text": text})),
             Self::Notify(text) => (NOTIFY.to_owned(), json!({"text": text, "title": title})),
         };
-        registry.arm(cx, &name, arguments, about).await
+        let armed = registry.arm(cx, &name, arguments, about).await?;
+        match FIRES.contains(&&*armed.tool) {
+            true => Err(Error::bad_args(format!(
+                "`{}` cannot be what happens later: say what is to be done itself",
+                armed.tool
+            ))),
+            false => Ok(armed),
+        }
     }
 }
 

@@ -12,9 +12,10 @@ use matching::{Op, has_places};
 use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Trigger};
 use records::said;
 use registry::Registry;
-use store::{Entry, Keep, Walk};
-use tool::{Armed, Channel, Owner, prelude::*};
-use watch::Fired;
+use scheduler::{Missed, Planned, Recurrence};
+use store::{Entry, Keep, Tx, Walk};
+use tool::{Armed, Channel, Owner, Scope, prelude::*};
+use watch::{By, Fired};
 
 pub use watch::Triggers;
 
@@ -93,9 +94,10 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
         return Err(Error::unavailable(format!("there are {MOST} triggers: delete one first")));
     }
     let config = Config::read(args.r#type, &args.config)?;
+    let times = times(&cx, &config)?;
     let Create { tool, arguments, prompt, message, action, .. } = args;
     let action = ActionArgs { tool, arguments, prompt, message, action };
-    let about = format!("whenever the trigger `{name}` fires");
+    let about = when(args.r#type, &args.config);
     let action = armed(&triggers, &cx, action, &name, &about).await?.ok_or_else(|| {
         Error::bad_args("say what is to happen: one of `tool` with `arguments`, `prompt` or `message`")
     })?;
@@ -110,27 +112,48 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
         enabled: args.enabled.unwrap_or(true),
         cooldown_s: args.cooldown_seconds.unwrap_or(1).min(86_400),
         per_hour: args.max_per_hour.unwrap_or(60).clamp(1, 3600),
-        count: 0,
-        failures: 0,
-        last_ms: 0,
-        seen: String::new(),
-        schedule: String::new(),
-        conversation: String::new(),
+        ..Trigger::default()
     };
-    let mut entry = parts.shelf.add(&cx, "create_trigger", trigger, false).await?;
-    if let Config::Schedule { .. } = &config {
-        entry = match plan(&triggers, &cx, &entry, &config).await {
-            Ok(entry) => entry,
-            Err(error) => {
-                // Without its times it would never fire.
-                parts.shelf.remove(&cx, &entry.id.to_string()).await?;
-                return Err(error);
-            }
-        };
-    }
+    let planned = planning(&triggers, &cx, times);
+    let mut added = parts.shelf.add_all_with(&cx, "create_trigger", vec![(trigger, false)], planned).await?;
+    let entry = added.pop().ok_or_else(|| Error::failed("the trigger was not kept: try again"))?;
     triggers.put(&entry);
-    let sentence = format!("The trigger “{}” is set: {}.", entry.value.name, when(&entry.value));
+    let sentence = format!("The trigger “{}” is set: {about}.", entry.value.name);
     Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+}
+
+/// The times of a trigger that has some.
+fn times(cx: &Cx, config: &Config) -> Result<Option<Recurrence>> {
+    let Config::Schedule { schedule, timezone } = config else { return Ok(None) };
+    scheduler::parse(schedule, timezone.as_deref(), &*cx.ports().clock).map(Some)
+}
+
+/// What is written with a trigger: its times, or that it has none now.
+fn planning(
+    triggers: &Triggers,
+    cx: &Cx,
+    times: Option<Recurrence>,
+) -> impl FnMut(&Tx, &Entry<Trigger>) -> store::Result<()> + Send + 'static {
+    let (scheduler, agent) = (triggers.parts().scheduler.clone(), cx.agent());
+    move |tx, entry| match &times {
+        Some(recurrence) if entry.value.enabled => {
+            let args = json!({"triggerId": entry.id});
+            let planned = Planned {
+                user: entry.owner,
+                agent,
+                key: entry.id,
+                kind: scheduler::Kind::Trigger,
+                name: entry.value.name.clone(),
+                written: entry.value.config.clone(),
+                recurrence: recurrence.clone(),
+                action: Armed { tool: "fire_trigger".into(), version: 0, args, digest: [0; 32], consented: false },
+                missed: Missed::Once,
+                label: entry.label,
+            };
+            scheduler.plan_in(tx, &planned)
+        }
+        _ => scheduler.forget(tx, entry.owner, entry.id),
+    }
 }
 
 /// What is to happen, judged as this caller's; `None` when nothing was said.
@@ -141,9 +164,10 @@ async fn armed(triggers: &Triggers, cx: &Cx, action: ActionArgs, name: &str, abo
     let mut places = None;
     if let Action::Tool { name, arguments } = &mut action
         && has_places(arguments)
-        && let Some(tool) = registry.get(name)
     {
-        places = Some(std::mem::replace(arguments, stood_in(arguments, &tool.parameters)));
+        let (tool, plain) = registry.plainly(cx, name, arguments.clone())?;
+        (*name, *arguments) = (tool.name.to_string(), stood_in(&plain, &tool.parameters));
+        places = Some(plain);
     }
     let mut armed = action.arm(cx, registry, name, about).await?;
     if armed.consented && (places.is_some() || has_places(&armed.args)) {
@@ -191,34 +215,6 @@ async fn looks(triggers: &Triggers, cx: &Cx, config: &Config) -> Result<Option<C
     }
 }
 
-/// Has the scheduler fire a trigger at its times, and remembers which task does.
-async fn plan(triggers: &Triggers, cx: &Cx, entry: &Entry<Trigger>, config: &Config) -> Result<Entry<Trigger>> {
-    let Config::Schedule { schedule, timezone } = config else { return Ok(entry.clone()) };
-    let mut wanted = json!({"schedule": schedule, "enabled": entry.value.enabled});
-    if let Some(zone) = timezone {
-        wanted["timezone"] = json!(zone);
-    }
-    let task = match &*entry.value.schedule {
-        "" => {
-            wanted["name"] = json!(format!("Trigger: {}", entry.value.name));
-            wanted["tool"] = json!("fire_trigger");
-            wanted["arguments"] = json!({"triggerId": entry.id});
-            cx.call("create_scheduled_task", wanted).await?.content["id"].as_str().unwrap_or_default().to_owned()
-        }
-        task => {
-            wanted["taskId"] = json!(task);
-            cx.call("update_scheduled_task", wanted).await?;
-            task.to_owned()
-        }
-    };
-    let id = entry.id.to_string();
-    let kept = triggers.parts().shelf.change(cx, &id, None, move |t| {
-        t.schedule.clone_from(&task);
-        Ok(())
-    });
-    kept.await
-}
-
 /// List triggers, by name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -238,6 +234,7 @@ struct List {
 
 async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
     let limit = args.limit.unwrap_or(20).clamp(1, 50) as usize;
+    let search = records::optional("search", args.search.as_deref(), LONGEST_NAME)?;
     let page = triggers.parts().shelf.page(
         &cx,
         &Walk::prefix(BY_NAME, []),
@@ -246,7 +243,7 @@ async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
             let t = &e.value;
             args.r#type.is_none_or(|kind| kind == t.kind)
                 && args.enabled.is_none_or(|on| on == t.enabled)
-                && args.search.as_deref().is_none_or(|s| records::mentions(s, &[&t.name, &t.description]))
+                && search.as_deref().is_none_or(|s| records::mentions(s, &[&t.name, &t.description]))
         },
     )?;
     let names: Vec<&str> = page.entries.iter().take(3).map(|e| &*e.value.name).collect();
@@ -269,7 +266,7 @@ struct Which {
 
 async fn get(triggers: Triggers, cx: Cx, args: Which) -> Result<Output> {
     let entry = triggers.parts().shelf.find(&cx, &args.trigger_id)?;
-    let sentence = format!("“{}” fires {}.", entry.value.name, when(&entry.value));
+    let sentence = format!("“{}” fires {}.", entry.value.name, when(entry.value.kind, &config_of(&entry.value)));
     Ok(Output::json(shown(&cx, &entry))?.say(sentence))
 }
 
@@ -306,44 +303,43 @@ struct Update {
 }
 
 async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
-    let before = triggers.parts().shelf.own(&cx, &args.trigger_id)?;
+    let parts = triggers.parts();
+    let before = parts.shelf.own(&cx, &args.trigger_id)?;
     let name = args.name.as_deref().map(|n| said("name", n, LONGEST_NAME)).transpose()?;
-    let config = args.config.as_ref().map(|config| Config::read(before.value.kind, config)).transpose()?;
+    let written = args.config.clone().unwrap_or_else(|| config_of(&before.value));
+    let config = Config::read(before.value.kind, &written)?;
+    let times = times(&cx, &config)?;
     let Update { tool, arguments, prompt, message, action, .. } = args;
     let action = ActionArgs { tool, arguments, prompt, message, action };
-    let called = name.clone().unwrap_or_else(|| before.value.name.clone());
-    let action = armed(&triggers, &cx, action, &called, &format!("whenever the trigger `{called}` fires")).await?;
-    let check = match &config {
-        Some(config) => looks(&triggers, &cx, config).await?,
-        None => None,
-    };
+    let (called, about) =
+        (name.clone().unwrap_or_else(|| before.value.name.clone()), when(before.value.kind, &written));
+    let mut action = armed(&triggers, &cx, action, &called, &about).await?;
+    let (old, anew) = (before.value.action.armed(), args.config.is_some());
+    if action.is_none() && anew && old.consented {
+        // A yes was for another reason to do it.
+        action = Some(parts.registry.arm(&cx, &old.tool, old.args, &about).await?);
+    }
+    let check = if anew { looks(&triggers, &cx, &config).await? } else { before.value.check.clone() };
     let description = args.description.map(|d| text(Some(d))).transpose()?;
-    let (written, enabled) = (args.config.map(|c| c.to_string()), args.enabled);
-    let (cooldown, per_hour) = (args.cooldown_seconds, args.max_per_hour);
-    let action: Option<Call> = action.map(Call::from);
-    let id = before.id.to_string();
-    let changed = triggers.parts().shelf.change(&cx, &id, None, move |t| {
+    let (enabled, cooldown, per_hour) = (args.enabled, args.cooldown_seconds, args.max_per_hour);
+    let (action, written) = (action.map(Call::from), written.to_string());
+    let change = move |t: &mut Trigger| {
         t.name = name.clone().unwrap_or_else(|| t.name.clone());
         t.description = description.clone().unwrap_or_else(|| t.description.clone());
         t.action = action.clone().unwrap_or_else(|| t.action.clone());
         t.enabled = enabled.unwrap_or(t.enabled);
         t.cooldown_s = cooldown.unwrap_or(t.cooldown_s).min(86_400);
         t.per_hour = per_hour.unwrap_or(t.per_hour).clamp(1, 3600);
-        if let Some(written) = &written {
+        if anew {
             // What it saw was seen by another look.
             (t.config, t.seen) = (written.clone(), String::new());
             t.check.clone_from(&check);
         }
         Ok(())
-    });
-    let mut entry = changed.await?;
-    if entry.value.kind == Kind::Schedule && (config.is_some() || enabled.is_some()) {
-        let config = match config {
-            Some(config) => config,
-            None => Config::read(Kind::Schedule, &serde_json::from_str(&entry.value.config).unwrap_or_default())?,
-        };
-        entry = plan(&triggers, &cx, &entry, &config).await?;
-    }
+    };
+    let id = before.id.to_string();
+    let planned = planning(&triggers, &cx, times);
+    let entry = parts.shelf.change_with(&cx, &id, None, change, planned).await?;
     triggers.put(&entry);
     let sentence = format!("I have changed the trigger “{}”.", entry.value.name);
     Ok(Output::json(shown(&cx, &entry))?.say(sentence))
@@ -365,16 +361,20 @@ fn yes() -> bool {
 }
 
 async fn pause(triggers: Triggers, cx: Cx, args: Pause) -> Result<Output> {
-    let shelf = &triggers.parts().shelf;
-    let entry = shelf.change(&cx, &args.trigger_id, None, move |t| {
+    let parts = triggers.parts();
+    let before = parts.shelf.own(&cx, &args.trigger_id)?;
+    // Of times that have passed, there are none to go on with.
+    let times = match Config::read(before.value.kind, &config_of(&before.value)) {
+        Ok(config) if !args.paused => times(&cx, &config)?,
+        _ => None,
+    };
+    let change = move |t: &mut Trigger| {
         t.enabled = !args.paused;
         Ok(())
-    });
-    let entry = entry.await?;
-    if !entry.value.schedule.is_empty() {
-        let wanted = json!({"taskId": entry.value.schedule, "enabled": entry.value.enabled});
-        cx.call("update_scheduled_task", wanted).await?;
-    }
+    };
+    let id = before.id.to_string();
+    let planned = planning(&triggers, &cx, times);
+    let entry = parts.shelf.change_with(&cx, &id, None, change, planned).await?;
     triggers.put(&entry);
     let how = if args.paused { "is paused" } else { "waits again" };
     let sentence = format!("The trigger “{}” {how}.", entry.value.name);
@@ -391,19 +391,16 @@ struct Delete {
 
 async fn delete(triggers: Triggers, cx: Cx, args: Delete) -> Result<Output> {
     let parts = triggers.parts();
-    let gone = parts.shelf.remove(&cx, &args.trigger_id).await?;
+    let id = parts.shelf.own(&cx, &args.trigger_id)?.id;
+    let kept =
+        parts.firings.walk_in(Scope::User(cx.user()), &Walk::prefix(BY_TRIGGER, id.as_bytes()), |_| Keep::Yes)?;
+    let (scheduler, firings) = (parts.scheduler.clone(), parts.firings.clone());
+    let also = move |tx: &Tx, entry: &Entry<Trigger>| {
+        kept.iter().try_for_each(|f| firings.remove(tx, Scope::User(entry.owner), f.id).map(drop))?;
+        scheduler.forget(tx, entry.owner, entry.id)
+    };
+    let gone = parts.shelf.remove_with(&cx, &id.to_string(), also).await?;
     triggers.drop_live(gone.id);
-    if !gone.value.schedule.is_empty() {
-        match cx.call("delete_scheduled_task", json!({"taskId": gone.value.schedule})).await {
-            Ok(_) | Err(Error::NotFound(_)) => {}
-            // It would fail at its next time, and say so in its history.
-            Err(error) => tracing::warn!(%error, "the times of a deleted trigger stay"),
-        }
-    }
-    let walk = Walk::prefix(BY_TRIGGER, gone.id.as_bytes());
-    for firing in parts.firings.walk(&cx, &walk, |_| Keep::Yes)? {
-        parts.firings.delete(&cx, firing.id).await?;
-    }
     let sentence = format!("The trigger “{}” is gone.", gone.value.name);
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "name": gone.value.name}))?.say(sentence))
 }
@@ -418,14 +415,15 @@ struct Fire {
 
 async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
     let entry = triggers.parts().shelf.own(&cx, &args.trigger_id)?;
-    // Its own times fire it as it was agreed; anybody else makes the call themselves, and is judged for it.
-    let by_schedule = cx.via().channel == Channel::Machine && cx.run().is_none() && *cx.maker() == Owner::Core;
-    let (why, by) = if by_schedule { ("it was time", None) } else { ("it was fired by hand", Some(&cx)) };
-    if by_schedule && !entry.value.enabled {
-        return Err(Error::unavailable(format!("the trigger `{}` is paused", entry.value.name)));
-    }
     let about = json!({"topic": "manual", "data": {}, "at": cx.ports().clock.now().to_string()});
-    let Fired { status, result } = triggers.fire(&entry, why.into(), &about, by).await;
+    // Its own times fire it as it was agreed (nothing else can be written down to call this); anybody else makes the call
+    // themselves, and is judged for it.
+    let at_its_time = cx.via().channel == Channel::Machine && cx.run().is_none() && *cx.maker() == Owner::Core;
+    let fired = match at_its_time && entry.value.kind == Kind::Schedule {
+        true => triggers.fire_at_its_time(&entry, &about, cx.label()).await?,
+        false => triggers.fire(&entry, "it was fired by hand".into(), &about, By::Caller(&cx)).await,
+    };
+    let Fired { status, result } = fired;
     let given = result?;
     let sentence = given.say.clone().unwrap_or_else(|| format!("The trigger “{}” has fired.", entry.value.name));
     let answer = json!({"id": entry.id, "name": entry.value.name, "status": status, "result": given.content});
@@ -462,6 +460,10 @@ async fn history(triggers: Triggers, cx: Cx, args: History) -> Result<Output> {
     Ok(Output::json(json!({"triggerId": entry.id, "firings": all, "count": all.len()}))?.say(sentence))
 }
 
+fn at(cx: &Cx, ms: u64) -> Option<String> {
+    (ms > 0).then(|| records::iso(i64::try_from(ms).unwrap_or(i64::MAX), &cx.ports().clock.zone()))
+}
+
 fn text(given: Option<String>) -> Result<String> {
     match given.as_deref().map(str::trim) {
         None | Some("") => Ok(String::new()),
@@ -472,13 +474,12 @@ fn text(given: Option<String>) -> Result<String> {
 /// A trigger as it is told.
 fn shown(cx: &Cx, entry: &Entry<Trigger>) -> Value {
     let t = &entry.value;
-    let config: Value = serde_json::from_str(&t.config).unwrap_or_default();
+    let config = config_of(t);
     json!({
-        "id": entry.id, "name": t.name, "description": t.description, "type": t.kind, "config": config,
-        "when": when(t), "action": told(&t.action.armed()), "enabled": t.enabled, "cooldownSeconds": t.cooldown_s,
-        "maxPerHour": t.per_hour, "fired": t.count, "failures": t.failures, "lastFired": iso(cx, t.last_ms),
-        "scheduledTask": Some(&t.schedule).filter(|s| !s.is_empty()),
-        "createdAt": iso(cx, entry.id.millis()), "updatedAt": iso(cx, entry.updated_ms),
+        "id": entry.id, "name": t.name, "description": t.description, "type": t.kind, "when": when(t.kind, &config), "config": config,
+        "action": told(&t.action.armed()), "enabled": t.enabled, "cooldownSeconds": t.cooldown_s,
+        "maxPerHour": t.per_hour, "fired": t.count, "failures": t.failures, "lastFired": at(cx, t.last_ms),
+        "createdAt": at(cx, entry.id.millis()), "updatedAt": at(cx, entry.updated_ms),
     })
 }
 
@@ -486,16 +487,19 @@ fn firing(cx: &Cx, entry: &Entry<Firing>) -> Value {
     let f = &entry.value;
     let some = |text: &str| Some(text.to_owned()).filter(|t| !t.is_empty());
     json!({
-        "id": entry.id, "at": iso(cx, entry.id.millis()), "finishedAt": iso(cx, f.finished_ms), "why": f.why,
+        "id": entry.id, "at": at(cx, entry.id.millis()), "finishedAt": at(cx, f.finished_ms), "why": f.why,
         "status": f.status, "result": some(&f.result), "error": some(&f.error),
     })
 }
 
+fn config_of(t: &Trigger) -> Value {
+    serde_json::from_str(&t.config).unwrap_or_default()
+}
+
 /// What it waits for, in words.
-fn when(t: &Trigger) -> String {
-    let config: Value = serde_json::from_str(&t.config).unwrap_or_default();
+fn when(kind: Kind, config: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    match t.kind {
+    match kind {
         Kind::Schedule => format!("at the times of `{}`", text(&config["schedule"])),
         Kind::Event => match config["match"].as_object().filter(|m| !m.is_empty()) {
             Some(fields) => {
@@ -531,9 +535,4 @@ fn wished(value: &Value) -> String {
         Some(op) => format!("{} {}", word(op), value["value"]).trim().to_owned(),
         None => value.to_string(),
     }
-}
-
-fn iso(cx: &Cx, ms: u64) -> Option<String> {
-    let at = jiff::Timestamp::from_millisecond(i64::try_from(ms).ok().filter(|ms| *ms > 0)?).ok()?;
-    Some(tool::When::At(at.to_zoned(cx.ports().clock.zone())).to_string())
 }

@@ -119,6 +119,11 @@ impl Bus {
         let _ = self.0.live.send(event);
     }
 
+    /// The number of the newest event.
+    pub fn newest(&self) -> u64 {
+        self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0
+    }
+
     /// Listen from now on, or from just after event `after` where that is still kept.
     pub fn listen(&self, after: Option<u64>) -> Listener {
         self.listen_to(after, Topics::default())

@@ -72,7 +72,10 @@ fn wish(path: &str, value: &Value) -> Result<Wish> {
 pub(crate) fn check_path(path: &str) -> Result<()> {
     let steps = path.split('.').count();
     if path.len() > 256 || steps > STEPS || (!path.is_empty() && path.split('.').any(str::is_empty)) {
-        return Err(Error::bad_args(format!("`{}` is no path: write it as `memory.usedPercent` or `tasks.0.title`", cut(path))));
+        return Err(Error::bad_args(format!(
+            "`{}` is no path: write it as `memory.usedPercent` or `tasks.0.title`",
+            cut(path)
+        )));
     }
     Ok(())
 }
@@ -227,7 +230,9 @@ mod tests {
         let wanted = json!({"pin": 17, "high": true, "deep.0.level": {"op": "gt", "value": 3}});
         let wanted = wishes(wanted.as_object().unwrap()).unwrap();
         assert!(fits(&wanted, &json!({"pin": 17, "high": true, "deep": [{"level": 4}]})));
-        for data in [json!({"pin": 17, "high": true}), json!({"pin": 17, "high": false, "deep": [{"level": 4}]}), json!(3)] {
+        for data in
+            [json!({"pin": 17, "high": true}), json!({"pin": 17, "high": false, "deep": [{"level": 4}]}), json!(3)]
+        {
             assert!(!fits(&wanted, &data), "{data}");
         }
         assert!(fits(&[], &json!(null)));

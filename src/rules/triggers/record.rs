@@ -33,7 +33,7 @@ impl Coded for Kind {
 }
 
 /// A trigger as it is stored. New fields go last.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trigger {
     pub name: String,
     pub description: String,
@@ -51,16 +51,14 @@ pub(crate) struct Trigger {
     pub count: u32,
     pub failures: u32,
     pub last_ms: u64,
-    /// What the last look of a condition gave, as JSON text; empty before the first.
+    /// What a condition saw last: for `changed` the value as JSON text, else whether it held; empty before the first look.
     pub seen: String,
-    /// The scheduled task that fires it.
-    pub schedule: String,
     /// The conversation in which its prompts are answered.
     pub conversation: String,
 }
 
 /// A call as it is stored. It never changes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Call {
     tool: String,
     version: u32,
@@ -204,7 +202,9 @@ impl Config {
     /// # Errors
     /// `BadArgs` that shows how it is written.
     pub fn read(kind: Kind, config: &Value) -> Result<Self> {
-        let wrong = |why: serde_json::Error, form: &str| Error::bad_args(format!("the config does not fit ({why}): write it as {form}"));
+        let wrong = |why: serde_json::Error, form: &str| {
+            Error::bad_args(format!("the config does not fit ({why}): write it as {form}"))
+        };
         match kind {
             Kind::Schedule => {
                 let form = r#"{"schedule": "0 7 * * *", "timezone": "Europe/Vienna"}"#;
@@ -215,13 +215,16 @@ impl Config {
                 let form = r#"{"topic": "pin:changed", "match": {"pin": 17, "high": true}}"#;
                 let OnEvent { topic, r#match } = OnEvent::deserialize(config).map_err(|e| wrong(e, form))?;
                 if topic.trim().is_empty() || topic.split(',').any(|t| t.trim() == "*") {
-                    return Err(Error::bad_args("the topic is everything: name what to wait for, such as `pin:changed`"));
+                    return Err(Error::bad_args(
+                        "the topic is everything: name what to wait for, such as `pin:changed`",
+                    ));
                 }
                 Ok(Self::Event { topics: Topics::parse(&topic)?, wishes: wishes(&r#match)? })
             }
             Kind::Condition => {
                 let form = r#"{"check": {"tool": "system_info", "path": "temperature", "op": "gt", "value": 70}, "everySeconds": 60}"#;
-                let OnCondition { check, every_seconds } = OnCondition::deserialize(config).map_err(|e| wrong(e, form))?;
+                let OnCondition { check, every_seconds } =
+                    OnCondition::deserialize(config).map_err(|e| wrong(e, form))?;
                 if !LOOKS.contains(&every_seconds) {
                     let (least, most) = (LOOKS.start(), LOOKS.end());
                     return Err(Error::bad_args(format!("`everySeconds` is {every_seconds}: give {least} to {most}")));

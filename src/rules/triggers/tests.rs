@@ -95,7 +95,8 @@ async fn what_an_event_brings_keeps_its_type() {
     at.make(pins).await.unwrap();
     at.tell("pin:changed", None, json!({"pin": 4}));
     assert_eq!(at.calls(1).await, [("ping".to_owned(), json!({"n": 4}))]);
-    let unknown = json!({"name": "Odd", "type": "event", "config": on_pin(4), "tool": "ping", "arguments": {"m": "{{data}}"}});
+    let unknown =
+        json!({"name": "Odd", "type": "event", "config": on_pin(4), "tool": "ping", "arguments": {"m": "{{data}}"}});
     assert!(matches!(at.make(unknown).await, Err(Error::BadArgs(_))));
 }
 
@@ -190,7 +191,9 @@ async fn somebody_elses_trigger_is_not_there() {
     let (other, id) = (at.house.other(), made.content["id"].clone());
     let listed = at.ask(&other, "list_triggers", json!({})).await.unwrap().content;
     assert_eq!((&listed["count"], &listed["hasMore"]), (&json!(0), &json!(false)));
-    for tool in ["get_trigger", "update_trigger", "pause_trigger", "delete_trigger", "fire_trigger", "get_trigger_history"] {
+    for tool in
+        ["get_trigger", "update_trigger", "pause_trigger", "delete_trigger", "fire_trigger", "get_trigger_history"]
+    {
         for which in [id.clone(), json!("Mine")] {
             let answer = at.ask(&other, tool, json!({"triggerId": which})).await;
             assert!(matches!(answer, Err(Error::NotFound(_))), "{tool}: {answer:?}");
@@ -206,7 +209,8 @@ async fn what_makes_no_sense_is_refused() {
         args.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         args
     };
-    let condition = |check: Value| json!({"name": "X", "type": "condition", "config": {"check": check}, "message": "m"});
+    let condition =
+        |check: Value| json!({"name": "X", "type": "condition", "config": {"check": check}, "message": "m"});
     for (args, word) in [
         (event(json!({})), "what is to happen"),
         (event(json!({"name": " ", "message": "m"})), "name"),
@@ -221,4 +225,60 @@ async fn what_makes_no_sense_is_refused() {
         assert!(error.message().contains(word), "{args}: {error}");
     }
     assert_eq!(at.ask(&at.house.cx(), "list_triggers", json!({})).await.unwrap().content["count"], 0);
+}
+
+#[tokio::test]
+async fn a_trigger_with_times_fires_at_them_as_it_was_agreed() {
+    let at = At::new();
+    let engine = at.house.scheduler.start(at.closing.clone());
+    let every = json!({"schedule": "every 10 minutes"});
+    let args = json!({"name": "Tick", "type": "schedule", "config": every, "tool": "move_it", "arguments": {"pin": 3}});
+    let made = at.make(args).await.unwrap();
+    assert_eq!(made.content["when"], "at the times of `every 10 minutes`");
+    let cx = at.house.cx();
+    at.house.clock.forward(601);
+    assert_eq!(at.calls(1).await, [("move_it".to_owned(), json!({"pin": 3, "high": false}))]);
+    // Paused it has no times, and what cannot be read changes nothing.
+    let nonsense = json!({"triggerId": "Tick", "config": {"schedule": "nonsense"}});
+    assert!(matches!(at.ask(&cx, "update_trigger", nonsense).await, Err(Error::BadArgs(_))));
+    at.ask(&cx, "pause_trigger", json!({"triggerId": "Tick"})).await.unwrap();
+    at.house.clock.forward(1201);
+    assert_eq!(at.calls(2).await.len(), 1);
+    let shown = at.ask(&cx, "get_trigger", json!({"triggerId": "Tick"})).await.unwrap().content;
+    assert_eq!((&shown["config"]["schedule"], &shown["fired"]), (&json!("every 10 minutes"), &json!(1)));
+    at.ask(&cx, "delete_trigger", json!({"triggerId": "Tick"})).await.unwrap();
+    at.house.clock.forward(1201);
+    assert_eq!(at.calls(2).await.len(), 1);
+    at.closing.cancel();
+    engine.await.unwrap();
+}
+
+#[tokio::test]
+async fn nothing_that_acts_by_an_old_yes_can_be_written_down() {
+    let at = At::new();
+    for tool in ["fire_trigger", "trigger_task", "use_tool"] {
+        let arguments = match tool {
+            "use_tool" => json!({"tool_name": "fire_trigger", "arguments": {"triggerId": "X"}}),
+            "trigger_task" => json!({"taskId": "X"}),
+            _ => json!({"triggerId": "X"}),
+        };
+        at.house.registry.add(crate::schedules(at.house.scheduler.clone(), at.house.registry.clone())).ok();
+        let made =
+            at.make(json!({"name": "X", "type": "event", "config": on_pin(4), "tool": tool, "arguments": arguments}));
+        assert!(matches!(made.await, Err(Error::BadArgs(_))), "{tool}");
+        let planned = json!({"name": "X", "schedule": "in 1 hour", "tool": tool, "arguments": arguments});
+        let planned = at.house.cx().call("create_scheduled_task", planned).await;
+        assert!(matches!(planned, Err(Error::BadArgs(_))), "{tool}: {planned:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_filled_in_goes_where_other_names_want_it() {
+    let at = At::new();
+    let notify = json!({"tool_name": "notify", "arguments": {"text": "{{topic}} {{data.pin}}"}});
+    at.make(json!({"name": "N", "type": "event", "config": on_pin(4), "tool": "use_tool", "arguments": notify}))
+        .await
+        .unwrap();
+    at.tell("pin:changed", None, json!({"pin": 4}));
+    assert_eq!(at.calls(1).await[0].1["text"], "pin:changed 4");
 }

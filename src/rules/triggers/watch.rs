@@ -2,7 +2,7 @@
 
 use super::{
     matching::{Op, at, compare, filled, fits},
-    record::{BY_TRIGGER, Call, Config, Firing, Kind, Status, Trigger},
+    record::{BY_TRIGGER, Call, Config, Firing, Status, Trigger},
 };
 use crate::action::PROMPT;
 use jiff::{SignedDuration, Timestamp};
@@ -11,6 +11,7 @@ use registry::Registry;
 use scheduler::{Scheduler, Who};
 use std::{
     collections::{HashMap, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
@@ -31,7 +32,7 @@ pub(crate) struct Inner {
     pub shelf: Shelf<Trigger>,
     pub firings: Collection<Firing>,
     pub registry: Registry,
-    scheduler: Scheduler,
+    pub scheduler: Scheduler,
     ports: Ports,
     live: RwLock<HashMap<Id, Arc<Live>>>,
     changed: Notify,
@@ -52,11 +53,13 @@ struct Live {
 
 struct State {
     busy: bool,
-    /// What was told up to here may be its own doing.
-    deaf_until: Timestamp,
+    /// The number of an event: what was told up to it may be its own doing.
+    deaf_until: u64,
     recent: VecDeque<Timestamp>,
     /// When a condition is looked at again.
     next: Instant,
+    looking: bool,
+    /// What a condition saw last: see [`Trigger::seen`].
     seen: Option<Value>,
 }
 
@@ -82,6 +85,15 @@ impl Live {
         state.recent.push_back(now);
         true
     }
+}
+
+/// Who makes the call.
+#[derive(Clone, Copy)]
+pub(crate) enum By<'a> {
+    /// Nobody is there: it is made as it was agreed, after having read something of this label.
+    Agreed(Label),
+    /// Somebody does, as their own call.
+    Caller(&'a Cx),
 }
 
 /// What became of a firing.
@@ -136,20 +148,20 @@ impl Triggers {
     pub(crate) fn put(&self, entry: &Entry<Trigger>) {
         let trigger = &entry.value;
         let config = serde_json::from_str(&trigger.config).unwrap_or_default();
-        let waits = trigger.enabled && matches!(trigger.kind, Kind::Event | Kind::Condition);
         let mut live = self.0.live.write().unwrap_or_else(PoisonError::into_inner);
         let before = live.remove(&entry.id);
         let Ok(config) = Config::read(trigger.kind, &config) else { return };
-        if !waits {
+        if !trigger.enabled {
             return;
         }
         // What it did lately counts on, whatever else is changed.
         let recent = before.map(|b| b.state().recent.clone()).unwrap_or_default();
         let state = State {
             busy: false,
-            deaf_until: Timestamp::MIN,
+            deaf_until: 0,
             recent,
             next: Instant::now(),
+            looking: false,
             seen: serde_json::from_str(&trigger.seen).ok(),
         };
         let waiting = Live {
@@ -183,12 +195,12 @@ impl Triggers {
         for live in self.all_live() {
             let Config::Event { topics, wishes } = &live.config else { continue };
             let concerns = event.to.is_none_or(|to| to == live.owner);
-            let own_doing = event.at <= live.state().deaf_until;
+            let own_doing = event.seq <= live.state().deaf_until;
             if !concerns || own_doing || !topics.hear(&event.topic) || !fits(wishes, &event.data) {
                 continue;
             }
             let about = json!({"topic": event.topic, "data": event.data, "at": event.at.to_string()});
-            self.fire_later(live.clone(), format!("`{}` was told", event.topic), about);
+            self.fire_later(live.clone(), format!("`{}` was told", event.topic), about, Label::Own);
         }
     }
 
@@ -200,9 +212,18 @@ impl Triggers {
             let (due, later): (Vec<_>, Vec<_>) = conditions.partition(|l| l.state().next <= now);
             for live in due {
                 let Config::Condition { every, .. } = &live.config else { continue };
-                live.state().next = now + *every;
+                let mut state = live.state();
+                state.next = now + *every;
+                // A look that takes longer than until the next is not overtaken by it.
+                if std::mem::replace(&mut state.looking, true) {
+                    continue;
+                }
+                drop(state);
                 let this = self.clone();
-                tokio::spawn(async move { this.look_at(&live).await });
+                tokio::spawn(async move {
+                    this.look_at(&live).await;
+                    live.state().looking = false;
+                });
             }
             let next = later.iter().map(|l| l.state().next).min().unwrap_or(now + Duration::from_secs(10));
             tokio::select! {
@@ -228,56 +249,84 @@ impl Triggers {
             Err(error) => return tracing::warn!(trigger = %live.id, %error, "a condition could not be looked at"),
         };
         let value = at(&answer.content, &check.path).cloned().unwrap_or(Value::Null);
-        let before = live.state().seen.replace(value.clone());
-        if before.as_ref() != Some(&value) {
-            self.remember(live, &value).await;
-        }
-        let fires = match (&before, check.op) {
-            (None, _) => false,
-            (Some(before), Op::Changed) => compare(&value, Op::Changed, before),
-            (Some(before), op) => compare(&value, op, &check.value) && !compare(before, op, &check.value),
+        // Kept is only what the next look needs: a value that is another each time would wear the card out.
+        let sees = match check.op {
+            Op::Changed => shortened(&value),
+            op => Value::Bool(compare(&value, op, &check.value)),
         };
+        let before = live.state().seen.replace(sees.clone());
+        if before.as_ref() == Some(&sees) {
+            return;
+        }
+        self.remember(live, &sees);
+        let fires = before.is_some() && (check.op == Op::Changed || sees == Value::Bool(true));
         if fires {
             let shown: String = value.to_string().chars().take(80).collect();
-            let about = json!({"value": value, "before": before, "at": self.0.ports.clock.now().to_string()});
-            self.fire_later(live.clone(), format!("it is {shown} now"), about);
+            let about = json!({"value": value, "at": self.0.ports.clock.now().to_string()});
+            self.fire_later(live.clone(), format!("it is {shown} now"), about, answer.label);
         }
     }
 
-    async fn remember(&self, live: &Live, value: &Value) {
-        let mut seen = value.to_string();
-        // Something long is remembered by its beginning: enough to see that it changed, mostly.
-        seen.truncate(seen.floor_char_boundary(4000));
-        let records = self.0.shelf.records();
-        let kept = records.update_in(Scope::User(live.owner), Label::Own, live.id, move |t| {
-            t.seen.clone_from(&seen);
-            Ok(())
+    fn remember(&self, live: &Live, sees: &Value) {
+        let (seen, records) = (sees.to_string(), self.0.shelf.records().clone());
+        let (scope, id) = (Scope::User(live.owner), live.id);
+        self.0.shelf.records().store().write_later(move |tx| {
+            if records.read(tx, scope, id)?.is_none() {
+                return Ok(());
+            }
+            let change = &mut |t: &mut Trigger| {
+                t.seen.clone_from(&seen);
+                Ok(())
+            };
+            records.change(tx, scope, Label::Own, id, change).map(drop)
         });
-        if let Err(error) = kept.await {
-            tracing::warn!(trigger = %live.id, %error, "what a condition saw was not kept");
-        }
     }
 
-    fn fire_later(&self, live: Arc<Live>, why: String, about: Value) {
+    fn fire_later(&self, live: Arc<Live>, why: String, about: Value, label: Label) {
         if !live.take(self.0.ports.clock.now()) {
             return tracing::debug!(trigger = %live.id, "rests");
         }
         let this = self.clone();
         tokio::spawn(async move {
             match this.0.shelf.records().get_in(Scope::User(live.owner), live.id) {
-                Ok(Some(entry)) => drop(this.fire(&entry, why, &about, None).await),
+                Ok(Some(entry)) => drop(this.fire(&entry, why, &about, By::Agreed(label)).await),
                 Ok(None) => {}
                 Err(error) => tracing::warn!(trigger = %live.id, %error, "a trigger could not be read"),
             }
-            let mut state = live.state();
-            (state.busy, state.deaf_until) = (false, this.0.ports.clock.now().max(Timestamp::now()));
+            this.rest(&live);
         });
     }
 
-    /// Notes that a trigger fires, does what follows, and notes how it went. With `by`, as that caller's own call; without, as
-    /// it was agreed when it was made.
-    pub(crate) async fn fire(&self, entry: &Entry<Trigger>, why: String, about: &Value, by: Option<&Cx>) -> Fired {
-        let noted = self.note(entry, why).await;
+    /// From now on it hears again, but for what is told already.
+    fn rest(&self, live: &Live) {
+        let mut state = live.state();
+        (state.busy, state.deaf_until) = (false, self.0.ports.bus.newest());
+    }
+
+    /// Fires one whose time has come, unless it rests.
+    ///
+    /// # Errors
+    /// `Unavailable` when it is paused, busy, or has fired often enough.
+    pub(crate) async fn fire_at_its_time(&self, entry: &Entry<Trigger>, about: &Value, label: Label) -> Result<Fired> {
+        let live = self.0.live.read().unwrap_or_else(PoisonError::into_inner).get(&entry.id).cloned();
+        let Some(live) = live.filter(|live| live.take(self.0.ports.clock.now())) else {
+            let name = &entry.value.name;
+            return Err(Error::denied(format!(
+                "the trigger `{name}` is paused, busy, or has fired often enough for now"
+            )));
+        };
+        let fired = self.fire(entry, "it was time".into(), about, By::Agreed(label)).await;
+        self.rest(&live);
+        Ok(fired)
+    }
+
+    /// Notes that a trigger fires, does what follows, and notes how it went.
+    pub(crate) async fn fire(&self, entry: &Entry<Trigger>, why: String, about: &Value, by: By<'_>) -> Fired {
+        let label = match by {
+            By::Agreed(label) => label,
+            By::Caller(cx) => cx.label(),
+        };
+        let noted = self.note(entry, why, label).await;
         let result = match &noted {
             Ok(_) => self.act(entry, about, by).await,
             Err(error) => Err(error.clone()),
@@ -291,7 +340,7 @@ impl Triggers {
         Fired { status, result }
     }
 
-    async fn act(&self, entry: &Entry<Trigger>, about: &Value, by: Option<&Cx>) -> Result<Output> {
+    async fn act(&self, entry: &Entry<Trigger>, about: &Value, by: By<'_>) -> Result<Output> {
         let mut armed = entry.value.action.armed();
         let (args, brought) = filled(&armed.args, about);
         armed.args = args;
@@ -299,10 +348,10 @@ impl Triggers {
             armed.args["conversationId"] = json!(entry.value.conversation);
         }
         let result = match by {
-            Some(cx) => cx.call(&armed.tool, armed.args.clone()).await,
-            None => {
+            By::Caller(cx) => cx.call(&armed.tool, armed.args.clone()).await,
+            By::Agreed(label) => {
                 // A text that an event brought may be a stranger's.
-                let label = if brought { Label::Outside } else { entry.label };
+                let label = if brought { Label::Outside } else { label.max(entry.label) };
                 self.perform(entry.owner, &armed, label).await
             }
         };
@@ -327,18 +376,24 @@ impl Triggers {
         self.0.scheduler.perform(&Who { user, agent: AgentId::GENERAL }, armed, label, &closing).await
     }
 
-    async fn note(&self, entry: &Entry<Trigger>, why: String) -> Result<Id> {
+    async fn note(&self, entry: &Entry<Trigger>, why: String, label: Label) -> Result<Id> {
         let (shelf, firings) = (self.0.shelf.records().clone(), self.0.firings.clone());
         let stamp = Stamp {
             scope: Scope::User(entry.owner),
             owner: entry.owner,
             audience: store::Audience::Private,
-            label: entry.label,
+            label: label.max(entry.label),
             source: "trigger".into(),
         };
         let (id, trigger, now) = (Id::new(), entry.id, self.0.ports.clock.now().as_millisecond().max(0) as u64);
-        let firing =
-            Firing { trigger, why, status: Status::Interrupted, finished_ms: 0, result: String::new(), error: String::new() };
+        let firing = Firing {
+            trigger,
+            why,
+            status: Status::Interrupted,
+            finished_ms: 0,
+            result: String::new(),
+            error: String::new(),
+        };
         let noted = self.0.shelf.records().store().write(move |tx| {
             shelf.change(tx, stamp.scope, Label::Own, trigger, &mut |t| {
                 (t.count, t.last_ms) = (t.count.saturating_add(1), now);
@@ -358,7 +413,8 @@ impl Triggers {
         let cut = |text: String| text.chars().take(TOLD).collect::<String>();
         let (told, error) = (cut(told), cut(error));
         let (shelf, firings) = (self.0.shelf.records().clone(), self.0.firings.clone());
-        let (scope, trigger, label) = (Scope::User(entry.owner), entry.id, entry.label);
+        let read = result.as_ref().map_or(Label::Own, |output| output.label);
+        let (scope, trigger, label) = (Scope::User(entry.owner), entry.id, entry.label.max(read));
         let now = self.0.ports.clock.now().as_millisecond().max(0) as u64;
         let old = self.kept(entry).into_iter().skip(KEPT).collect::<Vec<_>>();
         let noted = self.0.shelf.records().store().write(move |tx| {
@@ -389,4 +445,15 @@ impl Triggers {
         let found = self.0.firings.walk_in(Scope::User(entry.owner), &walk, |_| Keep::Yes);
         found.map(|all| all.into_iter().map(|f| f.id).collect()).unwrap_or_default()
     }
+}
+
+/// A value as it is remembered: something long by a hash.
+fn shortened(value: &Value) -> Value {
+    let text = value.to_string();
+    if text.len() <= 200 {
+        return value.clone();
+    }
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    json!({"bytes": text.len(), "hash": hasher.finish()})
 }
