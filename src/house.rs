@@ -20,7 +20,7 @@ use scheduler::Scheduler;
 use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, Id, Ports, SystemClock};
 
@@ -49,11 +49,11 @@ pub struct Clockwork {
 }
 
 impl Clockwork {
-    /// Makes calls at their times and waits for what triggers wait for, until the house closes.
-    pub fn start(&self, closing: &CancellationToken) -> Result<()> {
-        self.scheduler.start(closing.clone());
+    /// Makes calls at their times and waits for what triggers wait for, until the house closes; what it answers ends once
+    /// what came of the last calls is kept.
+    pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.triggers.watch(closing)?;
-        Ok(())
+        Ok(self.scheduler.start(closing.clone()))
     }
 }
 
@@ -107,13 +107,8 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     // Mind.
     let closing = CancellationToken::new();
     let network = Network::new(&config.doors.hosts);
-    let minds = Minds {
-        registry: registry.clone(),
-        embedder,
-        clock,
-        store: store.clone(),
-        scrubber: entry.scrubber.clone(),
-    };
+    let minds =
+        Minds { registry: registry.clone(), embedder, clock, store: store.clone(), scrubber: entry.scrubber.clone() };
     let limits = config.agent.clone();
     let (settings, provider) = Settings::new(config, minds, network.clone())?;
     let settings = Arc::new(settings);

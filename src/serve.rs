@@ -75,8 +75,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
     let listeners = Listeners { tcp: Some(tcp), tls, socket };
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
     api::go_on_with_answered(&house);
-    clockwork.start(&house.closing)?;
-    drop(clockwork);
+    let calling = clockwork.start(&house.closing)?;
     tell_doors(&house, data, at, door.as_ref());
     // Whether anybody reads this is their affair.
     let _ = writeln!(std::io::stdout(), "hob ready {}", shown(at)).and_then(|()| std::io::stdout().flush());
@@ -109,6 +108,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
         announcer.stop().await;
     };
     tokio::join!(serving, leaving).0.context("the doors broke")?;
+    let _ = calling.await;
     // Before the data is let go: after that a successor may have made a socket of its own.
     let _ = std::fs::remove_file(data.join(SOCKET));
     house::close(house).await;

@@ -16,6 +16,10 @@ use tool::{AgentId, Area, Label, Level, Tool, UserId};
 pub trait Names {
     /// The canonical name of the tool that answers to this one.
     fn canonical(&self, name: &str) -> Option<Arc<str>>;
+    /// The tools that one tool is a facade for: whoever names it in a list means them too.
+    fn behind(&self, _name: &str) -> Vec<Arc<str>> {
+        vec![]
+    }
     /// The canonical names of a group's tools; the id is without `group:`.
     fn group(&self, id: &str) -> Option<Vec<Arc<str>>>;
     /// The ids of all groups, for the lists that come with a request.
@@ -147,11 +151,17 @@ impl Compiler<'_> {
             match entry.strip_prefix("group:") {
                 _ if matches!(entry, "*" | "group:all") => list.all = true,
                 Some(id) => match self.names.group(id) {
-                    Some(names) => list.names.extend(names),
+                    Some(names) => {
+                        list.names.extend(names.iter().flat_map(|name| self.names.behind(name)));
+                        list.names.extend(names);
+                    }
                     None => _ = list.unknown_groups.insert(id.into()),
                 },
                 None => match self.names.canonical(entry) {
-                    Some(name) => _ = list.names.insert(name),
+                    Some(name) => {
+                        list.names.extend(self.names.behind(&name));
+                        list.names.insert(name);
+                    }
                     None => _ = list.unknown.insert(entry.into()),
                 },
             }

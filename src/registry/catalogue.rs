@@ -348,6 +348,9 @@ impl policy::Names for Catalogue {
     fn canonical(&self, name: &str) -> Option<Arc<str>> {
         Catalogue::canonical(self, name)
     }
+    fn behind(&self, name: &str) -> Vec<Arc<str>> {
+        groups::behind(name)
+    }
     fn group(&self, id: &str) -> Option<Vec<Arc<str>>> {
         self.group_members(id)
     }

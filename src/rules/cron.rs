@@ -262,5 +262,9 @@ mod tests {
             let answer = said(&house, args).await;
             assert!(answer.starts_with("denied"), "{tool}: {answer}");
         }
+        // And the other way round: they are one right.
+        deny("cron").await;
+        let made = house.cx().call("create_scheduled_task", json!({"name": "b", "schedule": "in 1 hour"})).await;
+        assert!(matches!(made, Err(Error::Denied(_))), "{made:?}");
     }
 }

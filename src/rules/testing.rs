@@ -15,9 +15,6 @@ impl SetClock {
     pub fn at(text: &str) -> Arc<Self> {
         Arc::new(Self(Mutex::new(text.parse::<Zoned>().unwrap().timestamp())))
     }
-    pub fn set(&self, text: &str) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text.parse::<Zoned>().unwrap().timestamp();
-    }
     pub fn forward(&self, seconds: i64) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *now = Timestamp::from_second(now.as_second() + seconds).unwrap();

@@ -83,7 +83,8 @@ impl Scheduler {
 
     async fn run(&self, work: &mut Work, closing: &CancellationToken) {
         let newest = newest_seen();
-        let mut wall = Wall::new(self.now(), newest, (self.0.steady)());
+        let (now, at) = self.both_clocks();
+        let mut wall = Wall::new(now, newest, at);
         if !wall.is_believed() {
             tracing::warn!("the clock is not set yet: what comes at times on the wall waits until it is");
         }
@@ -93,8 +94,8 @@ impl Scheduler {
         let mut tidy_at = Instant::now() + SETTLED;
         // What was claimed is always begun: the loop is left only between two claims.
         while !closing.is_cancelled() {
-            let now = self.now();
-            let look = wall.look(now, (self.0.steady)());
+            let (now, at) = self.both_clocks();
+            let look = wall.look(now, at);
             if look.shift.is_some() || look.anew {
                 tracing::info!(by_ms = look.shift, "the clock was set");
                 if let Err(error) = self.replan(look.shift).await {
@@ -114,6 +115,16 @@ impl Scheduler {
             } else if let Err(error) = self.claim(work, now, due).await {
                 tracing::error!(%error, "what is due could not be claimed; it is tried again");
                 closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await;
+            }
+        }
+    }
+
+    /// The clock on the wall, and the steady one, at the same moment: whoever is put to sleep between the two looks again.
+    fn both_clocks(&self) -> (i64, Instant) {
+        loop {
+            let (at, now) = ((self.0.steady)(), self.now());
+            if (self.0.steady)().saturating_duration_since(at) < BLINK {
+                return (now, at);
             }
         }
     }

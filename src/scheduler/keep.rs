@@ -339,14 +339,6 @@ impl Scheduler {
         )
     }
 
-    /// The next time of the schedule under a key, in milliseconds since 1970; `None` when there is none.
-    ///
-    /// # Errors
-    /// As every read.
-    pub fn next_of(&self, user: UserId, key: Id) -> Result<Option<i64>> {
-        Ok(self.0.schedules.get_in(Scope::User(user), key)?.and_then(|entry| entry.value.next_ms))
-    }
-
     /// A schedule of a person is new or another: the plan and whoever listens hear of it.
     fn planned(&self, entry: &Entry<Schedule>, change: &str) {
         self.plan().put(entry.id, entry.owner, &entry.value);

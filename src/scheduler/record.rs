@@ -184,6 +184,8 @@ pub struct Schedule {
     pub(crate) revision: Id,
     /// Why it stopped by itself; empty where it did not.
     pub stopped: String,
+    /// The latest of its times that was dealt with, whatever came of it.
+    pub(crate) taken_ms: Option<i64>,
 }
 
 impl Record for Schedule {
@@ -237,6 +239,7 @@ impl Schedule {
             changed_ms: 0,
             revision: Id::new(),
             stopped: String::new(),
+            taken_ms: None,
         };
         schedule.set_recurrence(written, recurrence);
         schedule.set_action(armed);

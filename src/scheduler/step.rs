@@ -32,6 +32,7 @@ pub(crate) fn take(id: Id, schedule: &mut Schedule, now: i64, household: &TimeZo
             // A new time comes in the place of another try.
             schedule.retry_ms = None;
             let last = times(id, schedule, &work, first, now, free, &mut runs);
+            schedule.taken_ms = schedule.taken_ms.max(Some(last));
             schedule.next_ms = work.next_after(last).filter(|next| schedule.ends_ms.is_none_or(|ends| *next <= ends));
         }
         None => {
@@ -153,7 +154,7 @@ pub(crate) fn replan(schedule: &mut Schedule, now: i64, shift: Option<i64>, hous
     }
     match schedule.sort {
         Sort::Cron => {
-            let ran = schedule.last_ms.filter(|last| *last > now && last.saturating_sub(now) <= REPEATS);
+            let ran = schedule.taken_ms.filter(|last| *last > now && last.saturating_sub(now) <= REPEATS);
             let next = next(schedule, ran.unwrap_or(now), household);
             // What was missed stays missed, and is seen to when it is taken.
             if schedule.next_ms.is_some_and(|planned| planned > now) {

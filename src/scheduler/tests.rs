@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 use store::Entry;
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{
     AgentId, Armed, Bus, Channel, Clock, Cx, Dispatch, Error, Id, Label, Output, Principal, Result, ToolInfo, Via,
@@ -31,8 +31,10 @@ impl SetClock {
     }
     /// Time passes.
     fn forward(&self, seconds: i64) {
-        *self.0.lock().unwrap() += SignedDuration::from_secs(seconds);
-        *self.1.lock().unwrap() += Duration::from_secs(seconds as u64);
+        // What has passed is known first: else it would look for a moment as if the clock had been set.
+        let (mut now, mut passed) = (self.0.lock().unwrap(), self.1.lock().unwrap());
+        *now += SignedDuration::from_secs(seconds);
+        *passed += Duration::from_secs(seconds as u64);
     }
     /// The clock is set, and no time passes.
     fn set(&self, text: &str) {
@@ -50,16 +52,21 @@ impl Clock for SetClock {
 }
 
 /// Tools that note how they were called.
-#[derive(Default)]
 pub(crate) struct Tools {
     /// The tool, the person, and what `n` was.
     calls: Mutex<Vec<(String, UserId, Value)>>,
     /// How often `fail` goes wrong before it goes well.
     fails: Mutex<usize>,
     /// Lets one `slow` end.
-    gate: Notify,
+    gate: Semaphore,
     /// Whether a call had the consent it was armed with, and its label.
     seen: Mutex<Vec<(bool, Label)>>,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self { calls: Mutex::default(), fails: Mutex::default(), gate: Semaphore::new(0), seen: Mutex::default() }
+    }
 }
 
 impl Tools {
@@ -93,7 +100,7 @@ impl Dispatch for Door {
                 }
                 "panic" => panic!("on purpose"),
                 "slow" | "slow_move" => {
-                    tools.gate.notified().await;
+                    tools.gate.acquire().await.unwrap().forget();
                     Ok(Output::text("slept"))
                 }
                 "outside" => Ok(Output::text("from the web").from_outside()),
@@ -225,9 +232,17 @@ impl Life {
     async fn until_runs(&self, id: Id, wanted: &[&str]) {
         let began = Instant::now();
         while self.runs(id) != wanted {
-            assert!(began.elapsed() < Duration::from_secs(5), "{:?} and not {wanted:?}", self.runs(id));
+            assert!(began.elapsed() < Duration::from_secs(20), "{:?} and not {wanted:?}", self.runs(id));
             tokio::time::sleep(Duration::from_millis(3)).await;
         }
+    }
+
+    /// Time passes, and whatever comes of it for these schedules has been done.
+    async fn pass(&self, seconds: i64, ids: &[Id]) {
+        self.forward(seconds);
+        let now = self.clock.now().as_millisecond();
+        let done = |s: Schedule| s.running.is_none() && s.due().is_none_or(|due| due > now);
+        self.until("it is done", |l| ids.iter().all(|id| done(l.get(*id)))).await;
     }
 
     /// Long enough for the engine to have done what it should not do.

@@ -13,7 +13,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, OnceLock},
 };
-use table::{GROUPS, Row, SYNONYMS, Start};
+use table::{FACADES, GROUPS, Row, SYNONYMS, Start};
 use tool::{
     Error, Owner, Result, Tool,
     prelude::{JsonSchema, schemars},
@@ -72,6 +72,12 @@ fn listing(name: &str) -> &'static [usize] {
 
 fn synonym(name: &str) -> Option<&'static str> {
     SYNONYMS.binary_search_by_key(&name, |s| s.0).ok().map(|at| SYNONYMS[at].1)
+}
+
+/// The tools that one is a facade for.
+pub(crate) fn behind(name: &str) -> Vec<Arc<str>> {
+    let found = FACADES.iter().filter(|(facade, _)| *facade == name);
+    found.flat_map(|(_, tools)| tools.iter().map(|tool| Arc::from(*tool))).collect()
 }
 
 /// The ids of the groups that switch a tool; it is on when one of them is. The first is the one it is listed with.

@@ -449,3 +449,16 @@ pub(super) const SYNONYMS: &[(&str, &str)] = &[
     ("web_fetch", "fetch_web_page"),
     ("web_search", "search_web"),
 ];
+
+/// Tools that stand before others, which they call: one right, under either name.
+pub(super) const FACADES: &[(&str, &[&str])] = &[(
+    "cron",
+    &[
+        "create_scheduled_task",
+        "list_scheduled_tasks",
+        "update_scheduled_task",
+        "delete_scheduled_task",
+        "get_task_history",
+        "trigger_task",
+    ],
+)];

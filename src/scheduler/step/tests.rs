@@ -101,7 +101,7 @@ proptest! {
         let (zone, before) = (vienna(), 1_795_000_000_000);
         let work = recurrence.clockwork(&zone).unwrap();
         let mut s = schedule(&recurrence, work.next_after(before).unwrap(), Missed::Once);
-        s.last_ms = ran.then_some(before - 1000);
+        s.taken_ms = ran.then_some(before - 1000);
         let now = before + by;
         replan(&mut s, now, (by < 0).then_some(by), &zone);
         let next = s.next_ms.unwrap();
@@ -109,7 +109,7 @@ proptest! {
             Recurrence::Every { ms, .. } => prop_assert!(next - now <= *ms),
             _ if by < 0 => {
                 prop_assert!(next > now && next - now <= REPEATS + 4 * 86_400_000);
-                prop_assert!(s.last_ms.is_none_or(|last| last - now > REPEATS || next > last), "nothing is repeated");
+                prop_assert!(s.taken_ms.is_none_or(|last| last - now > REPEATS || next > last), "nothing is repeated");
             }
             _ => {}
         }

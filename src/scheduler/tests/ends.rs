@@ -89,7 +89,7 @@ async fn a_run_by_hand_is_besides_its_times() {
     assert_eq!(waiting.status, Status::Started);
     let twice = life.scheduler.fire_now(&life.cx(), "slow", Duration::ZERO).await;
     assert!(matches!(&twice, Err(Error::Unavailable(text)) if text.contains("running already")), "{twice:?}");
-    life.tools.gate.notify_one();
+    life.tools.gate.add_permits(1);
     life.until_runs(slow, &["ok@14:30"]).await;
     *life.tools.fails.lock().unwrap() = 1;
     let fails = life.add_with("fails", "every hour", "fail", |new| new.retries = 3).await;
@@ -139,7 +139,7 @@ async fn a_long_answer_is_cut_and_a_deleted_schedule_leaves_nothing() {
     life.forward(60);
     life.until("it runs", |l| l.tools.called("slow").len() == 1).await;
     life.scheduler.delete(&life.cx(), "slow").await.unwrap();
-    life.tools.gate.notify_one();
+    life.tools.gate.add_permits(1);
     life.rest().await;
     assert!(matches!(life.scheduler.find(&life.cx(), &id.to_string()), Err(Error::NotFound(_))));
     assert!(life.scheduler.history(&life.cx(), id, 9).unwrap().is_empty());

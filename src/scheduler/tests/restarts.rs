@@ -145,10 +145,7 @@ fn what_had_only_been_claimed_is_made_even_when_it_moves_something() {
     live(&dir, &clock, &tools, async |life| {
         life.start();
         life.until("the other eight go on", |l| l.tools.called("slow_move").len() == 20).await;
-        for _ in 0..8 {
-            life.tools.gate.notify_one();
-            life.rest().await;
-        }
+        life.tools.gate.add_permits(8);
         let ended = |l: &Life, status| l.scheduler.list(&l.cx(), |s| s.last_status() == Some(status)).unwrap().len();
         life.until("all have ended", |l| ended(l, Status::Ok) == 8 && ended(l, Status::Interrupted) == 12).await;
     });
@@ -166,7 +163,7 @@ fn a_close_lets_runs_end_and_the_next_start_knows_of_them() {
         let tools = life.tools.clone();
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(100)).await;
-            tools.gate.notify_one();
+            tools.gate.add_permits(1);
         });
         life.stop().await;
         assert_eq!(life.runs(id), ["ok@14:31"]);

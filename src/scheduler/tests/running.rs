@@ -58,13 +58,10 @@ async fn a_schedule_runs_one_at_a_time() {
     life.forward(60);
     life.until_runs(skips, &["started@14:31", "skipped@14:32"]).await;
     life.until_runs(waits, &["started@14:31"]).await;
-    for _ in 0..2 {
-        life.tools.gate.notify_one();
-        life.rest().await;
-    }
+    life.tools.gate.add_permits(2);
     life.until_runs(skips, &["ok@14:31", "skipped@14:32"]).await;
     life.until_runs(waits, &["ok@14:31", "started@14:32"]).await;
-    life.tools.gate.notify_one();
+    life.tools.gate.add_permits(1);
     life.until_runs(waits, &["ok@14:31", "ok@14:32"]).await;
 }
 
@@ -85,10 +82,7 @@ async fn many_at_once_wait_for_their_turn_and_prompts_keep_nobody_waiting() {
     assert_eq!(life.get(prompt).conversation, Some(Id::NIL));
     let waiting = life.scheduler.list(&life.cx(), |s| s.name.starts_with("slow")).unwrap();
     assert_eq!(waiting.iter().filter(|s| s.value.running.is_some()).count(), 30, "all are claimed");
-    for _ in 0..30 {
-        life.tools.gate.notify_one();
-        life.rest().await;
-    }
+    life.tools.gate.add_permits(30);
     life.until("all have run", |l| l.scheduler.list(&l.cx(), |s| s.enabled).unwrap().is_empty()).await;
     assert_eq!(life.tools.called("slow").len(), 30);
 }
@@ -100,8 +94,7 @@ async fn it_ends_when_it_is_to() {
     let until = life.add_with("until", "every minute", "note", |new| new.ends_ms = Some(ends)).await;
     let twice = life.add_with("twice", "every minute", "note", |new| new.max_runs = 2).await;
     for _ in 0..5 {
-        life.forward(60);
-        life.rest().await;
+        life.pass(60, &[until, twice]).await;
     }
     life.until_runs(until, &["ok@14:31", "ok@14:32"]).await;
     life.until_runs(twice, &["ok@14:31", "ok@14:32"]).await;
@@ -122,9 +115,10 @@ async fn who_is_gone_or_may_not_is_not_served_and_told_in_the_end() {
     };
     let theirs = life.scheduler.create(&moved_out, theirs).await.unwrap().id;
     life.gone.lock().unwrap().insert(moved_out.user());
-    for n in 1..=4 {
-        life.forward(60);
-        life.until("it ran", |l| n > 3 || l.get(refused).refused == n || !l.get(refused).enabled).await;
+    for _ in 0..4 {
+        life.pass(60, &[refused]).await;
+        let waits = |l: &Life| l.scheduler.list(&moved_out, |s| s.running.is_some()).unwrap().is_empty();
+        life.until("theirs is done too", waits).await;
         life.rest().await;
     }
     life.until_runs(refused, &["failed@14:31", "failed@14:32", "failed@14:33"]).await;
