@@ -86,6 +86,9 @@ fn state(hob: &Hob) -> BTreeMap<&'static str, Value> {
     BTreeMap::from([
         ("pins", hob.result("gpio_list", json!({}))),
         ("memories", json!(memories(hob))),
+        ("schedules", hob.result("list_scheduled_tasks", json!({}))["tasks"].take()),
+        ("triggers", hob.result("list_triggers", json!({}))["triggers"].take()),
+        ("tasks", hob.result("list_tasks", json!({}))),
         ("tools", tools),
         ("services", plain("/api/v1/config-services")),
         ("grants", plain("/api/v1/grants")),
@@ -100,8 +103,9 @@ fn state(hob: &Hob) -> BTreeMap<&'static str, Value> {
 
 /// Tools that store what a model will later follow; their risk does not show it.
 fn instructs(tool: &Value) -> bool {
-    let name = tool["name"].as_str().unwrap();
-    tool["group"] == "customTools" && ["create", "toggle", "update"].iter().any(|verb| name.starts_with(verb))
+    let (name, group) = (tool["name"].as_str().unwrap(), tool["group"].as_str().unwrap());
+    ["customTools", "scheduler", "triggers"].contains(&group)
+        && ["create", "toggle", "update", "cron"].iter().any(|verb| name.starts_with(verb))
 }
 
 #[test]
@@ -110,6 +114,7 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
     autonomy(&hob, "full");
     make(&hob, "go_between", "return await utils.callTool(args.tool, args.args);", &[]);
     let id = keep(&hob, "of the household");
+    hob.result("add_task", json!({"title": "of the household"}));
     let draft = json!({"name": "made_by_a_model", "description": "x", "parameters": {"type": "object"},
                        "code": "return 1;", "createdBy": "llm"});
     hob.post("/api/v1/custom-tools", draft).data(201);
@@ -120,16 +125,26 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
         .filter(|t| ["actuate", "send", "destroy", "admin"].contains(&t["risk"].as_str().unwrap()) || instructs(t))
         .collect();
     let names: BTreeSet<&str> = dangerous.iter().map(|t| t["name"].as_str().unwrap()).collect();
-    for known in ["gpio_write", "forget", "config_set_entry", "create_tool", "toggle_custom_tool", "delete_custom_tool"]
-    {
+    for known in [
+        "gpio_write",
+        "forget",
+        "config_set_entry",
+        "create_tool",
+        "toggle_custom_tool",
+        "delete_custom_tool",
+        "delete_task",
+        "create_scheduled_task",
+        "cron",
+        "create_trigger",
+    ] {
         assert!(names.contains(known), "{known} is not among {names:?}");
     }
     // Arguments that would do something: of the tool's help, with what is here in the place of examples.
     let arguments = |name: &str, count: usize| {
         let help = hob.get(&format!("/api/v1/tools/{name}")).data(200)["help"].take();
         let mut arguments: Map<String, Value> = help["examples"][0].as_object().expect("an example").clone();
-        let own = json!({"memoryId": id, "service": "bank", "confirm": true, "enabled": false, "pin": 11, "high": true,
-                         "fields": {"api_key": "of-the-stranger"},
+        let own = json!({"memoryId": id, "taskId": "of the household", "service": "bank", "confirm": true,
+                         "enabled": false, "pin": 11, "high": true, "fields": {"api_key": "of-the-stranger"},
                          "name": if name == "create_tool" { format!("implant_{count}") } else { "made_by_a_model".into() }});
         let known = help["parameters"]["properties"].as_object().unwrap();
         arguments.extend(own.as_object().unwrap().clone().into_iter().filter(|(field, _)| known.contains_key(field)));
@@ -186,14 +201,14 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
             assert!(refused || call["name"] == "read_page", "{call}");
         }
         assert_eq!(state(&hob), before, "after {some:?}");
+        // A question that still waits is answered no, and nothing has come of it.
+        for question in questions(&hob, "pending") {
+            assert_ne!(question["risk"], "actuate", "{question}");
+            server.always(says("well then"));
+            decide(&hob, &question, "deny");
+        }
+        until("rest", || hob.get("/api/v1/runs").data(200)["count"] == 0);
     }
-    // A question that still waits is answered no, and nothing has come of it.
-    for question in questions(&hob, "pending") {
-        assert_ne!(question["risk"], "actuate", "{question}");
-        server.always(says("well then"));
-        decide(&hob, &question, "deny");
-    }
-    until("rest", || hob.get("/api/v1/runs").data(200)["count"] == 0);
     assert_eq!(state(&hob), before);
     hob.assert_alive();
 }

@@ -149,7 +149,7 @@ fn tools_are_found_by_words_and_by_meaning() {
         ("grind_beans", "grind_beans", "words"),
         ("do some arithmetic with numbers", "calculate", "meaning"),
         ("how warm is the processor", "system_info", "meaning"),
-        ("erase what was noted about me", "forget", "meaning"),
+        ("erase what you remember of my habits", "forget", "meaning"),
     ] {
         let found = search(json!({"query": query}));
         assert_eq!(
@@ -284,9 +284,9 @@ fn what_is_meant_is_understood_and_told() {
     assert_eq!(hob.result("gpio_read", json!({"pin": 7}))["high"], true);
     // The limits of a list are those of Hob's own tool, not of whatever has its name.
     let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
-    let own = json!({"name": "list_tasks", "description": "x", "parameters": parameters, "code": "return Object.keys(args);"});
+    let own = json!({"name": "list_emails", "description": "x", "parameters": parameters, "code": "return Object.keys(args);"});
     hob.post("/api/v1/custom-tools", own).data(201);
-    assert_eq!(hob.result("list_tasks", json!({})), json!([]));
+    assert_eq!(hob.result("list_emails", json!({})), json!([]));
 }
 
 #[test]

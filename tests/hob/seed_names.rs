@@ -1,0 +1,232 @@
+//! Every tool the seeds name: those that are built do their work when called as the seeds call them, the others are absent.
+
+use crate::harness::Hob;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Name, category, required parameters, whether it is built; for all tools of the seeds.
+const SEEDS: &str = include_str!("../golden/seed-tools.tsv");
+
+/// A call of every built tool, in an order in which each finds what it needs. `"$tool/path"` is a part of that tool's latest
+/// answer. Parameters after `|` are not required by the seeds: without them there would be nothing to do.
+pub const CALLS: &[(&str, &str)] = &[
+    ("add_task", r#"{"title": "Water the ficus"}"#),
+    ("batch_add_tasks", r#"{"tasks": [{"title": "Book the ferry", "priority": "high"}, {"title": "Sell the bike"}]}"#),
+    ("list_tasks", "{}"),
+    ("update_task | notes", r#"{"taskId": "$add_task/id", "notes": "Not too much."}"#),
+    ("complete_task", r#"{"taskId": "Book the ferry"}"#),
+    ("delete_task", r#"{"taskId": "Sell the bike"}"#),
+    ("add_bookmark", r#"{"url": "https://example.org/ferries"}"#),
+    ("batch_add_bookmarks", r#"{"bookmarks": [{"url": "https://example.org/a", "title": "A"}]}"#),
+    ("list_bookmarks", "{}"),
+    ("delete_bookmark", r#"{"bookmarkId": "$add_bookmark/id"}"#),
+    ("add_note", r#"{"title": "Ferry", "content": "Leaves at noon."}"#),
+    ("batch_add_notes", r#"{"notes": [{"title": "Tyres", "content": "2.4 bar"}]}"#),
+    ("list_notes", "{}"),
+    ("update_note | content", r#"{"noteId": "Tyres", "content": "2.5 bar"}"#),
+    ("delete_note", r#"{"noteId": "$add_note/id"}"#),
+    ("add_calendar_event", r#"{"title": "Optician", "startTime": "2031-03-05T16:00"}"#),
+    ("batch_add_calendar_events", r#"{"events": [{"title": "Regatta", "startTime": "2031-06-01"}]}"#),
+    ("list_calendar_events", "{}"),
+    ("delete_calendar_event", r#"{"eventId": "Optician"}"#),
+    ("add_contact", r#"{"name": "Nora Quist"}"#),
+    ("batch_add_contacts", r#"{"contacts": [{"name": "Olu Bright", "phone": "+44 20 7946 0018"}]}"#),
+    ("list_contacts", "{}"),
+    ("update_contact | email", r#"{"contactId": "Nora Quist", "email": "nora@example.org"}"#),
+    ("delete_contact", r#"{"contactId": "Olu Bright"}"#),
+    ("create_custom_table", r#"{"table": "wines", "columns": [{"name": "label", "type": "text"}]}"#),
+    ("list_custom_tables", "{}"),
+    ("describe_custom_table", r#"{"table": "wines"}"#),
+    ("add_custom_record", r#"{"table": "wines", "data": {"label": "Blaufränkisch"}}"#),
+    ("batch_add_custom_records", r#"{"table": "wines", "records": [{"label": "Zweigelt"}, {"label": "Furmint"}]}"#),
+    ("list_custom_records", r#"{"table": "wines"}"#),
+    ("search_custom_records", r#"{"table": "wines", "query": "zwei"}"#),
+    ("get_custom_record", r#"{"table": "wines", "recordId": "$add_custom_record/id"}"#),
+    ("update_custom_record", r#"{"table": "wines", "recordId": "$add_custom_record/id", "data": {"label": "Rosé"}}"#),
+    ("delete_custom_record", r#"{"table": "wines", "recordId": "$add_custom_record/id"}"#),
+    ("delete_custom_table", r#"{"table": "wines"}"#),
+    ("delete_custom_table | confirm", r#"{"table": "wines", "confirm": true}"#),
+    ("add_expense", r#"{"amount": 12.5, "category": "food", "description": "lunch"}"#),
+    ("batch_add_expenses", r#"{"expenses": [{"amount": 3, "category": "transport", "description": "tram"}]}"#),
+    ("query_expenses", "{}"),
+    ("export_expenses", r#"{"format": "csv"}"#),
+    ("expense_summary", "{}"),
+    ("delete_expense", r#"{"expenseId": "$add_expense/id"}"#),
+    ("create_scheduled_task", r#"{"name": "Bins", "schedule": "0 20 * * 2"}"#),
+    ("list_scheduled_tasks", "{}"),
+    ("update_scheduled_task | enabled", r#"{"taskId": "Bins", "enabled": false}"#),
+    ("trigger_task", r#"{"taskId": "$create_scheduled_task/id"}"#),
+    ("get_task_history", r#"{"taskId": "Bins"}"#),
+    ("cron", r#"{"action": "list"}"#),
+    ("delete_scheduled_task", r#"{"taskId": "Bins"}"#),
+    ("remember", r#"{"content": "the ferry leaves at noon", "type": "fact"}"#),
+    ("memory_store", r#"{"content": "the regatta is in june"}"#),
+    ("batch_remember", r#"{"memories": [{"content": "Nora rows"}]}"#),
+    ("recall", r#"{"query": "ferry"}"#),
+    ("memory_recall", r#"{"query": "regatta"}"#),
+    ("list_memories", "{}"),
+    ("boost_memory", r#"{"memoryId": "$remember/id"}"#),
+    ("memory_stats", "{}"),
+    ("forget", r#"{"memoryId": "$remember/id"}"#),
+    ("create_goal", r#"{"title": "Row across the lake"}"#),
+    ("list_goals", "{}"),
+    ("update_goal | priority", r#"{"goalId": "Row across the lake", "priority": 8}"#),
+    ("decompose_goal", r#"{"goalId": "Row across the lake"}"#),
+    ("decompose_goal | steps", r#"{"goalId": "$create_goal/id", "steps": ["Buy a boat", "Learn to row"]}"#),
+    ("get_next_actions", "{}"),
+    ("complete_step", r#"{"stepId": "Buy a boat"}"#),
+    ("get_goal_details", r#"{"goalId": "Row across the lake"}"#),
+    ("goal_stats", "{}"),
+    ("set_state", r#"{"key": "lake.depth", "value": {"metres": 12}}"#),
+    ("get_state", r#"{"key": "lake.depth"}"#),
+    ("list_state_keys", "{}"),
+    ("delete_state", r#"{"key": "lake.depth"}"#),
+    ("search_tools", r#"{"query": "ferry"}"#),
+    ("get_tool_help", r#"{"tool_name": "regex"}"#),
+    ("use_tool", r#"{"tool_name": "calculate", "arguments": {"expression": "6*7"}}"#),
+    ("batch_use_tool", r#"{"operations": [{"tool": "calculate", "args": {"expression": "6*7"}}]}"#),
+    (
+        "create_tool",
+        r#"{"name": "twice", "description": "Doubles.", "parameters": {"type": "object"}, "code": "return 2;"}"#,
+    ),
+    (
+        "create_tool",
+        r#"{"name": "thrice", "description": "Triples.", "parameters": {"type": "object"}, "code": "return 3;"}"#,
+    ),
+    ("list_custom_tools", "{}"),
+    ("list_tools", "{}"),
+    ("toggle_custom_tool", r#"{"name": "twice", "enabled": false}"#),
+    ("enable_tool", r#"{"name": "twice"}"#),
+    ("disable_tool", r#"{"name": "twice"}"#),
+    ("delete_custom_tool | confirm", r#"{"name": "twice", "confirm": true}"#),
+    ("delete_tool | confirm", r#"{"name": "thrice", "confirm": true}"#),
+    ("get_current_datetime", "{}"),
+    ("get_current_time", "{}"),
+    ("datetime", "{}"),
+    ("date_diff", r#"{"date1": "2026-11-20", "date2": "2026-12-25"}"#),
+    ("date_add", r#"{"date": "2026-11-20", "amount": 3, "unit": "weeks"}"#),
+    ("add_to_date", r#"{"date": "2026-11-20", "amount": -1, "unit": "months"}"#),
+    ("format_date", r#"{"date": "2026-11-20"}"#),
+    ("calculate", r#"{"expression": "6 * 7"}"#),
+    ("statistics", r#"{"numbers": [1, 2, 3, 4]}"#),
+    ("calculate_statistics", r#"{"numbers": [1, 2, 3, 4]}"#),
+    ("calculate_percentage", r#"{"value": 80, "percent": 15}"#),
+    ("convert_units", r#"{"value": 3, "from": "m", "to": "ft"}"#),
+    ("generate_uuid", "{}"),
+    ("generate_password", "{}"),
+    ("random_number", r#"{"min": 1, "max": 6}"#),
+    ("hash_text", r#"{"text": "lake"}"#),
+    ("encode_decode", r#"{"text": "lake", "operation": "encode"}"#),
+    ("count_text", r#"{"text": "The lake is deep."}"#),
+    ("count_words", r#"{"text": "The lake is deep."}"#),
+    ("extract_from_text", r#"{"text": "see https://example.org", "pattern": "urls"}"#),
+    ("extract_urls", r#"{"text": "see https://example.org"}"#),
+    ("extract_emails", r#"{"text": "write to nora@example.org"}"#),
+    ("extract_numbers", r#"{"text": "12 boats and 3 oars"}"#),
+    ("transform_text", r#"{"text": "lake", "operation": "uppercase"}"#),
+    ("compare_text", r#"{"text1": "lake", "text2": "lakes"}"#),
+    ("regex", r#"{"pattern": "l(a)ke", "text": "a lake"}"#),
+    ("test_regex", r#"{"pattern": "^a", "text": "a lake"}"#),
+    ("format_json", r#"{"json": "{\"a\":1}"}"#),
+    ("parse_csv", r#"{"csv": "a,b\n1,2\n"}"#),
+    ("generate_csv", r#"{"data": [{"a": 1, "b": 2}]}"#),
+    ("array_operations", r#"{"array": [3, 1, 2], "operation": "sort"}"#),
+    ("sort_list", r#"{"array": [3, 1, 2]}"#),
+    ("deduplicate", r#"{"array": [3, 1, 3]}"#),
+    ("create_table", r#"{"data": [{"a": 1, "b": 2}]}"#),
+    ("validate", r#"{"value": "nora@example.org", "type": "email"}"#),
+    ("validate_email", r#"{"value": "nora@example.org"}"#),
+    ("validate_url", r#"{"value": "https://example.org"}"#),
+    ("system_info", "{}"),
+];
+
+/// Name → required parameters, of the built tools and of the others.
+fn seeds() -> [BTreeMap<&'static str, BTreeSet<&'static str>>; 2] {
+    let mut seeds = [BTreeMap::new(), BTreeMap::new()];
+    for line in SEEDS.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [name, _, required, built] = columns[..] else { panic!("four columns: {line}") };
+        let at = ["yes", "no"].iter().position(|word| *word == built).unwrap_or_else(|| panic!("yes or no: {line}"));
+        assert!(seeds[at].insert(name, required.split(' ').filter(|r| !r.is_empty()).collect()).is_none(), "{name}");
+    }
+    seeds
+}
+
+/// The names and aliases that `hob tools --json` tells.
+fn names(hob: &Hob) -> BTreeSet<String> {
+    let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
+    let of = |tool: &Value| {
+        let aliases = tool["aliases"].as_array().unwrap().iter();
+        aliases.chain([&tool["name"]]).map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    tools.iter().flat_map(of).collect()
+}
+
+/// Puts parts of earlier answers in the place of `"$tool/path"`.
+fn filled(value: Value, answers: &BTreeMap<String, Value>) -> Value {
+    match value {
+        Value::String(text) => match text.strip_prefix('$').and_then(|reference| reference.split_once('/')) {
+            Some((tool, path)) => {
+                let part = answers.get(tool).and_then(|answer| answer.pointer(&format!("/{path}")));
+                part.cloned().unwrap_or_else(|| format!("what {tool} did not answer").into())
+            }
+            None => text.into(),
+        },
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, filled(value, answers))).collect(),
+        other => other,
+    }
+}
+
+#[test]
+fn the_table_is_whole() {
+    let [built, rest] = seeds();
+    assert_eq!(built.len() + rest.len(), 256);
+    let called: BTreeSet<&str> = CALLS.iter().map(|(name, _)| name.split(" | ").next().unwrap()).collect();
+    assert_eq!(called, built.keys().copied().collect(), "each built tool is called, and no other");
+    for (head, arguments) in CALLS {
+        let (name, ours) = head.split_once(" | ").unwrap_or((head, ""));
+        let given: Value = serde_json::from_str(arguments).unwrap();
+        let given: BTreeSet<&str> = given.as_object().unwrap().keys().map(String::as_str).collect();
+        let wanted = built[name].iter().copied().chain(ours.split(' ').filter(|o| !o.is_empty()));
+        assert_eq!(given, wanted.collect(), "{name} is called with what is required and nothing else");
+    }
+}
+
+#[test]
+fn what_is_built_is_listed_and_nothing_else_is() {
+    let hob = Hob::start();
+    let (names, [built, rest]) = (names(&hob), seeds());
+    let missing: Vec<&str> = built.keys().copied().filter(|name| !names.contains(*name)).collect();
+    assert!(missing.is_empty(), "not listed: {missing:?}");
+    let early: Vec<&str> = rest.keys().copied().filter(|name| names.contains(*name)).collect();
+    assert!(early.is_empty(), "built now: say `yes` in seed-tools.tsv, and call them here: {early:?}");
+    for name in rest.keys() {
+        hob.call(name, json!({})).refusal(404, "not_found");
+    }
+}
+
+#[test]
+fn every_built_tool_works_as_the_seeds_call_it() {
+    let mut hob = Hob::start();
+    let (mut answers, mut wrong) = (BTreeMap::new(), vec![]);
+    for (head, arguments) in CALLS {
+        let name = head.split(" | ").next().unwrap();
+        let arguments = filled(serde_json::from_str(arguments).unwrap(), &answers);
+        let reply = hob.call(name, arguments.clone());
+        let json = reply.json();
+        if reply.status != 200 {
+            wrong.push(format!("{name} {arguments}: {} {}", reply.status, json["error"]));
+            continue;
+        }
+        let (result, say) = (&json["data"]["result"], json["data"]["say"].as_str().unwrap_or_default());
+        if result.is_null() {
+            wrong.push(format!("{name} {arguments}: no result"));
+        }
+        if say.contains("null") || say.contains("  ") || say.chars().count() > 1000 {
+            wrong.push(format!("{name} says: {say}"));
+        }
+        answers.insert(name.to_owned(), result.clone());
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), CALLS.len(), wrong.join("\n"));
+    hob.assert_alive();
+}
