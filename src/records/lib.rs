@@ -2,6 +2,7 @@
 //! changes, deletes and lists in order; it tells the bus, and makes errors that say what to do.
 
 mod args;
+mod due;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -9,6 +10,7 @@ mod words;
 pub use args::{
     BATCH, Given, batch, day_of, mentions, millis, optional, patch, read_when, said, same_or_before, tags, window,
 };
+pub use due::{Due, is_past};
 pub use words::{Told, clip, day_words, iso, listed, quoted, told, when_words};
 
 use std::fmt::Write as _;
@@ -163,36 +165,61 @@ impl<T: Item> Shelf<T> {
     /// `Failed` when the data cannot be read.
     pub fn last_over(&self, cx: &Cx, name: &str) -> Result<Option<Entry<T>>> {
         let Ok(name) = named::<T>(name) else { return Ok(None) };
-        let fits = self.fits(cx, name, Some(cx.user()))?;
         let now = now_ms(cx);
-        let last = fits.into_iter().max_by_key(|entry| (!entry.value.is_over_at(now), entry.updated_ms, entry.id));
-        let last = last.filter(|entry| entry.value.is_over_at(now));
-        last.iter().for_each(|entry| cx.taint(entry.label));
-        Ok(last)
+        for place in places::<T>(name) {
+            let fits = self.some(cx, &place, Some(cx.user()))?;
+            if fits.iter().any(|entry| !entry.value.is_over_at(now)) {
+                return Ok(None);
+            }
+            if !fits.is_empty() {
+                return self.last_of(cx, place, now);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Of the caller's own in a place that are over, the one that was changed last. Few of them are kept in mind at once,
+    /// however many there are.
+    fn last_of(&self, cx: &Cx, place: Place, now: i64) -> Result<Option<Entry<T>>> {
+        // Under one name the latest stand at the end; elsewhere the likelier come first as it is.
+        let walk = if place.words.is_empty() { place.walk.clone().down() } else { place.walk.clone() };
+        let (mut looked, mut last) = (0, None);
+        self.0.walk(&clean(cx), &walk, |entry| {
+            looked += 1;
+            if looked > LOOKED {
+                return Keep::Stop;
+            }
+            if entry.owner == cx.user() && entry.value.is_over_at(now) && place.fits(entry.value.name()) {
+                last = last.max(Some((entry.updated_ms, entry.id)));
+            }
+            Keep::No
+        })?;
+        match last {
+            Some((_, id)) => Ok(self.0.get(cx, id)?),
+            None => Ok(None),
+        }
     }
 
     /// Those a text may mean, and no more than it takes to say that it is several; the run is not tainted by them.
     fn fits(&self, cx: &Cx, which: &str, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
-        let exact = self.some(cx, &Walk::prefix(T::BY_NAME, order::text(which)), owner, |_| true)?;
-        let words = words(which);
-        if !exact.is_empty() || words.is_empty() {
-            return Ok(exact);
+        for place in places::<T>(which) {
+            let found = self.some(cx, &place, owner)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
         }
-        self.some(cx, &T::likely(), owner, |name| {
-            let name = self::words(name);
-            words.iter().all(|word| name.contains(word))
-        })
+        Ok(vec![])
     }
 
-    fn some(&self, cx: &Cx, walk: &Walk, owner: Option<UserId>, fits: impl Fn(&str) -> bool) -> Result<Vec<Entry<T>>> {
+    fn some(&self, cx: &Cx, place: &Place, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
         // Most are thrown away again: only what is answered taints the run.
         let (now, mut looked, mut open, mut over) = (now_ms(cx), 0, 0, 0);
-        let found = self.0.walk(&clean(cx), walk, |entry| {
+        let found = self.0.walk(&clean(cx), &place.walk, |entry| {
             looked += 1;
             if looked > LOOKED || open > NAMED {
                 return Keep::Stop;
             }
-            if owner.is_some_and(|owner| owner != entry.owner) || !fits(entry.value.name()) {
+            if owner.is_some_and(|owner| owner != entry.owner) || !place.fits(entry.value.name()) {
                 return Keep::No;
             }
             let count = if entry.value.is_over_at(now) { &mut over } else { &mut open };
@@ -341,6 +368,29 @@ fn now_ms(cx: &Cx) -> i64 {
 fn words(text: &str) -> Vec<String> {
     let all = text.to_lowercase();
     all.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+}
+
+/// Where one is looked for that was named.
+struct Place {
+    walk: Walk,
+    /// What its name has to have; none where all that are walked have the name.
+    words: Vec<String>,
+}
+
+impl Place {
+    fn fits(&self, name: &str) -> bool {
+        self.words.is_empty() || {
+            let name = words(name);
+            self.words.iter().all(|word| name.contains(word))
+        }
+    }
+}
+
+/// Where one of a name is looked for: among those of the whole name, else among those that have its words.
+fn places<T: Item>(name: &str) -> impl Iterator<Item = Place> {
+    let (whole, words) = (Walk::prefix(T::BY_NAME, order::text(name)), words(name));
+    let some = (!words.is_empty()).then(|| Place { walk: T::likely(), words });
+    [Some(Place { walk: whole, words: vec![] }), some].into_iter().flatten()
 }
 
 /// What can be an id or a name.

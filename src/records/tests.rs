@@ -108,14 +108,26 @@ async fn a_record_is_found_by_id_by_name_and_by_words() {
 async fn many_of_one_name_are_not_all_named() {
     let (shelf, me) = (shelf(), cx());
     fill(&shelf, &me, &["tea"; 30], false).await;
-    fill(&shelf, &me, &["milk*"; 30], false).await;
+    let milk = fill(&shelf, &me, &["milk*"; 30], false).await;
     let text = shelf.find(&me, "tea").unwrap_err().message().to_owned();
     assert!(text.starts_with("more than 5 cups fit `tea`") && text.ends_with(", …"), "{text}");
     assert_eq!(text.matches("`tea` (").count(), 5);
     // One that is open is meant among all that are over, and else the one that was changed last is told.
     assert_eq!(shelf.last_over(&me, "tea").unwrap(), None);
     let last = shelf.last_over(&me, "milk").unwrap().unwrap();
-    assert!(last.value.over);
+    assert_eq!(last.id, milk[29]);
+    for changed in [milk[20], milk[3], milk[29]] {
+        // Times are kept in milliseconds.
+        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+        shelf.change(&me, &changed.to_string(), None, |_| Ok(())).await.unwrap();
+        assert_eq!(shelf.last_over(&me, " MILK").unwrap().unwrap().id, changed);
+    }
+    // Others' are not theirs, and words of the name do where nothing has it whole.
+    let (ben, some) = (cx(), fill(&shelf, &me, &["oat drink*", "oat cake*", "oat drink*", "rice drink"], false).await);
+    assert_eq!(shelf.last_over(&ben, "milk").unwrap(), None);
+    assert_eq!(shelf.last_over(&me, "oat").unwrap().unwrap().id, some[2]);
+    assert_eq!(shelf.last_over(&me, "drink").unwrap(), None, "one is open");
+    assert_eq!(shelf.last_over(&me, "!").unwrap(), None);
     let open = fill(&shelf, &me, &["milk"], false).await;
     assert_eq!(shelf.find(&me, "MILK").unwrap().id, open[0]);
     assert_eq!(shelf.last_over(&me, "milk").unwrap(), None);

@@ -51,7 +51,8 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     const LEVEL: Level;
     /// Whether they stay on this device: backups leave them out, as they do secrets.
     const STAYS: bool = false;
-    /// The values this record is found by.
+    /// The values this record is found by. Where one of an index begins with another, looking for the shorter reads both:
+    /// end what differs in length, as [`order::text`](crate::order::text) does, or put its length in front.
     fn keys(&self) -> Vec<Key> {
         vec![]
     }

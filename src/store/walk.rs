@@ -181,7 +181,8 @@ fn rows<T: Record>(
         Level::User => stretch(&index, &Scope::Household.key(), walk)?,
         _ => Box::new(std::iter::empty()),
     };
-    let mut shared = shared.filter(|row| row.as_ref().is_ok_and(|(_, scope)| *scope != mine) || row.is_err()).peekable();
+    let mut shared =
+        shared.filter(|row| row.as_ref().is_ok_and(|(_, scope)| *scope != mine) || row.is_err()).peekable();
     loop {
         let first = match (owned.peek(), shared.peek()) {
             (None, None) => return Ok(()),
@@ -218,7 +219,10 @@ mod tests {
         const WORD: &'static str = "day";
         const LEVEL: Level = Level::User;
         fn keys(&self) -> Vec<Key> {
-            vec![Key::many(1, order::int(self.at)), Key::many(2, [order::text(&self.name), order::int(self.at).to_vec()].concat())]
+            vec![
+                Key::many(1, order::int(self.at)),
+                Key::many(2, [order::text(&self.name), order::int(self.at).to_vec()].concat()),
+            ]
         }
     }
 

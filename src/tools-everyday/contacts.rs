@@ -162,10 +162,12 @@ async fn list(contacts: Shelf<Contact>, cx: Cx, args: List) -> Result<Output> {
 fn is_meant(contact: &Contact, search: &str) -> bool {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (number, wanted) = (digits(&text(&contact.phone)), digits(search));
+    // Zeros in front are those of a country or a town, which others write in another way.
+    let wanted = wanted.trim_start_matches('0');
     let is_number = !wanted.is_empty() && search.chars().all(|c| c.is_ascii_digit() || " +-()./".contains(c));
     let texts = [&contact.email, &contact.phone, &contact.company, &contact.job_title, &contact.relationship].map(text);
     let texts: Vec<&str> = texts.iter().map(String::as_str).chain([contact.name.as_str()]).collect();
-    is_number && number.contains(wanted.trim_start_matches('0')) || mentions(search, &texts)
+    is_number && number.contains(wanted) || mentions(search, &texts)
 }
 
 /// Change what is known of somebody; what is not given stays as it is, and an empty text clears.

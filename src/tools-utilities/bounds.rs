@@ -18,6 +18,10 @@ const AT_ONCE: usize = 2;
 pub(crate) struct Until(Instant);
 
 impl Until {
+    /// So much time from now on.
+    pub(crate) fn after(time: Duration) -> Self {
+        Self(Instant::now() + time)
+    }
     pub(crate) fn at(&self) -> Instant {
         self.0
     }
@@ -42,7 +46,7 @@ pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce(&Until) -> Result
     static FREE: Semaphore = Semaphore::const_new(AT_ONCE);
     let busy = || Error::unavailable("too much is being worked on at once: try again in a moment");
     let turn = timeout(TIME + GRACE, FREE.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
-    let until = Until(Instant::now() + TIME);
+    let until = Until::after(TIME);
     // The turn ends with the work, not with the waiting for it.
     let work = spawn_blocking(move || (work(&until), turn).0);
     let done = timeout(TIME + GRACE, work).await.map_err(|_| too_long())?;

@@ -1,8 +1,8 @@
 //! CSV read into rows, and written from them.
 
 use crate::{
-    bounds::{aside, counted, short},
-    grid::Grid,
+    bounds::{aside, counted, short, within},
+    grid::{COLUMNS, Grid},
 };
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
 use std::collections::{HashMap, HashSet};
@@ -11,6 +11,8 @@ use tool::prelude::*;
 /// How many rows are answered, and at most.
 const ROWS: usize = 1000;
 const MOST_ROWS: usize = 10_000;
+/// How long the names and the fields of the rows that are answered may be, in bytes: each row repeats the names.
+const BYTES: usize = 4 << 20;
 /// What may stand between fields, most usual first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
 /// How many records are looked at to tell which it is.
@@ -40,16 +42,22 @@ pub(crate) async fn parse(_: (), _: Cx, args: ParseCsv) -> Result<Output> {
         let text = args.csv.trim_start_matches('\u{feff}');
         let delimiter = asked.unwrap_or_else(|| detected(text));
         let mut reader = reader(text, delimiter);
-        let mut records = reader.records();
-        let first = records.next().transpose().map_err(unreadable)?;
+        let mut records = reader.records().map(|record| {
+            let record = record.map_err(unreadable)?;
+            within("csv", record.len(), COLUMNS, "columns")?;
+            Ok::<_, Error>(record)
+        });
+        let first = records.next().transpose()?;
         let columns = first.as_ref().filter(|_| header).map(columns).unwrap_or_default();
         let first = first.filter(|_| !header).map(Ok);
-        let (mut rows, mut count) = (Vec::new(), 0_usize);
+        let names: usize = columns.iter().map(String::len).sum();
+        let (mut rows, mut count, mut size) = (Vec::new(), 0_usize, 0);
         for record in first.into_iter().chain(records) {
             until.check()?;
-            let record = record.map_err(unreadable)?;
+            let record = record?;
             count += 1;
-            if rows.len() < limit {
+            size += names + record.as_slice().len();
+            if rows.len() < limit && size <= BYTES {
                 rows.push(row(&record, &columns, header));
             }
         }
@@ -175,9 +183,9 @@ pub(crate) async fn generate(_: (), _: Cx, args: GenerateCsv) -> Result<Output> 
     .await
 }
 
-/// A cell that no spreadsheet takes for a formula; a number stays one.
+/// A cell that no spreadsheet takes for a formula; a number stays one. The export of expenses knows the same beginnings.
 fn harmless(cell: &str) -> String {
-    let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
     if formula && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell.to_owned() }
 }
 
@@ -239,6 +247,7 @@ mod tests {
             (json!({"data": [[1, "a"], [2]]}), "1,a\n2,\n"),
             (json!({"data": [[1, "a"]], "columns": ["n", "t"]}), "n,t\n1,a\n"),
             (json!({"data": ["x", "+1 2"]}), "value\nx\n'+1 2\n"),
+            (json!({"data": ["\n=1", "\t=1", "\r=1"]}), "value\n\"'\n=1\"\n'\t=1\n\"'\r=1\"\n"),
             (json!({"data": []}), "value\n"),
         ];
         for (args, wanted) in rows {
@@ -249,12 +258,26 @@ mod tests {
     #[tokio::test]
     async fn long_csv_is_read_in_time() {
         let begun = Instant::now();
-        for text in ["a,".repeat(500_000), "x\n".repeat(500_000), "\"".repeat(1 << 20), ",,\n\"a\"".repeat(100_000)] {
+        for text in ["x\n".repeat(500_000), "\"".repeat(1 << 20), ",,\n\"a\"".repeat(100_000)] {
             let told = ask("parse_csv", json!({"csv": text})).await.unwrap().content;
             assert!(told["rows"].as_array().unwrap().len() <= ROWS);
         }
-        let names = "x,".repeat(400_000);
-        assert!(ask("parse_csv", json!({"csv": names, "hasHeader": true})).await.is_ok());
+        for wide in
+            ["a,".repeat(500_000), ",".repeat(1 << 20), "x,".repeat(400_000), format!("a\n{}", ",".repeat(1000))]
+        {
+            for header in [true, false] {
+                let error = ask("parse_csv", json!({"csv": wide, "hasHeader": header})).await.unwrap_err();
+                assert!(error.message().contains("1000 is the most"), "{error}");
+            }
+        }
+        let most = format!("{}\n{}", ",".repeat(999), ",".repeat(999));
+        assert_eq!(ask("parse_csv", json!({"csv": most})).await.unwrap().content["columns"][999], "column_1000");
+        // A long name is not written out for each of very many cells.
+        let names: Vec<String> = (0..500).map(|n| format!("{n}{}", "x".repeat(1000))).collect();
+        let tall = format!("{}\n{}", names.join(","), format!("{}\n", ",".repeat(499)).repeat(1000));
+        let told = ask("parse_csv", json!({"csv": tall})).await.unwrap().content;
+        assert_eq!((&told["rowCount"], &told["truncated"]), (&json!(1000), &json!(true)));
+        assert!(!told["rows"].as_array().unwrap().is_empty() && told.to_string().len() < 8 << 20);
         assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tool::prelude::*;
 
 /// The most columns, and the most cells: objects that share no key would fill a square.
-const COLUMNS: usize = 1000;
+pub(crate) const COLUMNS: usize = 1000;
 const CELLS: usize = 1_000_000;
 
 /// Columns and rows; each row has a cell for each column.

@@ -4,11 +4,14 @@ mod arrange;
 mod gather;
 
 use crate::{
-    bounds::{aside, counted, few},
+    bounds::{Until, aside, counted, few, short, within},
     order::{Rank, at},
     words::words,
 };
 use tool::prelude::*;
+
+/// The longest path to a field, in bytes: it is looked up in every item.
+const KEY: usize = 200;
 
 words! {
     /// What to do with a list.
@@ -93,10 +96,12 @@ pub(crate) struct ArrayOperation {
 pub(crate) async fn array_operation(_: (), _: Cx, args: ArrayOperation) -> Result<Output> {
     few("array", args.array.len())?;
     few("other", args.other.as_ref().map_or(0, Vec::len))?;
-    aside(move |_| {
+    within("key", args.key.as_ref().map_or(0, String::len), KEY, "bytes")?;
+    short("value", args.value.as_ref().and_then(Value::as_str).unwrap_or_default())?;
+    aside(move |until| {
         let (deed, before) = (args.operation, args.array.len());
         let key = args.key.clone();
-        let result = done(args)?;
+        let result = done(args, until)?;
         let said = said(deed, before, key.as_deref(), &result);
         let mut answer = json!({"operation": deed.word(), "inputCount": before, "result": result});
         if let Some(items) = answer["result"].as_array() {
@@ -107,7 +112,7 @@ pub(crate) async fn array_operation(_: (), _: Cx, args: ArrayOperation) -> Resul
     .await
 }
 
-fn done(args: ArrayOperation) -> Result<Value> {
+fn done(args: ArrayOperation, until: &Until) -> Result<Value> {
     let ArrayOperation { array, operation, key, value, op, order, size, start, end, depth, other, separator } = args;
     let key = key.as_deref().filter(|key| !key.is_empty());
     let size = size.unwrap_or(1);
@@ -115,25 +120,26 @@ fn done(args: ArrayOperation) -> Result<Value> {
         other.ok_or_else(|| Error::bad_args(format!("`other` is missing: {} needs a second list", operation.word())))
     };
     Ok(match operation {
-        Deed::Sort => arrange::sorted(array, key, order == Some(Direction::Desc)).into(),
+        Deed::Sort => arrange::sorted(array, key, order == Some(Direction::Desc), until)?.into(),
         Deed::Reverse => array.into_iter().rev().collect(),
-        Deed::Unique => arrange::unique(array, key).into(),
-        Deed::Filter => arrange::filtered(array, key, op, value.as_ref())?.into(),
+        Deed::Unique => arrange::unique(array, key, until)?.into(),
+        Deed::Filter => arrange::filtered(array, key, op, value.as_ref(), until)?.into(),
         Deed::Pluck => {
             let key = key.ok_or_else(|| Error::bad_args("`key` is missing: pluck takes a field out of each item"))?;
-            array.iter().map(|item| at(item, key).cloned().unwrap_or_default()).collect()
+            let field = |item| until.check().map(|()| at(item, key).cloned().unwrap_or_default());
+            array.iter().map(field).collect::<Result<Vec<Value>>>()?.into()
         }
         Deed::Chunk => match size {
             0 => return Err(Error::bad_args("`size` is 0: parts have at least one item")),
             size => array.chunks(size).map(|part| Value::from(part.to_vec())).collect(),
         },
         Deed::Flatten => arrange::flat(array, depth.unwrap_or(1)).into(),
-        Deed::GroupBy => gather::grouped(array, key),
-        Deed::Count => gather::counts(&array, key),
-        Deed::Sum => gather::sum(&array, key)?,
-        Deed::Average => gather::average(&array, key)?,
-        Deed::Min => gather::extreme(&array, key, std::cmp::Ordering::Less),
-        Deed::Max => gather::extreme(&array, key, std::cmp::Ordering::Greater),
+        Deed::GroupBy => gather::grouped(array, key, until)?,
+        Deed::Count => gather::counts(&array, key, until)?,
+        Deed::Sum => gather::sum(&array, key, until)?,
+        Deed::Average => gather::average(&array, key, until)?,
+        Deed::Min => gather::extreme(&array, key, std::cmp::Ordering::Less, until)?,
+        Deed::Max => gather::extreme(&array, key, std::cmp::Ordering::Greater, until)?,
         Deed::First => array.into_iter().take(size).collect(),
         Deed::Last => {
             let skipped = array.len().saturating_sub(size);
@@ -145,11 +151,11 @@ fn done(args: ArrayOperation) -> Result<Value> {
             arrange::sampled(array, all)?.into()
         }
         Deed::Sample => arrange::sampled(array, size)?.into(),
-        Deed::Intersect => arrange::among(array, &other()?, key, true).into(),
-        Deed::Difference => arrange::among(array, &other()?, key, false).into(),
-        Deed::Union => arrange::unique(array.into_iter().chain(other()?).collect(), key).into(),
+        Deed::Intersect => arrange::among(array, &other()?, key, true, until)?.into(),
+        Deed::Difference => arrange::among(array, &other()?, key, false, until)?.into(),
+        Deed::Union => arrange::unique(array.into_iter().chain(other()?).collect(), key, until)?.into(),
         Deed::Concat => array.into_iter().chain(other()?).collect(),
-        Deed::Join => gather::joined(&array, key, separator.as_deref().unwrap_or(", "))?.into(),
+        Deed::Join => gather::joined(&array, key, separator.as_deref().unwrap_or(", "), until)?.into(),
     })
 }
 
@@ -188,8 +194,9 @@ fn shown(value: &Value) -> String {
 }
 
 /// What of each item counts, in the order of the list. Where all are texts that say numbers, they count as numbers.
-fn ranks(array: &[Value], key: Option<&str>) -> Vec<Rank> {
-    let mut ranks: Vec<Rank> = array.iter().map(|item| Rank::of(part(item, key))).collect();
+fn ranks(array: &[Value], key: Option<&str>, until: &Until) -> Result<Vec<Rank>> {
+    let rank = |item| until.check().map(|()| Rank::of(part(item, key)));
+    let mut ranks = array.iter().map(rank).collect::<Result<Vec<Rank>>>()?;
     let mut texts = ranks.iter().filter(|rank| !matches!(rank, Rank::Nothing)).peekable();
     if texts.peek().is_some() && texts.all(|rank| rank.numeric().is_some()) {
         for rank in &mut ranks {
@@ -198,7 +205,7 @@ fn ranks(array: &[Value], key: Option<&str>) -> Vec<Rank> {
             }
         }
     }
-    ranks
+    Ok(ranks)
 }
 
 /// The field of an item that counts, or the item.
@@ -245,6 +252,24 @@ mod tests {
                 json!([true, 1.0, 3, "A", "b", null]),
             ),
             (json!({"array": ["10", "9", " 1.5"], "operation": "sort"}), json!([" 1.5", "9", "10"])),
+            (
+                json!({"array": [9_007_199_254_740_993_u64, 9_007_199_254_740_992_u64], "operation": "min"}),
+                json!(9_007_199_254_740_992_u64),
+            ),
+            (
+                json!({"array": ["9007199254740993", "9007199254740992"], "operation": "sort"}),
+                json!(["9007199254740992", "9007199254740993"]),
+            ),
+            (
+                json!({"array": [9_007_199_254_740_993_u64, "9007199254740992"], "operation": "filter", "op": "gt",
+                       "value": 9_007_199_254_740_992.0}),
+                json!([9_007_199_254_740_993_u64]),
+            ),
+            (
+                json!({"array": [10_000_000_000_000_000_u64, 1e16, 2e16], "operation": "unique"}),
+                json!([10_000_000_000_000_000_u64, 2e16]),
+            ),
+            (json!({"array": ["B5 C", "b"], "operation": "filter", "op": "contains", "value": 5}), json!(["B5 C"])),
             (json!({"array": [1, 2, 3], "operation": "reverse"}), json!([3, 2, 1])),
             (json!({"array": [1, 1.0, "1", [1], [1.0], 2], "operation": "dedupe"}), json!([1, "1", [1], 2])),
             (json!({"array": people, "operation": "unique", "key": "home.city"}), json!([people[0], people[1]])),
@@ -327,6 +352,8 @@ mod tests {
             (json!({"array": [1], "operation": "filter", "op": "in", "value": 1}), "a list"),
             (json!({"array": vec![0; 100_001], "operation": "sort"}), "100000 is the most"),
             (json!({"array": [1], "operation": "explode"}), "none of sort"),
+            (json!({"array": [1], "operation": "sort", "key": "x".repeat(201)}), "`key` has 201 bytes, and 200 is"),
+            (json!({"array": ["x"], "operation": "filter", "value": "x".repeat((1 << 20) + 1)}), "1048576 is the most"),
         ];
         for (args, wanted) in rows {
             let error = ask(args).await.unwrap_err();
@@ -345,5 +372,13 @@ mod tests {
         let both = json!({"array": array, "operation": "intersect", "other": array});
         assert_eq!(ask(both).await.unwrap().content["count"], 100_000);
         assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+        // What is compared with each item is made ready once.
+        let texts: Vec<Value> = (0..20_000).map(|n| if n % 2 == 0 { json!("1") } else { json!(1) }).collect();
+        for (op, value) in [("contains", "A".repeat(1 << 20)), ("gt", "1".repeat(1 << 20))] {
+            let args = json!({"array": texts, "operation": "filter", "op": op, "value": value});
+            let begun = Instant::now();
+            assert_eq!(ask(args).await.unwrap().content["count"], 0);
+            assert!(begun.elapsed() < Duration::from_secs(5), "{op}: {:?}", begun.elapsed());
+        }
     }
 }

@@ -7,7 +7,7 @@ use tool::prelude::Value;
 #[derive(Debug, Clone)]
 pub(crate) enum Rank {
     Bool(bool),
-    Number(f64),
+    Number(Real),
     /// In small letters, and as it is.
     Text(String, String),
     /// A list or an object, as JSON.
@@ -20,7 +20,7 @@ impl Rank {
         match value {
             None | Some(Value::Null) => Self::Nothing,
             Some(Value::Bool(is)) => Self::Bool(*is),
-            Some(Value::Number(n)) => Self::Number(n.as_f64().unwrap_or_default()),
+            Some(Value::Number(n)) => Self::Number(Real::of(n)),
             Some(Value::String(text)) => Self::Text(text.to_lowercase(), text.clone()),
             Some(other) => Self::Other(canonical(other)),
         }
@@ -37,10 +37,10 @@ impl Rank {
     }
 
     /// The number a text says.
-    pub(crate) fn numeric(&self) -> Option<f64> {
+    pub(crate) fn numeric(&self) -> Option<Real> {
         match self {
             Self::Number(n) => Some(*n),
-            Self::Text(text, _) => text.trim().parse().ok().filter(|n: &f64| n.is_finite()),
+            Self::Text(text, _) => Real::read(text.trim()),
             _ => None,
         }
     }
@@ -48,10 +48,56 @@ impl Rank {
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Number(a), Self::Number(b)) => a.compare(*b),
             (Self::Text(a, x), Self::Text(b, y)) => a.cmp(b).then_with(|| x.cmp(y)),
             (Self::Other(a), Self::Other(b)) => a.cmp(b),
             _ => self.kind().cmp(&other.kind()),
+        }
+    }
+}
+
+/// A number that compares with others exactly: a float alone would take whole numbers beyond 2^53 for their neighbours.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Real {
+    /// Within what JSON has of them: 64 bits, with a sign or without.
+    Whole(i128),
+    /// Finite.
+    Float(f64),
+}
+
+impl Real {
+    fn of(number: &serde_json::Number) -> Self {
+        let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+        whole.map_or_else(|| Self::Float(number.as_f64().unwrap_or_default()), Self::Whole)
+    }
+
+    /// The number a text is.
+    fn read(text: &str) -> Option<Self> {
+        let whole = text.parse::<i64>().map(i128::from).or_else(|_| text.parse::<u64>().map(i128::from));
+        let float = || text.parse().ok().filter(|n: &f64| n.is_finite()).map(Self::Float);
+        whole.ok().map(Self::Whole).or_else(float)
+    }
+
+    /// The float next to it.
+    pub(crate) fn float(self) -> f64 {
+        match self {
+            Self::Whole(whole) => whole as f64,
+            Self::Float(float) => float,
+        }
+    }
+
+    pub(crate) fn compare(self, other: Self) -> Ordering {
+        // What is before the point is compared as whole numbers; a cast keeps to the ends of its type, which are far
+        // beyond those of 64 bits.
+        let against = |whole: i128, float: f64| {
+            let behind = || 0.0.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal);
+            whole.cmp(&(float.trunc() as i128)).then_with(behind)
+        };
+        match (self, other) {
+            (Self::Whole(a), Self::Whole(b)) => a.cmp(&b),
+            (Self::Whole(a), Self::Float(b)) => against(a, b),
+            (Self::Float(a), Self::Whole(b)) => against(b, a).reverse(),
+            (Self::Float(a), Self::Float(b)) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
         }
     }
 }
@@ -66,7 +112,13 @@ pub(crate) fn canonical(value: &Value) -> String {
 fn write(value: &Value, out: &mut String) {
     match value {
         Value::Number(n) if n.is_f64() => {
-            *out += &crate::statistics::number(n.as_f64().unwrap_or_default()).to_string()
+            // Among the whole numbers of 64 bits it is written as these are.
+            const BITS: f64 = 18_446_744_073_709_551_616.0;
+            let float = n.as_f64().unwrap_or_default();
+            *out += &match float.fract() == 0.0 && float.abs() <= BITS {
+                true => (float as i128).to_string(),
+                false => crate::statistics::number(float).to_string(),
+            }
         }
         Value::Array(items) => {
             out.push('[');
@@ -116,6 +168,34 @@ mod tests {
             for (j, b) in ranks.iter().enumerate() {
                 assert_eq!(a.compare(b), i.cmp(&j), "{a:?} {b:?}");
             }
+        }
+        let numbers = [
+            json!(-1e300),
+            json!(i64::MIN),
+            json!(-1.5),
+            json!(-1),
+            json!(0),
+            json!(0.5),
+            json!(9_007_199_254_740_992.0),
+            json!(9_007_199_254_740_993_i64),
+            json!(i64::MAX),
+            json!(u64::MAX),
+            json!(1e20),
+            json!(1e300),
+        ];
+        for (i, a) in numbers.iter().enumerate() {
+            for (j, b) in numbers.iter().enumerate() {
+                assert_eq!(Rank::of(Some(a)).compare(&Rank::of(Some(b))), i.cmp(&j), "{a} {b}");
+                assert_eq!(canonical(a) == canonical(b), i == j, "{a} {b}");
+            }
+        }
+        for (a, b) in
+            [(json!(1), json!(1.0)), (json!(0), json!(-0.0)), (json!(1e16), json!(10_000_000_000_000_000_i64))]
+        {
+            assert!(
+                Rank::of(Some(&a)).compare(&Rank::of(Some(&b))).is_eq() && canonical(&a) == canonical(&b),
+                "{a} {b}"
+            );
         }
         assert_eq!(canonical(&json!({"b": [1.0, "x"], "a": null})), canonical(&json!({"a": null, "b": [1, "x"]})));
         for (a, b) in [(json!(["a,b"]), json!(["a", "b"])), (json!("1"), json!(1)), (json!(1e300), json!(1e299))] {

@@ -191,6 +191,7 @@ fn quoted(text: &Value) -> String {
 
 fn replaced(pattern: &Regex, text: &str, replacement: &str, until: &Until) -> Result<Output> {
     within("replacement", replacement.len(), REPLACEMENT, "bytes")?;
+    let too_much = || Error::bad_args("too much would be replaced: give the text in parts");
     let (mut out, mut end, mut count) = (String::with_capacity(text.len()), 0, 0);
     for found in pattern.captures_iter(text) {
         until.check()?;
@@ -199,17 +200,20 @@ fn replaced(pattern: &Regex, text: &str, replacement: &str, until: &Until) -> Re
         expand(replacement, &found, &mut out);
         (end, count) = (whole.end(), count + 1);
         if count > REPLACED || out.len() > RESULT {
-            return Err(Error::bad_args("too much would be replaced: give the text in parts"));
+            return Err(too_much());
         }
     }
     out += &text[end..];
+    if out.len() > RESULT {
+        return Err(too_much());
+    }
     let said = format!("I replaced {}: {}", counted(count, "match"), told(&out));
     let answer = json!({"operation": Act::Replace.word(), "result": out, "count": count});
     Ok(Output::json(answer)?.say(said))
 }
 
 /// What stands for groups in a replacement, as JavaScript and others write it; a group that does not exist stays as
-/// written.
+/// written. It ends where the whole has become too long.
 fn expand(replacement: &str, found: &Captures, out: &mut String) {
     let mut rest = replacement;
     while let Some(at) = rest.find('$') {
@@ -218,6 +222,9 @@ fn expand(replacement: &str, found: &Captures, out: &mut String) {
         let (text, length) = reference(rest, found).unwrap_or(("$", 1));
         *out += text;
         rest = &rest[length..];
+        if out.len() > RESULT {
+            return;
+        }
     }
     *out += rest;
 }
@@ -338,6 +345,24 @@ mod tests {
         }
         let many = ask(json!({"pattern": "a", "text": "a".repeat(5000)})).await.unwrap().content;
         assert_eq!((&many["count"], &many["truncated"]), (&json!(TOLD), &json!(true)));
+    }
+
+    #[tokio::test]
+    async fn one_match_becomes_no_more_than_a_result_may_be() {
+        let text = "a".repeat(1 << 20);
+        let pattern = Regex::new("(a+)").unwrap();
+        let found = pattern.captures(&text).unwrap();
+        for replacement in ["$&".repeat(20), "$1-$<1>".repeat(20)] {
+            let mut out = String::new();
+            expand(&replacement, &found, &mut out);
+            assert!(out.len() > RESULT && out.len() <= RESULT + text.len() + REPLACEMENT, "{}", out.len());
+            let error = ask(json!({"pattern": "(a+)", "text": text, "replacement": replacement})).await.unwrap_err();
+            assert!(matches!(&error, Error::BadArgs(why) if why.contains("too much would be replaced")), "{error}");
+        }
+        // What stands behind the last match counts too.
+        let text = format!("{}{}", "a".repeat(1 << 19), "b".repeat(1 << 19));
+        let error = ask(json!({"pattern": "a+", "text": text, "replacement": "$&".repeat(8)})).await.unwrap_err();
+        assert!(error.message().contains("too much would be replaced"), "{error}");
     }
 
     #[tokio::test]

@@ -273,6 +273,8 @@ mod tests {
             ("email", "a@localhost", "no dot"),
             ("email", "a@b-.de", "hyphen"),
             ("email", "a@1.2.3.4", "ends with a number"),
+            ("email", "a@b.de.", "dot"),
+            ("email", "a€@b.de", "`€`"),
             ("url", "example.org", "http"),
             ("url", "javascript:alert(1)", "javascript"),
             ("url", "http://", "host"),

@@ -1,9 +1,9 @@
 //! What is kept of a goal and of its steps, and how both are told.
 
 use crate::told;
-use records::{Item, Shelf, millis, read_when, refuse};
+use records::{Due, Item, Shelf, is_past, refuse};
 use store::{Coded, Collection, Entry, Keep, Key, Level, Record, Store, Tx, Walk, coded, order};
-use tool::{Cx, Scope, When, prelude::*};
+use tool::{Cx, Scope, prelude::*};
 
 /// How important a goal is at most.
 pub(super) const HIGHEST: u8 = 10;
@@ -51,7 +51,7 @@ pub struct Goal {
     pub(super) priority: u8,
     /// The goal it is a part of; its owner's too.
     pub(super) parent: Option<Id>,
-    /// A day or a moment, as [`When`] tells it.
+    /// A day or a moment, as [`Due`] keeps it.
     pub(super) due: Option<String>,
     /// When that begins: milliseconds since 1970; the greatest number where there is none.
     pub(super) due_ms: i64,
@@ -310,13 +310,7 @@ fn state(goal: Id, done: bool) -> Vec<u8> {
 
 /// Whether its day, or its moment, has passed and there is still something to do.
 pub(super) fn is_overdue(cx: &Cx, goal: &Goal) -> bool {
-    let now = cx.ports().clock.local();
-    let passed = |due: &String| match When::read(due, now.time_zone()) {
-        Ok(When::Day(day)) => day < now.date(),
-        Ok(When::At(at)) => at.timestamp() < now.timestamp(),
-        Err(_) => false,
-    };
-    !goal.status.is_over() && goal.due.as_ref().is_some_and(passed)
+    !goal.status.is_over() && is_past(cx, goal.due.as_deref())
 }
 
 /// A due date as it is kept: its text, and when it begins.
@@ -324,13 +318,7 @@ pub(super) fn is_overdue(cx: &Cx, goal: &Goal) -> bool {
 /// # Errors
 /// `BadArgs` when it is none.
 pub(super) fn due(cx: &Cx, text: Option<&str>) -> Result<(Option<String>, i64)> {
-    match text.filter(|text| !text.trim().is_empty()) {
-        None => Ok((None, i64::MAX)),
-        Some(text) => {
-            let when = read_when(cx, "due date", text)?;
-            Ok((Some(when.to_string()), millis(&when, &cx.ports().clock.zone())?))
-        }
-    }
+    Ok(Due::read(cx, text)?.map_or((None, i64::MAX), |due| (Some(due.text), due.ms)))
 }
 
 /// Within a write: sees to it that `below`, a goal that is there or is to be made, may be a part of `parent`.

@@ -105,8 +105,8 @@ pub(super) fn rank(kind: Kind, value: &Value) -> Option<Cell> {
 
 /// The first and the last value that what a filter says stands for: in a column of times, a day is all of its times.
 pub(super) fn span(column: &Column, given: &Value, kept: &Value, zone: &TimeZone) -> Option<(Cell, Cell)> {
-    let one = cell(column.kind, kept)?;
-    let day = match (column.kind, given.as_str()) {
+    let one = cell(column.kind(), kept)?;
+    let day = match (column.kind(), given.as_str()) {
         (Kind::Datetime, Some(text)) => match When::read(text, zone) {
             Ok(When::Day(day)) => Some(day),
             _ => None,

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use records::{clip, day_of, optional, said};
-use serde::Deserializer;
+use serde_json::Map;
 use tool::{When, prelude::*};
 
 /// The most columns of a table.
@@ -71,12 +71,13 @@ pub(super) struct New {
     unique: bool,
 }
 
-/// A column as it is kept: JSON, to which fields can be added.
+/// A column as it is kept: JSON, to which fields can be added. What only a newer Hob knows of it is written back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Column {
     pub name: String,
-    #[serde(rename = "type", deserialize_with = "known")]
-    pub kind: Kind,
+    /// The name of a [`Kind`].
+    #[serde(rename = "type")]
+    written: Value,
     #[serde(default)]
     pub required: bool,
     #[serde(default)]
@@ -87,12 +88,8 @@ pub(super) struct Column {
     pub options: Vec<String>,
     #[serde(default)]
     pub unique: bool,
-}
-
-/// A kind that only a newer Hob knows holds whatever it holds.
-fn known<'de, D: Deserializer<'de>>(d: D) -> Result<Kind, D::Error> {
-    let name = Value::deserialize(d)?;
-    Ok(Kind::deserialize(&name).unwrap_or(Kind::Json))
+    #[serde(flatten)]
+    newer: Map<String, Value>,
 }
 
 /// A name in small letters, with underscores between its words: `Release year` becomes `release_year`.
@@ -161,8 +158,8 @@ impl New {
             _ => {}
         }
         let description = optional("description", self.description.as_deref(), DESCRIPTION)?;
-        let (kind, required, unique) = (self.kind, self.required, self.unique);
-        let mut column = Column { name, kind, required, default: None, description, options, unique };
+        let (written, required, unique, newer) = (json!(self.kind), self.required, self.unique, Map::new());
+        let mut column = Column { name, written, required, default: None, description, options, unique, newer };
         if let Some(default) = self.default.filter(|d| !d.is_null()) {
             if unique {
                 let text = format!("column `{}` is unique: it cannot have a default", column.name);
@@ -175,13 +172,18 @@ impl New {
 }
 
 impl Column {
+    /// What it holds; one of a kind that only a newer Hob knows holds whatever it holds.
+    pub fn kind(&self) -> Kind {
+        Kind::deserialize(&self.written).unwrap_or(Kind::Json)
+    }
+
     /// A value of this column, in the one form in which it is kept. What was mended is told.
     ///
     /// # Errors
     /// `BadArgs` that names the column, what was given, and what is wanted.
     pub fn value(&self, given: Value, zone: &TimeZone, corrected: &mut Vec<String>) -> Result<Value> {
         let mut mended = |what: &str| corrected.push(format!("`{}` {what}", self.name));
-        match (self.kind, given) {
+        match (self.kind(), given) {
             (Kind::Json, any) => Ok(any),
             (Kind::Number, Value::Number(n)) => Ok(Value::Number(n)),
             (Kind::Boolean, Value::Bool(b)) => Ok(Value::Bool(b)),
@@ -225,7 +227,7 @@ impl Column {
 
     fn date(&self, text: &str, zone: &TimeZone, mended: &mut dyn FnMut(&str)) -> Option<String> {
         let when = When::read(text, zone).ok()?;
-        match (self.kind, &when) {
+        match (self.kind(), &when) {
             (Kind::Date, When::At(_)) => {
                 mended("had a time, of which the day was kept");
                 Some(day_of(&when, zone).to_string())
@@ -247,8 +249,8 @@ impl Column {
             Value::Array(_) => "a list".to_owned(),
             Value::Object(_) => "an object".to_owned(),
         };
-        let (name, wanted) = (&self.name, self.kind.wanted());
-        let options = match self.kind {
+        let (name, wanted) = (&self.name, self.kind().wanted());
+        let options = match self.kind() {
             Kind::Select => format!(": {}", clip(&self.options.join(", "), 300)),
             _ => String::new(),
         };
@@ -274,9 +276,8 @@ mod tests {
     use super::*;
 
     fn column(kind: Kind) -> Column {
-        let options = if kind == Kind::Select { vec!["Red".into(), "White".into()] } else { vec![] };
-        let name = "c".to_owned();
-        Column { name, kind, required: false, default: None, description: None, options, unique: false }
+        let options = if kind == Kind::Select { vec!["Red", "White"] } else { vec![] };
+        serde_json::from_value(json!({"name": "c", "type": kind, "options": options})).unwrap()
     }
 
     #[test]
@@ -384,6 +385,6 @@ mod tests {
         );
         // What a newer Hob knows is read as it lies there.
         let newer = json!({"name": "a", "type": "picture", "frame": "gold"});
-        assert_eq!(serde_json::from_value::<Column>(newer).unwrap().kind, Kind::Json);
+        assert_eq!(serde_json::from_value::<Column>(newer).unwrap().kind(), Kind::Json);
     }
 }

@@ -70,7 +70,7 @@ impl Filter {
 
     fn add(&mut self, columns: &[Column], at: usize, op: Op, value: Value, zone: &TimeZone) -> Result<()> {
         let column = &columns[at];
-        let (name, kind) = (&column.name, column.kind);
+        let (name, kind) = (&column.name, column.kind());
         let refuse = |text: String| Err(Error::bad_args(format!("the filter on column `{name}` {text}")));
         let mut test = Test { column: at, kind, op, with: vec![], part: String::new() };
         match (op, kind) {
@@ -103,10 +103,12 @@ impl Filter {
                 continue;
             }
             let kept = column.value(value.clone(), zone, &mut vec![])?;
-            if op == Op::Eq && column.unique {
-                self.unique = Some((at, kept.clone()));
+            let span = span(column, &value, &kept, zone);
+            // A day stands for many times, of which each may be there.
+            if op == Op::Eq && column.unique && span.as_ref().is_some_and(|(first, last)| first == last) {
+                self.unique = Some((at, kept));
             }
-            test.with.push(span(column, &value, &kept, zone));
+            test.with.push(span);
         }
         self.tests.push(test);
         Ok(())
@@ -171,7 +173,7 @@ fn comparisons(column: &Column, given: &Value) -> Result<Vec<(Op, Value)>> {
         })
     };
     match given {
-        Value::Array(_) if column.kind != Kind::Json => Ok(vec![(Op::In, given.clone())]),
+        Value::Array(_) if column.kind() != Kind::Json => Ok(vec![(Op::In, given.clone())]),
         Value::Object(fields) if fields.contains_key("op") => {
             if let Some(other) = fields.keys().find(|key| !["op", "value"].contains(&key.as_str())) {
                 let text =
@@ -181,7 +183,7 @@ fn comparisons(column: &Column, given: &Value) -> Result<Vec<(Op, Value)>> {
             let said = op(fields["op"].as_str().unwrap_or_default())?;
             Ok(vec![(said, fields.get("value").cloned().unwrap_or(Value::Null))])
         }
-        Value::Object(fields) if column.kind != Kind::Json && !fields.is_empty() => {
+        Value::Object(fields) if column.kind() != Kind::Json && !fields.is_empty() => {
             fields.iter().map(|(name, value)| Ok((op(name)?, value.clone()))).collect()
         }
         value => Ok(vec![(Op::Eq, value.clone())]),

@@ -4,7 +4,7 @@ use super::{
     cell::{Cell, rank},
     column::Kind,
     filter::{Filter, Pick, position},
-    record::{ANSWER, BY_TABLE, Found, RECORDS, Row, Tables, mark},
+    record::{ANSWER, BY_TABLE, Found, Row, Tables, mark},
 };
 use crate::told::{aside, counted, given};
 use records::{listed, mentions, quoted, window};
@@ -15,6 +15,9 @@ use tool::prelude::*;
 
 /// How many are answered without a word about it, and at most.
 const LIMIT: (u32, u32) = (20, 50);
+
+/// How far into a sorted list one gets: the places of all before are remembered on the way.
+const SORTED: usize = 10_000;
 
 /// A direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -70,6 +73,12 @@ pub(super) async fn list(tables: Tables, cx: Cx, args: List) -> Result<Output> {
     let down = args.sort_order.map_or(by.is_none(), |order| order == Order::Desc);
     let filter = Filter::read(&table.columns, &args.filter, &cx.ports().clock.zone())?;
     let (offset, limit) = window(args.offset, args.limit, LIMIT);
+    if by.is_some() && offset.saturating_add(limit) > SORTED {
+        return Err(Error::bad_args(format!(
+            "a list sorted by a column shows only its first {SORTED} records: use a `filter` to make it shorter, or \
+             leave `sortBy` out"
+        )));
+    }
     let wanted = Wanted { filter, by, down, offset, limit };
     let filtered = !args.filter.is_empty();
     aside(move || {
@@ -175,10 +184,10 @@ impl PartialOrd for Place {
 /// Those that fit, by a column. Only the places of the first ones are remembered on the way.
 fn sorted(tables: &Tables, cx: &Cx, table: &Found, wanted: &Wanted) -> Result<Page> {
     let Some(by) = wanted.by else { return in_order(tables, cx, table, wanted) };
-    let kind: Kind = table.columns[by].kind;
+    let kind: Kind = table.columns[by].kind();
     let needed = needed(table, wanted.filter.columns().chain([by]));
     let pick = Pick::new(&table.columns, &needed);
-    let most = wanted.offset.saturating_add(wanted.limit).min(RECORDS as usize);
+    let most = wanted.offset.saturating_add(wanted.limit);
     let (mut first, mut all_fitting) = (BinaryHeap::new(), 0_u64);
     tables.rows.walk(cx, &all(table), |row| {
         if cx.cancel().is_cancelled() {
@@ -242,7 +251,7 @@ pub(super) struct Search {
 pub(super) async fn search(tables: Tables, cx: Cx, args: Search) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
     let query = records::said("query", &args.query, 200)?;
-    let texts = |column: &super::column::Column| matches!(column.kind, Kind::Text | Kind::Select);
+    let texts = |column: &super::column::Column| matches!(column.kind(), Kind::Text | Kind::Select);
     let needed: Vec<bool> = table.columns.iter().map(texts).collect();
     let window = window(args.offset, args.limit, LIMIT);
     aside(move || {

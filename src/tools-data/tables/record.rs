@@ -70,9 +70,15 @@ impl Record for Row {
 
     fn keys(&self) -> Vec<Key> {
         let table = self.table.as_bytes();
-        let marks = self.marks.iter().map(|mark| Key::many(BY_MARK, [&table[..], mark].concat()));
+        let marks = self.marks.iter().map(|mark| Key::many(BY_MARK, by_mark(self.table, mark)));
         [Key::many(BY_TABLE, table)].into_iter().chain(marks).collect()
     }
+}
+
+/// A mark in its index. Its length stands in front, so that none begins with another.
+fn by_mark(table: Id, mark: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(mark.len()).unwrap_or(u32::MAX).to_be_bytes();
+    [&table.as_bytes()[..], &length, mark].concat()
 }
 
 /// The tables of the household and their records; cheap to clone.
@@ -91,7 +97,7 @@ pub(super) struct Found {
 
 /// A value that a unique column has, with the column, as bytes.
 pub(super) fn mark(column: &Column, value: &Value) -> Option<Vec<u8>> {
-    let value = cell::mark(column.kind, value)?;
+    let value = cell::mark(column.kind(), value)?;
     Some([column.name.as_bytes(), &[0], &value].concat())
 }
 
@@ -164,7 +170,7 @@ impl Tables {
     /// Within a write: refuses what another record has already.
     pub(super) fn single(&self, tx: &Tx, id: Id, row: &Row) -> store::Result<()> {
         for mark in &row.marks {
-            let found = self.rows.find(tx, Scope::Household, BY_MARK, &[&row.table.as_bytes()[..], mark].concat())?;
+            let found = self.rows.find(tx, Scope::Household, BY_MARK, &by_mark(row.table, mark))?;
             if let Some(other) = found.iter().find(|other| other.id != id) {
                 let text = String::from_utf8_lossy(mark);
                 let (column, value) = text.split_once('\0').unwrap_or(("", &text));
@@ -181,7 +187,7 @@ impl Tables {
 
     /// The record of a table that has this value in a unique column.
     pub(super) fn with_mark(&self, cx: &Cx, table: &Found, mark: &[u8]) -> Result<Vec<Entry<Row>>> {
-        let by = Some((BY_MARK, [&table.entry.id.as_bytes()[..], mark].concat()));
+        let by = Some((BY_MARK, by_mark(table.entry.id, mark)));
         Ok(self.rows.list(cx, &Listing { by, ..Listing::default() })?)
     }
 }

@@ -59,23 +59,25 @@ impl Item for Contact {
     }
 }
 
-/// An email address: something before one `@`, and the name of a host behind it.
+/// An email address: something before one `@`, and the name of a host behind it, not its number. The tool `validate`
+/// takes the same addresses.
 pub(crate) fn email(text: &str) -> Result<Option<String>> {
     let Some(text) = optional("email", Some(text), EMAIL)? else { return Ok(None) };
     let wrong = || Error::bad_args(format!("`{text}` is no email address: write it as ana@example.org"));
     let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
-    let odd = |c: char| c.is_whitespace() || c.is_control() || "@<>()[],;:\\\"".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c);
     let label = |label: &str| {
         let inside = label.chars().all(|c| c.is_alphanumeric() || c == '-');
         !label.is_empty() && label.len() <= LABEL && inside && !label.starts_with('-') && !label.ends_with('-')
     };
-    let fits = !local.is_empty()
+    let fits = text.len() <= EMAIL
+        && !local.is_empty()
         && local.len() <= LOCAL
-        && !local.contains(odd)
+        && local.chars().all(plain)
         && !local.starts_with('.')
         && !local.ends_with('.')
         && !local.contains("..")
-        && domain.contains('.')
+        && domain.rsplit_once('.').is_some_and(|(_, top)| !top.bytes().all(|b| b.is_ascii_digit()))
         && domain.split('.').all(label);
     if fits { Ok(Some(text)) } else { Err(wrong()) }
 }
@@ -181,6 +183,14 @@ mod tests {
             "<ana@x.org>",
             "ana@x.org, ben@x.org",
             "ana@x_y.org",
+            "a@1.2.3.4",
+            "a€@b.de",
+            "\u{1f600}@b.de",
+            &format!(
+                "{}@{}.org",
+                "a".repeat(60),
+                ["b".repeat(60), "c".repeat(60), "d".repeat(60), "ü".repeat(6)].join(".")
+            ),
             &long,
             &label,
             &"a@x.".repeat(100),

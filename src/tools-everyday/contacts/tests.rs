@@ -98,6 +98,8 @@ async fn a_list_is_narrowed() {
         (json!({"isFavorite": false, "relationship": "friend"}), "B C"),
         (json!({"search": "cook xx"}), "C"),
         (json!({"search": "aunt"}), "a"),
+        (json!({"search": "0"}), ""),
+        (json!({"search": "00"}), ""),
         (json!({"company": " ", "search": ""}), "a B C d"),
         (json!({"limit": 2, "offset": 1}), "B C"),
         (json!({"company": "z"}), ""),

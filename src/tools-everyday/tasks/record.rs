@@ -1,6 +1,7 @@
 //! A task as it is kept, and the order tasks are listed in.
 
-use records::{Item, day_of, mentions, millis, read_when, same_or_before};
+pub(crate) use records::Due;
+use records::{Item, day_of, is_past, mentions, millis, same_or_before};
 use serde::{Deserialize, Serialize};
 use store::{Coded, Entry, Key, Level, Record, Walk, order};
 use tool::{
@@ -64,22 +65,6 @@ impl Coded for Priority {
     const UNKNOWN: Self = Self::Normal;
 }
 
-/// When something is due.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Due {
-    text: String,
-    ms: i64,
-}
-
-impl Due {
-    /// Reads it; an empty text is none.
-    pub(crate) fn read(cx: &Cx, text: Option<&str>) -> Result<Option<Self>> {
-        let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
-        let when = read_when(cx, "dueDate", text)?;
-        Ok(Some(Self { text: when.to_string(), ms: millis(&when, &cx.ports().clock.zone())? }))
-    }
-}
-
 /// Something to be done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Task {
@@ -118,15 +103,9 @@ impl Task {
         When::read(self.due.as_deref()?, &cx.ports().clock.zone()).ok()
     }
 
-    /// Whether it is open and should have been done: a whole day is over when the next begins.
+    /// Whether it is open and should have been done.
     pub(crate) fn is_overdue(&self, cx: &Cx) -> bool {
-        let now = cx.ports().clock.local();
-        !self.status.is_over()
-            && match self.due(cx) {
-                None => false,
-                Some(When::Day(day)) => day < now.date(),
-                Some(When::At(at)) => at.timestamp() < now.timestamp(),
-            }
+        !self.status.is_over() && is_past(cx, self.due.as_deref())
     }
 
     /// Open ones by their due date, the others by when they were closed, the latest first.

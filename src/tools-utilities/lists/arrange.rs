@@ -2,34 +2,53 @@
 
 use super::{Relation, part, ranks};
 use crate::{
+    bounds::Until,
     chance::Chance,
-    order::{Rank, canonical},
+    order::{Rank, Real, canonical},
 };
 use std::{cmp::Ordering, collections::HashSet};
 use tool::prelude::*;
 
 /// In order; what lacks the field comes last either way, and equals stay as they came.
-pub(super) fn sorted(array: Vec<Value>, key: Option<&str>, descending: bool) -> Vec<Value> {
-    let mut ranked: Vec<(Rank, Value)> = ranks(&array, key).into_iter().zip(array).collect();
+pub(super) fn sorted(array: Vec<Value>, key: Option<&str>, descending: bool, until: &Until) -> Result<Vec<Value>> {
+    let mut ranked: Vec<(Rank, Value)> = ranks(&array, key, until)?.into_iter().zip(array).collect();
     ranked.sort_by(|(a, _), (b, _)| {
         let missing = [a, b].map(|rank| matches!(rank, Rank::Nothing));
         let order = a.compare(b);
         if descending && missing == [false, false] { order.reverse() } else { order }
     });
-    ranked.into_iter().map(|(_, item)| item).collect()
+    Ok(ranked.into_iter().map(|(_, item)| item).collect())
 }
 
 /// Each only once: the first stays.
-pub(super) fn unique(array: Vec<Value>, key: Option<&str>) -> Vec<Value> {
+pub(super) fn unique(array: Vec<Value>, key: Option<&str>, until: &Until) -> Result<Vec<Value>> {
     let mut seen = HashSet::new();
-    array.into_iter().filter(|item| seen.insert(part(item, key).map(canonical))).collect()
+    chosen(array, until, |item| seen.insert(part(item, key).map(canonical)))
+}
+
+/// Those that fit, as long as there is time.
+fn chosen(array: Vec<Value>, until: &Until, mut fits: impl FnMut(&Value) -> bool) -> Result<Vec<Value>> {
+    let mut kept = Vec::new();
+    for item in array {
+        until.check()?;
+        if fits(&item) {
+            kept.push(item);
+        }
+    }
+    Ok(kept)
 }
 
 /// Those that are in the other list too, or those that are not; each only once.
-pub(super) fn among(array: Vec<Value>, other: &[Value], key: Option<&str>, wanted: bool) -> Vec<Value> {
+pub(super) fn among(
+    array: Vec<Value>,
+    other: &[Value],
+    key: Option<&str>,
+    wanted: bool,
+    until: &Until,
+) -> Result<Vec<Value>> {
     let name = |item: &Value| part(item, key).map(canonical);
-    let others: HashSet<Option<String>> = other.iter().map(name).collect();
-    unique(array.into_iter().filter(|item| others.contains(&name(item)) == wanted).collect(), key)
+    let others = other.iter().map(|item| until.check().map(|()| name(item))).collect::<Result<HashSet<_>>>()?;
+    unique(chosen(array, until, |item| others.contains(&name(item)) == wanted)?, key, until)
 }
 
 pub(super) fn filtered(
@@ -37,6 +56,7 @@ pub(super) fn filtered(
     key: Option<&str>,
     relation: Option<Relation>,
     value: Option<&Value>,
+    until: &Until,
 ) -> Result<Vec<Value>> {
     let relation = relation.unwrap_or(if value.is_some() { Relation::Eq } else { Relation::Exists });
     let wanted = match (relation, value) {
@@ -50,42 +70,64 @@ pub(super) fn filtered(
         (Relation::In, Value::Array(values)) => values.iter().map(canonical).collect(),
         _ => HashSet::from([canonical(wanted)]),
     };
-    let rank = Rank::of(Some(wanted));
+    let wanted = Wanted::new(wanted, names);
     let fits = |item: &Value| {
         let part = part(item, key);
-        let is = |orders: &[Ordering]| part.and_then(|part| compared(part, &rank)).is_some_and(|o| orders.contains(&o));
+        let is = |orders: &[Ordering]| part.and_then(|part| wanted.compared(part)).is_some_and(|o| orders.contains(&o));
         match relation {
             Relation::Exists => part.is_some_and(|part| !part.is_null()),
-            Relation::Eq | Relation::In => part.is_some_and(|part| names.contains(&canonical(part))),
-            Relation::Ne => part.is_none_or(|part| !names.contains(&canonical(part))),
+            Relation::Eq | Relation::In => part.is_some_and(|part| wanted.is(part)),
+            Relation::Ne => part.is_none_or(|part| !wanted.is(part)),
             Relation::Gt => is(&[Ordering::Greater]),
             Relation::Gte => is(&[Ordering::Greater, Ordering::Equal]),
             Relation::Lt => is(&[Ordering::Less]),
             Relation::Lte => is(&[Ordering::Less, Ordering::Equal]),
-            Relation::Contains => part.is_some_and(|part| contains(part, wanted, &names)),
+            Relation::Contains => part.is_some_and(|part| wanted.is_in(part)),
         }
     };
-    Ok(array.into_iter().filter(fits).collect())
+    chosen(array, until, fits)
 }
 
-/// Numbers with numbers, also where one is written as text; texts with texts; what is of different kinds not at all.
-fn compared(part: &Value, wanted: &Rank) -> Option<Ordering> {
-    let rank = Rank::of(Some(part));
-    match (&rank, wanted) {
-        (Rank::Nothing, _) | (_, Rank::Nothing) => None,
-        (Rank::Text(..), Rank::Text(..)) | (Rank::Bool(_), Rank::Bool(_)) => Some(rank.compare(wanted)),
-        _ => Some(rank.numeric()?.total_cmp(&wanted.numeric()?)),
+/// What items are compared with, made ready once for all of them.
+struct Wanted<'v> {
+    value: &'v Value,
+    /// As [`canonical`] writes what an item may be.
+    names: HashSet<String>,
+    rank: Rank,
+    number: Option<Real>,
+    /// As it stands in a text, in small letters.
+    text: String,
+}
+
+impl<'v> Wanted<'v> {
+    fn new(value: &'v Value, names: HashSet<String>) -> Self {
+        let rank = Rank::of(Some(value));
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned).to_lowercase();
+        Self { value, names, number: rank.numeric(), rank, text }
     }
-}
 
-/// A list that has it, an object with the key, or a text with it somewhere inside, in any case.
-fn contains(part: &Value, wanted: &Value, names: &HashSet<String>) -> bool {
-    match (part, wanted) {
-        (Value::Array(items), _) => items.iter().any(|item| names.contains(&canonical(item))),
-        (Value::Object(fields), Value::String(key)) => fields.contains_key(key),
-        (Value::String(text), Value::String(wanted)) => text.to_lowercase().contains(&wanted.to_lowercase()),
-        (Value::String(text), other) => text.contains(&other.to_string()),
-        _ => false,
+    fn is(&self, part: &Value) -> bool {
+        self.names.contains(&canonical(part))
+    }
+
+    /// Numbers with numbers, also where one is written as text; texts with texts; what is of different kinds not at all.
+    fn compared(&self, part: &Value) -> Option<Ordering> {
+        let rank = Rank::of(Some(part));
+        match (&rank, &self.rank) {
+            (Rank::Nothing, _) | (_, Rank::Nothing) => None,
+            (Rank::Text(..), Rank::Text(..)) | (Rank::Bool(_), Rank::Bool(_)) => Some(rank.compare(&self.rank)),
+            _ => Some(rank.numeric()?.compare(self.number?)),
+        }
+    }
+
+    /// A list that has it, an object with the key, or a text with it somewhere inside, in any case.
+    fn is_in(&self, part: &Value) -> bool {
+        match (part, self.value) {
+            (Value::Array(items), _) => items.iter().any(|item| self.is(item)),
+            (Value::Object(fields), Value::String(key)) => fields.contains_key(key),
+            (Value::String(text), _) => text.to_lowercase().contains(&self.text),
+            _ => false,
+        }
     }
 }
 
@@ -130,6 +172,10 @@ mod tests {
     use crate::testing::cases;
     use proptest::prelude::*;
 
+    fn until(seconds: u64) -> Until {
+        Until::after(std::time::Duration::from_secs(seconds))
+    }
+
     fn values(numbers: &[i64]) -> Vec<Value> {
         numbers.iter().map(|n| json!(n)).collect()
     }
@@ -145,30 +191,47 @@ mod tests {
             start in -40_i64..40,
             end in -40_i64..40,
         ) {
-            let list = values(&numbers);
+            let (list, soon) = (values(&numbers), until(60));
             let mut ordered = numbers.clone();
             ordered.sort_unstable();
-            prop_assert_eq!(sorted(list.clone(), None, false), values(&ordered));
+            prop_assert_eq!(sorted(list.clone(), None, false, &soon).unwrap(), values(&ordered));
             ordered.reverse();
-            prop_assert_eq!(sorted(list.clone(), None, true), values(&ordered));
+            prop_assert_eq!(sorted(list.clone(), None, true, &soon).unwrap(), values(&ordered));
             let mut seen = HashSet::new();
             let once: Vec<i64> = numbers.iter().copied().filter(|n| seen.insert(*n)).collect();
-            prop_assert_eq!(unique(list.clone(), None), values(&once));
+            prop_assert_eq!(unique(list.clone(), None, &soon).unwrap(), values(&once));
             let split = |inside: bool| once.iter().copied().filter(|n| others.contains(n) == inside).collect::<Vec<_>>();
-            prop_assert_eq!(among(list.clone(), &values(&others), None, true), values(&split(true)));
-            prop_assert_eq!(among(list.clone(), &values(&others), None, false), values(&split(false)));
+            for inside in [true, false] {
+                let among = among(list.clone(), &values(&others), None, inside, &soon).unwrap();
+                prop_assert_eq!(among, values(&split(inside)));
+            }
             let length = numbers.len() as i64;
             let place = |n: i64| if n < 0 { (n + length).max(0) } else { n.min(length) } as usize;
             let wanted = numbers.get(place(start)..place(end)).unwrap_or_default();
             prop_assert_eq!(slice(list.clone(), Some(start), Some(end)), values(wanted));
             let above: Vec<i64> = numbers.iter().copied().filter(|n| *n > start).collect();
-            prop_assert_eq!(filtered(list.clone(), None, Some(Relation::Gt), Some(&json!(start))).unwrap(), values(&above));
+            let greater = filtered(list.clone(), None, Some(Relation::Gt), Some(&json!(start)), &soon).unwrap();
+            prop_assert_eq!(greater, values(&above));
             let chunks: Vec<Value> = list.chunks(3).map(|part| Value::from(part.to_vec())).collect();
             prop_assert_eq!(flat(chunks, 1), list.clone());
             let mut shuffled = sampled(list.clone(), list.len()).unwrap();
             shuffled.sort_by_key(|n| n.as_i64());
             ordered.reverse();
             prop_assert_eq!(shuffled, values(&ordered));
+        }
+    }
+
+    #[test]
+    fn what_takes_too_long_ends() {
+        let (list, over) = (values(&[1, 2, 3]), until(0));
+        let late = [
+            sorted(list.clone(), None, false, &over),
+            unique(list.clone(), None, &over),
+            among(list.clone(), &list, None, true, &over),
+            filtered(list.clone(), None, Some(Relation::Contains), Some(&json!("x")), &over),
+        ];
+        for result in late {
+            assert!(matches!(&result, Err(Error::BadArgs(why)) if why.contains("takes too long")), "{result:?}");
         }
     }
 

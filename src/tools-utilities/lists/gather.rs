@@ -2,8 +2,9 @@
 
 use super::{part, ranks};
 use crate::{
+    bounds::Until,
     json::text_of,
-    order::{Rank, canonical},
+    order::{Rank, Real, canonical},
     statistics::{number, sum as added, tally},
 };
 use std::{cmp::Ordering, collections::HashMap};
@@ -15,15 +16,16 @@ const VALUES: usize = 1000;
 const JOINED: usize = 4 << 20;
 
 /// Objects under what their field says; without it under the empty text.
-pub(super) fn grouped(array: Vec<Value>, key: Option<&str>) -> Value {
+pub(super) fn grouped(array: Vec<Value>, key: Option<&str>, until: &Until) -> Result<Value> {
     let mut groups = serde_json::Map::new();
     for item in array {
+        until.check()?;
         let name = part(&item, key).map(|part| name(part.clone())).unwrap_or_default();
         if let Value::Array(group) = groups.entry(name).or_insert_with(|| json!([])) {
             group.push(item);
         }
     }
-    Value::Object(groups)
+    Ok(Value::Object(groups))
 }
 
 /// A value as the name of a group.
@@ -35,10 +37,11 @@ fn name(value: Value) -> String {
 }
 
 /// How many there are, and how often each value comes.
-pub(super) fn counts(array: &[Value], key: Option<&str>) -> Value {
+pub(super) fn counts(array: &[Value], key: Option<&str>, until: &Until) -> Result<Value> {
     let nothing = Value::Null;
     let parts: Vec<&Value> = array.iter().map(|item| part(item, key).unwrap_or(&nothing)).collect();
-    let names: Vec<String> = parts.iter().map(|part| canonical(part)).collect();
+    let name = |part: &&Value| until.check().map(|()| canonical(part));
+    let names = parts.iter().map(name).collect::<Result<Vec<String>>>()?;
     let mut first: HashMap<&str, &Value> = HashMap::new();
     for (name, part) in names.iter().zip(&parts) {
         first.entry(name).or_insert(part);
@@ -46,16 +49,17 @@ pub(super) fn counts(array: &[Value], key: Option<&str>) -> Value {
     let counts = tally(names.iter().map(String::as_str)).into_iter().take(VALUES);
     let values: Vec<Value> =
         counts.map(|(name, count)| json!({"value": first.get(name).unwrap_or(&&nothing), "count": count})).collect();
-    json!({"total": array.len(), "values": values})
+    Ok(json!({"total": array.len(), "values": values}))
 }
 
 /// The numbers of a list; nothing is left out, a text that says a number is one.
-fn numbers(array: &[Value], key: Option<&str>) -> Result<Vec<f64>> {
+fn numbers(array: &[Value], key: Option<&str>, until: &Until) -> Result<Vec<f64>> {
     let mut numbers = Vec::with_capacity(array.len());
     for (at, item) in array.iter().enumerate() {
+        until.check()?;
         match Rank::of(part(item, key)) {
             Rank::Nothing => {}
-            rank => numbers.push(rank.numeric().ok_or_else(|| {
+            rank => numbers.push(rank.numeric().map(Real::float).ok_or_else(|| {
                 let field = key.map(|key| format!("`{key}` of ")).unwrap_or_default();
                 Error::bad_args(format!("{field}item {} is no number: filter the list first", at + 1))
             })?),
@@ -64,13 +68,13 @@ fn numbers(array: &[Value], key: Option<&str>) -> Result<Vec<f64>> {
     Ok(numbers)
 }
 
-pub(super) fn sum(array: &[Value], key: Option<&str>) -> Result<Value> {
-    let sum = added(&numbers(array, key)?);
+pub(super) fn sum(array: &[Value], key: Option<&str>, until: &Until) -> Result<Value> {
+    let sum = added(&numbers(array, key, until)?);
     if sum.is_finite() { Ok(number(sum)) } else { Err(Error::bad_args("the sum is too large")) }
 }
 
-pub(super) fn average(array: &[Value], key: Option<&str>) -> Result<Value> {
-    let numbers = numbers(array, key)?;
+pub(super) fn average(array: &[Value], key: Option<&str>, until: &Until) -> Result<Value> {
+    let numbers = numbers(array, key, until)?;
     if numbers.is_empty() {
         return Err(Error::bad_args("there are no numbers to take the average of"));
     }
@@ -79,20 +83,21 @@ pub(super) fn average(array: &[Value], key: Option<&str>) -> Result<Value> {
 }
 
 /// The item whose part comes first, or last, in order; nothing does not count.
-pub(super) fn extreme(array: &[Value], key: Option<&str>, wanted: Ordering) -> Value {
-    let ranks = ranks(array, key);
+pub(super) fn extreme(array: &[Value], key: Option<&str>, wanted: Ordering, until: &Until) -> Result<Value> {
+    let ranks = ranks(array, key, until)?;
     let mut best: Option<(&Rank, &Value)> = None;
     for (rank, item) in ranks.iter().zip(array) {
         if !matches!(rank, Rank::Nothing) && best.is_none_or(|(other, _)| rank.compare(other) == wanted) {
             best = Some((rank, item));
         }
     }
-    best.map(|(_, item)| item.clone()).unwrap_or_default()
+    Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
-pub(super) fn joined(array: &[Value], key: Option<&str>, separator: &str) -> Result<String> {
+pub(super) fn joined(array: &[Value], key: Option<&str>, separator: &str, until: &Until) -> Result<String> {
     let mut text = String::new();
     for (at, item) in array.iter().enumerate() {
+        until.check()?;
         if at > 0 {
             text += separator;
         }

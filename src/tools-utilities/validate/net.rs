@@ -8,7 +8,7 @@ use url::Url;
 /// What an address of a page may begin with.
 const SCHEMES: [&str; 5] = ["http", "https", "ftp", "ws", "wss"];
 
-/// As mailboxes are really named: without quotes and comments.
+/// As mailboxes are really named: without quotes and comments. `add_contact` takes the same addresses.
 pub(super) fn email(text: &str) -> Found {
     let (name, host) = text.rsplit_once('@').ok_or("it has no @")?;
     if name.contains('@') {
@@ -24,6 +24,9 @@ pub(super) fn email(text: &str) -> Found {
         return Err(format!("`{strange}` does not belong before the @"));
     }
     if name.starts_with('.') || name.ends_with('.') || name.contains("..") {
+        return Err("a dot stands at an end, or beside another".to_owned());
+    }
+    if host.ends_with('.') {
         return Err("a dot stands at an end, or beside another".to_owned());
     }
     let host = labels(host, char::is_alphanumeric)?;
