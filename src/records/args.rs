@@ -47,11 +47,17 @@ impl<T: JsonSchema> JsonSchema for Given<T> {
     }
 }
 
-/// A text that must say something, trimmed.
+/// Characters that show nothing, or turn round what stands beside them.
+fn is_sly(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text that must say something, trimmed and without characters that show nothing.
 ///
 /// # Errors
 /// `BadArgs` when it is empty or longer than `most` characters.
 pub fn said(what: &str, text: &str, most: usize) -> Result<String> {
+    let text: String = text.chars().filter(|c| !is_sly(*c)).collect();
     let text = text.trim();
     if text.is_empty() {
         return Err(Error::bad_args(format!("the {what} is empty: write something")));

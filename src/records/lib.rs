@@ -283,7 +283,8 @@ impl<T: Item> Shelf<T> {
         self.remove_with(cx, which, |_, _| Ok(())).await
     }
 
-    /// Deletes the record this caller means; what `also` writes for it is part of the same commit.
+    /// Deletes the record this caller means, by its id or its whole name: some words of a name are too little to lose it by.
+    /// What `also` writes for it is part of the same commit.
     ///
     /// # Errors
     /// As [`Shelf::own`]; what `also` answers.
@@ -292,6 +293,7 @@ impl<T: Item> Shelf<T> {
         A: FnMut(&Tx, &Entry<T>) -> store::Result<()> + Send + 'static,
     {
         let found = self.own(cx, which)?;
+        called_just(which, found.id, found.value.name())?;
         let (records, scope, entry) = (self.0.clone(), Scope::User(cx.user()), found.clone());
         let removed = self.0.store().write(move |tx| {
             let removed = records.remove(tx, scope, entry.id)?;
@@ -336,6 +338,21 @@ impl<T: Item> Shelf<T> {
         })?;
         Ok(Page { entries, more })
     }
+}
+
+/// Whether a text is the id or the whole name of a record that is to be deleted.
+///
+/// # Errors
+/// `BadArgs` with the whole name.
+pub fn called_just(which: &str, id: Id, name: &str) -> Result<()> {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    if which.trim().parse::<Id>().is_ok_and(|given| given == id) || words(which) == words(name) {
+        return Ok(());
+    }
+    Err(Error::bad_args(format!("nothing was deleted; if you mean {}, give its whole name or its id", quoted(name))))
 }
 
 /// Who may read it.

@@ -7,8 +7,17 @@ use tool::{Armed, prelude::*};
 pub(crate) const PROMPT: &str = "run_prompt";
 /// The tool that tells a person something.
 pub(crate) const NOTIFY: &str = "notify";
-/// Tools that act by what was agreed before, for another time or reason.
-const FIRES: [&str; 2] = ["fire_trigger", "trigger_task"];
+/// Tools that act by what was agreed before, for another time or reason, and those that write down what acts later: one
+/// schedule would make another, and that a third.
+const FIRES: [&str; 7] = [
+    "fire_trigger",
+    "trigger_task",
+    "cron",
+    "create_scheduled_task",
+    "update_scheduled_task",
+    "create_trigger",
+    "update_trigger",
+];
 /// The longest a prompt and a message may be, in characters, and arguments, in bytes of JSON.
 const LONGEST_PROMPT: usize = 8000;
 const LONGEST_MESSAGE: usize = 2000;

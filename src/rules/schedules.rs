@@ -347,7 +347,9 @@ pub(crate) struct Delete {
 }
 
 pub(crate) async fn delete(desk: Desk, cx: Cx, args: Delete) -> Result<Output> {
-    let gone = desk.scheduler.delete(&cx, &args.task_id).await?;
+    let meant = desk.scheduler.find(&cx, &args.task_id)?;
+    records::called_just(&args.task_id, meant.id, &meant.value.name)?;
+    let gone = desk.scheduler.delete(&cx, &meant.id.to_string()).await?;
     let sentence = format!("I have deleted the schedule “{}”.", gone.value.name);
     Ok(Output::json(json!({"taskId": gone.id, "name": gone.value.name, "deleted": true}))?.say(sentence))
 }

@@ -226,7 +226,7 @@ struct Update {
     event_id: String,
     /// The new title.
     title: Option<String>,
-    /// When it begins; a day alone moves it to that day at the same time.
+    /// When it begins; a day alone moves it to that day at the same time, a time alone (13:00) to that time of its day.
     start_time: Option<String>,
     /// When it ends; of whole days the last one.
     end_time: Option<String>,
@@ -255,8 +255,9 @@ async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
     let location = patch("location", args.location.as_deref(), LOCATION)?;
     let description = patch("description", args.description.as_deref(), DESCRIPTION)?;
     let category = patch("category", args.category.as_deref(), CATEGORY)?;
-    let start = time(&cx, "startTime", args.start_time.as_deref())?;
-    let end = time(&cx, "endTime", args.end_time.as_deref())?;
+    let day = || calendar.events.own(&cx, &args.event_id).map(|it| it.value.start.chars().take(10).collect::<String>());
+    let start = time(&cx, "startTime", on_its_day(args.start_time.as_deref(), &day)?.as_deref())?;
+    let end = time(&cx, "endTime", on_its_day(args.end_time.as_deref(), &day)?.as_deref())?;
     let reminder = match args.reminder {
         Given::Not => None,
         Given::Null => Some(None),
@@ -278,6 +279,13 @@ async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
     let sentence =
         if moved { format!("{title} is {when} now.") } else { format!("I changed {title} in the calendar.") };
     Ok(Output::json(view(&cx, &changed))?.say(sentence))
+}
+
+/// A time of day alone is one of the day the event is on.
+fn on_its_day(text: Option<&str>, day: &dyn Fn() -> Result<String>) -> Result<Option<String>> {
+    let Some(text) = text.map(str::trim) else { return Ok(None) };
+    let alone = text.len() <= 8 && text.contains(':') && text.chars().all(|c| c.is_ascii_digit() || c == ':');
+    Ok(Some(if alone { format!("{}T{text:0>5}", day()?) } else { text.to_owned() }))
 }
 
 /// Moves an event, where anything about its times was said.

@@ -45,7 +45,12 @@ async fn a_contact_lives_from_adding_to_deletion() {
             "I changed the contact “ana Novak”.",
         ),
         ("list_contacts", json!({"search": "ana"}), "ana Novak is in your contacts."),
-        ("delete_contact", json!({"contactId": "ben"}), "I deleted the contact “Ben Huber”."),
+        (
+            "delete_contact",
+            json!({"contactId": "ben"}),
+            "nothing was deleted; if you mean “Ben Huber”, give its whole name or its id",
+        ),
+        ("delete_contact", json!({"contactId": "ben huber"}), "I deleted the contact “Ben Huber”."),
         (
             "delete_contact",
             json!({"contactId": "ben"}),

@@ -208,8 +208,9 @@ async fn nonsense_is_refused_and_changes_nothing() {
     .await;
     let none = t.ask("list_tasks", json!({"offset": u32::MAX, "limit": u32::MAX})).await;
     assert_eq!(none, json!({"count": 0, "hasMore": false, "tasks": []}));
-    let odd = "\u{0}🦓\u{202e}ẞ\u{10ffff}";
-    assert_eq!(t.ask("add_task", json!({"title": odd, "category": odd, "notes": odd})).await["title"], odd);
+    // What shows nothing, or turns round what stands beside it, is left out.
+    let (given, odd) = ("\u{0}🦓\u{202e}ẞ\u{10ffff}", "🦓ẞ\u{10ffff}");
+    assert_eq!(t.ask("add_task", json!({"title": given, "category": given, "notes": given})).await["title"], odd);
     assert_eq!(t.listed("list_tasks", json!({"category": odd, "search": odd}), "title").await, odd);
     t.ask("complete_task", json!({"taskId": odd})).await;
 }
