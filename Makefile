@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: run test check web setup setup-test lint unit browser clients pictures audit proof bench aarch64 clean
+.PHONY: run test check web setup setup-test lint unit browser clients head pictures audit proof bench aarch64 clean
 
 DATA ?= .hob
 PORT ?= 4620
@@ -39,6 +39,10 @@ browser: web/dist/index.html tests/browser/node_modules
 ## The API with real clients in Python.
 clients: tests/.venv
 	tests/clients/run
+
+## What reflex has learnt from the phrase files, learnt anew; the same phrases give the same bytes.
+head:
+	cargo test --quiet --config profile.dev.package.reflex.opt-level=3 -p reflex --lib write_the_head -- --ignored --nocapture
 
 ## The pictures of the README, taken anew.
 pictures: setup setup-test web/dist/index.html tests/browser/node_modules

@@ -84,7 +84,12 @@ impl Agent {
         };
         let mut theirs = Theirs { tools, instructions, one_at_a_time };
         if !provider.reads_context() {
-            history.drain(..last);
+            // What it asked in its last words may be answered by these.
+            let exchange = last.checked_sub(2).filter(|at| match &history[*at..last] {
+                [Message::User(_), Message::Assistant { tool_calls, .. }] => tool_calls.is_empty(),
+                _ => false,
+            });
+            history.drain(..exchange.unwrap_or(last));
             theirs = Theirs::default();
         }
         let (steps, listener) = mpsc::unbounded_channel();

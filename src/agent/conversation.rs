@@ -151,8 +151,8 @@ const NO_ANSWER: &str = "(no answer was given)";
 /// How much of a conversation a run reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reads {
-    /// The new message alone.
-    Nothing,
+    /// The last exchange of words: what the person said before, and the answer.
+    Exchange,
     /// So many of the newest messages.
     Last(usize),
 }
@@ -207,7 +207,7 @@ impl Conversations {
     pub async fn begin(&self, cx: &Cx, id: Id, run: Id, text: &str, reads: Reads) -> Result<Vec<Message>> {
         // Reading first: what the model is shown from outside must taint this run.
         let lines = match reads {
-            Reads::Nothing => vec![],
+            Reads::Exchange => self.exchange(cx, id)?,
             Reads::Last(limit) => self.lines(cx, id, limit)?,
         };
         let mut history = answered(lines.into_iter().map(|(_, line)| line.into()).collect());
@@ -217,6 +217,23 @@ impl Conversations {
         }
         history.push(Message::User(text.to_owned()));
         Ok(history)
+    }
+
+    /// What the person said last and the words it was answered with, where nothing was called in between. It taints nothing:
+    /// who reads no more than this only looks whether the answer is a question of their own to those words.
+    fn exchange(&self, cx: &Cx, id: Id) -> Result<Vec<(Id, Line)>> {
+        let by = Some((1, id.as_bytes().to_vec()));
+        let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit: 2, before: None })?;
+        lines.reverse();
+        let lines: Vec<_> = lines.into_iter().map(|e| (e.id, self.clean(e.value))).collect();
+        Ok(match &lines[..] {
+            [(_, said), (_, answer)]
+                if said.role == Role::User && answer.role == Role::Assistant && answer.calls().is_empty() =>
+            {
+                lines
+            }
+            _ => vec![],
+        })
     }
 
     /// Stores what the model said.

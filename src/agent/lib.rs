@@ -179,7 +179,7 @@ impl Agent {
         let provider = self.provider();
         // More than will be shown: a long exchange is shown in short, and its beginning must be found.
         let most = Reads::Last(self.config.max_messages * 4);
-        let reads = if provider.reads_context() { most } else { Reads::Nothing };
+        let reads = if provider.reads_context() { most } else { Reads::Exchange };
         let history = self.conversations.begin(&cx, conversation, run, &say.message, reads).await?;
         let (steps, listener) = mpsc::unbounded_channel();
         let model = provider.model();

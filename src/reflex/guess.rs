@@ -1,373 +1,412 @@
-//! Sentences no template fits: compared with examples by their words, then also by their meaning.
+//! Reading a sentence as one that nearly fits: words may be missing or too many, and slots are filled from what is there.
+//!
+//! Each template is a small net of words and slots. The cheapest way through it and the sentence at once, where every word
+//! that stands on one side only costs something, tells what belongs into the slots, and how well it fits.
 
 use crate::{
-    pattern,
+    mask::Masked,
+    pattern::Node,
     phrases::Intent,
     sentence::Sentence,
-    slots::{self, Kind, number, unit},
+    slots::{self, Kind, Read, dated::dated},
 };
-use embed::Quantized;
-use futures::future::BoxFuture;
 use jiff::Zoned;
 use serde_json::{Map, Value};
-use std::{
-    collections::{BTreeSet, HashMap},
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
-use tokio::sync::OnceCell;
+use std::collections::{HashMap, HashSet};
 
-/// A text to a unit vector; the error is a sentence.
-pub(crate) type Embed = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Vec<f32>, String>> + Send + Sync>;
-
-/// How many sentences of a template are compared by words, and how many by meaning, where each costs some milliseconds.
-const BY_WORDS: usize = 24;
-const BY_MEANING: usize = 3;
-
-/// A sentence a template stands for.
-struct Example {
-    intent: usize,
-    template: usize,
-    /// The words as numbers, in order, without those that stand for an open slot.
-    words: Vec<usize>,
-    /// What the words weigh together.
-    weight: f32,
-    /// Whether any words may stand in it.
-    open: bool,
-    /// Whether all it takes is of a definite kind, such as a pin.
-    definite: bool,
-    /// The place of its vector, where it has one.
-    vector: Option<usize>,
-}
-
-/// The examples of all templates.
-pub(crate) struct Examples {
-    all: Vec<Example>,
-    /// The words of all examples, by number.
-    words: HashMap<String, usize>,
-    /// How much each tells: little where many tools use it.
-    weights: Vec<f32>,
-    /// The words that the examples of a tool have, and those that open them.
-    tools: HashMap<String, Vocabulary>,
-    texts: Vec<String>,
-    /// Empty until they are computed or given back: no sentence waits for hundreds of vectors.
-    vectors: OnceCell<Vec<Quantized>>,
-    embed: Embed,
-    warned: AtomicBool,
-}
-
-#[derive(Default)]
-struct Vocabulary {
-    words: BTreeSet<usize>,
-    openings: BTreeSet<usize>,
-}
-
-/// The nearest intent and how near.
+/// The best reading of a sentence as one of an intent.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Near {
-    pub intent: usize,
+pub(crate) struct Guess {
+    pub arguments: Map<String, Value>,
+    /// The template, by number.
     pub template: usize,
-    /// From 0 to 1.
-    pub score: f32,
-    /// By how much it beats the best example of another tool.
-    pub margin: f32,
-    /// Whether the sentence has a word that no example of the tool has: it may well be about something else.
+    /// What the reading is worth; better readings are worth more.
+    pub worth: f32,
+    /// From 0 to 1: how much of the sentence and of the template, by weight, has its place in the other.
+    pub covers: f32,
+    /// Whether a word was passed over that no template of the intent has: it may well be about something else.
     pub strange: bool,
-    /// Whether its first word opens an example of the tool: a remark seldom begins as a question or an order does.
-    pub opens: bool,
+    /// Whether a word was passed over that turns a sentence into another, or a day, a sum or a pin that was said for some
+    /// reason.
+    pub turned: bool,
 }
 
-impl Examples {
-    pub fn new(intents: &[Intent], embed: Embed) -> Self {
-        let (mut all, mut texts, mut words) = (vec![], vec![], HashMap::new());
-        let mut tools: HashMap<String, Vocabulary> = HashMap::new();
-        for (i, intent) in intents.iter().enumerate() {
-            for (t, template) in intent.templates.iter().enumerate() {
-                // What reflex answers from a slot is answered only where it fits; near it, it would but take the lead from
-                // the tool that was meant.
-                let told = |(name, kind): &(Option<String>, Kind)| name.is_some() || !kind.is_open();
-                if intent.is_own() && pattern::slots_of(&template.nodes).iter().any(told) {
-                    continue;
+/// Words that say little by themselves.
+const SMALL: &[&str] = &[
+    "a", "an", "the", "some", "any", "my", "our", "your", "me", "us", "i", "we", "you", "it", "to", "of", "for", "on",
+    "in", "at", "by", "with", "and", "that", "this", "is", "are", "am", "be", "was", "do", "does", "did", "have",
+    "has", "had", "can", "could", "would", "will", "shall", "please", "just", "also", "there", "so", "up", "down",
+    "out", "from", "into", "onto", "as", "about", "again", "now", "then", "too", "maybe", "hey", "like", "want",
+    "need", "let", "got", "get", "go", "more", "still", "one", "thing", "things", "right", "okay", "think", "guess",
+    "suppose", "hope", "actually", "really", "what", "which", "who",
+];
+
+/// Words that seldom stand in what is to be done or kept.
+const SUBJECTS: &[&str] = &["i", "we", "you", "please", "could", "would", "can", "think", "need", "want", "should"];
+
+/// Words that turn a sentence into another.
+const TURNS: &[&str] = &[
+    "not", "never", "without", "except", "if", "unless", "until", "when", "whenever", "while", "after", "before",
+    "every", "each", "should", "must", "remind", "schedule", "timer", "alarm", "stop", "instead", "because", "no",
+    "nothing", "later",
+];
+
+/// What a word weighs.
+fn weight(word: &str) -> f32 {
+    if SMALL.contains(&word) { 0.25 } else { 1.0 }
+}
+
+/// Below this a sentence and a template have too little in common.
+const LEAST: f32 = -4.0;
+
+/// What it costs that a slot stays empty.
+const LACKING: f32 = -1.5;
+
+/// One way on in a net.
+enum Step<'n> {
+    Free,
+    Word(&'n str),
+    Slot(Option<&'n str>, Kind),
+    Open(Option<&'n str>, Kind),
+    Begin,
+    End(&'n str, Kind),
+}
+
+/// A template as states with ways to later ones.
+#[derive(Default)]
+struct Net<'n> {
+    ways: Vec<Vec<(usize, Step<'n>)>>,
+}
+
+impl<'n> Net<'n> {
+    fn of(nodes: &'n [Node]) -> Self {
+        let mut net = Self::default();
+        let start = net.state();
+        net.sequence(start, nodes);
+        net
+    }
+
+    fn state(&mut self) -> usize {
+        self.ways.push(vec![]);
+        self.ways.len() - 1
+    }
+
+    /// Adds parts behind a state; the state after them. Ways lead to higher numbers only.
+    fn sequence(&mut self, mut at: usize, nodes: &'n [Node]) -> usize {
+        for node in nodes {
+            at = match node {
+                Node::Word(word) => self.way(at, Step::Word(word)),
+                Node::Slot { name, kind } if kind.is_open() => self.way(at, Step::Open(name.as_deref(), *kind)),
+                Node::Slot { name, kind } => self.way(at, Step::Slot(name.as_deref(), *kind)),
+                Node::Capture { name, kind, parts } => {
+                    let begun = self.way(at, Step::Begin);
+                    let end = self.sequence(begun, parts);
+                    self.way(end, Step::End(name, *kind))
                 }
-                let open = pattern::has_open_slot(&template.nodes);
-                let definite = pattern::slots_of(&template.nodes).iter().all(|(_, kind)| !kind.is_open());
-                for (n, text) in pattern::examples(&template.nodes, BY_WORDS).into_iter().enumerate() {
-                    let said = text.split(' ').filter(|w| !open || *w != Kind::Text.mask());
-                    let numbers: Vec<usize> = said.map(|word| number_of(&mut words, word)).collect();
-                    let vocabulary = tools.entry(intent.tool.clone()).or_default();
-                    vocabulary.words.extend(&numbers);
-                    vocabulary.openings.extend(numbers.first());
-                    let vector = (n < BY_MEANING).then_some(texts.len());
-                    let words = BTreeSet::from_iter(numbers).into_iter().collect();
-                    all.push(Example { intent: i, template: t, words, weight: 0.0, open, definite, vector });
-                    texts.extend(vector.map(|_| text));
+                Node::Choice { any, optional } => {
+                    let ends: Vec<usize> = any.iter().map(|branch| self.sequence(at, branch)).collect();
+                    let join = self.state();
+                    let from = ends.into_iter().chain(optional.then_some(at));
+                    from.for_each(|end| self.ways[end].push((join, Step::Free)));
+                    join
+                }
+            };
+        }
+        at
+    }
+
+    fn way(&mut self, at: usize, step: Step<'n>) -> usize {
+        let to = self.state();
+        self.ways[at].push((to, step));
+        to
+    }
+}
+
+/// A capture on the way back, and the tokens that were found in it.
+struct Capture<'n> {
+    name: &'n str,
+    kind: Kind,
+    from: usize,
+    to: usize,
+}
+
+impl Capture<'_> {
+    fn span(&mut self, from: usize, to: usize) {
+        (self.from, self.to) = (self.from.min(from), self.to.max(to));
+    }
+}
+
+/// How a place was reached best.
+#[derive(Clone, Copy)]
+struct Reached {
+    worth: f32,
+    from: (usize, usize),
+    /// The way taken, none for a word of the sentence that was passed over.
+    way: Option<usize>,
+    /// Whether the way's word was passed over.
+    passed: bool,
+}
+
+/// A sentence that readings are looked for in.
+pub(crate) struct Reader<'a> {
+    s: &'a Sentence,
+    now: &'a Zoned,
+    /// What passing over a token costs.
+    costs: Vec<f32>,
+    /// Whether it must not be passed over unnoticed.
+    strong: Vec<bool>,
+    reads: HashMap<(Kind, usize), Vec<Read>>,
+    /// The words of the intents that are looked at.
+    known: HashSet<String>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(s: &'a Sentence, masked: &Masked, now: &'a Zoned) -> Self {
+        let mut costs: Vec<f32> = s.tokens.iter().map(|t| weight(&t.word)).collect();
+        let mut strong: Vec<bool> = s.tokens.iter().map(|t| TURNS.contains(&t.word.as_str())).collect();
+        for span in masked.spans.iter().filter(|span| !matches!(span.kind, Kind::Number | Kind::Person)) {
+            for i in span.at..span.at + span.count {
+                costs[i] = 1.0;
+                strong[i] = true;
+            }
+        }
+        Self { s, now, costs, strong, reads: HashMap::new(), known: HashSet::new() }
+    }
+
+    /// The best reading as a sentence of the intents, with the intent's number.
+    pub fn best(&mut self, intents: &[Intent], of: &[usize]) -> Option<(usize, Guess)> {
+        let mut best: Option<(usize, Guess)> = None;
+        self.known.clear();
+        let templates = of.iter().filter_map(|i| intents.get(*i)).flat_map(|intent| &intent.templates);
+        templates.for_each(|template| words(&template.nodes, &mut self.known));
+        for i in of {
+            for (t, template) in intents.get(*i)?.templates.iter().enumerate() {
+                let Some(guess) = self.read(&template.nodes, t) else { continue };
+                if best.as_ref().is_none_or(|(_, b)| guess.worth > b.worth) {
+                    best = Some((*i, guess));
                 }
             }
         }
-        let weights = weights(&all, intents, words.len());
-        for example in &mut all {
-            example.weight = example.words.iter().map(|w| weights[*w]).sum();
-        }
-        Self { all, words, weights, tools, texts, vectors: OnceCell::new(), embed, warned: AtomicBool::new(false) }
+        best
     }
 
-    /// The nearest intent by words alone.
-    pub fn by_words(&self, s: &Sentence, now: &Zoned, intents: &[Intent]) -> Option<Near> {
-        let said = self.said(&mask(s, now).words);
-        self.nearest(self.all.iter().map(|e| (e, self.overlap(e, &said))), &said, intents)
-    }
-
-    /// The nearest by words alone among the intents of `wanted`, examples that take any words left out: they are near
-    /// to anything that shares one or two.
-    pub fn tried(
-        &self,
-        s: &Sentence,
-        now: &Zoned,
-        intents: &[Intent],
-        wanted: impl Fn(&Intent) -> bool,
-    ) -> Option<Near> {
-        let said = self.said(&mask(s, now).words);
-        let some = self.all.iter().filter(|e| e.definite && !e.open && wanted(&intents[e.intent]));
-        self.nearest(some.map(|e| (e, self.overlap(e, &said))), &said, intents)
-    }
-
-    /// The nearest intent by words and meaning together; `None` where the model does not answer, or the vectors of the
-    /// examples are not there yet.
-    pub async fn by_meaning(&self, s: &Sentence, now: &Zoned, intents: &[Intent]) -> Option<Near> {
-        let masked = mask(s, now);
-        let vectors = self.vectors.get()?;
-        let asked = self.vector(masked.words.join(" ")).await?;
-        let said = self.said(&masked.words);
-        let scored = self.all.iter().filter_map(|e| {
-            let vector = vectors.get(e.vector?)?;
-            Some((e, (1.0 - WORDS_SHARE) * vector.dot(&asked) + WORDS_SHARE * self.overlap(e, &said)))
-        });
-        self.nearest(scored, &said, intents)
-    }
-
-    /// Computes the vectors of all examples, unless they are there; `None` where the model does not answer.
-    pub async fn vectors(&self) -> Option<&Vec<Quantized>> {
-        let compute = || async {
-            let mut vectors = Vec::with_capacity(self.texts.len());
-            for text in &self.texts {
-                vectors.push(self.vector(text.clone()).await.ok_or(())?);
+    /// The best way through a template and the sentence.
+    fn read(&mut self, nodes: &[Node], template: usize) -> Option<Guess> {
+        let net = Net::of(nodes);
+        let (states, places) = (net.ways.len(), self.s.len() + 1);
+        let mut reached: Vec<Option<Reached>> = vec![None; states * places];
+        let start = Reached { worth: 0.0, from: (0, 0), way: None, passed: false };
+        reached[0] = Some(start);
+        for at in 0..places {
+            for state in 0..states {
+                let Some(here) = reached[at * states + state] else { continue };
+                let mut reach = |to: usize, end: usize, worth: f32, way: Option<usize>, passed: bool| {
+                    let place = &mut reached[end * states + to];
+                    let worth = here.worth + worth;
+                    if worth > LEAST && place.is_none_or(|best| worth > best.worth) {
+                        *place = Some(Reached { worth, from: (state, at), way, passed });
+                    }
+                };
+                if at < self.s.len() {
+                    let strong = if self.strong[at] { 1.5 } else { 1.0 };
+                    reach(state, at + 1, -self.costs[at] * strong, None, false);
+                }
+                for (way, (to, step)) in net.ways[state].iter().enumerate() {
+                    match step {
+                        Step::Free | Step::Begin | Step::End(..) => reach(*to, at, 0.0, Some(way), false),
+                        Step::Word(word) => {
+                            if self.s.word(at) == *word {
+                                reach(*to, at + 1, weight(word), Some(way), false);
+                            }
+                            reach(*to, at, -0.7 * weight(word), Some(way), true);
+                        }
+                        Step::Open(..) => {
+                            // Words of a known kind are rather read as such than as text.
+                            let mut cost = 0.3;
+                            for end in at + 1..places {
+                                let said_of = SUBJECTS.contains(&self.s.word(end - 1));
+                                cost -= 0.05 + if self.strong[end - 1] || said_of { 0.35 } else { 0.0 };
+                                reach(*to, end, cost, Some(way), false);
+                            }
+                        }
+                        Step::Slot(_, kind) => {
+                            reach(*to, at, LACKING, Some(way), true);
+                            for read in reads(&mut self.reads, *kind, self.s, at, self.now) {
+                                let worth = 1.0 + 0.5 * read.definite as f32;
+                                reach(*to, at + read.count, worth, Some(way), false);
+                            }
+                        }
+                    }
+                }
             }
-            Ok::<_, ()>(vectors)
-        };
-        self.vectors.get_or_try_init(compute).await.ok()
-    }
-
-    /// Takes vectors that were computed before; `false` when they are not of these examples.
-    pub fn take(&self, vectors: Vec<Quantized>) -> bool {
-        vectors.len() == self.texts.len() && self.vectors.set(vectors).is_ok()
-    }
-
-    /// Tells these examples, and the model they are embedded with, from others.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (embed::MODEL, &self.texts).hash(&mut hasher);
-        hasher.finish()
-    }
-
-    async fn vector(&self, text: String) -> Option<Quantized> {
-        let vector = (self.embed)(text).await.and_then(|v| Quantized::quantize(&v).map_err(|e| e.to_string()));
-        vector.map_err(|why| self.warn(&why)).ok()
-    }
-
-    /// Said once: without the model every sentence would repeat it.
-    fn warn(&self, why: &str) {
-        if !self.warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!("sentences are placed by templates and words only: {why}");
         }
+        let end = reached[self.s.len() * states + states - 1]?;
+        self.guess(&net, &reached, end, template)
     }
 
-    /// The words of a sentence as numbers, mistyped ones as the words they must have been.
-    fn said(&self, words: &[String]) -> Said {
-        let mut said = Said { words: BTreeSet::new(), first: None, weight: 0.0, unknown: false };
-        let unknown = self.weights.iter().copied().fold(1.0, f32::max);
-        for (i, word) in words.iter().enumerate() {
-            let number = self.words.get(word).copied().or_else(|| self.spelled(word));
-            said.first = said.first.or(number.filter(|_| i == 0));
-            match number {
-                Some(number) if said.words.insert(number) => said.weight += self.weights[number],
-                Some(_) => {}
+    /// The way back, which tells what the slots hold.
+    fn guess(&self, net: &Net, reached: &[Option<Reached>], end: Reached, template: usize) -> Option<Guess> {
+        let states = net.ways.len();
+        let (mut arguments, mut beside) = (Map::new(), Map::new());
+        let (mut covered, mut lacking, mut turned) = (0.0, 0.0, false);
+        let (mut place, mut last) = ((states - 1, self.s.len()), end);
+        let (mut captures, mut passed): (Vec<Capture>, Vec<usize>) = (vec![], vec![]);
+        while place != (0, 0) {
+            let ((state, at), (_, next)) = (last.from, place);
+            let cost = self.costs[at..next].iter().sum::<f32>();
+            let step = last.way.map(|way| &net.ways[state][way].1);
+            if next > at && step.is_some() {
+                captures.iter_mut().for_each(|capture| capture.span(at, next));
+            }
+            match step {
                 None => {
-                    said.weight += unknown;
-                    said.unknown = true;
+                    turned |= self.strong[at];
+                    passed.push(at);
+                }
+                Some(Step::Free) => {}
+                Some(Step::Word(word)) if last.passed => lacking += weight(word),
+                Some(Step::Slot(..)) if last.passed => lacking += 1.0,
+                Some(Step::Word(_)) => covered += cost,
+                Some(Step::End(name, kind)) => captures.push(Capture { name, kind: *kind, from: usize::MAX, to: 0 }),
+                Some(Step::Begin) => {
+                    let Capture { name, kind, from, to } = captures.pop()?;
+                    if let Some(text) = self.text(from, to, kind, false) {
+                        arguments.insert(name.to_owned(), text);
+                    }
+                }
+                Some(Step::Open(name, kind)) => {
+                    covered += 0.7 * cost;
+                    if let Some(name) = name
+                        && let Some(text) = self.text(at, next, *kind, true)
+                    {
+                        arguments.insert((*name).to_owned(), text);
+                    }
+                }
+                Some(Step::Slot(name, kind)) => {
+                    covered += cost;
+                    let read = self.reads.get(&(*kind, at))?.iter().find(|read| at + read.count == next)?;
+                    if let Some(name) = name {
+                        let (value, more) = slots::named_value(name, read, self.s, at);
+                        if !value.is_null() {
+                            arguments.insert((*name).to_owned(), value);
+                        }
+                        beside.extend(more.map(|(name, value)| (name.to_owned(), value)));
+                    }
                 }
             }
+            if (state, at) == (0, 0) {
+                break;
+            }
+            place = (state, at);
+            last = reached[at * states + state]?;
         }
-        said
+        for (name, value) in beside {
+            arguments.entry(name).or_insert(value);
+        }
+        let all: f32 = self.costs.iter().sum::<f32>() + 0.5 * lacking + 0.01;
+        let covers = (covered / all).min(1.0);
+        let strange = passed.iter().any(|at| self.costs[*at] >= 1.0 && !self.known.contains(self.s.word(*at)));
+        Some(Guess { arguments, template, worth: end.worth, covers, strange, turned })
     }
 
-    /// The word of the examples that `word` nearly is: one slip, two in long words, never in the first letter. Swapped
-    /// letters are the likeliest slip, and common words the likeliest meant.
-    fn spelled(&self, word: &str) -> Option<usize> {
-        let letters = |word: &str| {
-            let mut letters: Vec<char> = word.chars().collect();
-            letters.sort_unstable();
-            letters
-        };
-        let length = word.chars().count();
-        if length < 4 || !word.chars().all(char::is_alphabetic) {
+    /// The text of an open slot, without the small words around it; `None` where nothing is left.
+    fn text(&self, mut from: usize, mut to: usize, kind: Kind, trims: bool) -> Option<Value> {
+        const FRONT: &[&str] = &[
+            "a", "an", "some", "to", "that", "of", "for", "on", "in", "at", "by", "with", "and", "please", "just",
+            "also", "i", "we", "you", "can", "could", "would", "will", "shall", "do", "have", "need", "want", "it",
+            "is", "about", "should", "must", "really", "think", "actually", "maybe",
+        ];
+        const BACK: &[&str] = &[
+            "to", "of", "for", "on", "in", "at", "by", "with", "and", "please", "the", "my", "our", "a", "an", "from",
+            "into", "onto", "is", "are", "as", "again", "too", "now", "then", "i", "we", "you", "off",
+        ];
+        while trims && from < to && FRONT.contains(&self.s.word(from)) {
+            from += 1;
+        }
+        while trims && from < to && BACK.contains(&self.s.word(to - 1)) {
+            to -= 1;
+        }
+        if from >= to {
             return None;
         }
-        let (slips, mine) = (if length < 8 { 1 } else { 2 }, letters(word));
-        self.words
-            .iter()
-            .filter(|(known, _)| known.len() > 3 && known.len().abs_diff(word.len()) <= slips)
-            .filter(|(known, _)| known.chars().next() == word.chars().next())
-            .map(|(known, number)| (strsim::osa_distance(known, word), letters(known) != mine, *number))
-            .filter(|(distance, ..)| *distance <= slips)
-            .min_by(|a, b| {
-                (a.0, a.1).cmp(&(b.0, b.1)).then(self.weights[a.2].total_cmp(&self.weights[b.2])).then(a.2.cmp(&b.2))
-            })
-            .map(|(.., number)| number)
+        let text = self.s.slice(from, to);
+        let text = if kind == Kind::Dated { dated(text, self.now) } else { text.to_owned() };
+        (!text.is_empty()).then(|| text.into())
     }
+}
 
-    /// How far the words agree, from 0 to 1: shared weight twice over the weight of both.
-    fn overlap(&self, example: &Example, said: &Said) -> f32 {
-        let shared: f32 = example.words.iter().filter(|w| said.words.contains(w)).map(|w| self.weights[*w]).sum();
-        let missing = example.weight - shared;
-        // What stands in an open slot is not known beforehand, so it counts little.
-        let extra = (said.weight - shared) * if example.open { 0.3 } else { 1.0 };
-        let all = 2.0 * shared + missing + extra;
-        if all > 0.0 { 2.0 * shared / all } else { 0.0 }
-    }
-
-    /// The best example, and how far it is ahead of the best of another tool.
-    fn nearest<'a>(
-        &self,
-        scored: impl Iterator<Item = (&'a Example, f32)>,
-        said: &Said,
-        intents: &[Intent],
-    ) -> Option<Near> {
-        let mut best: HashMap<&str, (f32, &Example)> = HashMap::new();
-        for (example, score) in scored {
-            let tool = intents.get(example.intent)?.tool.as_str();
-            let entry = best.entry(tool).or_insert((score, example));
-            if score > entry.0 {
-                *entry = (score, example);
+/// The words of a template.
+fn words(nodes: &[Node], all: &mut HashSet<String>) {
+    for node in nodes {
+        match node {
+            Node::Word(word) => {
+                all.insert(word.clone());
             }
-        }
-        let mut ranked: Vec<(&str, f32, &Example)> = best.into_iter().map(|(tool, (s, e))| (tool, s, e)).collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.2.intent.cmp(&b.2.intent)));
-        let &(tool, score, example) = ranked.first()?;
-        let vocabulary = self.tools.get(tool)?;
-        Some(Near {
-            intent: example.intent,
-            template: example.template,
-            score,
-            margin: score - ranked.get(1).map_or(0.0, |second| second.1),
-            strange: said.unknown || !said.words.is_subset(&vocabulary.words),
-            opens: said.first.is_some_and(|first| vocabulary.openings.contains(&first)),
-        })
-    }
-}
-
-/// How much of the joint score is words.
-const WORDS_SHARE: f32 = 0.4;
-
-/// The words of a sentence.
-struct Said {
-    /// Those that examples know.
-    words: BTreeSet<usize>,
-    /// What all weigh, known or not.
-    weight: f32,
-    /// The first, where examples know it.
-    first: Option<usize>,
-    /// Whether one is unknown.
-    unknown: bool,
-}
-
-fn number_of(words: &mut HashMap<String, usize>, word: &str) -> usize {
-    let next = words.len();
-    *words.entry(word.to_owned()).or_insert(next)
-}
-
-/// A word tells the more, the fewer tools have it in their examples.
-fn weights(all: &[Example], intents: &[Intent], words: usize) -> Vec<f32> {
-    let mut tools: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); words];
-    for example in all {
-        for word in &example.words {
-            tools[*word].insert(&intents[example.intent].tool);
+            Node::Choice { any, .. } => any.iter().for_each(|branch| words(branch, all)),
+            Node::Capture { parts, .. } => words(parts, all),
+            Node::Slot { .. } => {}
         }
     }
-    let count = intents.iter().map(|i| i.tool.as_str()).collect::<BTreeSet<_>>().len() as f32;
-    tools.iter().map(|of| 0.1 + ((count + 1.0) / of.len() as f32).ln()).collect()
 }
 
-/// A sentence with its slots replaced by what stands for them in examples.
-pub(crate) struct Masked {
-    pub words: Vec<String>,
-    /// How many pins it names.
-    pub pins: usize,
-    /// How many calculations it holds.
-    pub sums: usize,
-}
-
-/// Finds the slots of a sentence and masks them.
-pub(crate) fn mask(s: &Sentence, now: &Zoned) -> Masked {
-    let mut masked = Masked { words: vec![], pins: 0, sums: 0 };
-    let measured = (0..s.len()).any(|at| measure(s, at).is_some());
-    let mut at = 0;
-    while at < s.len() {
-        let reads = |kind| slots::read(kind, s, at, now).map(|(count, _)| (count, kind.mask()));
-        let unit = || unit::unit(s, at).filter(|_| measured).map(|(count, _)| (count, Kind::Unit.mask()));
-        let zone = || reads(Kind::Zone).filter(|_| at > 0 && ["in", "for", "at"].contains(&s.word(at - 1)));
-        let number = || number::number(s, at).map(|(count, _)| (count, Kind::Number.mask()));
-        let found = reads(Kind::Quoted)
-            .or_else(|| reads(Kind::Pin).inspect(|_| masked.pins += 1))
-            .or_else(|| reads(Kind::Expr).inspect(|_| masked.sums += 1))
-            .or_else(|| measure(s, at).map(|count| (count, "5 kilograms")))
-            .or_else(unit)
-            .or_else(zone)
-            .or_else(number)
-            .unwrap_or((1, s.word(at)));
-        masked.words.extend(found.1.split(' ').map(str::to_owned));
-        at += found.0;
-    }
-    masked
-}
-
-/// A number with its unit.
-fn measure(s: &Sentence, at: usize) -> Option<usize> {
-    let (count, _) = number::amount(s, at)?;
-    unit::unit(s, at + count).map(|(more, _)| count + more)
-}
-
-/// The arguments a template needs, looked for in the sentence in the template's order; `None` where one is missing or
-/// where the sentence names a pin or a calculation that would be left over.
-pub(crate) fn fill(
-    nodes: &[pattern::Node],
-    fixed: &Map<String, Value>,
+fn reads<'r>(
+    known: &'r mut HashMap<(Kind, usize), Vec<Read>>,
+    kind: Kind,
     s: &Sentence,
+    at: usize,
     now: &Zoned,
-) -> Option<Map<String, Value>> {
-    let slots = pattern::slots_of(nodes);
-    let wants = |kind| slots.iter().filter(|(_, k)| *k == kind).count();
-    let masked = mask(s, now);
-    if masked.pins != wants(Kind::Pin) || masked.sums != wants(Kind::Expr) {
-        return None;
+) -> &'r [Read] {
+    known.entry((kind, at)).or_insert_with(|| slots::read(kind, s, at, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{mask::mask, phrases};
+    use serde_json::json;
+
+    fn guessed(templates: &str, text: &str) -> Option<(Value, bool)> {
+        let now: Zoned = "2026-11-20T14:30[Europe/Vienna]".parse().unwrap();
+        let intents = phrases::read(&format!("= a\n{templates}"), 1).unwrap();
+        let s = Sentence::read(text);
+        let (_, guess) = Reader::new(&s, &mask(&s, &now), &now).best(&intents, &[0])?;
+        Some((Value::Object(guess.arguments), guess.turned))
     }
-    let (mut arguments, mut at) = (fixed.clone(), 0);
-    for (name, kind) in &slots {
-        let value = if kind.is_open() {
-            Value::from(s.rest())
-        } else {
-            let (place, count, value) = (at..s.len()).find_map(|place| {
-                // "a" counts only before what is counted.
-                let counts = *kind != Kind::Number || number::number(s, place).is_some() || measure(s, place).is_some();
-                let (count, value) = slots::read(*kind, s, place, now).filter(|_| counts)?;
-                Some((place, count, value))
-            })?;
-            at = place + count;
-            value
-        };
-        arguments.extend(name.clone().map(|name| (name, value)));
+
+    #[test]
+    fn what_nearly_fits_is_read() {
+        let add = "(add|put|get) [some] {title} (to|on|onto) {category:list}\nwe need {title}";
+        let remind = "(remind|ping) me {schedule:future} to {message}\n(remind|ping) me to {message} {schedule:future}";
+        for (templates, text, wanted, turned) in [
+            (
+                add,
+                "could we get some milk onto the shopping list",
+                json!({"title": "milk", "category": "shopping"}),
+                false,
+            ),
+            (add, "I think we need more eggs", json!({"title": "more eggs"}), false),
+            (add, "never put milk on the shopping list", json!({"title": "milk", "category": "shopping"}), true),
+            (
+                remind,
+                "please give me a shout at 7 to feed the cat",
+                json!({"schedule": "2026-11-20T19:00", "message": "feed the cat"}),
+                false,
+            ),
+            ("turn on {pin:pin}", "flip on pin 17", json!({"pin": 17}), false),
+            ("turn on {pin:pin}", "turn on pin 17 tomorrow", json!({"pin": 17}), true),
+            (
+                "what is on {startDate:date}",
+                "so what is going on next week then",
+                json!({"startDate": "2026-11-23", "endDate": "2026-11-29"}),
+                false,
+            ),
+            ("note content=(my {_} is {_})", "my size is 43", json!({"content": "my size is 43"}), false),
+        ] {
+            assert_eq!(guessed(templates, text), Some((wanted, turned)), "{text}");
+        }
+        assert_eq!(
+            guessed("turn on the lights in the kitchen now", "bananas are yellow and bent and sweet and cheap"),
+            None
+        );
     }
-    Some(arguments)
 }

@@ -3,8 +3,9 @@
 use crate::sentence::{QUESTION_WORDS, Sentence};
 use serde_json::{Map, Value};
 
-/// The argument that holds what is to be kept.
-const CONTENT: &str = "content";
+/// The arguments that hold what is to be kept or changed.
+const CONTENTS: &[&str] =
+    &["content", "title", "message", "text", "taskId", "noteId", "eventId", "bookmarkId", "goalId"];
 
 /// Words that point at something without saying it, alone or beside each other.
 const POINTING: &[&str] = &[
@@ -57,9 +58,10 @@ const POINTING: &[&str] = &[
 /// Words after which a question word stands for what is left out.
 const BEFORE_GAP: &[&str] = &["is", "are", "am", "was", "were", "in", "at", "on", "to", "like", "love", "prefer"];
 
-/// Whether a call that keeps something would keep nothing.
-pub(crate) fn keeps_nothing(arguments: &Map<String, Value>) -> bool {
-    arguments.get(CONTENT).and_then(Value::as_str).is_some_and(is_hollow)
+/// The argument by which a call that keeps or changes something would keep nothing, or nobody knows what.
+pub(crate) fn keeps_nothing(arguments: &Map<String, Value>) -> Option<&'static str> {
+    let hollow = |name: &&&str| arguments.get(**name).and_then(Value::as_str).is_some_and(is_hollow);
+    CONTENTS.iter().find(hollow).copied()
 }
 
 fn is_hollow(text: &str) -> bool {

@@ -22,35 +22,72 @@
 //! In a template: `(a|b c)` one of these, `[x]` or `[x|y]` may be left out, `{name:kind}` a slot that becomes the
 //! argument `name`, `{_:kind}` one that becomes none, `name=(…)` or `name:dated=(…)` the text that these parts span.
 //! No punctuation, no politeness and no capitals: they are set aside before matching, contractions opened ("what's" is
-//! "what is"). Kinds: `text` (any words as written; the default), `dated` (the same, "tomorrow" followed by its date),
-//! `quoted`, `word`, `number` (also "a", "half a"), `int`, `pin` ("pin 17", "gpio seventeen"; 0 to 27), `when` (ISO date or
-//! date-time), `date`, `duration` (ISO 8601), `expr` (arithmetic), `unit`, `zone` (a place as IANA time zone), `onoff`
-//! (boolean). Where several templates fit, the one with the most definite words wins, then the first.
+//! "what is"). Where several templates fit, or one in several ways, the reading with the most definite words wins, words
+//! in slots of a definite kind included; then the first. Kinds of slots:
+//!
+//! | kind | what it reads | the argument |
+//! |---|---|---|
+//! | `text`, `dated` | any words; the default | as written; in `dated`, "tomorrow" is followed by its date |
+//! | `quoted`, `word` | words in quotation marks; one word | as written |
+//! | `number`, `int` | "17", "seventeen", "a", "half a" | number |
+//! | `money` | "€12.50", "12 euros 50", "twenty bucks", "50 cents" | number; `currency` too where one was said |
+//! | `when` | "tomorrow", "friday at 7", "in 20 minutes", "tonight" | `2026-11-21` or `2026-11-21T19:00` |
+//! | `future` | the same, still to come; a day alone is 9 o'clock; also "10 minutes" | `2026-11-21T09:00` |
+//! | `wake` | the same where somebody is woken: 4 to 11 are in the morning | `2026-11-21T06:30` |
+//! | `date`, `past` | a day, the next or the last of that name | `2026-11-21` |
+//! | `time` | "7pm", "half past six", "noon", "in the evening" | `19:00` |
+//! | `every` | "every weekday at 6:30", "hourly", "every 2 hours" | `30 6 * * 1-5`, `every 2 hours` |
+//! | `duration`, `minutes` | "an hour and a half" | `PT1H30M`; 90 |
+//! | `period` | "this month", "so far this year", "in total" | `today`, `this_week`, `this_month`, `last_month`, `this_year`, `all` |
+//! | `month` | "october", "last month", "may 2026" | `2026-10`, the latest that has begun |
+//! | `person` | "Ana", "dr Huber", "my mum"; one to four words, without 's | as written |
+//! | `phone`, `email`, `url` | "0664 1234567", "ana at example dot com" | as written |
+//! | `list` | "my shopping list", "shopping" before "list" | `shopping`; none for the to-do list |
+//! | `category` | "groceries", "taxi", "rent" | `food`, `transport`, `housing`: the categories of expenses |
+//! | `priority` | "urgent", "high priority", "not important" | `urgent`, `high`, `normal`, `low` |
+//! | `pin`, `onoff` | "pin 17", "gpio seventeen"; on, high, off, low | 0 to 27; boolean |
+//! | `expr`, `unit`, `zone` | arithmetic; a unit; a place | for `calculate`; for `convert_units`; IANA time zone |
+//!
+//! Days may be stretches ("next week", "october", "the last 30 days"): as `endDate` or `dueBefore` the last day counts, else
+//! the first, and `{startDate:date}` brings its `endDate` along unless "from", "since" or "after" stands before it.
+
+// The exam in `tests/bench` is sat by tests too.
+#[cfg(test)]
+extern crate self as reflex;
 
 mod days;
 mod error;
 mod guess;
+mod head;
 mod hollow;
+mod mask;
+mod meaning;
 mod own;
 mod pattern;
 mod phrases;
 mod place;
 mod reply;
 mod sentence;
+mod shall;
 mod slots;
+mod spelling;
 #[cfg(test)]
 mod tests;
+mod told;
 
 pub use error::Error;
 pub use place::{Placed, Stage};
 
-use embed::Quantized;
 use futures::{StreamExt, stream, stream::BoxStream};
-use guess::{Embed, Examples};
+use head::Head;
+use jiff::{ToSpan, Zoned};
 use llm::{Delta, Message, Provider, Request, ToolCall, ToolChoice, Usage};
+use meaning::{Embed, Meaning};
 use phrases::Intent;
 use place::Places;
-use std::sync::Arc;
+use shall::Answer;
+use spelling::Spelling;
+use std::{collections::HashMap, sync::Arc};
 use tool::{Clock, Risk};
 
 /// Its own sentences: help, courtesy, what it will not do.
@@ -65,7 +102,11 @@ pub struct Reflex(Arc<Inner>);
 
 struct Inner {
     intents: Vec<Intent>,
-    examples: Examples,
+    /// The numbers of the intents by what the head calls them.
+    classes: HashMap<String, Vec<usize>>,
+    head: Head,
+    spelling: Spelling,
+    meaning: Meaning,
     risk: RiskOf,
     clock: Arc<dyn Clock>,
 }
@@ -95,34 +136,20 @@ impl Reflex {
         for (i, text) in phrases.iter().chain(std::iter::once(&OWN)).enumerate() {
             intents.extend(phrases::read(text, i + 1)?);
         }
-        let examples = Examples::new(&intents, embed);
-        Ok(Self(Arc::new(Inner { intents, examples, risk, clock })))
+        let (classes, spelling) = (head::by_class(&intents), Spelling::new(&intents));
+        let (head, meaning) = (Head::built_in(), Meaning::new(embed));
+        Ok(Self(Arc::new(Inner { intents, classes, head, spelling, meaning, risk, clock })))
     }
 
     /// Where a sentence belongs, and why: what the provider does, without doing it.
     pub async fn place(&self, text: &str) -> Placed {
-        let now = self.0.clock.local();
-        let inner = &*self.0;
-        let places = Places { intents: &inner.intents, examples: &inner.examples, risk: &*inner.risk, now: &now };
+        self.place_at(text, &self.0.clock.local()).await
+    }
+
+    async fn place_at(&self, text: &str, now: &Zoned) -> Placed {
+        let Inner { intents, classes, head, spelling, meaning, risk, .. } = &*self.0;
+        let places = Places { intents, classes, head, spelling, meaning, risk: &**risk, now };
         places.place(text).await
-    }
-
-    /// Embeds the examples, some seconds of work on a small board, and answers the vectors to be kept for the next start.
-    /// Until they are there, sentences are placed by templates and words. `None` where the model does not answer.
-    pub async fn warm(&self) -> Option<Vec<u8>> {
-        let vectors = self.0.examples.vectors().await?;
-        Some(vectors.iter().flat_map(Quantized::to_bytes).collect())
-    }
-
-    /// Takes what [`Reflex::warm`] answered under the same [`Reflex::fingerprint`]; `false` when it does not fit.
-    pub fn give(&self, kept: &[u8]) -> bool {
-        let vectors: Result<Vec<_>, _> = kept.chunks(Quantized::BYTES).map(Quantized::from_bytes).collect();
-        vectors.is_ok_and(|vectors| self.0.examples.take(vectors))
-    }
-
-    /// Tells phrases and model from others: vectors fit only those they were computed for.
-    pub fn fingerprint(&self) -> u64 {
-        self.0.examples.fingerprint()
     }
 
     /// The answer to a request, as the deltas of a stream.
@@ -135,11 +162,41 @@ impl Reflex {
                 Message::User(text) => Some(text.as_str()),
                 _ => None,
             });
-            let placed = self.place(said.unwrap_or("")).await;
+            let said = said.unwrap_or("");
+            let placed = match (shall::answer(said), shall::open_question(&request.messages)) {
+                (Some(answer), Some((question, about))) => self.answered(answer, question, about).await,
+                _ => self.place(said).await,
+            };
             tracing::debug!(stage = ?placed.stage, tool = placed.tool.as_deref(), why = placed.why, "placed");
             delta(placed, &request)
         };
         vec![first, Delta::Done { cut: false, usage: Usage::default() }]
+    }
+
+    /// What follows a yes or a no to a question of its own. The sentence it was about is placed again, as of now or of some
+    /// minutes ago, since "in 20 minutes" was asked about as a time; it must give the very same question.
+    async fn answered(&self, answer: Answer, question: &str, about: &str) -> Placed {
+        let now = self.0.clock.local();
+        for ago in 0..=shall::PATIENCE {
+            let then = now.checked_sub(ago.minutes()).unwrap_or_else(|_| now.clone());
+            let placed = self.place_at(about, &then).await;
+            if placed.say.as_deref() != Some(question) {
+                continue;
+            }
+            return match (answer, placed.proposes) {
+                (Answer::No, _) => own::said("All right, I leave it.", "a no"),
+                (Answer::Yes, Some((tool, arguments))) => Placed {
+                    tool: Some(tool),
+                    arguments,
+                    say: None,
+                    proposes: None,
+                    why: format!("a yes to: {}", placed.why),
+                    ..placed
+                },
+                (Answer::Yes, None) => break,
+            };
+        }
+        own::said("That was a while ago: say it once more, and I ask again.", "no question that is still open")
     }
 }
 

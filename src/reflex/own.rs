@@ -1,6 +1,11 @@
 //! What `reflex` says itself: help, courtesy, and how to say plainly what it will not guess.
 
-use crate::{days, phrases::Intent, slots::LAST_PIN};
+use crate::{
+    days,
+    phrases::Intent,
+    place::{Placed, Stage},
+    slots::LAST_PIN,
+};
 use jiff::Zoned;
 use serde_json::{Map, Value};
 
@@ -16,20 +21,40 @@ pub(crate) fn answer(name: &str, shown: &[(&str, &str)]) -> String {
         "/sorry" => {
             "I am sorry. Without a language model I follow plain sentences only: say “help” to see which.".to_owned()
         }
-        "/forget" => {
-            "I delete nothing from a sentence, since the wrong thing might go. Say “what do you remember?” to \
-                      see the memories; one can be deleted by its id, with the tool `forget`."
-                .to_owned()
-        }
-        "/remind" => "I cannot wait for a time or an event without a language model. I can keep it in memory: say \
-                      “remember that …”."
+        "/forget" => "Say what it is, so that nothing else goes: “delete the task buy milk”, “delete the note about the car”, \
+                      “cancel my timer”. What I remember can be deleted by its id, with the tool `forget`: say “what do \
+                      you remember?” to see it."
             .to_owned(),
+        "/remind" => "When? Say it like “remind me at 7 to call mum” or “every monday at 8 remind me to put out the bins”."
+            .to_owned(),
+        "/timer" => "For how long? Say it like “set a timer for 10 minutes”.".to_owned(),
+        "/alarm" => "For when? Say it like “wake me at 6:30” or “set an alarm for 7 am”.".to_owned(),
+        "/when" => "I can wait for a time, but not for something to happen: without a language model, rules are made at \
+                    the page."
+            .to_owned(),
+        "/which" => "Which one? Say it by name: “cancel the reminder to call mum”, “delete the task buy milk”.".to_owned(),
+        "/task" => "What is to be done? Say it like “add a task to call the bank by friday” or “add milk to the shopping \
+                    list”."
+            .to_owned(),
+        "/note" => "What shall I note? Say it whole: “note: the paint in the hall is RAL 9010”.".to_owned(),
+        "/event" => "When is that? Say it like “add dentist on tuesday at 3 pm to my calendar”.".to_owned(),
+        "/contact" => "Whom? Say it like “add Ben, 0664 1234567” or “add Anna Berger to my contacts”.".to_owned(),
+        "/expense" => "How much, and for what? Say it like “I spent 12.50 on lunch”.".to_owned(),
+        "/bookmark" => "Which address? Say it like “bookmark https://www.rust-lang.org”.".to_owned(),
+        "/goal" => "What do you want to reach? Say it like “add the goal learn Italian”.".to_owned(),
         "/remember" => "What shall I remember? Say it whole: “remember that the spare key is at Ana's”.".to_owned(),
         "/units" => {
             "I miss a part of that. To convert, say the amount and both units: “how many km are 5 miles?”.".to_owned()
         }
         _ => help(shown),
     }
+}
+
+/// A sentence of its own.
+pub(crate) fn said(say: &str, why: &str) -> Placed {
+    let (say, why) = (Some(say.to_owned()), why.to_owned());
+    let (stage, arguments) = (Stage::Template, Value::Null);
+    Placed { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why }
 }
 
 /// The answers of `/day`, `/then` and `/place`, which depend on what was said; `None` for other headings.

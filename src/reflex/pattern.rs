@@ -2,10 +2,14 @@
 
 use crate::{
     sentence::{Sentence, words_of},
-    slots::{self, Kind, dated::dated},
+    slots::{self, Kind, Read, dated::dated},
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,86 +133,177 @@ pub(crate) struct Fit {
     pub arguments: Map<String, Value>,
 }
 
-/// What has been found on the way.
-#[derive(Default)]
-struct Found {
-    definite: usize,
-    values: Vec<(String, Held)>,
-    steps: usize,
-}
-
+/// What a slot or a capture holds.
+#[derive(Clone)]
 enum Held {
     Value(Value),
     Span(usize, usize, Kind),
 }
 
-/// A template that could be read in more ways than this fits nothing.
+/// A value and the argument it is for.
+#[derive(Clone)]
+struct Noted {
+    name: String,
+    held: Held,
+    /// Whether it only came with another, which gives way to one that was said.
+    beside: bool,
+}
+
+/// Of a template that can be read in more ways than this, only so many are looked at.
 const MOST_STEPS: usize = 20_000;
+/// The same for all templates together.
+const MOST_STEPS_OF_ALL: usize = 1_000_000;
 
-/// Matches the whole sentence.
-pub(crate) fn fit(nodes: &[Node], s: &Sentence, now: &Zoned) -> Option<Fit> {
-    let mut found = Found::default();
-    if !run(nodes, 0, s, now, &mut found, &mut |end, _| end == s.len()) {
-        return None;
-    }
-    let arguments = found.values.into_iter().map(|(name, held)| match held {
-        Held::Value(value) => (name, value),
-        Held::Span(from, to, Kind::Dated) => (name, dated(s.slice(from, to), now).into()),
-        Held::Span(from, to, _) => (name, s.slice(from, to).into()),
-    });
-    Some(Fit { definite: found.definite, arguments: arguments.collect() })
-}
-
-type Next<'a> = &'a mut dyn FnMut(usize, &mut Found) -> bool;
-
-/// Matches `nodes` from `at`, then whatever `next` wants; takes back what it noted when that fails.
-fn run(nodes: &[Node], at: usize, s: &Sentence, now: &Zoned, found: &mut Found, next: Next) -> bool {
-    found.steps += 1;
-    if found.steps > MOST_STEPS {
-        return false;
-    }
-    let Some((first, rest)) = nodes.split_first() else { return next(at, found) };
-    match first {
-        Node::Word(word) => {
-            s.word(at) == word && noting(found, 1, None, |found| run(rest, at + 1, s, now, found, next))
-        }
-        Node::Choice { any, optional } => {
-            let fits = any
-                .iter()
-                .any(|branch| run(branch, at, s, now, found, &mut |end, found| run(rest, end, s, now, found, next)));
-            fits || (*optional && run(rest, at, s, now, found, next))
-        }
-        Node::Capture { name, kind, parts } => run(parts, at, s, now, found, &mut |end, found| {
-            let held = (name.clone(), Held::Span(at, end, *kind));
-            noting(found, 0, Some(held), |found| run(rest, end, s, now, found, next))
-        }),
-        Node::Slot { name, kind } if kind.is_open() => (at + 1..=s.len()).any(|end| {
-            let held = name.clone().map(|name| (name, Held::Span(at, end, *kind)));
-            noting(found, 0, held, |found| run(rest, end, s, now, found, next))
-        }),
-        Node::Slot { name, kind } => slots::read(*kind, s, at, now).is_some_and(|(count, value)| {
-            let held = name.clone().map(|name| (name, Held::Value(value)));
-            noting(found, count, held, |found| run(rest, at + count, s, now, found, next))
-        }),
-    }
-}
-
-/// Notes definite words and a value, and takes them back when what follows does not fit.
-fn noting(
-    found: &mut Found,
+/// A sentence while templates are tried on it: what stands in it is read once for all of them.
+pub(crate) struct Matcher<'a> {
+    s: &'a Sentence,
+    now: &'a Zoned,
+    words: HashSet<&'a str>,
+    reads: HashMap<(Kind, usize), Rc<[Read]>>,
+    /// How many steps are left for all templates, and for this one.
+    left: usize,
+    steps: usize,
     definite: usize,
-    held: Option<(String, Held)>,
-    follow: impl FnOnce(&mut Found) -> bool,
-) -> bool {
-    let before = (found.definite, found.values.len());
-    found.definite += definite;
-    found.values.extend(held);
-    let fits = follow(found);
-    if !fits {
-        found.definite = before.0;
-        found.values.truncate(before.1);
+    noted: Vec<Noted>,
+    best: Option<(usize, Vec<Noted>)>,
+}
+
+type Next<'n, 'a> = &'n mut dyn FnMut(&mut Matcher<'a>, usize);
+
+impl<'a> Matcher<'a> {
+    pub fn new(s: &'a Sentence, now: &'a Zoned) -> Self {
+        Self {
+            s,
+            now,
+            words: s.tokens.iter().map(|t| t.word.as_str()).collect(),
+            reads: HashMap::new(),
+            left: MOST_STEPS_OF_ALL,
+            steps: 0,
+            definite: 0,
+            noted: vec![],
+            best: None,
+        }
     }
-    fits
+
+    /// The reading of the whole sentence with the most definite words, the first of those; `None` where there is none.
+    pub fn fit(&mut self, nodes: &[Node]) -> Option<Fit> {
+        if !self.has_words_of(nodes) {
+            return None;
+        }
+        (self.steps, self.definite, self.best) = (MOST_STEPS.min(self.left), 0, None);
+        let given = self.steps;
+        self.noted.clear();
+        self.run(nodes, 0, &mut |m, end| {
+            let better = m.best.as_ref().is_none_or(|(definite, _)| m.definite > *definite);
+            if end == m.s.len() && better {
+                m.best = Some((m.definite, m.noted.clone()));
+            }
+        });
+        self.left -= given - self.steps;
+        let (definite, noted) = self.best.take()?;
+        Some(Fit { definite, arguments: self.arguments(noted) })
+    }
+
+    /// Whether the sentence has the words that no reading of the template is without.
+    fn has_words_of(&self, nodes: &[Node]) -> bool {
+        nodes.iter().all(|node| match node {
+            Node::Word(word) => self.words.contains(word.as_str()),
+            Node::Capture { parts, .. } => self.has_words_of(parts),
+            Node::Choice { any, optional } => *optional || any.iter().any(|branch| self.has_words_of(branch)),
+            Node::Slot { .. } => true,
+        })
+    }
+
+    fn arguments(&self, noted: Vec<Noted>) -> Map<String, Value> {
+        let (beside, said): (Vec<_>, Vec<_>) = noted.into_iter().partition(|n| n.beside);
+        let mut arguments = Map::new();
+        for Noted { name, held, .. } in said {
+            let value = match held {
+                Held::Value(value) => value,
+                Held::Span(from, to, Kind::Dated) => dated(self.s.slice(from, to), self.now).into(),
+                Held::Span(from, to, _) => self.s.slice(from, to).into(),
+            };
+            if !value.is_null() {
+                arguments.insert(name, value);
+            }
+        }
+        for Noted { name, held, .. } in beside {
+            if let Held::Value(value) = held {
+                arguments.entry(name).or_insert(value);
+            }
+        }
+        arguments
+    }
+
+    fn read(&mut self, kind: Kind, at: usize) -> Rc<[Read]> {
+        let (s, now) = (self.s, self.now);
+        self.reads.entry((kind, at)).or_insert_with(|| slots::read(kind, s, at, now).into()).clone()
+    }
+
+    /// Matches `nodes` from `at` in every way, each followed by `next`, and takes back what it noted.
+    fn run(&mut self, nodes: &[Node], at: usize, next: Next<'_, 'a>) {
+        if self.steps == 0 {
+            return;
+        }
+        self.steps -= 1;
+        let Some((first, rest)) = nodes.split_first() else { return next(self, at) };
+        match first {
+            Node::Word(word) => {
+                if self.s.word(at) == word {
+                    self.noting(1, vec![], |m| m.run(rest, at + 1, next));
+                }
+            }
+            Node::Choice { any, optional } => {
+                for branch in any {
+                    self.run(branch, at, &mut |m, end| m.run(rest, end, next));
+                }
+                if *optional {
+                    self.run(rest, at, next);
+                }
+            }
+            Node::Capture { name, kind, parts } => self.run(parts, at, &mut |m, end| {
+                let held = Held::Span(at, end, *kind);
+                m.noting(0, vec![Noted { name: name.clone(), held, beside: false }], |m| m.run(rest, end, next));
+            }),
+            Node::Slot { name, kind } if kind.is_open() => {
+                for end in at + 1..=self.s.len() {
+                    let held = Held::Span(at, end, *kind);
+                    let noted = name.iter().map(|name| Noted { name: name.clone(), held: held.clone(), beside: false });
+                    self.noting(0, noted.collect(), |m| m.run(rest, end, next));
+                }
+            }
+            Node::Slot { name, kind } => {
+                for read in self.read(*kind, at).iter() {
+                    let noted = name.as_ref().map(|name| arguments_of(name, read, self.s, at));
+                    self.noting(read.definite, noted.unwrap_or_default(), |m| m.run(rest, at + read.count, next));
+                }
+            }
+        }
+    }
+
+    /// Notes definite words and values for what follows, and takes them back.
+    fn noting(&mut self, definite: usize, noted: Vec<Noted>, follow: impl FnOnce(&mut Self)) {
+        let before = (self.definite, self.noted.len());
+        self.definite += definite;
+        self.noted.extend(noted);
+        follow(self);
+        self.definite = before.0;
+        self.noted.truncate(before.1);
+    }
+}
+
+/// Matches the whole sentence with one template.
+#[cfg(test)]
+pub(crate) fn fit(nodes: &[Node], s: &Sentence, now: &Zoned) -> Option<Fit> {
+    Matcher::new(s, now).fit(nodes)
+}
+
+/// What a slot of this name makes of what was read: the argument, and one that comes with it.
+fn arguments_of(name: &str, read: &Read, s: &Sentence, at: usize) -> Vec<Noted> {
+    let (value, beside) = slots::named_value(name, read, s, at);
+    let noted = |name: &str, value, beside| Noted { name: name.to_owned(), held: Held::Value(value), beside };
+    let beside = beside.map(|(name, value)| noted(name, value, true));
+    std::iter::once(noted(name, value, false)).chain(beside).collect()
 }
 
 /// The slots of a template, in their order, without those of an optional part.
@@ -233,48 +328,6 @@ pub(crate) fn has_open_slot(nodes: &[Node]) -> bool {
         Node::Choice { any, .. } => any.iter().any(|branch| has_open_slot(branch)),
         Node::Capture { parts, .. } => has_open_slot(parts),
     })
-}
-
-/// Up to `most` sentences the template stands for, slots masked: the plainest first, then varied, always the same.
-pub(crate) fn examples(nodes: &[Node], most: usize) -> Vec<String> {
-    let mut all: Vec<String> = vec![];
-    for round in 0..most * 8 {
-        let (mut words, mut picks) = (vec![], Picks(round as u64));
-        expand(nodes, &mut picks, &mut words);
-        let sentence = words.join(" ");
-        if !sentence.is_empty() && !all.contains(&sentence) {
-            all.push(sentence);
-        }
-        if all.len() == most {
-            break;
-        }
-    }
-    all
-}
-
-/// Which alternative comes next: the first ones in round zero, afterwards scattered, without any randomness.
-struct Picks(u64);
-
-impl Picks {
-    fn of(&mut self, count: usize) -> usize {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(self.0 >> 32);
-        (self.0 >> 40) as usize % count.max(1)
-    }
-}
-
-fn expand(nodes: &[Node], picks: &mut Picks, words: &mut Vec<String>) {
-    for node in nodes {
-        match node {
-            Node::Word(word) => words.push(word.clone()),
-            Node::Slot { kind, .. } => words.push(kind.mask().to_owned()),
-            Node::Capture { parts, .. } => expand(parts, picks, words),
-            // People leave out more than they say.
-            Node::Choice { optional: true, .. } if picks.of(3) != 2 => {}
-            Node::Choice { any, .. } => {
-                any.get(picks.of(any.len())).into_iter().for_each(|branch| expand(branch, picks, words));
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -338,15 +391,6 @@ mod tests {
             let error = parse(template).unwrap_err();
             assert!(error.contains(why), "{template}: {error}");
         }
-    }
-
-    #[test]
-    fn examples_differ_and_repeat() {
-        let nodes = parse("[please] (turn|switch) on {pin:pin} [now|at once]").unwrap();
-        let all = examples(&nodes, 4);
-        assert_eq!(all.len(), 4, "{all:?}");
-        assert_eq!(all, examples(&nodes, 4));
-        assert!(all.iter().all(|e| e.contains("on pin 7")), "{all:?}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use crate::{
     Error,
     pattern::{self, Node},
+    shall,
+    slots::Kind,
 };
 use serde_json::{Map, Value};
 
@@ -16,6 +18,10 @@ pub(crate) struct Intent {
     pub templates: Vec<Template>,
     /// Sentences that show people how to say it.
     pub shown: Vec<String>,
+    /// What it would do, as the question "Shall I …?" goes on.
+    pub asked: Option<String>,
+    /// The arguments that every template brings, with what they are read as.
+    pub needed: Vec<(String, Kind)>,
 }
 
 /// One line below a heading.
@@ -57,7 +63,7 @@ pub(crate) fn read(text: &str, number: usize) -> Result<Vec<Intent>, Error> {
         }
         if let Some(heading) = line.strip_prefix('=') {
             let (tool, fixed) = heading_of(heading.trim()).map_err(wrong)?;
-            intents.push(Intent { tool, fixed, templates: vec![], shown: vec![] });
+            intents.push(Intent { tool, fixed, templates: vec![], shown: vec![], asked: None, needed: vec![] });
             continue;
         }
         let Some(intent) = intents.last_mut() else { return Err(wrong("a heading `= tool` must come first".into())) };
@@ -65,26 +71,44 @@ pub(crate) fn read(text: &str, number: usize) -> Result<Vec<Intent>, Error> {
             intent.shown.push(sentence.trim().to_owned());
             continue;
         }
+        if let Some(question) = line.strip_prefix('?') {
+            let question = question.trim();
+            shall::check(question).map_err(wrong)?;
+            intent.asked = Some(question.to_owned());
+            continue;
+        }
         let example = line.strip_prefix('~');
         let nodes = pattern::parse(example.unwrap_or(line)).map_err(wrong)?;
         if example.is_some() {
             // An example may be followed by a call, so it must bring whatever every template of the tool brings.
-            let named = |nodes: &[Node]| pattern::slots_of(nodes).into_iter().filter_map(|s| s.0).collect::<Vec<_>>();
             let mine = named(&nodes);
-            let needed = intent
-                .templates
-                .iter()
-                .filter(|t| !t.example_only)
-                .map(|t| named(&t.nodes))
-                .reduce(|all, these| all.into_iter().filter(|name| these.contains(name)).collect());
-            if let Some(name) = needed.unwrap_or_default().iter().find(|name| !mine.contains(name)) {
+            let lacks = |(name, _): &&(String, Kind)| mine.iter().all(|(named, _)| named != name);
+            if let Some((name, _)) = needed(intent, false).iter().find(lacks) {
                 return Err(wrong(format!("the example lacks the argument `{name}`")));
             }
         }
         let place = format!("{file}:{}", i + 1);
         intent.templates.push(Template { text: line.to_owned(), nodes, example_only: example.is_some(), place });
     }
+    for intent in &mut intents {
+        intent.needed = needed(intent, true);
+    }
     Ok(intents)
+}
+
+/// The arguments that a template brings in any case.
+fn named(nodes: &[Node]) -> Vec<(String, Kind)> {
+    pattern::slots_of(nodes).into_iter().filter_map(|(name, kind)| Some((name?, kind))).collect()
+}
+
+/// The arguments that every template brings; with `examples`, those of the examples where there is no template.
+fn needed(intent: &Intent, examples: bool) -> Vec<(String, Kind)> {
+    let examples = examples && intent.templates.iter().all(|t| t.example_only);
+    let all = intent.templates.iter().filter(|t| t.example_only == examples).map(|t| named(&t.nodes));
+    let both = |all: Vec<(String, Kind)>, these: Vec<(String, Kind)>| {
+        all.into_iter().filter(|(name, _)| these.iter().any(|(other, _)| other == name)).collect()
+    };
+    all.reduce(both).unwrap_or_default()
 }
 
 /// The name in a comment such as `# memory.en: remembering`.
@@ -121,12 +145,14 @@ mod tests {
 
     #[test]
     fn a_file_becomes_intents() {
-        let text = "# test.en: a file\n= gpio_write high=true note=\"a b\"\n> turn on pin 4\n(turn|switch) on {pin:pin}\n~ light {pin:pin}\n\n= /help\nhelp";
+        let text = "# test.en: a file\n= gpio_write high=true note=\"a b\"\n> turn on pin 4\n? turn it on\n(turn|switch) on {pin:pin}\n~ light {pin:pin}\n\n= /help\nhelp";
         let intents = read(text, 1).unwrap();
         assert_eq!(intents.len(), 2);
         assert_eq!(Value::Object(intents[0].fixed.clone()), json!({"high": true, "note": "a b"}));
         assert_eq!(intents[0].shown, ["turn on pin 4"]);
-        assert_eq!(intents[0].templates[0].place, "test.en:4");
+        assert_eq!(intents[0].asked.as_deref(), Some("turn it on"));
+        assert_eq!(intents[0].needed, [("pin".to_owned(), Kind::Pin)]);
+        assert_eq!(intents[0].templates[0].place, "test.en:5");
         assert!(intents[0].templates[1].example_only);
         assert!(intents[1].is_own());
     }
@@ -140,6 +166,7 @@ mod tests {
             ("# x.en:\n= a\n\n(b", "x.en, line 4: a `)` is missing: `(b`"),
             ("# x.en:\n= a\nsay {t}\n~ talk", "x.en, line 4: the example lacks the argument `t`: `~ talk`"),
             ("# x.en: x\n= a\nb\n# y.en: y\n(", "y.en, line 2: a `)` is missing: `(`"),
+            ("# x.en:\n= a\n? do {it", "x.en, line 3: a bracket is not closed: `? do {it`"),
             ("= a-b", "phrase file 3, line 1: `a-b` is no tool name: `= a-b`"),
         ] {
             assert_eq!(read(text, 3).map(|_| ()).unwrap_err().to_string(), wanted);

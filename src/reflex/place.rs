@@ -2,15 +2,21 @@
 
 use crate::{
     days,
-    guess::{self, Examples, Near},
-    hollow, own,
-    pattern::{self, Fit},
+    guess::{Guess, Reader},
+    head::{Head, NONE},
+    hollow,
+    mask::mask,
+    meaning::Meaning,
+    own,
+    pattern::{self, Fit, Matcher},
     phrases::{Intent, Template},
     sentence::{MOST_TOKENS, QUESTION_WORDS, Sentence},
-    slots,
+    shall, slots,
+    spelling::Spelling,
 };
 use jiff::Zoned;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use tool::Risk;
 
 /// Where a sentence belongs.
@@ -22,11 +28,13 @@ pub struct Placed {
     pub arguments: Value,
     /// The answer, where no tool is called.
     pub say: Option<String>,
+    /// The tool and the arguments that the answer asks about: they are called when the person says yes to it.
+    pub proposes: Option<(String, Value)>,
     /// How it was found.
     pub stage: Stage,
     /// How sure, from 0 to 1; a template is always sure.
     pub confidence: f32,
-    /// The template, example or rule that decided.
+    /// The template or rule that decided.
     pub why: String,
 }
 
@@ -35,76 +43,96 @@ pub struct Placed {
 pub enum Stage {
     /// A template fits the whole sentence.
     Template,
-    /// Its words are nearly those of an example.
+    /// A template fits it but for slips of the fingers.
     Words,
-    /// Its words and meaning are near an example.
+    /// It is likely to mean a tool by its words and meaning.
     Meaning,
+    /// It is likely to mean something that changes things: the person is asked whether to do it.
+    Asked,
+    /// The same, but something that the tool needs was not said.
+    Missing,
     /// It is a question about something else: memory is asked.
     Question,
-    /// It is near something that would change things; it is told how to say that plainly.
+    /// It is near something that would move or destroy things; it is told how to say that plainly.
     Plainly,
     /// Nothing fits.
     Unknown,
 }
 
-/// How near an example must be by words alone, and how far ahead of another tool's.
-const WORDS_NEAR: f32 = 0.8;
-const WORDS_AHEAD: f32 = 0.15;
-/// From here on the words are those of the example, and any lead will do.
-const SAME: f32 = 0.97;
-/// How near by words and meaning together: where the tool's examples have all the words; where they do not, since "how
-/// full is the water tank" is near "how full is your disk"; and where they do not but a pin, a sum or a measure was
-/// found. Calibrated on `tests/golden/reflex.tsv`.
-const MEANING_NEAR: f32 = 0.56;
-const MEANING_NEAR_STRANGE: f32 = 0.78;
-const MEANING_NEAR_FILLED: f32 = 0.66;
-const MEANING_AHEAD: f32 = 0.1;
-/// From here on a sentence is taken for a try at something that changes things.
-const TRIED_NEAR: f32 = 0.45;
+/// How likely a tool must be to look with it, and to ask whether to do it; and that times how much of the sentence must have
+/// found a place. Calibrated on sentences held apart from the training, and on
+/// `tests/golden/reflex.tsv`.
+const LOOKS: f32 = 0.6;
+const ASKS: f32 = 0.3;
+const COVERS: f32 = 0.5;
+const ASKS_COVERS: f32 = 0.25;
+/// And to ask for what is missing.
+const ASKS_MORE: f32 = 0.45;
+/// The same where a word is left over that the tool's templates do not have: "how full is the water tank" is near "how full
+/// is your disk".
+const LOOKS_STRANGE: f32 = 0.85;
+/// So many of the likeliest intents are read for their arguments.
+const READS: usize = 6;
+/// How much an intent gains by having a place for every word of the sentence.
+const GAINS: f32 = 3.0;
 /// Longer sentences say more than one thing; nothing is guessed from them.
 const MOST_GUESSED: usize = 24;
 
 /// What `place` needs to know.
 pub(crate) struct Places<'a> {
     pub intents: &'a [Intent],
-    pub examples: &'a Examples,
+    pub classes: &'a HashMap<String, Vec<usize>>,
+    pub head: &'a Head,
+    pub spelling: &'a Spelling,
+    pub meaning: &'a Meaning,
     pub risk: &'a (dyn Fn(&str) -> Option<Risk> + Send + Sync),
     pub now: &'a Zoned,
 }
 
-impl Places<'_> {
+/// A template that fits.
+struct Found<'a> {
+    intent: &'a Intent,
+    template: &'a Template,
+    fit: Fit,
+    /// Whether the sentence asks something, read as the template fits it.
+    asks: bool,
+}
+
+/// What a sentence means that no template fits.
+struct Meant<'a> {
+    intent: &'a Intent,
+    guess: Guess,
+    /// How likely its tool is.
+    share: f32,
+}
+
+impl<'a> Places<'a> {
     /// Places a text; the order of the stages is the order of trust.
     pub async fn place(&self, text: &str) -> Placed {
         let s = Sentence::read(text);
         if s.len() == 0 || s.len() > MOST_TOKENS {
             return unknown(own::unread(s.len() > 0), "there is nothing to read, or too much");
         }
-        if let Some(placed) = self.by_template(&s) {
-            return placed;
+        let found = self.found(&s);
+        // An answer to any words after "remind me" is right only where no slip kept the rest from being read.
+        let vague = |f: &Found| f.intent.is_own() && pattern::has_open_slot(&f.template.nodes);
+        if let Some(found) = found.as_ref().filter(|f| !vague(f)) {
+            return self.by_template(found, &s);
+        }
+        let mended = self.spelling.mended(&s);
+        if let Some(mended) = &mended
+            && let Some(fixed) = self.found(mended).filter(|f| !f.intent.is_own())
+        {
+            return self.by_mended(&fixed, mended);
+        }
+        if let Some(found) = &found {
+            return self.by_template(found, &s);
         }
         if let Some(phrase) = days::no_such_day(&s) {
             return said(own::no_such_day(&phrase), "a day that never comes".to_owned());
         }
-        let guessable = s.len() <= MOST_GUESSED && !s.mentions(TURNS);
-        let near = self.examples.by_words(&s, self.now, self.intents);
-        if let Some(placed) = near.as_ref().filter(|_| guessable).and_then(|n| self.by_words(n, &s)) {
-            return placed;
-        }
-        let tried = if opens_question(&s) { None } else { self.tried(&s) };
-        let nearest = near.map_or(0.0, |near| near.score);
-        if let Some(tried) = tried.as_ref().filter(|tried| tried.score >= nearest) {
-            return self.plainly(tried, &s);
-        }
-        if guessable
-            && let Some(near) = self.examples.by_meaning(&s, self.now, self.intents).await
-            && let Some(placed) = self.by_meaning(&near, &s)
-        {
-            return placed;
-        }
-        if let Some(tried) = &tried {
-            return self.plainly(tried, &s);
-        }
-        self.question(&s).unwrap_or_else(|| unknown(own::unknown(&self.shown()), "no template or example is near"))
+        let (placed, why) = self.by_meaning(mended.as_ref().unwrap_or(&s)).await;
+        placed.or_else(|| self.question(&s)).unwrap_or_else(|| unknown(own::unknown(&self.shown()), &why))
     }
 
     /// The risk of a tool that exists here.
@@ -119,87 +147,181 @@ impl Places<'_> {
     }
 
     /// The template that fits with the most definite words; among equals the first.
-    fn by_template(&self, s: &Sentence) -> Option<Placed> {
+    fn found(&self, s: &Sentence) -> Option<Found<'a>> {
         // "thank you very much" is all courtesy; but "remind me what …" is a question, and no reminder.
-        let (curt, whole) = (s.curt(), (!s.wonders).then(|| Sentence::whole(&s.text)));
-        let mut best: Option<(&Intent, &Template, Fit)> = None;
-        for sentence in std::iter::once(s).chain(&curt).chain(&whole) {
-            for intent in self.intents.iter().filter(|i| self.risk_of(i).is_some()) {
+        let (curt, whole) = (s.curt(), Sentence::whole(&s.text));
+        let readings = [(Some(s), true), (curt.as_ref(), true), (Some(&whole), !s.wonders)];
+        let mut best: Option<Found> = None;
+        for (sentence, own) in readings.into_iter().filter_map(|(sentence, own)| Some((sentence?, own))) {
+            let mut matcher = Matcher::new(sentence, self.now);
+            for intent in self.intents.iter().filter(|i| self.risk_of(i).is_some() && (own || !i.is_own())) {
                 for template in intent.templates.iter().filter(|t| !t.example_only) {
-                    let Some(fit) = pattern::fit(&template.nodes, sentence, self.now) else { continue };
-                    if best.as_ref().is_none_or(|(.., b)| fit.definite > b.definite) {
-                        best = Some((intent, template, fit));
+                    let Some(fit) = matcher.fit(&template.nodes) else { continue };
+                    if best.as_ref().is_none_or(|b| fit.definite > b.fit.definite) {
+                        best = Some(Found { intent, template, fit, asks: s.asks && (own || !s.wonders) });
                     }
                 }
             }
         }
-        let (intent, template, fit) = best?;
+        best
+    }
+
+    fn by_template(&self, found: &Found, s: &Sentence) -> Placed {
+        let Found { intent, template, fit, asks } = found;
         let why = format!("template {}: {}", template.place, template.text);
         if intent.is_own() {
             let say = own::told(&intent.tool, &fit.arguments, self.now);
-            return Some(said(say.unwrap_or_else(|| own::answer(&intent.tool, &self.shown())), why));
+            return said(say.unwrap_or_else(|| own::answer(&intent.tool, &self.shown())), why);
         }
-        let mut arguments = intent.fixed.clone();
-        arguments.extend(fit.arguments);
-        if self.risk_of(intent)?.changes_something() && hollow::keeps_nothing(&arguments) {
-            return Some(said(own::answer("/remember", &[]), why));
+        let arguments = with_fixed(intent, &fit.arguments);
+        let changes = self.risk_of(intent).is_some_and(Risk::changes_something);
+        if let Some(name) = hollow::keeps_nothing(&arguments).filter(|_| changes) {
+            return said(self.what(intent, name), why);
         }
         // "turn on pin 17?" may wonder or want; only a request ("could you …?") or a plain order moves anything.
-        if self.risk_of(intent)?.changes_something() && s.asks && !s.requests {
-            return (!opens_question(s)).then(|| self.say_plainly(intent, s, "it is a question"));
+        if changes && *asks && !s.requests {
+            return match opens_question(s) {
+                true => self.question(s).unwrap_or_else(|| unknown(own::unknown(&self.shown()), "a question")),
+                false => self.changing(intent, arguments, s, 1.0, "it is a question"),
+            };
         }
-        Some(call(intent, arguments, Stage::Template, 1.0, why))
+        call(intent, arguments, Stage::Template, 1.0, why)
     }
 
-    fn by_words(&self, near: &Near, s: &Sentence) -> Option<Placed> {
-        self.guessed(near, s, Stage::Words, WORDS_NEAR, WORDS_AHEAD)
+    /// Where slips were mended, what changes something is asked about.
+    fn by_mended(&self, found: &Found, s: &Sentence) -> Placed {
+        let Found { intent, template, fit, .. } = found;
+        let arguments = with_fixed(intent, &fit.arguments);
+        let why = format!("template {}, slips mended: {}", template.place, template.text);
+        match self.risk_of(intent) {
+            Some(Risk::Observe) => call(intent, arguments, Stage::Words, 0.9, why),
+            _ => self.changing(intent, arguments, s, 0.9, "slips were mended"),
+        }
     }
 
-    fn by_meaning(&self, near: &Near, s: &Sentence) -> Option<Placed> {
-        let slots = self.intents.get(near.intent)?.templates.get(near.template).map(|t| pattern::slots_of(&t.nodes))?;
-        let least = match (near.strange, slots.is_empty()) {
-            (false, _) => MEANING_NEAR,
-            (true, false) => MEANING_NEAR_FILLED,
-            (true, true) => MEANING_NEAR_STRANGE,
+    /// The likeliest intent, where it is likely enough, and what it was.
+    async fn by_meaning(&self, s: &Sentence) -> (Option<Placed>, String) {
+        if s.len() > MOST_GUESSED {
+            return (None, "nothing is guessed from that many words".to_owned());
+        }
+        let masked = mask(s, self.now);
+        let meaning = self.meaning.of(&masked.text()).await;
+        let shares = self.head.classify(&masked.words, meaning.as_deref());
+        let mut reader = Reader::new(s, &masked, self.now);
+        let Some(meant) = self.meant(&shares, &mut reader) else {
+            let (class, share) = shares.first().copied().unwrap_or((NONE, 0.0));
+            let why = format!("the likeliest is {class} ({share:.2})");
+            return (self.tried(s, &shares, &why), why);
         };
-        self.guessed(near, s, Stage::Meaning, least, MEANING_AHEAD)
+        let Meant { intent, guess, share } = &meant;
+        let template = intent.templates.get(guess.template).map_or("", |t| &t.text);
+        let why = format!("near {}: {template} ({share:.2}, {:.2} of it)", intent.tool, guess.covers);
+        (self.guessed(&meant, s, &why).or_else(|| self.tried(s, &shares, &why)), why)
     }
 
-    /// A guess is followed only where looking is the worst it can do and nothing it needs is missing.
-    fn guessed(&self, near: &Near, s: &Sentence, stage: Stage, least: f32, ahead: f32) -> Option<Placed> {
-        let intent = self.intents.get(near.intent)?;
-        let template = intent.templates.get(near.template)?;
-        let ahead = if near.score >= SAME { 0.0 } else { ahead };
-        if near.score < least || near.margin <= ahead || self.risk_of(intent)? != Risk::Observe || intent.is_own() {
+    /// Whoever names a pin and asks nothing wants something of it: they are told how to say it.
+    fn tried(&self, s: &Sentence, shares: &[(&str, f32)], why: &str) -> Option<Placed> {
+        let quotes = s.tokens.iter().any(|token| token.opens);
+        if quotes || opens_question(s) || !(0..s.len()).any(|at| slots::pin(s, at).is_some()) {
             return None;
         }
-        // Without a slot nothing but the opening tells a question from a remark: "my disk is full".
-        let opens = near.opens || opens_question(s) || ["tell", "give", "show"].contains(&s.word(0));
-        if !opens && pattern::slots_of(&template.nodes).is_empty() {
+        let intents = shares.iter().filter_map(|(class, _)| self.intents.get(*self.classes.get(*class)?.first()?));
+        let moves = |intent: &&Intent| self.risk_of(intent) == Some(Risk::Actuate);
+        intents.filter(|intent| !intent.is_own()).find(moves).map(|intent| self.say_plainly(intent, s, why))
+    }
+
+    /// What is done about a guess: looked, asked, or told how it is said; nothing where it is not likely enough.
+    fn guessed(&self, meant: &Meant, s: &Sentence, why: &str) -> Option<Placed> {
+        let Meant { intent, guess, share } = meant;
+        let arguments = with_fixed(intent, &guess.arguments);
+        let risk = self.risk_of(intent)?;
+        if risk == Risk::Observe {
+            // What is asked of memory is the whole question; what is none, is seldom for memory.
+            if intent.tool == MEMORY {
+                return self.question(s);
+            }
+            let complete = shall::lacks(intent, &arguments).is_none() && !guess.turned;
+            let (least, covers) = if guess.strange { (LOOKS_STRANGE, COVERS) } else { (LOOKS, COVERS) };
+            let sure = *share >= least && share * guess.covers >= covers && complete;
+            return sure.then(|| call(intent, arguments, Stage::Meaning, *share, why.to_owned()));
+        }
+        let moves = !matches!(risk, Risk::Write | Risk::Destroy);
+        if *share < ASKS || share * guess.covers < ASKS_COVERS || wonders(s) || moves && opens_question(s) {
             return None;
         }
-        let arguments = guess::fill(&template.nodes, &intent.fixed, s, self.now)?;
-        let why =
-            format!("near {}: {} ({:.2}, ahead by {:.2})", template.place, template.text, near.score, near.margin);
-        Some(call(intent, arguments, stage, near.score, why))
+        if !moves && share * guess.covers < ASKS_MORE && shall::lacks(intent, &arguments).is_some() {
+            return None;
+        }
+        if guess.turned {
+            return Some(self.say_plainly(intent, s, why));
+        }
+        Some(self.changing(intent, arguments, s, *share, why))
     }
 
-    /// Something that changes things, where the sentence is near it.
-    fn tried(&self, s: &Sentence) -> Option<Near> {
-        let changes = |i: &Intent| !i.is_own() && self.risk_of(i).is_some_and(Risk::changes_something);
-        self.examples.tried(s, self.now, self.intents, changes).filter(|near| near.score >= TRIED_NEAR)
+    /// The intent that is likely and has a place for most of the sentence.
+    fn meant(&self, shares: &[(&str, f32)], reader: &mut Reader) -> Option<Meant<'a>> {
+        let tool_of = |class: &str| class.split(' ').next().unwrap_or_default().to_owned();
+        let mut tools: HashMap<String, f32> = HashMap::new();
+        for (class, share) in shares {
+            *tools.entry(tool_of(class)).or_insert(0.0) += share;
+        }
+        let none = tools.get(NONE).copied().unwrap_or_default();
+        let mut best: Option<(f32, Meant)> = None;
+        for (class, share) in shares.iter().take(READS) {
+            let here = |i: &&usize| self.intents.get(**i).is_some_and(|intent| self.risk_of(intent).is_some());
+            let of: Vec<usize> = self.classes.get(*class).into_iter().flatten().filter(here).copied().collect();
+            let tool = tools.get(&tool_of(class)).copied().unwrap_or_default();
+            if of.is_empty() || *class == NONE || tool < none {
+                continue;
+            }
+            let Some((i, guess)) = reader.best(self.intents, &of) else { continue };
+            // What tells intents of one tool apart are words: "on", "off".
+            let worth = 0.5 * (tool.max(1e-6).ln() + share.max(1e-6).ln()) + GAINS * guess.covers;
+            let intent = &self.intents[i];
+            if best.as_ref().is_none_or(|(b, _)| worth > *b) {
+                best = Some((worth, Meant { intent, guess, share: tool }));
+            }
+        }
+        best.map(|(_, meant)| meant)
     }
 
-    /// Such a sentence is answered with how to say it plainly.
-    fn plainly(&self, near: &Near, s: &Sentence) -> Placed {
-        self.say_plainly(&self.intents[near.intent], s, "it is not said plainly")
+    /// What would change something and is not said as a template says it: asked about, or told how it is said.
+    fn changing(&self, intent: &Intent, arguments: Map<String, Value>, s: &Sentence, share: f32, why: &str) -> Placed {
+        let why = format!("like {}, but {why}", intent.tool);
+        // What moves, runs or leaves the house is never done on a word like "yes", which may be meant for something else.
+        if !matches!(self.risk_of(intent), Some(Risk::Write | Risk::Destroy)) {
+            return self.say_plainly(intent, s, &why);
+        }
+        let missing =
+            shall::lacks(intent, &arguments).map(|(name, kind)| shall::missing(name, kind, self.example(intent)));
+        if let Some(say) = missing.or_else(|| hollow::keeps_nothing(&arguments).map(|name| self.what(intent, name))) {
+            return Placed { stage: Stage::Missing, confidence: share, ..unknown(say, &why) };
+        }
+        let wording = self.intents.iter().filter(|i| i.tool == intent.tool).find_map(|i| i.asked.as_deref());
+        let wording = intent.asked.as_deref().or(wording);
+        let say = shall::question(&intent.tool, wording, &arguments, self.now);
+        let proposes = Some((intent.tool.clone(), Value::Object(arguments)));
+        Placed { proposes, stage: Stage::Asked, confidence: share, ..unknown(say, &why) }
+    }
+
+    /// A sentence that shows how an intent is said.
+    fn example<'i>(&'i self, intent: &'i Intent) -> Option<&'i str> {
+        let same = self.intents.iter().filter(|i| i.tool == intent.tool);
+        std::iter::once(intent).chain(same).find_map(|i| i.shown.first()).map(String::as_str)
+    }
+
+    /// The question for an argument that was said without content.
+    fn what(&self, intent: &Intent, name: &str) -> String {
+        if intent.tool == "remember" {
+            return own::answer("/remember", &[]);
+        }
+        shall::missing(name, slots::Kind::Text, self.example(intent))
     }
 
     fn say_plainly(&self, intent: &Intent, s: &Sentence, why: &str) -> Placed {
         let pin = (0..s.len()).find_map(|at| slots::pin(s, at)).map(|(_, pin)| pin);
         let say = own::plainly(intent, pin, s.mentions(&["not", "never"]));
-        let why = format!("like {}, but {why}", intent.tool);
-        Placed { tool: None, arguments: Value::Null, say: Some(say), stage: Stage::Plainly, confidence: 0.0, why }
+        Placed { stage: Stage::Plainly, ..unknown(say, why) }
     }
 
     /// A question about anything else goes to memory.
@@ -210,45 +332,53 @@ impl Places<'_> {
         }
         let arguments = Value::Object(Map::from_iter([("query".to_owned(), Value::from(s.rest()))]));
         let why = "a question about something else is looked up in memory".to_owned();
-        Some(Placed { tool: Some(MEMORY.into()), arguments, say: None, stage: Stage::Question, confidence: 0.5, why })
+        let tool = Some(MEMORY.into());
+        Some(Placed { tool, arguments, say: None, proposes: None, stage: Stage::Question, confidence: 0.5, why })
     }
 }
 
 /// The tool that looks in memory.
 const MEMORY: &str = "recall";
 
-/// Words that turn a sentence into another: nothing is guessed beside them.
-const TURNS: &[&str] = &[
-    "not", "never", "without", "except", "if", "unless", "until", "when", "whenever", "while", "after", "before",
-    "every", "each", "should", "must", "remind", "schedule", "timer", "alarm", "stop", "instead", "because",
+/// Words that open a question besides the question words.
+const OPENINGS: &[&str] = &[
+    "did", "does", "do", "is", "are", "was", "were", "am", "has", "have", "had", "should", "shall", "may", "might",
+    "must", "can", "could", "would", "will",
 ];
 
 /// Whether its first word opens a question.
 fn opens_question(s: &Sentence) -> bool {
-    const OTHERS: &[&str] = &[
-        "did", "does", "do", "is", "are", "was", "were", "am", "has", "have", "had", "should", "shall", "may", "might",
-        "must", "can", "could", "would", "will",
-    ];
     let first = s.word(0);
     let orders = first == "do" && ["not", "it", "that", "this"].contains(&s.word(1)) || first == "if";
     // "when I come home, …" is a condition; "when is …" and "do you know when …" are questions.
-    let orders = orders || first == "when" && !s.asks && !OTHERS.contains(&s.word(1));
+    let orders = orders || first == "when" && !s.asks && !OPENINGS.contains(&s.word(1));
     let tells = s.has(0, &["tell", "me"]) || s.has(0, &["do", "you", "know"]) || s.has(0, &["any", "idea"]);
-    !orders && (QUESTION_WORDS.contains(&first) || OTHERS.contains(&first) || (tells && s.word(2) == "about"))
+    !orders && (QUESTION_WORDS.contains(&first) || OPENINGS.contains(&first) || (tells && s.word(2) == "about"))
+}
+
+/// Whether it asks about something and wants nothing done: "why …", "did I …"; "can we put milk on the list?" wants.
+fn wonders(s: &Sentence) -> bool {
+    const WANTS: &[&str] = &["can", "could", "would", "will", "shall", "may", "might", "should"];
+    opens_question(s) && !(WANTS.contains(&s.word(0)) && ["we", "i", "you", "somebody", "someone"].contains(&s.word(1)))
+}
+
+fn with_fixed(intent: &Intent, said: &Map<String, Value>) -> Map<String, Value> {
+    let mut arguments = intent.fixed.clone();
+    arguments.extend(said.clone());
+    arguments
 }
 
 fn call(intent: &Intent, arguments: Map<String, Value>, stage: Stage, confidence: f32, why: String) -> Placed {
     let (tool, arguments) = (Some(intent.tool.clone()), Value::Object(arguments));
-    Placed { tool, arguments, say: None, stage, confidence, why }
+    Placed { tool, arguments, say: None, proposes: None, stage, confidence, why }
 }
 
 /// An answer of its own to a sentence that a template fits.
 fn said(say: String, why: String) -> Placed {
-    let stage = Stage::Template;
-    Placed { tool: None, arguments: Value::Null, say: Some(say), stage, confidence: 1.0, why }
+    Placed { stage: Stage::Template, confidence: 1.0, ..unknown(say, &why) }
 }
 
 fn unknown(say: String, why: &str) -> Placed {
     let (stage, why) = (Stage::Unknown, why.to_owned());
-    Placed { tool: None, arguments: Value::Null, say: Some(say), stage, confidence: 0.0, why }
+    Placed { tool: None, arguments: Value::Null, say: Some(say), proposes: None, stage, confidence: 0.0, why }
 }

@@ -112,7 +112,7 @@ fn brief(value: &Value) -> String {
 }
 
 /// `freeBytes` and `free_bytes` as "free bytes".
-fn spaced(key: &str) -> String {
+pub(crate) fn spaced(key: &str) -> String {
     let mut out = String::new();
     let mut lower = false;
     for c in key.chars() {

@@ -295,6 +295,20 @@ const SHORT: &[(&str, &str)] = &[
     ("−", "-"),
     ("colour", "color"),
     ("gonna", "going to"),
+    ("wanna", "want to"),
+    ("gotta", "have to"),
+    ("lemme", "let me"),
+    ("dunno", "do not know"),
+    ("wat", "what"),
+    ("wht", "what"),
+    ("teh", "the"),
+    ("adn", "and"),
+    ("tmrw", "tomorrow"),
+    ("tmr", "tomorrow"),
+    ("tmw", "tomorrow"),
+    ("2moro", "tomorrow"),
+    ("tonite", "tonight"),
+    ("2nite", "tonight"),
 ];
 
 /// What people say before they say what they want. A `true` marks a request.
@@ -335,6 +349,14 @@ const FRONT: &[(&str, bool)] = &[
     ("i want you to", true),
     ("i need you to", true),
     ("i would like you to", true),
+    ("i want to", true),
+    ("i would like to", true),
+    ("let us", true),
+    ("can i have", true),
+    ("can i get", true),
+    ("could i have", true),
+    ("could i get", true),
+    ("may i have", true),
     ("go ahead and", true),
     ("be so kind and", true),
     ("do me a favor and", true),
@@ -395,6 +417,12 @@ const BACK: &[(&str, bool)] = &[
     ("you know", true),
     ("exactly", true),
     ("anyway", true),
+    ("by the way", true),
+    ("just so you know", true),
+    ("when you can", true),
+    ("when you get a chance", true),
+    ("when you have time", true),
+    ("ta", true),
 ];
 
 fn starts(tokens: &[Token], phrase: &str) -> Option<usize> {

@@ -7,34 +7,36 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tool::FixedClock;
 
-const PHRASES: [&str; 5] = [
+pub(crate) const PHRASES: [&str; 20] = [
     include_str!("../tools-everyday/memory.en"),
+    include_str!("../tools-everyday/tasks.en"),
+    include_str!("../tools-everyday/notes.en"),
+    include_str!("../tools-everyday/bookmarks.en"),
+    include_str!("../tools-everyday/calendar.en"),
+    include_str!("../tools-everyday/contacts.en"),
+    include_str!("../tools-everyday/notices.en"),
+    include_str!("../tools-data/finance.en"),
+    include_str!("../tools-data/goals.en"),
+    include_str!("../tools-data/tables.en"),
+    include_str!("../tools-data/state.en"),
     include_str!("../tools-utilities/time.en"),
     include_str!("../tools-utilities/maths.en"),
     include_str!("../tools-utilities/device.en"),
+    include_str!("../tools-utilities/text.en"),
+    include_str!("../tools-utilities/dates.en"),
+    include_str!("../tools-utilities/chance.en"),
+    include_str!("../rules/schedules.en"),
+    include_str!("../rules/triggers.en"),
     include_str!("../tools-hardware/gpio.en"),
 ];
 
+#[path = "../../tests/bench/reflex.rs"]
+mod exam;
+use exam::risk;
+
 const SENTENCES: &str = include_str!("../../tests/golden/reflex.tsv");
 
-fn risk(name: &str) -> Option<Risk> {
-    Some(match name {
-        "remember" => Risk::Write,
-        "gpio_write" => Risk::Actuate,
-        "recall"
-        | "list_memories"
-        | "get_current_datetime"
-        | "calculate"
-        | "convert_units"
-        | "gpio_read"
-        | "gpio_list"
-        | "system_info"
-        | "search_tools" => Risk::Observe,
-        _ => return None,
-    })
-}
-
-fn clock() -> Arc<dyn Clock> {
+pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(FixedClock("2026-11-20T14:30[Europe/Vienna]".parse().unwrap()))
 }
 
@@ -163,6 +165,91 @@ async fn a_turn_is_one_call_and_one_answer() {
     assert_eq!(answer, [Delta::Text("That did not work: the pin is taken.".into()), END]);
 }
 
+/// The answer to the last of these words, said in turns with what was answered before them.
+async fn answer_to(reflex: &Reflex, messages: &[Message]) -> Delta {
+    deltas(reflex, request(messages.to_vec())).await.remove(0)
+}
+
+#[tokio::test]
+async fn what_is_only_likely_is_done_after_a_yes() {
+    let reflex = reflex();
+    let user = |text: &str| Message::User(text.to_owned());
+    let said = |text: &str| Message::Assistant { content: text.to_owned(), tool_calls: vec![] };
+    let question = "Shall I mark “pay the rent” as done? Say yes or no.";
+    let about = user("mark pay the rent as doen");
+    assert_eq!(answer_to(&reflex, std::slice::from_ref(&about)).await, Delta::Text(question.into()));
+
+    for yes in ["yes", "Yes please!", "ok do it", "sure"] {
+        match answer_to(&reflex, &[about.clone(), said(question), user(yes)]).await {
+            Delta::ToolCall(call) => {
+                assert_eq!(call.name, "complete_task", "{yes}");
+                let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
+                assert_eq!(arguments, json!({"taskId": "pay the rent"}), "{yes}");
+            }
+            other => panic!("{yes}: {other:?}"),
+        }
+    }
+    let left = Delta::Text("All right, I leave it.".into());
+    assert_eq!(answer_to(&reflex, &[about.clone(), said(question), user("no thanks")]).await, left);
+
+    // A question that it would not ask about that sentence is none of its own, whoever wrote it.
+    for (about, question, yes) in [
+        (user("hello"), question, "yes"),
+        (about.clone(), "Shall I delete the task “milk”? Say yes or no.", "yes"),
+        (about.clone(), "The page says: Shall I mark “pay the rent” as done? Say yes or no.", "yes"),
+        (user("turn on pin 17"), "Shall I turn on pin 17? Say yes or no.", "yes"),
+        (about.clone(), question, "yes, turn off pin"),
+    ] {
+        let answer = answer_to(&reflex, &[about, said(question), user(yes)]).await;
+        assert!(matches!(answer, Delta::Text(_)), "{question} {yes}: {answer:?}");
+    }
+    // Nothing was asked: a yes is a word like others.
+    let answer = answer_to(&reflex, &[user("yes")]).await;
+    assert!(matches!(answer, Delta::Text(_)), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_yes_some_minutes_later_means_the_time_that_was_asked_about() {
+    let at = |now: &str| {
+        let clock = Arc::new(FixedClock(now.parse().unwrap()));
+        let embed: Embed = Arc::new(|_| async { Err("no model here".to_owned()) }.boxed());
+        Reflex::with(&PHRASES, Box::new(risk), embed, clock).unwrap()
+    };
+    let about = Message::User("remnid me in 20 minutes to check the oven".into());
+    let Delta::Text(question) =
+        answer_to(&at("2026-11-20T14:30:40[Europe/Vienna]"), std::slice::from_ref(&about)).await
+    else {
+        panic!("it asks");
+    };
+    assert_eq!(question, "Shall I remind you today at 14:50: “check the oven”? Say yes or no.");
+    let asked = Message::Assistant { content: question, tool_calls: vec![] };
+    let messages = [about, asked, Message::User("yes".into())];
+    for (later, wanted) in [("14:31:05", Some("14:50")), ("14:43:00", Some("14:50")), ("15:40:00", None)] {
+        let answer = answer_to(&at(&format!("2026-11-20T{later}[Europe/Vienna]")), &messages).await;
+        match (answer, wanted) {
+            (Delta::ToolCall(call), Some(time)) => {
+                assert!(call.arguments.contains(time), "{later}: {}", call.arguments)
+            }
+            (Delta::Text(text), None) => assert!(text.contains("say it once more"), "{later}: {text}"),
+            (other, _) => panic!("{later}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_is_asked_for() {
+    let reflex = reflex();
+    for (text, wanted) in [
+        ("remind me to call Ana", "When?"),
+        ("add that to my list", "What"),
+        ("remember that", "What shall I remember?"),
+    ] {
+        let placed = reflex.place(text).await;
+        assert!(placed.tool.is_none() && placed.proposes.is_none(), "{text}: {placed:?}");
+        assert!(placed.say.as_deref().unwrap().starts_with(wanted), "{text}: {placed:?}");
+    }
+}
+
 #[tokio::test]
 async fn calls_are_made_only_where_they_may_be() {
     let reflex = reflex();
@@ -227,7 +314,6 @@ async fn word_salad_moves_nothing() {
     ];
     // A meaning stage that finds everything alike must not lead to an action either.
     let reflex = with(Arc::new(|_| async { Ok(alike()) }.boxed()));
-    reflex.warm().await.unwrap();
     let mut dice = Dice(7);
     for _ in 0..600 {
         let count = 2 + dice.below(9);
@@ -259,39 +345,30 @@ async fn random_text_is_answered() {
 }
 
 #[tokio::test]
-async fn the_model_is_asked_late_and_once_for_the_examples() {
+async fn the_model_is_asked_late_and_once_a_sentence() {
     let asked = Arc::new(AtomicUsize::new(0));
-    let counting = || {
-        let count = asked.clone();
-        with(Arc::new(move |_| {
-            count.fetch_add(1, Ordering::Relaxed);
-            async { Ok(alike()) }.boxed()
-        }))
-    };
+    let count = asked.clone();
+    let reflex = with(Arc::new(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        async { Ok(alike()) }.boxed()
+    }));
     let so_far = || asked.load(Ordering::Relaxed);
-    let reflex = counting();
-    for text in ["turn on pin 17", "what time is it?", "bananas"] {
+    for text in ["turn on pin 17", "what time is it?", "waht time is it"] {
         reflex.place(text).await;
     }
-    assert_eq!(so_far(), 0, "no sentence waits for the examples");
-    let kept = reflex.warm().await.unwrap();
-    let first = so_far();
-    assert!(first > 100);
-    reflex.place("bananas").await;
-    assert_eq!(so_far(), first + 1);
-
-    let again = counting();
-    assert_eq!(again.fingerprint(), reflex.fingerprint());
-    assert!(!again.give(&kept[1..]) && !again.give(&[]) && again.give(&kept));
-    again.place("bananas").await;
-    assert_eq!(so_far(), first + 2, "what was kept is not computed again");
+    assert_eq!(so_far(), 0, "no model is needed for a template");
+    for _ in 0..2 {
+        reflex.place("bananas").await;
+        assert_eq!(so_far(), 1);
+    }
+    reflex.place("apples").await;
+    assert_eq!(so_far(), 2);
 }
 
 #[tokio::test]
 async fn sentences_are_placed_with_the_model() {
     let embedder = embed::Embedder::new(std::time::Duration::from_secs(60));
     let reflex = Reflex::new(&PHRASES, risk, embedder, clock()).unwrap();
-    reflex.warm().await.unwrap();
     let (guessed, sure): (Vec<Row>, Vec<Row>) = rows().into_iter().partition(|r| r.holds == "guess");
     let mut all = check(&reflex, &sure).await;
     let mut missed = vec![];
@@ -304,5 +381,13 @@ async fn sentences_are_placed_with_the_model() {
         }
     }
     assert!(all.is_empty(), "{} wrong:\n{}", all.len(), all.join("\n"));
-    assert!(missed.len() * 10 <= guessed.len(), "{} of {} missed: {missed:#?}", missed.len(), guessed.len());
+    assert!(missed.len() * 6 <= guessed.len(), "{} of {} missed: {missed:#?}", missed.len(), guessed.len());
+}
+
+/// Rows of one's own: `ROWS=file.tsv cargo test -p reflex --lib an_exam -- --ignored --nocapture`.
+#[test]
+#[ignore = "places the rows of the file that ROWS names"]
+fn an_exam() {
+    let rows = std::env::var("ROWS").unwrap();
+    println!("{:#}", exam::measure(rows.as_ref()).unwrap());
 }

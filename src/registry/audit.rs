@@ -318,7 +318,8 @@ impl Middleware for Audit {
     fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         call.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
         // What schedules and triggers only look at, again and again, would push everything else out of the log.
-        let looks = call.tool().risk == Risk::Observe && call.cx.channel() == Channel::Machine && call.cx.run().is_none();
+        let looks =
+            call.tool().risk == Risk::Observe && call.cx.channel() == Channel::Machine && call.cx.run().is_none();
         if !(looks && result.is_ok()) {
             self.note(call, outcome(&result));
         }

@@ -1,12 +1,17 @@
 //! Measures one part from inside and prints one line of JSON: `bench writes ENGINE WRITERS SECONDS FOLDER`,
 //! `bench embed ROUNDS TEXT…`, `bench script CALLS`, `bench dispatch CALLS FOLDER [log]`, `bench decide ROUNDS`,
-//! `bench search ROUNDS`. `run` calls it and compares.
+//! `bench search ROUNDS`, `bench scheduler …`, `bench tasks ROUNDS FOLDER`,
+//! `bench reflex ROWS`. `run` calls it and compares.
 
 mod decide;
 mod dispatch;
+mod due;
 mod household;
+mod reflex;
+mod scheduler;
 mod script;
 mod search;
+mod tasks;
 mod vectors;
 mod writes;
 
@@ -20,7 +25,7 @@ use std::{
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "usage: bench writes hob|sqlite WRITERS SECONDS FOLDER | embed ROUNDS TEXT... | script CALLS | dispatch \
-                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS";
+                     CALLS FOLDER [log] | decide ROUNDS | search ROUNDS | scheduler ... | tasks ROUNDS FOLDER | reflex ROWS";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -48,6 +53,9 @@ fn measure(arguments: &[&str]) -> Result<serde_json::Value> {
         ["dispatch", calls, folder, "log"] => dispatch::measure(calls.parse()?, folder.as_ref(), true),
         ["decide", rounds] => decide::measure(rounds.parse()?),
         ["search", rounds] => search::measure(rounds.parse()?),
+        ["reflex", rows] => reflex::measure(rows.as_ref()),
+        ["scheduler", arguments @ ..] => scheduler::measure(arguments),
+        ["tasks", rounds, folder] => tasks::measure(rounds.parse()?, folder.as_ref()),
         _ => Err(USAGE.into()),
     }
 }
@@ -73,4 +81,16 @@ impl Watch {
 fn cpu() -> Duration {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
+}
+
+/// Numbers at random that are the same for the same beginning.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % n
+    }
 }

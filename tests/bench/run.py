@@ -1,6 +1,6 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
-    tests/bench/run [start memory request size writes embedding javascript page dispatch decide search]
+    tests/bench/run [start memory request size writes embedding javascript page dispatch decide search scheduler tasks]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -34,6 +34,7 @@ VOCABULARY = ROOT / "models" / "vocab.txt"
 WORDS = "the cat sat near the warm boiler in the kitchen".split()
 TEXTS = [" ".join(WORDS), " ".join((WORDS * 13)[:126])]
 NAMES = ["12 tokens", "128 tokens"]
+SPREAD = ["p50", "p99", "max"]
 
 
 def build():
@@ -68,11 +69,11 @@ def flat(table, before=""):
 
 
 def peers():
-    """The Python with onnxruntime in it."""
+    """The Python with onnxruntime and APScheduler in it."""
     home, wanted = OUT / "venv", (HERE / "requirements.txt").read_text()
     stamp = home / "installed"
     if not stamp.exists() or stamp.read_text() != wanted:
-        print("installing the peers of the embedding", file=sys.stderr)
+        print("installing the peers of embedding and scheduler", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
         pip = [home / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
@@ -333,6 +334,82 @@ def search(_):
     return found
 
 
+def judged(bench, folder, program, schedules, seconds, kills=0):
+    """What became of what was due: kept by a scheduler, made while it is ended `kills` times. See due.rs."""
+    lead = 4
+    durable = ["durable"] if kills else []
+    while True:
+        line(bench, "scheduler", "plan", folder, schedules, seconds, lead, *durable)
+        kept = line(*program, "fill", folder)
+        if kept["leftMs"] > 0:
+            return {**line(bench, "scheduler", "judge", folder, kills, *program), "kept": kept}
+        shutil.rmtree(folder)
+        lead *= 2
+        print(f"keeping {schedules} schedules took longer than {lead // 2} s: once more", file=sys.stderr)
+
+
+def scheduler(scratch):
+    bench = parts()
+    try:
+        peer = [peers(), HERE / "schedules.py"]
+    except (OSError, subprocess.CalledProcessError) as problem:
+        peer, absent = None, str(problem)
+    hob = [bench, "scheduler"]
+    found = {"onTime": [judged(bench, scratch / "hob-on-time", hob, 10_000, 21)],
+             "restarts": [judged(bench, scratch / "hob-restarts", hob, 10_000, 75, 100)]}
+    if peer:
+        found["onTime"].append(judged(bench, scratch / "peer-on-time", [*peer, "default"], 1000, 15))
+        found["restarts"].append(judged(bench, scratch / "peer-restarts", [*peer, "default"], 1000, 24, 20))
+        # As it comes, what is a second late is left out; it can be told not to.
+        told = judged(bench, scratch / "peer-told", [*peer, "always"], 1000, 24, 20)
+        told["program"]["name"] += ", misfire_grace_time=None"
+        found["restarts"].append(told)
+    rows = []
+    for one in found["onTime"]:
+        program, late, at_once = one["program"], one["lateMs"], one["atOnceMs"]
+        rows.append([program["name"], number(one["schedules"], 0), number(one["due"], 0),
+                     *(number(late[key]) for key in SPREAD), number(one["atOnce"], 0),
+                     *(number(at_once[key]) for key in SPREAD),
+                     number(program["cpuMs"] / max(1, program["calls"]), 3), one["lost"], one["doubled"]])
+    head = ["ms from due to begun", "schedules", "due", "p50", "p99", "max", "at once", "p50", "p99", "max", "CPU ms each",
+            "lost", "twice"]
+    table("Schedules on time, on disk, over 21 s (the peer: a tenth of them, over 15 s)", head,
+          rows if peer else [*rows, ["APScheduler: could not be installed", *[""] * 12]])
+    rows = []
+    for one in found["restarts"]:
+        kept, ready = one["recorded"], one["readyMs"]
+        rows.append([one["program"]["name"], one["kills"], number(one["schedules"], 0), number(one["due"], 0), one["lost"],
+                     f"{100 * one['lost'] / one['due']:.2f} %", one["doubled"],
+                     "–" if kept is None else kept["repeats"], "–" if kept is None else kept["notOnceOk"],
+                     number(ready["p50"], 0), number(ready["max"], 0)])
+    head = ["SIGKILL after 50–1500 ms", "kills", "schedules", "due", "lost", "", "made twice", "known", "unrecorded", "ready ms",
+            "max"]
+    table("Schedules through restarts, each call fsynced", head,
+          rows if peer else [*rows, ["APScheduler: could not be installed", *[""] * 10]])
+    print("  Made twice: a kill came between the call and the word that it had ended. Known: begun anew, says the record of the\n"
+          "  run. Unrecorded: times without exactly one run that ended well.")
+    if not peer:
+        print(f"  No peer: {absent}")
+    if found["onTime"][0]["lost"] or found["restarts"][0]["lost"]:
+        raise SystemExit("Hob lost due times")
+    return found
+
+
+def tasks(scratch):
+    found = line(parts(), "tasks", 200, scratch / "tasks")
+    rows = []
+    for one in found["questions"]:
+        hob, sqlite, words = one["hob"], one["sqlite"], one.get("words")
+        rows.append([one["name"], one["found"], number(hob["cpuMs"], 2), number(hob["wallMs"]["p50"], 2),
+                     number(hob["wallMs"]["p99"], 2), number(sqlite["cpuMs"], 2), number(words and words["cpuMs"], 2), "2",
+                     f"{hob['cpuMs'] / sqlite['cpuMs']:.2f}×"])
+    head = ["ms", "found", "Hob, CPU", "wall p50", "p99", f"SQLite {found['sqlite']}, CPU", "FTS5, CPU", "aim", "Hob : SQLite"]
+    table(f"list_tasks, 20 of {found['tasks']:,} tasks and {found['shared']:,} shared ones, on disk", head, rows)
+    print(f"  The peer has an index for each question; its answers are the same. On disk: Hob "
+          f"{found['bytes']['hob'] / 1e6:.0f} MB, SQLite {found['bytes']['sqlite'] / 1e6:.0f} MB with its index of words.")
+    return found
+
+
 def page(_):
     files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
     if not files:
@@ -345,7 +422,7 @@ def page(_):
     return {"files": found, "plain": whole[0], "gzip": whole[1]}
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search]
+ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks]
 
 
 def main():

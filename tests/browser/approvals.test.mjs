@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { calls, modelServer, says } from './model.mjs';
-import { accessible, api, desktop, enter, enterAs, exchanges, fits, hob, launch, message, phone, shot, visit } from './page.mjs';
+import { accessible, api, desktop, enter, enterAs, exchanges, fits, hob, launch, message, phone, shot, unfold, visit } from './page.mjs';
 
 let browser, model, context, page, problems;
 before(async () => {
@@ -179,6 +179,7 @@ test('a group is turned off and on again, and its tools with it', async () => {
   await toggle.press('Space');
   await page.waitForFunction((id) => !document.getElementById(`group-${id}`).querySelector('input').checked, group);
   await page.getByRole('link', { name: 'All tools' }).click();
+  await unfold(page);
   await page.locator('a.tool-row').filter({ has: page.getByText('calculate', { exact: true }) }).getByText(`off: turn on ${name}`).waitFor();
   await page.goBack();
   await toggle.press('Space');

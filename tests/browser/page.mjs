@@ -93,6 +93,13 @@ export async function visit(page, room) {
   await page.getByRole('heading', { level: 1, name: room === 'Talk' ? 'Hob' : room }).waitFor();
 }
 
+/** Opens the families of the Tools room that are folded away, as they are where there are many tools. */
+export async function unfold(page) {
+  await page.locator('details.family').first().waitFor();
+  const folded = page.locator('details.family:not([open]) > summary');
+  while (await folded.count()) await folded.first().click();
+}
+
 export const message = (page) => page.getByRole('textbox', { name: 'Message' });
 export const exchanges = (page) => page.locator('article.exchange');
 

@@ -35,7 +35,7 @@ test('the bar leads to every room; heading, title and address follow, and the ba
       await page.waitForFunction((name) => document.activeElement?.tagName === 'H1' && document.activeElement.innerText === name, room);
       assert.equal(await page.title(), `${room} · Hob`);
       assert.equal(new URL(page.url()).hash, `#/${room.toLowerCase()}`);
-      assert.equal(await page.locator('nav [aria-current="page"]').innerText(), room);
+      assert.equal(await page.locator('.bar [aria-current="page"]').innerText(), room);
     }
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Memory' }).waitFor();

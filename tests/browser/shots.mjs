@@ -37,7 +37,46 @@ const ROOMS = [
   ['tool', 'tools/gpio_write', 'main.tools form'],
   ['decision', 'tools/restart_radio', 'main.tools .confirm'],
   ['memory', 'memory', 'main.memory li'],
+  ['tasks', 'memory/tasks', '.records li'],
+  ['calendar', 'memory/calendar', '.records li'],
+  ['money', 'memory/money', '.shares li'],
+  ['goals', 'memory/goals', '.records li'],
+  ['schedules', 'memory/schedules', '.records li'],
   ['device', 'device', 'main.device .rows li'],
+];
+
+const day = (days, time = '') => {
+  const date = new Date(Date.now() + days * 86_400_000);
+  return `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, '0')}-${String(date.getDate()).padStart(2, '0')}${time && `T${time}`}`;
+};
+/** A day of this month, as far as it has passed. */
+const past = (n) => day(-Math.min(n, new Date().getDate() - 1));
+
+/** What stands in the lists of the Memory room. */
+const LISTS = [
+  ['batch_add_tasks', {
+    tasks: [
+      { title: 'Pay the chimney sweep', dueDate: day(-1), category: 'house', priority: 'high' }, { title: 'Oat milk', category: 'shopping', shared: true }, { title: 'Eggs', category: 'shopping', shared: true },
+      { title: 'Book the ferry', dueDate: day(3), notes: 'The early one; two adults, one car.' }, { title: 'Sharpen the skates' },
+    ],
+  }],
+  ['complete_task', { taskId: 'Sharpen the skates' }],
+  ['batch_add_calendar_events', {
+    events: [
+      { title: 'Dentist', startTime: day(0, '16:30'), location: 'Ring 4', reminder: 60 }, { title: 'Choir', startTime: day(2, '19:00') }, { title: 'Anna is here', startTime: day(5), endTime: day(8) },
+      { title: 'Parents’ evening', startTime: day(6, '18:00') }, { title: 'Boiler service', startTime: day(-4, '09:00') },
+    ],
+  }],
+  ['batch_add_expenses', {
+    expenses: [[820, 'housing', 'Rent', 20], [64.2, 'food', 'Market', 18], [148, 'transport', 'Winter tyres', 12], [31.9, 'food', 'Bakery', 9], [75.9, 'utilities', 'Electricity', 6], [112.4, 'food', 'Week shopping', 4], [24, 'entertainment', 'Cinema', 2], [18.5, 'food', 'Lunch', 0]]
+      .map(([amount, category, description, ago]) => ({ amount, currency: 'EUR', category, description, date: past(ago) })),
+  }],
+  ['create_goal', { title: 'Learn the piano', description: 'Enough for Christmas.', priority: 8 }],
+  ['decompose_goal', { goalId: 'Learn the piano', steps: ['Find a teacher', 'Practise every day', 'Play for Anna'] }],
+  ['complete_step', { stepId: 'Find a teacher' }],
+  ['create_scheduled_task', { name: 'Put out the bins', schedule: 'every monday at 19:00', message: 'Put out the bins' }],
+  ['create_scheduled_task', { name: 'Morning look at the house', schedule: '30 6 * * 1-5', prompt: 'Tell me what is on today, and whether it freezes.' }],
+  ['create_trigger', { name: 'Door bell', type: 'event', config: { topic: 'pin:changed', match: { pin: 4, high: true } }, message: 'Somebody is at the door' }],
 ];
 
 const rest = (page) => page.evaluate(() => {
@@ -66,6 +105,7 @@ async function furnish(browser) {
   await ask(page, 'who looked after the heating?');
   await ask(page, 'turn on pin 17');
   for (const [content, type, tags, importance] of FACTS) await execute('remember', { content, type, tags, importance });
+  for (const [name, args] of LISTS) await execute(name, args);
   await execute('gpio_write', { pin: 27, high: true });
   await execute('gpio_write', { pin: 22, high: false });
   const storageState = await context.storageState();

@@ -1,7 +1,7 @@
 // A person in the Tools room: finds a tool, uses it by hand, is asked before what cannot be undone, writes a tool and deletes it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, api, desktop, enter, enterAs, fits, hob, launch, phone, schemes, shot, sizes, visit } from './page.mjs';
+import { accessible, api, desktop, enter, enterAs, fits, hob, launch, phone, schemes, shot, sizes, unfold, visit } from './page.mjs';
 
 let browser, context, page, problems;
 
@@ -29,6 +29,7 @@ test('every tool is in its family, and one field finds among them', async () => 
   const { tools } = await api(context, 'GET', '/api/v1/tools');
   await page.goto(hob);
   await visit(page, 'Tools');
+  await unfold(page);
   await row('calculate').waitFor();
   assert.equal(await page.locator('.family a.tool-row').count(), tools.length);
   assert.match(await row('recall').innerText(), /looks[^]*Also called memory_recall/);
@@ -312,6 +313,9 @@ for (const [name, size] of Object.entries(sizes)) {
         await shot(it.page, `tools-${what}-${name}-${scheme}`);
       };
       await at('', it.page);
+      await it.page.locator('details.family').first().waitFor();
+      await look('families');
+      await unfold(it.page);
       await row('calculate', it.page).waitFor();
       await look('list');
       await filter(it.page).fill('memory');

@@ -5,6 +5,7 @@ import * as api from './api';
 import './find.css';
 import { HEADER } from './home/header';
 import { Close, Find } from './icons';
+import { SECTIONS, type Section } from './memory/sections';
 import { href, ICONS, ROOMS, type Room } from './rooms';
 import { text, when } from './text';
 import { knownTools } from './tools/use-tools';
@@ -18,7 +19,7 @@ interface Hit {
   to: string;
 }
 
-type Group = 'rooms' | 'pins' | 'tools' | 'memories' | 'conversations';
+type Group = 'rooms' | 'pins' | 'tools' | 'memories' | 'lists' | 'conversations';
 type Source = (query: string) => Promise<Hit[]> | Hit[];
 
 const DEBOUNCE_MS = 180;
@@ -32,11 +33,48 @@ const has = (query: string, ...words: (string | undefined)[]) => {
   return query.toLowerCase().split(/\s+/).every((part) => there.includes(part));
 };
 
+/** The lists are asked all at once, and only when typing rests: each of them is a call. */
+const LISTS: { tool: string; plural: string; section: Section; args?: object; name?: string; at?: (found: Listed) => string }[] = [
+  { tool: 'list_tasks', plural: 'tasks', section: 'tasks' },
+  { tool: 'list_notes', plural: 'notes', section: 'notes' },
+  { tool: 'list_calendar_events', plural: 'events', section: 'calendar', args: { startDate: '1970-01-01' }, at: (found) => String(found['startTime']).slice(0, 10) },
+  { tool: 'list_contacts', plural: 'contacts', section: 'contacts', name: 'name' },
+  { tool: 'list_bookmarks', plural: 'bookmarks', section: 'bookmarks' },
+];
+const LISTS_REST_MS = 350;
+const EACH = 3;
+
+type Listed = Record<string, unknown> & { id: string };
+
+interface Batch {
+  results: { success: boolean; result?: Record<string, Listed[]> }[];
+}
+
+let newest = '';
+
+async function inLists(query: string): Promise<Hit[]> {
+  newest = query;
+  await new Promise((done) => setTimeout(done, LISTS_REST_MS));
+  if (newest !== query) return [];
+  const operations = LISTS.map(({ tool, args }) => ({ tool, args: { ...args, search: query, limit: EACH } }));
+  const { results } = (await api.execute<Batch>('batch_use_tool', { operations })).result;
+  return LISTS.flatMap(({ plural, section, name = 'title', at }, n) =>
+    (results[n]?.result?.[plural] ?? []).map((found): Hit => {
+      const title = String(found[name] ?? '');
+      return { key: `list-${found.id}`, title, more: text.memoryRoom.sections[section], room: 'memory', to: href('memory', section, at?.(found) ?? title) };
+    }));
+}
+
 interface Remembered {
   id: string;
   content: string;
   type?: string;
 }
+
+/** The parts of the Memory room, as far as they are meant. */
+const sections = (query: string): Hit[] =>
+  SECTIONS.filter((section) => has(query, text.memoryRoom.sections[section], text.memoryRoom.sectionWords[section]))
+    .map((section) => ({ key: section, title: text.memoryRoom.sections[section], more: text.memoryRoom.sectionWords[section], room: 'memory', to: href('memory', section) }));
 
 /** Where each group is looked for; the pins are asked for once while the search is open. */
 function sources(): Record<Group, Source> {
@@ -46,7 +84,8 @@ function sources(): Record<Group, Source> {
   return {
     rooms: (query) =>
       ROOMS.filter((room) => has(query, text.rooms[room], text.find.rooms[room]))
-        .map((room) => ({ key: room, title: text.rooms[room], more: text.find.rooms[room], room, to: href(room) })),
+        .map((room): Hit => ({ key: room, title: text.rooms[room], more: text.find.rooms[room], room, to: href(room) }))
+        .concat(query ? sections(query) : []),
 
     pins: async (query) => {
       if (!query) return [];
@@ -85,6 +124,8 @@ function sources(): Record<Group, Source> {
       return memories.map((one) => ({ key: `memory-${one.id}`, title: one.content, room: 'memory', to: href('memory', one.id, query) }));
     },
 
+    lists: (query) => (query.length < MEANING ? [] : inLists(query)),
+
     conversations: async (query) => {
       if (!query) return [];
       const { conversations } = await api.conversations(query, FEW);
@@ -99,7 +140,7 @@ function sources(): Record<Group, Source> {
   };
 }
 
-const ORDER: Group[] = ['rooms', 'pins', 'tools', 'memories', 'conversations'];
+const ORDER: Group[] = ['rooms', 'pins', 'tools', 'memories', 'lists', 'conversations'];
 
 /** Calls `open` on `/` (not while one types) and on Ctrl+K. */
 export function useFindKeys(open: () => void): void {

@@ -62,7 +62,7 @@ interface Typed extends About {
 }
 
 type InputProps = Typed & {
-  type?: 'text' | 'password' | 'search' | 'url';
+  type?: 'text' | 'password' | 'search' | 'url' | 'email' | 'tel';
   autocomplete?: string;
   /** For names, addresses and keys: a fixed-width face and no spelling help. */
   code?: boolean;

@@ -17,6 +17,7 @@ export const Chevron = line('M9 6l6 6-6 6');
 
 export const Find = line('M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.5 15.5L20 20');
 export const Bin = line('M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13');
+export const Pen = line('M5 19l1-4L16 5l3 3L9 18zM14 7l3 3');
 export const Again = line('M19 12a7 7 0 1 1-2-5l2 2M19 4v5h-5');
 
 export const TalkIcon = line('M4 5h16v11H9l-5 4z');

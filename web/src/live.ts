@@ -96,3 +96,30 @@ export function useLive(topics: readonly string[], handler: Handler): void {
     return () => void handlers.delete(hear);
   }, [key]);
 }
+
+/** Several changes at once are one reading; where they do not end, the readings become as rare as this. */
+const SETTLE_MS = 300;
+const CALM_MS = 10_000;
+
+/**
+ * Calls `read` soon after events of these topics (and after a resync), with when the last of them was heard: for what is read anew
+ * by a call of its own. A device on which something happens all the time is not asked all the time.
+ */
+export function useNews(topics: readonly string[], read: (heard: number) => void): void {
+  const newest = useRef(read);
+  newest.current = read;
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const pace = useRef({ gap: SETTLE_MS, last: -Infinity, heard: 0 });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useLive(topics, () => {
+    const it = pace.current;
+    it.heard = performance.now();
+    if (timer.current !== undefined) return;
+    it.gap = it.heard - it.last > CALM_MS ? SETTLE_MS : Math.min(2 * it.gap, CALM_MS);
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      it.last = performance.now();
+      newest.current(it.heard);
+    }, Math.max(SETTLE_MS, it.last + it.gap - it.heard));
+  });
+}

@@ -14,6 +14,7 @@ import { Home } from './home/home';
 import { Flame } from './icons';
 import { useLine, useLive } from './live';
 import { Memory } from './memory/memory';
+import { Notices } from './notices';
 import { Bar, go, mark, usePlace, type RoomProps } from './rooms';
 import { SignIn } from './sign-in';
 import { Talk } from './talk/talk';
@@ -98,6 +99,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     <div class="house">
       {room ?? <Talk session={session} talk={talk} asked={decisions} />}
       <Bar room={place.room} alive={talk.busy && !waiting} onFind={find} />
+      <Notices />
       <p class="unseen" role="status">{newest && text.approvals.wants(toolOf(newest.tool))}</p>
       {finding && <Finder onClose={() => setFinding(false)} />}
     </div>

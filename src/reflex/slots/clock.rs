@@ -2,7 +2,7 @@
 
 use super::{
     date::{Part, part_named},
-    number,
+    duration, number,
 };
 use crate::sentence::Sentence;
 use jiff::civil::Time;
@@ -15,21 +15,27 @@ pub(crate) struct Clock {
     pub dial: bool,
 }
 
-/// A time at `at` and how many tokens it takes. A bare number is a time only after "at".
-pub(crate) fn clock(s: &Sentence, at: usize) -> Option<(usize, Clock)> {
-    let lead = usize::from(["at", "by", "around", "before", "after", "until"].contains(&s.word(at)));
+/// Words before a time.
+const LEADS: [&str; 6] = ["at", "by", "around", "before", "after", "until"];
+
+/// A time at `at` and how many tokens it takes. A bare number is a time only after "at", or where `bare` says that one is
+/// looked for.
+pub(crate) fn clock(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Clock)> {
+    let lead = usize::from(LEADS.contains(&s.word(at)));
     let begin = at + lead;
     let exact = |count, hour| Some((lead + count, Clock { time: Time::new(hour, 0, 0, 0).ok()?, dial: false }));
     match s.word(begin) {
-        "noon" | "midday" => return exact(1, 12),
+        "noon" | "midday" | "lunchtime" => return exact(1, 12),
         "midnight" => return exact(1, 0),
         _ => {}
     }
-    let (count, hour, minute, marked) = past_or_to(s, begin).or_else(|| hour_and_minute(s, begin))?;
+    let (count, hour, minute, marked) =
+        past_or_to(s, begin).or_else(|| half_hour(s, begin)).or_else(|| hour_and_minute(s, begin))?;
     let after = begin + count;
     let (suffix, half) = half_of_day(s, after);
     let oclock = usize::from(suffix == 0 && ["o'clock", "oclock"].contains(&s.word(after)));
-    if !(marked || suffix > 0 || oclock > 0 || s.word(at) == "at") {
+    let alone = bare && minute < 60 && duration::duration(s, begin).is_none();
+    if !(marked || suffix > 0 || oclock > 0 || s.word(at) == "at" || alone) {
         return None;
     }
     let count = lead + count + suffix + oclock;
@@ -91,6 +97,12 @@ fn past_or_to(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     // A quarter to one is a quarter past twelve on the dial, not past midnight.
     let hour = if to && hour == 0 { 12 } else { hour };
     Some((count, Hour { hour, exact: false }, minute, true))
+}
+
+/// "half six" is half past six.
+fn half_hour(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
+    let (count, hour) = number::whole(s, at + 1).filter(|(_, n)| s.word(at) == "half" && (1..13).contains(n))?;
+    Some((1 + count, Hour { hour: hour as i8, exact: false }, 30, false))
 }
 
 /// "7", "17:30", "six thirty", "7.30 pm": the last value says whether its form alone shows a time.

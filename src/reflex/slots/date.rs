@@ -1,4 +1,4 @@
-//! Days: "tomorrow", "next tuesday", "on 3 October", "the 4th of July 2027", "in 3 weeks", "this weekend".
+//! Days: "tomorrow", "next tuesday", "on 3 October", "the 4th of July 2027", "in 3 weeks", "this weekend", "the last 30 days".
 //!
 //! - A weekday is the next one after today; `when` makes it today where a later time of today was said.
 //! - "this friday" is the same, but today on a Friday; "next friday" is the Friday of next week, from Monday on.
@@ -6,24 +6,37 @@
 //! - A day and month without a year are the next such day, today included.
 //! - `3/10/2026` is day first, unless only the other order is a date.
 
-use super::{clock, duration, number};
+use super::{
+    calendar::{calendar, coming_day, day_and_month, day_number, day_of_month, month_named, written},
+    clock, duration, number,
+};
 use crate::sentence::Sentence;
 use jiff::{
     Span, ToSpan,
     civil::{Date, Weekday},
 };
 
+pub(crate) use super::calendar::names_day;
+
 /// A day or a longer stretch, as said.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Day {
     /// The day, or the first day of the stretch.
     pub date: Date,
+    /// The last day of the stretch, for a day the day itself.
+    pub last: Date,
     /// How long it is.
     pub reach: Reach,
     /// How it was said.
     pub said: Said,
     /// The part of the day that the word carries ("tonight").
     pub part: Option<Part>,
+}
+
+impl Day {
+    pub(super) fn one(date: Date, said: Said) -> Self {
+        Self { date, last: date, reach: Reach::Day, said, part: None }
+    }
 }
 
 /// How much time a day phrase covers.
@@ -75,10 +88,20 @@ pub(crate) fn day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> 
         .or_else(|| calendar(s, at, today))
 }
 
+/// The same where a day is looked for: then "the 24th" is one without "on".
+pub(crate) fn day_in(s: &Sentence, at: usize, today: Date, slot: bool) -> Option<(usize, Day)> {
+    day(s, at, today).or_else(|| {
+        let (count, date) = slot.then(|| day_of_month(s, at, today)).flatten()?;
+        // "the first of every month" and "the second one" are no days.
+        let other = ["of", "one", "time", "half"].contains(&s.word(at + count));
+        (!other).then(|| (count, Day::one(date, Said::Calendar)))
+    })
+}
+
 fn relative(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let said = |count, days: i64, part| {
         let date = today.checked_add(days.days()).ok()?;
-        Some((count, Day { date, reach: Reach::Day, said: Said::Relative, part }))
+        Some((count, Day { part, ..Day::one(date, Said::Relative) }))
     };
     for (words, days) in [
         (&["the", "day", "after", "tomorrow"][..], 2),
@@ -101,23 +124,124 @@ fn relative(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     }
 }
 
-/// "next week", "this weekend", "last month", "next year".
+/// "next week", "this weekend", "last month", "this year", "the end of the month".
 fn stretch(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
+    if let Some(found) = end_of(s, at, today).or_else(|| days_from_today(s, at, today)) {
+        return Some(found);
+    }
     let step = match s.word(at) {
-        "this" | "the" if s.word(at + 1) == "weekend" => 0,
+        "this" => 0,
+        "the" if s.word(at + 1) == "weekend" => 0,
         "next" => 1,
         "last" => -1,
         _ => return None,
     };
     let monday = monday_of(today)?;
-    let (date, reach) = match s.word(at + 1) {
-        "week" => (monday.checked_add(step.weeks()).ok()?, Reach::Week),
-        "weekend" => (weekend(today, monday, step)?, Reach::Day),
-        "month" => (today.first_of_month().checked_add(step.months()).ok()?, Reach::Month),
-        "year" => (today.first_of_year().checked_add(step.years()).ok()?, Reach::Year),
+    let (date, last, reach) = match s.word(at + 1) {
+        "week" => {
+            let first = monday.checked_add(step.weeks()).ok()?;
+            (first, first.checked_add(6.days()).ok()?, Reach::Week)
+        }
+        "weekend" => {
+            let first = weekend(today, monday, step)?;
+            let saturday = first.weekday() == Weekday::Saturday;
+            (first, if saturday { first.tomorrow().ok()? } else { first }, Reach::Day)
+        }
+        "month" => {
+            let first = today.first_of_month().checked_add(step.months()).ok()?;
+            (first, first.last_of_month(), Reach::Month)
+        }
+        "year" => {
+            let first = today.first_of_year().checked_add(step.years()).ok()?;
+            (first, first.last_of_year(), Reach::Year)
+        }
         _ => return None,
     };
-    Some((2, Day { date, reach, said: Said::Relative, part: None }))
+    Some((2, Day { date, last, reach, said: Said::Relative, part: None }))
+}
+
+/// "the end of the month", "the end of next month", "the end of the year": a day.
+fn end_of(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
+    let the = usize::from(s.word(at) == "the");
+    if !s.has(at + the, &["end", "of"]) {
+        return None;
+    }
+    let begin = at + the + 2;
+    let step = match s.word(begin) {
+        "the" | "this" => 0,
+        "next" => 1,
+        "last" => -1,
+        _ => return None,
+    };
+    let last = match s.word(begin + 1) {
+        "month" => today.first_of_month().checked_add(step.months()).ok()?.last_of_month(),
+        "year" => today.first_of_year().checked_add(step.years()).ok()?.last_of_year(),
+        _ => return None,
+    };
+    Some((the + 4, Day::one(last, Said::Relative)))
+}
+
+/// "the last 30 days", "the past two weeks", "the next 3 days": they reach to today, or begin with it.
+fn days_from_today(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
+    let the = usize::from(s.word(at) == "the");
+    let back = match s.word(at + the) {
+        "last" | "past" => true,
+        "next" | "coming" => false,
+        _ => return None,
+    };
+    number::number(s, at + the + 1)?;
+    let (count, span) = duration::duration(s, at + the + 1)?;
+    let whole = span.get_hours() == 0 && span.get_minutes() == 0 && span.get_seconds() == 0;
+    let far = whole.then(|| today.checked_add(if back { -span } else { span }).ok())??;
+    let (date, last) = if back { (far, today) } else { (today, far) };
+    Some((the + 1 + count, Day { date, last, reach: Reach::Day, said: Said::Relative, part: None }))
+}
+
+/// A day that has been: a weekday or a date without a year is the latest of that name, today included for a date.
+pub(crate) fn past(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
+    let (count, found) = day_in(s, at, today, true)?;
+    if found.date <= today {
+        return Some((count, found));
+    }
+    let named_year = (at..at + count).any(|i| s.word(i).parse::<i16>().is_ok_and(|n| n > 1900));
+    let next = (at..at + count).any(|i| ["next", "tomorrow", "in"].contains(&s.word(i)));
+    let date = match found.said {
+        _ if next => return None,
+        Said::Weekday | Said::Relative if (at..at + count).any(|i| weekday_named(s.word(i), true).is_some()) => {
+            found.date.checked_sub(7.days()).ok()?
+        }
+        Said::Calendar if named_year => return None,
+        // "the 4th" is of this month or the last one.
+        Said::Calendar if !(at..at + count).any(|i| month_named(s.word(i)).is_some()) => {
+            let months = (1..3).filter_map(|n| found.date.checked_sub(n.months()).ok());
+            months.filter(|date| date.day() == found.date.day()).find(|date| *date <= today)?
+        }
+        Said::Calendar => Date::new(found.date.year() - 1, found.date.month(), found.date.day()).ok()?,
+        _ => return None,
+    };
+    (date <= today).then_some((count, Day { date, last: date, ..found }))
+}
+
+/// The first day of a month: "october" is the latest that has begun, "this month", "may 2026".
+pub(crate) fn month(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
+    let lead = usize::from(["in", "of", "for", "during"].contains(&s.word(at)));
+    let begin = at + lead;
+    if let Some((count, found)) = stretch(s, begin, today).filter(|(_, day)| day.reach == Reach::Month) {
+        return Some((lead + count, found.date));
+    }
+    let last = usize::from(["last", "this", "the"].contains(&s.word(begin)));
+    if last > 0 && s.has(begin, &["the", "last", "month"]) {
+        return Some((lead + 3, today.first_of_month().checked_sub(1.month()).ok()?));
+    }
+    let month = month_named(s.word(begin + last))?;
+    let count = lead + last + 1;
+    let year = s.word(at + count).parse::<i16>().ok().filter(|year| (1900..2200).contains(year));
+    if let Some(year) = year {
+        return Some((count + 1, Date::new(year, month, 1).ok()?));
+    }
+    let this = Date::new(today.year(), month, 1).ok()?;
+    let first = if this > today { Date::new(today.year() - 1, month, 1).ok()? } else { this };
+    Some((count, first))
 }
 
 /// The Saturday of a weekend; on a Sunday "this weekend" is today.
@@ -148,11 +272,11 @@ fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let said = if which.is_empty() { Said::Weekday } else { Said::Relative };
     let count = before + 1;
     let Some((more, numbered)) = number_of_day(s, at + count, today) else {
-        return Some((count, Day { date, reach: Reach::Day, said, part: None }));
+        return Some((count, Day::one(date, said)));
     };
     // "friday the 4th" may be any Friday, "next friday the 4th" only that one.
     let date = numbered.filter(|n| if which.is_empty() { n.weekday() == wanted } else { *n == date })?;
-    Some((count + more, Day { date, reach: Reach::Day, said: Said::Relative, part: None }))
+    Some((count + more, Day::one(date, Said::Relative)))
 }
 
 /// The day that a weekday is followed by: "the 13th", "27 November", a bare "13"; `None` within for one that never comes.
@@ -163,7 +287,7 @@ fn number_of_day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Option<
     // "friday 7 pm" and "friday 6 to 8" go on with a time.
     let the = usize::from(s.word(at) == "the");
     let (count, day) = day_number(s, at + the)?;
-    if the == 0 && clock::clock(s, at).is_some() {
+    if the == 0 && clock::clock(s, at, false).is_some() {
         return None;
     }
     let month = month_named(s.word(at + the + count)).is_some() || s.word(at + the + count) == "of";
@@ -201,7 +325,7 @@ fn counted(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let (count, span) = from_now(s, at)?;
     let whole_days = span.get_hours() == 0 && span.get_minutes() == 0 && span.get_seconds() == 0;
     let date = whole_days.then(|| today.checked_add(span).ok())??;
-    Some((count, Day { date, reach: Reach::Day, said: Said::Relative, part: None }))
+    Some((count, Day::one(date, Said::Relative)))
 }
 
 /// A distance from now: "in X", "X from now", "X ago" (negative).
@@ -218,159 +342,75 @@ pub(crate) fn from_now(s: &Sentence, at: usize) -> Option<(usize, Span)> {
     (s.word(at + count) == "ago").then(|| (count + 1, -span))
 }
 
-fn calendar(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
-    let on = usize::from(["on", "by"].contains(&s.word(at)));
-    let at = at + on;
-    let (count, date) = written(s, at, today)
-        .or_else(|| named(s, at, today))
-        .or_else(|| day_and_month(s, at, today))
-        .or_else(|| (on == 1).then(|| day_of_month(s, at, today))?)?;
-    Some((on + count, Day { date, reach: Reach::Day, said: Said::Calendar, part: None }))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// `2026-11-21`, `21.11.2026`, `21/11/2026`.
-fn written(s: &Sentence, at: usize, _today: Date) -> Option<(usize, Date)> {
-    let word = s.word(at);
-    if word.len() == 10 && word.as_bytes().get(4) == Some(&b'-') {
-        return Some((1, word.parse().ok()?));
+    fn today() -> Date {
+        Date::constant(2026, 11, 20)
     }
-    let dotted: Vec<i16> = word.split('.').filter_map(|n| n.parse().ok()).collect();
-    let (count, parts) = match dotted.as_slice() {
-        [d, m, y] => (1, [*d, *m, *y]),
-        _ if s.word(at + 1) == "/" && s.word(at + 3) == "/" => {
-            (5, [word.parse().ok()?, s.word(at + 2).parse().ok()?, s.word(at + 4).parse().ok()?])
+
+    #[test]
+    fn stretches_have_a_last_day() {
+        for (text, count, date, last) in [
+            ("this week", 2, "2026-11-16", "2026-11-22"),
+            ("next week", 2, "2026-11-23", "2026-11-29"),
+            ("this weekend", 2, "2026-11-21", "2026-11-22"),
+            ("this month", 2, "2026-11-01", "2026-11-30"),
+            ("last year", 2, "2025-01-01", "2025-12-31"),
+            ("the last 30 days", 4, "2026-10-21", "2026-11-20"),
+            ("past two weeks", 3, "2026-11-06", "2026-11-20"),
+            ("the next 3 days", 4, "2026-11-20", "2026-11-23"),
+            ("the end of the month", 5, "2026-11-30", "2026-11-30"),
+            ("end of next month", 4, "2026-12-31", "2026-12-31"),
+            ("tomorrow", 1, "2026-11-21", "2026-11-21"),
+        ] {
+            let (taken, found) = day(&Sentence::whole(text), 0, today()).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (taken, found.date.to_string().as_str(), found.last.to_string().as_str()),
+                (count, date, last),
+                "{text}"
+            );
         }
-        _ => return None,
-    };
-    let [d, m, y] = parts;
-    let y = if y < 100 { y + 2000 } else { y };
-    let date = |day: i16, month: i16| Date::new(y, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok();
-    Some((count, date(d, m).or_else(|| date(m, d))?))
-}
-
-/// Days with a name.
-fn named(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
-    const NAMED: &[(&str, i8, i8)] = &[
-        ("christmas eve", 12, 24),
-        ("christmas day", 12, 25),
-        ("christmas", 12, 25),
-        ("new year's eve", 12, 31),
-        ("new years eve", 12, 31),
-        ("new year's day", 1, 1),
-        ("halloween", 10, 31),
-    ];
-    let (name, month, day) =
-        NAMED.iter().find(|(name, ..)| name.split(' ').enumerate().all(|(i, w)| s.word(at + i) == w))?;
-    Some((name.split(' ').count(), coming(today, *month, *day)?))
-}
-
-/// The next such day, today included.
-fn coming(today: Date, month: i8, day: i8) -> Option<Date> {
-    (0..9).filter_map(|i| Date::new(today.year() + i, month, day).ok()).find(|date| *date >= today)
-}
-
-/// "3 October", "the 4th of July 2027", "October 3rd".
-fn day_and_month(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
-    let the = usize::from(s.word(at) == "the");
-    let day_first = || {
-        let (count, day) = day_number(s, at + the)?;
-        let of = usize::from(s.word(at + the + count) == "of");
-        let month = month_named(s.word(at + the + count + of))?;
-        Some((the + count + of + 1, month, day))
-    };
-    let month_first = || {
-        let month = month_named(s.word(at))?;
-        let the = usize::from(s.word(at + 1) == "the");
-        let (count, day) = day_number(s, at + 1 + the)?;
-        Some((1 + the + count, month, day))
-    };
-    let (count, month, day) = day_first().or_else(month_first)?;
-    match s.word(at + count).parse::<i16>() {
-        Ok(year) if (1900..2200).contains(&year) => Some((count + 1, Date::new(year, month, day).ok()?)),
-        _ => Some((count, coming(today, month, day)?)),
     }
-}
 
-/// "the 4th": of this month, or of the next that has one.
-fn day_of_month(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
-    let (count, day) = ordinal(s, at + 1).filter(|_| s.word(at) == "the")?;
-    Some((count + 1, coming_day(today, day)?))
-}
-
-/// The next day with this number, today included.
-fn coming_day(today: Date, day: i8) -> Option<Date> {
-    let first = today.first_of_month();
-    (0..12)
-        .filter_map(|i| first.checked_add(i.months()).ok())
-        .filter_map(|month| Date::new(month.year(), month.month(), day).ok())
-        .find(|date| *date >= today)
-}
-
-/// Whether a weekday, a month or a day's number stands at `at`.
-pub(crate) fn names_day(s: &Sentence, at: usize) -> bool {
-    weekday_named(s.word(at), true).is_some() || month_named(s.word(at)).is_some() || ordinal(s, at).is_some()
-}
-
-fn day_number(s: &Sentence, at: usize) -> Option<(usize, i8)> {
-    ordinal(s, at).or_else(|| {
-        let (count, n) = number::whole(s, at)?;
-        (1..=31).contains(&n).then_some((count, n as i8))
-    })
-}
-
-/// "4th", "fourth", "twenty first".
-fn ordinal(s: &Sentence, at: usize) -> Option<(usize, i8)> {
-    const WORDS: &[&str] = &[
-        "first",
-        "second",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "seventh",
-        "eighth",
-        "ninth",
-        "tenth",
-        "eleventh",
-        "twelfth",
-        "thirteenth",
-        "fourteenth",
-        "fifteenth",
-        "sixteenth",
-        "seventeenth",
-        "eighteenth",
-        "nineteenth",
-        "twentieth",
-    ];
-    let word = s.word(at);
-    let small = |word: &str| WORDS.iter().position(|w| *w == word).map(|i| i as i8 + 1);
-    if let Some(n) = small(word) {
-        return Some((1, n));
+    #[test]
+    fn what_has_been_is_the_latest_of_its_name() {
+        for (text, wanted) in [
+            ("monday", Some("2026-11-16")),
+            ("on friday", Some("2026-11-20")),
+            ("last friday", Some("2026-11-13")),
+            ("yesterday", Some("2026-11-19")),
+            ("today", Some("2026-11-20")),
+            ("on the 4th", Some("2026-11-04")),
+            ("on the 21st", Some("2026-10-21")),
+            ("3 october", Some("2026-10-03")),
+            ("on 3 december", Some("2025-12-03")),
+            ("3 december 2026", None),
+            ("tomorrow", None),
+            ("next monday", None),
+            ("in 3 days", None),
+            ("2 days ago", Some("2026-11-18")),
+        ] {
+            let got = past(&Sentence::whole(text), 0, today()).map(|(_, day)| day.date.to_string());
+            assert_eq!(got.as_deref(), wanted, "{text}");
+        }
     }
-    match word {
-        "thirtieth" => return Some((1, 30)),
-        "twenty" => return small(s.word(at + 1)).filter(|n| *n < 10).map(|n| (2, n + 20)),
-        "thirty" if s.word(at + 1) == "first" => return Some((2, 31)),
-        _ => {}
-    }
-    let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending))?;
-    digits.parse().ok().filter(|n| (1..=31).contains(n)).map(|n| (1, n))
-}
 
-fn month_named(word: &str) -> Option<i8> {
-    const MONTHS: &[(&str, &str)] = &[
-        ("january", "jan"),
-        ("february", "feb"),
-        ("march", "mar"),
-        ("april", "apr"),
-        ("may", "may"),
-        ("june", "jun"),
-        ("july", "jul"),
-        ("august", "aug"),
-        ("september", "sep"),
-        ("october", "oct"),
-        ("november", "nov"),
-        ("december", "dec"),
-    ];
-    MONTHS.iter().position(|(full, short)| *full == word || *short == word).map(|i| i as i8 + 1)
+    #[test]
+    fn months_are_those_that_have_begun() {
+        for (text, wanted) in [
+            ("october", Some((1, "2026-10-01"))),
+            ("in november", Some((2, "2026-11-01"))),
+            ("december", Some((1, "2025-12-01"))),
+            ("last december", Some((2, "2025-12-01"))),
+            ("may 2024", Some((2, "2024-05-01"))),
+            ("this month", Some((2, "2026-11-01"))),
+            ("the last month", Some((3, "2026-10-01"))),
+            ("week", None),
+        ] {
+            let got = month(&Sentence::whole(text), 0, today()).map(|(count, first)| (count, first.to_string()));
+            assert_eq!(got, wanted.map(|(count, first)| (count, first.to_owned())), "{text}");
+        }
+    }
 }

@@ -54,6 +54,15 @@ pub(crate) fn duration(s: &Sentence, at: usize) -> Option<(usize, Span)> {
     Some((count, span.ok()?))
 }
 
+/// The same in whole minutes, one at least; days have 24 hours here, and months no length.
+pub(crate) fn minutes(s: &Sentence, at: usize) -> Option<(usize, i64)> {
+    let (count, span) = duration(s, at)?;
+    let days = i64::from(span.get_days()).checked_mul(1440).filter(|_| span.get_months() == 0)?;
+    let seconds = i64::from(span.get_hours()) * 3600 + span.get_minutes() * 60 + span.get_seconds();
+    let minutes = days + (seconds + 30) / 60;
+    (minutes > 0).then_some((count, minutes))
+}
+
 /// One number and its unit, with "and a half" on either side of the unit.
 fn part(s: &Sentence, at: usize) -> Option<(usize, f64, Unit)> {
     if s.has(at, &["half", "an", "hour"]) || s.has(at, &["half", "a", "day"]) {
@@ -101,6 +110,11 @@ mod tests {
         ] {
             let (taken, span) = duration(&Sentence::read(text), 0).unwrap_or_else(|| panic!("{text}"));
             assert_eq!((taken, span.to_string().as_str()), (count, wanted), "{text}");
+        }
+        for (text, wanted) in
+            [("half an hour", Some(30)), ("2 hours", Some(120)), ("a day", Some(1440)), ("a month", None)]
+        {
+            assert_eq!(minutes(&Sentence::read(text), 0).map(|m| m.1), wanted, "{text}");
         }
         for text in ["20", "minutes", "a pound", "a pound of minutes", "", "0 minutes"] {
             let got = duration(&Sentence::read(text), 0);

@@ -29,6 +29,11 @@ const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy"
 const SCALES: &[(&str, f64)] =
     &[("hundred", 1e2), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9), ("trillion", 1e12)];
 
+/// The words that numbers are made of.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    SMALL.iter().chain(TENS).copied().chain(SCALES.iter().map(|(word, _)| *word))
+}
+
 /// A number at `at`: how many tokens it takes and its value. A minus sign or word may stand before it.
 pub(crate) fn number(s: &Sentence, at: usize) -> Option<(usize, f64)> {
     if ["-", "minus", "negative"].contains(&s.word(at)) {

@@ -12,6 +12,11 @@ pub(crate) fn unit(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
         .max_by_key(|(count, _)| *count)
 }
 
+/// The single words that units are called by.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    UNITS.iter().flat_map(|(_, names)| names.split('|')).filter(|name| !name.contains(' '))
+}
+
 /// The calculator's spelling, and every way of saying it; "in" is missing because it is a preposition first.
 const UNITS: &[(&str, &str)] = &[
     ("km", "km|kms|kilometer|kilometers|kilometre|kilometres"),

@@ -5,11 +5,12 @@
 //! - with a part of the day: the hour in that part ("seven in the evening" is 19:00);
 //! - with any other day: 7 to 11 in the morning, 12 at noon, 1 to 6 in the afternoon.
 //!
-//! A time without a day that is past today means tomorrow. A part of the day alone stands for 8, 14, 19 or 20 o'clock.
+//! Where somebody is to be woken, 4 to 11 are hours of the morning. A time without a day that is past today means tomorrow. A part of the day alone stands for 8, 14, 19 or 20 o'clock.
 
 use super::{
     clock::{Clock, clock, part_of_day},
-    date::{Day, Part, Reach, Said, day, from_now},
+    date::{Day, Part, Reach, Said, day_in, from_now},
+    duration, number,
 };
 use crate::sentence::Sentence;
 use jiff::{
@@ -28,10 +29,11 @@ pub(crate) enum When {
 }
 
 impl When {
-    /// As an argument: `2026-11-21` or `2026-11-21T19:00:00`.
+    /// As an argument: `2026-11-21` or `2026-11-21T19:00`, with seconds where there are any.
     pub fn iso(self) -> String {
         match self {
-            When::At(moment) => moment.to_string(),
+            When::At(moment) if moment.second() == 0 => moment.strftime("%Y-%m-%dT%H:%M").to_string(),
+            When::At(moment) => moment.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
             When::Day(day) | When::Week(day) | When::Month(day) | When::Year(day) => day.to_string(),
         }
     }
@@ -53,34 +55,131 @@ pub(crate) struct Phrase {
     pub count: usize,
     pub when: When,
     pub relative: bool,
+    /// The last day of it.
+    pub last: Date,
+}
+
+/// How numbers are read that may be hours.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Hours {
+    /// A number alone is one.
+    pub bare: bool,
+    /// 4 to 11 are hours of the morning: somebody is to be woken.
+    pub early: bool,
+    /// A day of the month is meant without "on": "the 24th".
+    pub slot: bool,
+}
+
+impl Hours {
+    /// How they are read in a slot at `at`.
+    pub fn before(s: &Sentence, at: usize) -> Self {
+        const BEFORE: &[&str] = &["at", "for", "by", "until", "till", "to", "from", "around", "about"];
+        let before = at > 0 && BEFORE.contains(&s.word(at - 1)) || s.word(at) == "at";
+        let followed = number::whole(s, at).is_some_and(|(count, _)| {
+            let next = at + count;
+            part_of_day(s, next, false).is_some() || ["today", "tonight", "tomorrow"].contains(&s.word(next))
+        });
+        Self { bare: before || followed, early: false, slot: true }
+    }
+}
+
+/// The longest phrase of time at `at`, in any text.
+pub(crate) fn when(s: &Sentence, at: usize, now: &Zoned) -> Option<Phrase> {
+    spoken(s, at, now, Hours::default())
 }
 
 /// The longest phrase of time at `at`.
-pub(crate) fn when(s: &Sentence, at: usize, now: &Zoned) -> Option<Phrase> {
+pub(crate) fn spoken(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<Phrase> {
     if let Some(written) = iso_moment(s.word(at)) {
         let moment: DateTime = written.to_uppercase().parse().ok()?;
-        return Some(Phrase { count: 1, when: When::At(moment), relative: false });
+        return Some(Phrase { count: 1, when: When::At(moment), relative: false, last: moment.date() });
     }
     if let Some(phrase) = soon(s, at, now) {
         return Some(phrase);
     }
-    let (mut count, mut found) = (0, (None::<Day>, None::<Clock>, None::<Part>));
+    let (count, parts) = parts(s, at, now, hours);
+    let when = resolve(parts.day, parts.clock, parts.part, now)?;
+    let relative = parts.day.is_some_and(|d| d.said != Said::Calendar);
+    let last = match (when, parts.day) {
+        (When::At(moment), _) => moment.date(),
+        (_, Some(day)) => day.last,
+        (When::Day(day) | When::Week(day) | When::Month(day) | When::Year(day), None) => day,
+    };
+    Some(Phrase { count, when, relative, last })
+}
+
+/// A moment to come: a day alone stands for 9 o'clock, today for 18 o'clock or, by then, for an hour from now; "10 minutes"
+/// alone are counted from now.
+pub(crate) fn future(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, DateTime)> {
+    coming(s, at, now, Hours::before(s, at))
+}
+
+/// The same where somebody is to be woken: any number is an hour, an early one.
+pub(crate) fn wake(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, DateTime)> {
+    coming(s, at, now, Hours { bare: true, early: true, slot: true })
+}
+
+fn coming(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<(usize, DateTime)> {
+    let here = now.datetime();
+    let Some(found) = spoken(s, at, now, hours) else {
+        let (count, span) = duration::duration(s, at).filter(|(count, _)| s.word(at + count) != "ago")?;
+        let moment = now.checked_add(span).ok()?.datetime().round(Unit::Second).ok()?;
+        return (moment > here).then_some((count, moment));
+    };
+    let moment = match found.when {
+        When::At(moment) => moment,
+        When::Day(day) if day == now.date() => {
+            let evening = day.at(18, 0, 0, 0);
+            if evening > here { evening } else { here.checked_add(1.hour()).ok()?.round(Unit::Minute).ok()? }
+        }
+        // Of a stretch that has begun, what is left.
+        When::Week(day) | When::Month(day) | When::Year(day) | When::Day(day) => {
+            let first = if day < now.date() && found.last > now.date() { now.date().tomorrow().ok()? } else { day };
+            first.at(9, 0, 0, 0)
+        }
+    };
+    (moment > here).then_some((found.count, moment))
+}
+
+/// A time of day: the next that a dial shows.
+pub(crate) fn time(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Time)> {
+    let (count, parts) = parts(s, at, now, Hours::before(s, at));
+    if parts.day.is_some() {
+        return None;
+    }
+    match resolve(None, parts.clock, parts.part, now)? {
+        When::At(moment) => Some((count, moment.time())),
+        _ => None,
+    }
+}
+
+/// What a phrase of time is put together from.
+#[derive(Default)]
+struct Parts {
+    day: Option<Day>,
+    clock: Option<Clock>,
+    part: Option<Part>,
+}
+
+fn parts(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> (usize, Parts) {
+    let (mut count, mut found) = (0, Parts::default());
     loop {
         let next = at + count;
-        let after_day = found.0.is_some();
-        if let Some((n, d)) = found.0.is_none().then(|| day(s, next, now.date())).flatten() {
-            (count, found.0, found.2) = (count + n, Some(d), found.2.or(d.part));
-        } else if let Some((n, c)) = found.1.is_none().then(|| clock(s, next)).flatten() {
-            (count, found.1) = (count + n, Some(c));
-        } else if let Some((n, p)) = found.2.is_none().then(|| part_of_day(s, next, after_day)).flatten() {
-            (count, found.2) = (count + n, Some(p));
+        let after_day = found.day.is_some();
+        if let Some((n, d)) = found.day.is_none().then(|| day_in(s, next, now.date(), hours.slot)).flatten() {
+            (count, found.day, found.part) = (count + n, Some(d), found.part.or(d.part));
+        } else if let Some((n, c)) = found.clock.is_none().then(|| clock(s, next, hours.bare && count == 0)).flatten() {
+            (count, found.clock) = (count + n, Some(c));
+        } else if let Some((n, p)) = found.part.is_none().then(|| part_of_day(s, next, after_day)).flatten() {
+            (count, found.part) = (count + n, Some(p));
         } else {
             break;
         }
     }
-    let when = resolve(found.0, found.1, found.2, now)?;
-    let relative = found.0.is_some_and(|d| d.said != Said::Calendar);
-    Some(Phrase { count, when, relative })
+    if let Some(clock) = found.clock.as_mut().filter(|c| hours.early && c.dial && c.time.hour() > 3) {
+        clock.dial = false;
+    }
+    (count, found)
 }
 
 /// The token of `2026-11-21T19:00`, which is in lower case by now.
@@ -95,7 +194,7 @@ fn soon(s: &Sentence, at: usize, now: &Zoned) -> Option<Phrase> {
         return None;
     }
     let moment = now.checked_add(span).ok()?.datetime().round(Unit::Second).ok()?;
-    Some(Phrase { count, when: When::At(moment), relative: true })
+    Some(Phrase { count, when: When::At(moment), relative: true, last: moment.date() })
 }
 
 fn resolve(day: Option<Day>, clock: Option<Clock>, part: Option<Part>, now: &Zoned) -> Option<When> {
@@ -137,7 +236,7 @@ fn in_part(clock: Clock, part: Option<Part>) -> Clock {
     }
 }
 
-fn default_time(part: Part) -> Clock {
+pub(crate) fn default_time(part: Part) -> Clock {
     let hour = match part {
         Part::Morning => 8,
         Part::Afternoon => 14,
@@ -188,48 +287,48 @@ mod tests {
             ("this saturday", "2026-11-21"),
             ("last monday", "2026-11-16"),
             ("friday", "2026-11-27"),
-            ("friday at 6 pm", "2026-11-20T18:00:00"),
-            ("friday at 9 am", "2026-11-27T09:00:00"),
-            ("next tuesday at 7", "2026-11-24T07:00:00"),
-            ("tomorrow at 3", "2026-11-21T15:00:00"),
-            ("tomorrow morning", "2026-11-21T08:00:00"),
-            ("tomorrow morning at 7", "2026-11-21T07:00:00"),
-            ("tomorrow evening at half past six", "2026-11-21T18:30:00"),
-            ("tonight", "2026-11-20T20:00:00"),
-            ("tonight at 2", "2026-11-21T02:00:00"),
-            ("this evening", "2026-11-20T19:00:00"),
-            ("at 7", "2026-11-20T19:00:00"),
-            ("at 3", "2026-11-20T15:00:00"),
-            ("at 2", "2026-11-21T02:00:00"),
-            ("at 9 am", "2026-11-21T09:00:00"),
-            ("at 07:00", "2026-11-21T07:00:00"),
-            ("17:30", "2026-11-20T17:30:00"),
-            ("at half past six", "2026-11-20T18:30:00"),
-            ("quarter to nine", "2026-11-20T20:45:00"),
-            ("ten past 3 pm", "2026-11-20T15:10:00"),
+            ("friday at 6 pm", "2026-11-20T18:00"),
+            ("friday at 9 am", "2026-11-27T09:00"),
+            ("next tuesday at 7", "2026-11-24T07:00"),
+            ("tomorrow at 3", "2026-11-21T15:00"),
+            ("tomorrow morning", "2026-11-21T08:00"),
+            ("tomorrow morning at 7", "2026-11-21T07:00"),
+            ("tomorrow evening at half past six", "2026-11-21T18:30"),
+            ("tonight", "2026-11-20T20:00"),
+            ("tonight at 2", "2026-11-21T02:00"),
+            ("this evening", "2026-11-20T19:00"),
+            ("at 7", "2026-11-20T19:00"),
+            ("at 3", "2026-11-20T15:00"),
+            ("at 2", "2026-11-21T02:00"),
+            ("at 9 am", "2026-11-21T09:00"),
+            ("at 07:00", "2026-11-21T07:00"),
+            ("17:30", "2026-11-20T17:30"),
+            ("at half past six", "2026-11-20T18:30"),
+            ("quarter to nine", "2026-11-20T20:45"),
+            ("ten past 3 pm", "2026-11-20T15:10"),
             ("seven in the evening", ""),
-            ("at seven in the evening", "2026-11-20T19:00:00"),
-            ("at six thirty", "2026-11-20T18:30:00"),
-            ("noon", "2026-11-21T12:00:00"),
-            ("at noon tomorrow", "2026-11-21T12:00:00"),
-            ("at midnight", "2026-11-21T00:00:00"),
-            ("in 20 minutes", "2026-11-20T14:50:00"),
-            ("in an hour and a half", "2026-11-20T16:00:00"),
-            ("an hour ago", "2026-11-20T13:30:00"),
+            ("at seven in the evening", "2026-11-20T19:00"),
+            ("at six thirty", "2026-11-20T18:30"),
+            ("noon", "2026-11-21T12:00"),
+            ("at noon tomorrow", "2026-11-21T12:00"),
+            ("at midnight", "2026-11-21T00:00"),
+            ("in 20 minutes", "2026-11-20T14:50"),
+            ("in an hour and a half", "2026-11-20T16:00"),
+            ("an hour ago", "2026-11-20T13:30"),
             ("in 3 days", "2026-11-23"),
-            ("in 3 days at 7 pm", "2026-11-23T19:00:00"),
+            ("in 3 days at 7 pm", "2026-11-23T19:00"),
             ("two weeks from now", "2026-12-04"),
             ("on 3 October", "2027-10-03"),
             ("3rd of October 2026", "2026-10-03"),
             ("the 4th of July", "2027-07-04"),
-            ("December 24th at 6pm", "2026-12-24T18:00:00"),
+            ("December 24th at 6pm", "2026-12-24T18:00"),
             ("on the 4th", "2026-12-04"),
             ("on the twenty first", "2026-11-21"),
             ("21.12.2026", "2026-12-21"),
             ("3/10/2026", "2026-10-03"),
             ("12/24/2026", "2026-12-24"),
             ("2026-12-01", "2026-12-01"),
-            ("2026-12-01T08:30", "2026-12-01T08:30:00"),
+            ("2026-12-01T08:30", "2026-12-01T08:30"),
             ("christmas eve", "2026-12-24"),
             ("this weekend", "2026-11-21"),
             ("next weekend", "2026-11-28"),
@@ -248,6 +347,60 @@ mod tests {
     }
 
     #[test]
+    fn what_is_to_come_has_a_time() {
+        // Friday 2026-11-20 14:30.
+        let now: Zoned = "2026-11-20T14:30[Europe/Vienna]".parse().unwrap();
+        for (text, at, wanted) in [
+            ("remind me tomorrow", 2, Some((1, "2026-11-21T09:00"))),
+            ("remind me today", 2, Some((1, "2026-11-20T18:00"))),
+            ("remind me tonight", 2, Some((1, "2026-11-20T20:00"))),
+            ("remind me next week", 2, Some((2, "2026-11-23T09:00"))),
+            ("remind me this week", 2, Some((2, "2026-11-21T09:00"))),
+            ("remind me at 7 on friday", 2, Some((4, "2026-11-20T19:00"))),
+            ("remind me on friday at 7 in the morning", 2, Some((7, "2026-11-27T07:00"))),
+            ("remind me in the evening", 2, Some((3, "2026-11-20T19:00"))),
+            ("remind me on monday morning", 2, Some((3, "2026-11-23T08:00"))),
+            ("remind me seven in the evening", 2, Some((4, "2026-11-20T19:00"))),
+            ("remind me at half six", 2, Some((3, "2026-11-20T18:30"))),
+            ("timer for 10 minutes", 2, Some((2, "2026-11-20T14:40"))),
+            ("a 90-second timer", 1, Some((2, "2026-11-20T14:31:30"))),
+            ("10 minutes ago", 0, None),
+            ("remind me in 90 seconds", 2, Some((3, "2026-11-20T14:31:30"))),
+            ("remind me in 20 minutes", 2, Some((3, "2026-11-20T14:50"))),
+            ("remind me yesterday", 2, None),
+            ("remind me last monday at 7", 2, None),
+            ("remind me on 3 October", 2, Some((3, "2027-10-03T09:00"))),
+        ] {
+            let got = future(&Sentence::whole(text), at, &now).map(|(count, moment)| (count, When::At(moment).iso()));
+            assert_eq!(got, wanted.map(|(count, moment)| (count, moment.to_owned())), "{text}");
+        }
+        for (text, at, wanted) in [
+            ("wake me at 6:30", 2, "2026-11-21T06:30"),
+            ("wake me tomorrow at 5", 2, "2026-11-21T05:00"),
+            ("wake me at 3", 2, "2026-11-20T15:00"),
+            ("set an alarm for 7", 4, "2026-11-21T07:00"),
+            ("6 30 alarm", 0, "2026-11-21T06:00"),
+            ("wake me in 20 minutes", 2, "2026-11-20T14:50"),
+        ] {
+            let got = wake(&Sentence::whole(text), at, &now).map(|(_, moment)| When::At(moment).iso());
+            assert_eq!(got.as_deref(), Some(wanted), "{text}");
+        }
+        for (text, wanted) in [
+            ("7pm", Some("19:00:00")),
+            ("half past six", Some("18:30:00")),
+            ("19:30", Some("19:30:00")),
+            ("noon", Some("12:00:00")),
+            ("in the evening", Some("19:00:00")),
+            ("tomorrow", None),
+            ("tomorrow at 7", None),
+            ("the evening", None),
+        ] {
+            let got = time(&Sentence::whole(text), 0, &now).map(|(_, time)| time.to_string());
+            assert_eq!(got.as_deref(), wanted, "{text}");
+        }
+    }
+
+    #[test]
     fn the_whole_phrase_is_taken() {
         let count = |text| read(text, "2026-11-20T14:30[Europe/Vienna]").0;
         assert_eq!(count("tomorrow at 7 pm buy milk"), 4);
@@ -258,7 +411,7 @@ mod tests {
     #[test]
     fn clocks_that_change_do_not_disturb() {
         // In the night to 2026-03-29 the hour from 2 to 3 is missing.
-        assert_eq!(read("in 2 hours", "2026-03-29T01:30[Europe/Vienna]").1, "2026-03-29T04:30:00");
+        assert_eq!(read("in 2 hours", "2026-03-29T01:30[Europe/Vienna]").1, "2026-03-29T04:30");
         assert_eq!(read("this weekend", "2026-11-22T09:00[Europe/Vienna]").1, "2026-11-22");
     }
 }

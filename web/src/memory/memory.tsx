@@ -1,6 +1,6 @@
-// The Memory room: what Hob remembers, found as one types, changed and forgotten in place.
+// The Memory room: what Hob remembers, found as one types, changed and forgotten in place; and beside it the lists it keeps.
 import type { JSX } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Memory as Remembered } from '../api';
 import { Notice } from '../form';
 import { Close, Find, Fresh } from '../icons';
@@ -8,6 +8,9 @@ import type { RoomProps } from '../rooms';
 import { text } from '../text';
 import { Top } from '../top';
 import { Line } from './line';
+import { Lists } from './lists';
+import { sectionIn } from './sections';
+import { Tabs } from './tabs';
 import { useMemories, type Stats, type Wanted } from './use-memories';
 import { Writing } from './writing';
 import './memory.css';
@@ -27,7 +30,21 @@ function sought(path: string[]): { id: string; query: string } {
   return ID.test(first) ? { id: first, query: second } : { id: '', query: first };
 }
 
-export function Memory({ path }: RoomProps): JSX.Element {
+export function Memory({ session, path }: RoomProps): JSX.Element {
+  const section = sectionIn(path);
+  const [count, setCount] = useState<number>();
+  return (
+    <main class="room memory">
+      <Top title={text.rooms.memory} where={section ? words.sections[section] : count === undefined ? undefined : words.count(count)} />
+      <div class="memory-inside">
+        <Tabs at={section} />
+        {section ? <Lists section={section} path={path} session={session} /> : <Memories path={path} onCount={setCount} />}
+      </div>
+    </main>
+  );
+}
+
+function Memories({ path, onCount }: { path: string[]; onCount: (count: number | undefined) => void }): JSX.Element {
   const { id, query } = sought(path);
   const [wanted, setWanted] = useState<Wanted>(() => (path.length ? { query, kind: '', tags: [] } : before));
   const [writing, setWriting] = useState(false);
@@ -38,6 +55,7 @@ export function Memory({ path }: RoomProps): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
   const writer = useRef<HTMLButtonElement>(null);
   const place = useRef(path);
+  useEffect(() => onCount(stats?.total), [stats?.total]);
 
   const want = (change: Partial<Wanted>) => {
     before = { ...wanted, ...change };
@@ -54,68 +72,65 @@ export function Memory({ path }: RoomProps): JSX.Element {
   };
   const looking = shown?.wanted.query.trim();
   return (
-    <main class="room memory">
-      <Top title={text.rooms.memory} where={stats ? words.count(stats.total) : undefined} />
-      <div class="memory-inside">
-        <div class="searcher" role="search">
-          <Find />
-          <input
-            ref={field}
-            type="search"
-            aria-label={words.search}
-            placeholder={words.placeholder}
-            value={wanted.query}
-            autocomplete="off"
-            enterkeyhint="search"
-            onInput={(event) => want({ query: event.currentTarget.value })}
-            onKeyDown={(event) => event.key === 'Escape' && wanted.query && (event.preventDefault(), want({ query: '' }))}
-          />
-          {wanted.query && (
-            <button type="button" class="bare" aria-label={words.clear} onClick={() => (want({ query: '' }), field.current?.focus())}><Close /></button>
-          )}
-        </div>
-        {(stats?.total !== 0 || wanted.kind || wanted.tags.length > 0) && <Filters wanted={wanted} stats={stats} onInput={want} />}
-        {writing ? (
-          <Writing
-            onCancel={close}
-            onDone={() => {
-              close();
-              setSaid(words.remembered);
-              void renew();
-            }}
-          />
-        ) : (
-          <button type="button" class="quiet add" ref={writer} onClick={() => (setWriting(true), setSaid(''))}><Fresh />{words.add}</button>
-        )}
-        <p class="unseen" role="status">{looking && shown ? words.found(shown.memories.length) : said}</p>
-        {problem && <Notice bad>{problem}</Notice>}
-        {shown && !shown.byMeaning && <Notice quiet>{words.wordsOnly}</Notice>}
-        {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
-        {shown && (
-          <ul class="memories">
-            {withHeld(shown.memories, held).map((memory) => (
-              <Line
-                key={memory.id}
-                memory={memory}
-                sought={memory.id === id}
-                tags={wanted.tags}
-                onHold={(holding) => setHeld(holding ? memory : null)}
-                onTag={(tag) => !wanted.tags.includes(tag) && want({ tags: [...wanted.tags, tag] })}
-                onChanged={(what) => {
-                  setSaid(what);
-                  void renew();
-                  if (what === words.forgotten) field.current?.focus({ preventScroll: true });
-                }}
-              />
-            ))}
-          </ul>
-        )}
-        {shown && !shown.memories.length && <Nothing wanted={shown.wanted} total={stats?.total} />}
-        {shown && !looking && !shown.wanted.kind && !shown.wanted.tags.length && stats && stats.total > shown.memories.length && shown.memories.length > 0 && (
-          <p class="soft small nothing">{words.newest(shown.memories.length, stats.total)}</p>
+    <>
+      <div class="searcher" role="search">
+        <Find />
+        <input
+          ref={field}
+          type="search"
+          aria-label={words.search}
+          placeholder={words.placeholder}
+          value={wanted.query}
+          autocomplete="off"
+          enterkeyhint="search"
+          onInput={(event) => want({ query: event.currentTarget.value })}
+          onKeyDown={(event) => event.key === 'Escape' && wanted.query && (event.preventDefault(), want({ query: '' }))}
+        />
+        {wanted.query && (
+          <button type="button" class="bare" aria-label={words.clear} onClick={() => (want({ query: '' }), field.current?.focus())}><Close /></button>
         )}
       </div>
-    </main>
+      {(stats?.total !== 0 || wanted.kind || wanted.tags.length > 0) && <Filters wanted={wanted} stats={stats} onInput={want} />}
+      {writing ? (
+        <Writing
+          onCancel={close}
+          onDone={() => {
+            close();
+            setSaid(words.remembered);
+            void renew();
+          }}
+        />
+      ) : (
+        <button type="button" class="quiet add" ref={writer} onClick={() => (setWriting(true), setSaid(''))}><Fresh />{words.add}</button>
+      )}
+      <p class="unseen" role="status">{looking && shown ? words.found(shown.memories.length) : said}</p>
+      {problem && <Notice bad>{problem}</Notice>}
+      {shown && !shown.byMeaning && <Notice quiet>{words.wordsOnly}</Notice>}
+      {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
+      {shown && (
+        <ul class="memories">
+          {withHeld(shown.memories, held).map((memory) => (
+            <Line
+              key={memory.id}
+              memory={memory}
+              sought={memory.id === id}
+              tags={wanted.tags}
+              onHold={(holding) => setHeld(holding ? memory : null)}
+              onTag={(tag) => !wanted.tags.includes(tag) && want({ tags: [...wanted.tags, tag] })}
+              onChanged={(what) => {
+                setSaid(what);
+                void renew();
+                if (what === words.forgotten) field.current?.focus({ preventScroll: true });
+              }}
+            />
+          ))}
+        </ul>
+      )}
+      {shown && !shown.memories.length && <Nothing wanted={shown.wanted} total={stats?.total} />}
+      {shown && !looking && !shown.wanted.kind && !shown.wanted.tags.length && stats && stats.total > shown.memories.length && shown.memories.length > 0 && (
+        <p class="soft small nothing">{words.newest(shown.memories.length, stats.total)}</p>
+      )}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
-// Every word the page shows. To translate it: copy this folder, put the other language into its four files (`index.ts`; `device.ts`, the
-// Device room; `decisions.ts`, what is asked and decided; `tools.ts`, what Hob did), and choose between the folders here. Times and dates
-// follow the browser's language by themselves; the sentences that Hob itself answers with come from the device.
+// Every word the page shows. To translate it: copy this folder, put the other language into its files (`index.ts`; `device.ts`, the
+// Device room; `decisions.ts`, what is asked and decided; `tools.ts`, what Hob did; `records.ts` and `schedules.ts`, the lists of the
+// Memory room, which come with them when they are first opened), and choose between the folders here. Times and dates follow the
+// browser’s language by themselves; the sentences that Hob itself answers with come from the device.
 import { Refused, Unreachable } from '../api';
 import { activity, approvals, autonomy, groups, services, standing } from './decisions';
 import { device } from './device';
@@ -38,7 +39,7 @@ export const text = {
       memory: 'what Hob remembers',
       device: 'health, people, model',
     },
-    groups: { rooms: 'Rooms', pins: 'Pins', tools: 'Tools', memories: 'Memories', conversations: 'Conversations' },
+    groups: { rooms: 'Rooms', pins: 'Pins', tools: 'Tools', memories: 'Memories', lists: 'Lists', conversations: 'Conversations' },
     looking: 'Looking…',
     nothing: (query: string) => `Nothing found for “${query}”.`,
     count: (n: number) => `${n} found`,
@@ -292,6 +293,19 @@ export const text = {
   },
 
   memoryRoom: {
+    sectionsLabel: 'What is kept',
+    memories: 'Memory',
+    sections: {
+      tasks: 'Tasks', notes: 'Notes', calendar: 'Calendar', contacts: 'Contacts', money: 'Money', bookmarks: 'Bookmarks', goals: 'Goals',
+      tables: 'Tables', schedules: 'Schedules',
+    },
+    sectionWords: {
+      tasks: 'what is to be done', notes: 'what was written down', calendar: 'what is on', contacts: 'who is who', money: 'what was spent',
+      bookmarks: 'links', goals: 'what is to be reached', tables: 'anything else', schedules: 'reminders, schedules, triggers',
+    },
+    listsLoading: 'Looking…',
+    listsFailed: 'This part of the page did not arrive. Hob may be away, or newer than the page.',
+    reload: 'Load the page again',
     count: (n: number) => (n === 1 ? '1 memory' : `${n} memories`),
     search: 'Search memory',
     placeholder: 'What do you want to find?',
@@ -340,6 +354,13 @@ export const text = {
     notYours: 'This one belongs to somebody else in the household. Only they can change it.',
     remembered: 'Remembered.',
     changed: 'Changed.',
+  },
+
+  notices: {
+    label: 'Notices',
+    dismissOne: (words: string) => `Dismiss: ${words}`,
+    dismissAll: (n: number) => `Dismiss all ${n}`,
+    more: (n: number) => (n === 1 ? 'and one more' : `and ${n} more`),
   },
 
   tool: {

@@ -27,17 +27,47 @@ const TOOLS: Record<string, readonly [string, string]> = {
   toggle_custom_tool: ['switching a tool', 'switched a tool'],
   delete_custom_tool: ['deleting a tool', 'deleted a tool'],
   web_search: ['searching the web', 'searched the web'],
+  expense_summary: ['adding up the expenses', 'added up the expenses'],
+  goal_stats: ['counting the goals', 'counted the goals'],
+  notify: ['telling you', 'told you'],
+  run_prompt: ['asking itself', 'asked itself'],
 };
+
+/** What is done with the records of a family, by the first word of the tool's name. */
+const VERBS: Record<string, readonly [string, string]> = {
+  add: ['adding', 'added'], create: ['making', 'made'], list: ['looking at', 'looked at'], query: ['looking at', 'looked at'], search: ['searching', 'searched'],
+  get: ['looking at', 'looked at'], describe: ['looking at', 'looked at'], update: ['changing', 'changed'], delete: ['deleting', 'deleted'],
+  complete: ['finishing', 'finished'], decompose: ['planning', 'planned'], export: ['exporting', 'exported'], trigger: ['running', 'ran'], fire: ['firing', 'fired'],
+  pause: ['pausing', 'paused'], dismiss: ['dismissing', 'dismissed'],
+};
+const NOUNS: Record<string, string> = {
+  task: 'a task', tasks: 'tasks', note: 'a note', notes: 'the notes', bookmark: 'a bookmark', bookmarks: 'the bookmarks', contact: 'a contact', contacts: 'the contacts',
+  calendar_event: 'an event', calendar_events: 'the calendar', expense: 'an expense', expenses: 'the expenses', goal: 'a goal', goals: 'the goals', step: 'a step',
+  goal_details: 'a goal', next_actions: 'the next steps', custom_table: 'a table', custom_tables: 'the tables', custom_record: 'a row', custom_records: 'the rows',
+  scheduled_task: 'a schedule', scheduled_tasks: 'the schedules', task_history: 'the history', trigger: 'a trigger', triggers: 'the triggers', trigger_history: 'the history',
+  notices: 'the notices', notice: 'a notice',
+};
+
+function ofRecords(name: string): { doing: string; did: string } | undefined {
+  const [, batch = '', first = '', rest = ''] = /^(batch_)?([a-z]+)_(.+)$/.exec(name) ?? [];
+  const verb = VERBS[first];
+  const noun = NOUNS[rest];
+  if (!verb || !noun) return undefined;
+  const what = batch ? noun.replace(/^the /, '') : noun;
+  return { doing: `${verb[0]} ${what}`, did: `${verb[1]} ${what}` };
+}
 
 /** Plain words for a tool; one that is not known here goes by its name. */
 export function toolWords(name: string): { doing: string; did: string } {
   const words = TOOLS[name];
   if (words) return { doing: words[0], did: words[1] };
+  const records = ofRecords(name);
+  if (records) return records;
   const human = name.replace(/[_.\-/]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2').trim().toLowerCase();
   return { doing: `using ${human}`, did: `used ${human}` };
 }
 
 /** Whether a count says something about this tool's result ("looked in memory · 2 found"). */
 export function isLookup(name: string): boolean {
-  return /(^|_)(search|list|recall|query|find|get|glob|memories|notes|tasks)(_|$)/.test(name);
+  return /(^|_)(search|list|recall|query|find|get|glob|memories|notes|tasks|history)(_|$)/.test(name);
 }

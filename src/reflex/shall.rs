@@ -1,0 +1,324 @@
+//! "Shall I …?": what changes something is proposed where it was only guessed, and done when the person says yes.
+//!
+//! Nothing is kept between the question and the answer. A yes is to the question in the message before it; what was asked
+//! is found again by placing the sentence before that, and counts only where that gives the very same question.
+
+use crate::{phrases::Intent, reply, sentence::Sentence, slots::Kind, told::told};
+use jiff::Zoned;
+use llm::Message;
+use serde_json::{Map, Value};
+
+/// How a question begins.
+const BEGINS: &str = "Shall I ";
+/// How it ends.
+const ENDS: &str = "? Say yes or no.";
+/// How old a question may be, in minutes: its times are counted from then.
+pub(crate) const PATIENCE: i64 = 15;
+
+/// What a short answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Yes,
+    No,
+}
+
+/// A yes or a no, where a message is nothing else.
+pub(crate) fn answer(text: &str) -> Option<Answer> {
+    const YES: &[&str] = &[
+        "yes",
+        "yeah",
+        "yep",
+        "yup",
+        "ya",
+        "yea",
+        "aye",
+        "y",
+        "ok",
+        "okay",
+        "sure",
+        "do it",
+        "do that",
+        "please do",
+        "go ahead",
+        "of course",
+        "correct",
+        "exactly",
+        "that is right",
+        "right",
+        "fine",
+        "sounds good",
+        "please",
+        "absolutely",
+        "definitely",
+        "certainly",
+        "why not",
+        "yes do it",
+        "yes do that",
+        "yes please",
+        "sure thing",
+        "you may",
+        "you shall",
+        "go on",
+        "go for it",
+        "perfect",
+        "great",
+        "good",
+        "all right",
+        "alright",
+        "confirmed",
+        "confirm",
+        "that is it",
+        "indeed",
+        "sure do it",
+        "ok do it",
+        "okay do it",
+        "yes you shall",
+        "yes go ahead",
+        "sure go ahead",
+        "ok go ahead",
+        "by all means",
+        "make it so",
+        "yes that is right",
+        "yes exactly",
+        "yes of course",
+        "yes sure",
+        "that would be great",
+        "i do",
+        "agreed",
+    ];
+    const NO: &[&str] = &[
+        "no",
+        "nope",
+        "nah",
+        "n",
+        "do not",
+        "no do not",
+        "please do not",
+        "do not do it",
+        "do not do that",
+        "cancel",
+        "stop",
+        "never mind",
+        "nevermind",
+        "leave it",
+        "forget it",
+        "wrong",
+        "no thanks",
+        "no thank you",
+        "not now",
+        "no leave it",
+        "better not",
+        "rather not",
+        "i would rather not",
+        "no way",
+        "not that",
+        "no not that",
+        "no that is wrong",
+        "that is wrong",
+        "no stop",
+        "no cancel",
+        "nothing",
+        "no never mind",
+        "not really",
+        "hell no",
+    ];
+    let s = Sentence::whole(text);
+    let words: Vec<&str> = s.tokens.iter().map(|t| t.word.as_str()).collect();
+    const AROUND: &[&str] = &["hob", "please", "thanks", "thank", "you", "now", "then", "just"];
+    let said = |words: &[&str]| {
+        let text = words.join(" ");
+        if YES.contains(&text.as_str()) {
+            Some(Answer::Yes)
+        } else if NO.contains(&text.as_str()) {
+            Some(Answer::No)
+        } else {
+            None
+        }
+    };
+    let core = words.iter().copied().filter(|w| !AROUND.contains(w)).collect::<Vec<_>>();
+    said(&words).or_else(|| said(&core))
+}
+
+/// The question in the message before the last of the person, and the sentence it was asked about.
+pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, &str)> {
+    let last = messages.iter().rposition(|m| matches!(m, Message::User(_)))?;
+    let question = messages[..last].iter().rposition(|m| matches!(m, Message::Assistant { .. }))?;
+    let Message::Assistant { content, tool_calls } = &messages[question] else { return None };
+    let asked = tool_calls.is_empty() && content.starts_with(BEGINS) && content.ends_with(ENDS);
+    let before = messages[..question].iter().next_back().filter(|_| asked)?;
+    match before {
+        Message::User(text) => Some((content, text)),
+        _ => None,
+    }
+}
+
+/// The question whether to do what was guessed; `wording` is the family's own, such as `add the task “{title}”`.
+pub(crate) fn question(tool: &str, wording: Option<&str>, arguments: &Map<String, Value>, now: &Zoned) -> String {
+    let what =
+        wording.and_then(|wording| worded(wording, arguments, now)).unwrap_or_else(|| plain(tool, arguments, now));
+    format!("{BEGINS}{what}{ENDS}")
+}
+
+/// A wording with its places filled; parts in brackets are left out where what they tell is not there, and `None` where
+/// something else is missing.
+fn worded(wording: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = wording;
+    while let Some(at) = rest.find(['[', '{']) {
+        out.push_str(&rest[..at]);
+        let (close, inner) = if rest[at..].starts_with('[') { (']', true) } else { ('}', false) };
+        let end = at + rest[at..].find(close)?;
+        let part = &rest[at + 1..end];
+        if inner {
+            out.push_str(&worded(part, arguments, now).unwrap_or_default());
+        } else {
+            out.push_str(&told(arguments.get(part)?, now)?);
+        }
+        rest = &rest[end + 1..];
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// Whether a wording can be read, and which arguments it tells.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(crate) fn check(wording: &str) -> Result<(), String> {
+    let mut open = None;
+    for c in wording.chars() {
+        match (open, c) {
+            (Some('{'), '[' | ']' | '{') | (Some('['), '[') | (None, ']' | '}') => {
+                return Err(format!("`{c}` is out of place"));
+            }
+            (Some('['), '{') => open = Some('b'),
+            (Some('b'), '}') => open = Some('['),
+            (None, '[' | '{') => open = Some(c),
+            (Some('['), ']') | (Some('{'), '}') => open = None,
+            _ => {}
+        }
+    }
+    match open {
+        Some(_) => Err("a bracket is not closed".to_owned()),
+        None if wording.is_empty() => Err("the question is empty".to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// The tool's name in words, with what it would be called with: `add the note “paint” (category “house”)`.
+fn plain(tool: &str, arguments: &Map<String, Value>, now: &Zoned) -> String {
+    let (verb, rest) = tool.split_once('_').unwrap_or(("call", tool));
+    let mut what = format!("{verb} the {}", rest.replace('_', " "));
+    const NAMES: &[&str] = &["title", "name", "content", "text", "message", "url", "key", "table"];
+    let main = NAMES.iter().find(|name| arguments.get(**name).is_some_and(Value::is_string));
+    let main = main.copied().or_else(|| arguments.keys().find(|k| k.ends_with("Id")).map(String::as_str));
+    if let Some(value) = main.and_then(|name| told(arguments.get(name)?, now)) {
+        what.push_str(&format!(" “{value}”"));
+    }
+    let others = arguments.iter().filter(|(key, _)| Some(key.as_str()) != main);
+    let others: Vec<String> =
+        others.filter_map(|(key, value)| Some(format!("{} {}", reply::spaced(key), told(value, now)?))).collect();
+    if others.is_empty() { what } else { format!("{what} ({})", others.join(", ")) }
+}
+
+/// What is asked where an argument is missing: by what its slot takes.
+pub(crate) fn missing(name: &str, kind: Kind, shown: Option<&str>) -> String {
+    let ask = match kind {
+        Kind::When | Kind::Future | Kind::Wake | Kind::Every | Kind::Time => "When?",
+        Kind::Date | Kind::Past | Kind::Period | Kind::Month => "Which day?",
+        Kind::Money => "How much?",
+        Kind::Number | Kind::Int => "How many?",
+        Kind::Duration | Kind::Minutes => "How long?",
+        Kind::Pin => "Which pin?",
+        Kind::Person => "Who?",
+        Kind::Url => "Which address?",
+        Kind::Phone | Kind::Email => "At which number or address?",
+        Kind::List => "Which list?",
+        _ if name.ends_with("Id") => "Which one?",
+        _ => "What?",
+    };
+    match shown {
+        Some(shown) => format!("{ask} Say it like “{shown}”."),
+        None => ask.to_owned(),
+    }
+}
+
+/// The first argument that every template of an intent brings and a guess lacks, with its kind.
+pub(crate) fn lacks<'i>(intent: &'i Intent, arguments: &Map<String, Value>) -> Option<(&'i str, Kind)> {
+    intent.needed.iter().find(|(name, _)| !arguments.contains_key(name)).map(|(name, kind)| (name.as_str(), *kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn short_answers_are_told_apart() {
+        for (text, wanted) in [
+            ("Yes", Some(Answer::Yes)),
+            ("yes, please!", Some(Answer::Yes)),
+            ("OK hob, do it", Some(Answer::Yes)),
+            ("sure", Some(Answer::Yes)),
+            ("Please do.", Some(Answer::Yes)),
+            ("No", Some(Answer::No)),
+            ("no thanks", Some(Answer::No)),
+            ("don't", Some(Answer::No)),
+            ("never mind", Some(Answer::No)),
+            ("yes, turn on pin 17", None),
+            ("no, add eggs", None),
+            ("not yes", None),
+            ("please", Some(Answer::Yes)),
+            ("", None),
+            ("yes no", None),
+        ] {
+            assert_eq!(answer(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn questions_tell_what_would_be_done() {
+        let now: Zoned = "2026-11-20T14:30[Europe/Vienna]".parse().unwrap();
+        let task = object(json!({"title": "buy milk", "dueDate": "2026-11-21"}));
+        let wording = "add the task “{title}”[ to the {category} list][, due {dueDate}]";
+        assert_eq!(
+            question("add_task", Some(wording), &task, &now),
+            "Shall I add the task “buy milk”, due tomorrow? Say yes or no."
+        );
+        assert_eq!(
+            question("add_task", None, &task, &now),
+            "Shall I add the task “buy milk” (due date tomorrow)? Say yes or no."
+        );
+        assert_eq!(
+            question("delete_note", None, &object(json!({"noteId": "car"})), &now),
+            "Shall I delete the note “car”? Say yes or no."
+        );
+        // A wording that cannot be filled is not used.
+        assert_eq!(
+            question("add_task", Some("add {nothing}"), &Map::new(), &now),
+            "Shall I add the task? Say yes or no."
+        );
+        for (wording, fine) in
+            [(wording, true), ("a {b", false), ("a ]", false), ("[a {b}] {c}", true), ("[a [b]]", false), ("", false)]
+        {
+            assert_eq!(check(wording).is_ok(), fine, "{wording}");
+        }
+    }
+
+    #[test]
+    fn only_a_question_directly_before_counts() {
+        let user = |text: &str| Message::User(text.to_owned());
+        let said = |text: &str| Message::Assistant { content: text.to_owned(), tool_calls: vec![] };
+        let question = "Shall I add the task “milk”? Say yes or no.";
+        let messages = [user("milk maybe"), said(question), user("yes")];
+        assert_eq!(open_question(&messages), Some((question, "milk maybe")));
+        assert_eq!(open_question(&[user("x"), said("Hello."), user("yes")]), None);
+        assert_eq!(open_question(&[said(question), user("yes")]), None);
+        assert_eq!(open_question(&[user("milk maybe"), said(question), user("hm"), said("What?"), user("yes")]), None);
+        assert_eq!(open_question(&[]), None);
+    }
+}

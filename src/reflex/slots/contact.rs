@@ -1,0 +1,165 @@
+//! What a person is reached by: telephone numbers, e-mail and web addresses, read from the text as it was written.
+
+use crate::sentence::Sentence;
+
+/// Longer runs are no address.
+const MOST: usize = 2048;
+
+/// How many tokens from `at` begin before `end`.
+fn tokens_before(s: &Sentence, at: usize, end: usize) -> usize {
+    s.tokens[at..].iter().take_while(|t| t.start < end).count()
+}
+
+/// The run of characters without blanks in which the token at `at` is the first; quotation marks and what ends a sentence
+/// are left out.
+fn run(s: &Sentence, at: usize) -> Option<(usize, &str)> {
+    let start = s.tokens.get(at)?.start;
+    let whole = s.text[..start].chars().next_back().is_none_or(|c| c.is_whitespace() || "\"“„(<".contains(c));
+    let rest = &s.text[start..];
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let run = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '"', '”', '“', ')', '>', '\'', '’']);
+    (whole && !run.is_empty() && run.len() <= MOST).then(|| (tokens_before(s, at, start + run.len()), run))
+}
+
+/// "0664 1234567", "+43 (664) 123-45 67": five digits at least.
+pub(crate) fn phone(s: &Sentence, at: usize) -> Option<(usize, String)> {
+    let token = s.tokens.get(at)?;
+    let first = token.word.chars().next()?;
+    if !(first.is_ascii_digit() || ["+", "("].contains(&token.word.as_str())) {
+        return None;
+    }
+    // A plus sign before the first token is no token of its own where nothing is added.
+    let plus = s.text[..token.start].ends_with('+');
+    let start = token.start - usize::from(plus);
+    let rest = &s.text[start..];
+    let end = rest.find(|c: char| !(c.is_ascii_digit() || " +-/().".contains(c))).unwrap_or(rest.len());
+    // Letters directly behind are part of something else ("5th").
+    let cut = rest[end..].starts_with(char::is_alphanumeric) && !rest[..end].ends_with(' ');
+    let mut number = rest[..end].trim_end_matches([' ', '.', '-', '/', '(', '+']);
+    if cut {
+        number = number.rsplit_once(' ').map_or("", |(before, _)| before);
+    }
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    let is_date = number.len() == 10 && number.as_bytes()[4] == b'-' || number.matches('.').count() > 1 && digits < 9;
+    if !(5..=17).contains(&digits) || is_date {
+        return None;
+    }
+    let told = number.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some((tokens_before(s, at, start + number.len()), told))
+}
+
+/// "ana@example.com", "ana at example dot com".
+pub(crate) fn email(s: &Sentence, at: usize) -> Option<(usize, String)> {
+    if let Some((count, run)) = run(s, at)
+        && let Some((name, host)) = run.split_once('@')
+    {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._%+-".contains(c);
+        let fits = !name.is_empty() && name.chars().all(plain) && is_host(host);
+        return fits.then(|| (count, run.to_owned()));
+    }
+    let (name, host_at) = dotted(s, at)?;
+    if s.word(at + name.1) != "at" {
+        return None;
+    }
+    let (host, _) = dotted(s, host_at + 1).filter(|(host, _)| host.0.contains('.') && is_host(&host.0))?;
+    Some((name.1 + 1 + host.1, format!("{}@{}", name.0, host.0)))
+}
+
+/// "example dot com" as `example.com`: the text and its tokens, and where it ends.
+#[allow(clippy::type_complexity)]
+fn dotted(s: &Sentence, at: usize) -> Option<((String, usize), usize)> {
+    let word = |i: usize| Some(s.word(i)).filter(|w| !w.is_empty() && w.chars().all(|c| c.is_ascii_alphanumeric()));
+    let (mut text, mut count) = (word(at)?.to_owned(), 1);
+    while count < 12
+        && s.word(at + count) == "dot"
+        && let Some(next) = word(at + count + 1)
+    {
+        text = format!("{text}.{next}");
+        count += 2;
+    }
+    Some(((text, count), at + count))
+}
+
+/// "https://example.com/a", "www.example.com", "example.com/a", "example dot com".
+pub(crate) fn url(s: &Sentence, at: usize) -> Option<(usize, String)> {
+    if let Some((count, run)) = run(s, at) {
+        let low = run.to_ascii_lowercase();
+        if low.starts_with("http://") || low.starts_with("https://") {
+            return (run.len() > 10).then(|| (count, run.to_owned()));
+        }
+        let host = run.split(['/', '?', '#', ':']).next().unwrap_or_default();
+        let letters = host.rsplit_once('.').is_some_and(|(_, end)| end.chars().all(|c| c.is_ascii_alphabetic()));
+        if is_host(host) && letters && !run.contains('@') {
+            return Some((count, format!("https://{run}")));
+        }
+    }
+    let ((host, count), _) = dotted(s, at).filter(|((host, _), _)| host.contains('.') && is_host(host))?;
+    (s.word(at + count) != "at").then(|| (count, format!("https://{host}")))
+}
+
+/// Names joined by points, the last of two letters at least.
+fn is_host(host: &str) -> bool {
+    let parts: Vec<&str> = host.split('.').collect();
+    let fits = |part: &&str| {
+        !part.is_empty() && !part.starts_with('-') && part.chars().all(|c| c.is_alphanumeric() || c == '-')
+    };
+    parts.len() > 1 && parts.iter().all(fits) && parts.last().is_some_and(|end| end.chars().count() > 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Reader = fn(&Sentence, usize) -> Option<(usize, String)>;
+
+    fn check(read: Reader, rows: &[(&str, usize, Option<(usize, &str)>)]) {
+        for (text, at, wanted) in rows {
+            let got = read(&Sentence::whole(text), *at);
+            assert_eq!(got, wanted.map(|(count, value)| (count, value.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_read_as_written() {
+        check(
+            phone,
+            &[
+                ("0664 1234567", 0, Some((2, "0664 1234567"))),
+                ("add Ben, 0664 1234567.", 2, Some((2, "0664 1234567"))),
+                ("+43 (664) 123-45 67 is his", 0, Some((9, "+43 (664) 123-45 67"))),
+                ("+436641234567", 0, Some((2, "+436641234567"))),
+                ("call 01/234 56 78 now", 1, Some((5, "01/234 56 78"))),
+                ("555-0199", 0, Some((3, "555-0199"))),
+                ("12", 0, None),
+                ("2026-11-20", 0, None),
+                ("20.11.2026", 0, None),
+                ("Ben", 0, None),
+            ],
+        );
+        check(
+            email,
+            &[
+                ("ana@example.com", 0, Some((3, "ana@example.com"))),
+                ("write to ana.b@mail.example.org.", 2, Some((5, "ana.b@mail.example.org"))),
+                ("ana at example dot com please", 0, Some((5, "ana@example.com"))),
+                ("ana at home", 0, None),
+                ("ana@", 0, None),
+                ("ana", 0, None),
+            ],
+        );
+        check(
+            url,
+            &[
+                ("https://example.com/a?b=c#d", 0, Some((7, "https://example.com/a?b=c#d"))),
+                ("save www.example.com/x.", 1, Some((4, "https://www.example.com/x"))),
+                ("hob.dev please", 0, Some((2, "https://hob.dev"))),
+                ("example dot com", 0, Some((3, "https://example.com"))),
+                ("ana@example.com", 0, None),
+                ("ana at example dot com", 0, None),
+                ("12.50", 0, None),
+                ("e.g.", 0, None),
+                ("milk", 0, None),
+            ],
+        );
+    }
+}

@@ -1,0 +1,27 @@
+// The parts of the Memory room, a quiet row of links; on a phone it scrolls sideways.
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { href } from '../rooms';
+import { text } from '../text';
+import { SECTIONS, type Section } from './sections';
+
+const words = text.memoryRoom;
+
+export function Tabs({ at }: { at: Section | undefined }): JSX.Element {
+  const row = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const box = row.current;
+    const here = box?.querySelector<HTMLElement>('[aria-current]');
+    // Only the row moves: the page stays where it is.
+    if (box && here) box.scrollLeft = here.offsetLeft - (box.clientWidth - here.offsetWidth) / 2;
+  }, [at]);
+  const tab = (section: Section | undefined, label: string) => (
+    <a key={label} href={section ? href('memory', section) : href('memory')} aria-current={section === at ? 'page' : undefined}>{label}</a>
+  );
+  return (
+    <nav class="tabs" aria-label={words.sectionsLabel} ref={row}>
+      {tab(undefined, words.memories)}
+      {SECTIONS.map((section) => tab(section, words.sections[section]))}
+    </nav>
+  );
+}

@@ -1,0 +1,120 @@
+// What Hob tells a person of its own accord: a small card over any room, until it is dismissed here or elsewhere.
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import * as api from './api';
+import { useAway } from './away';
+import { Close } from './icons';
+import { useLive, useNews } from './live';
+import './notices.css';
+import { text, when } from './text';
+
+const words = text.notices;
+
+interface Told {
+  id: string;
+  title?: string | null;
+  text: string;
+  createdAt?: string;
+}
+
+/** So many are known of; one is shown, the others wait their turn. */
+const MOST = 50;
+
+const isTold = (one: unknown): one is Told => typeof (one as Told | null)?.id === 'string' && typeof (one as Told).text === 'string';
+
+function useNotices() {
+  const [notices, setNotices] = useState<Told[]>([]);
+  const away = useAway();
+  const turn = useRef(0);
+  const read = useCallback(async () => {
+    const mine = ++turn.current;
+    try {
+      const { result } = await api.execute<{ notices?: unknown[] }>('list_notices', { unseen: true, limit: MOST });
+      if (mine === turn.current) setNotices((result.notices ?? []).filter(isTold));
+    } catch {
+      // Hob is away and says so, or has nothing to tell this person.
+    }
+  }, []);
+  useEffect(() => {
+    if (!away) void read();
+  }, [away]);
+  useLive(['notice:new'], ({ topic, data }) => {
+    const fresh = { ...data, createdAt: new Date().toISOString() };
+    if (topic === 'resync' || !isTold(fresh)) return;
+    turn.current++;
+    setNotices((old) => [fresh, ...old.filter((one) => one.id !== fresh.id)]);
+  });
+  // One may be dismissed elsewhere.
+  useNews(['notices:changed'], () => void read());
+  const dismiss = async (which: string) => {
+    const before = notices;
+    // An answer under way still has it.
+    turn.current++;
+    setNotices(which === 'all' ? [] : notices.filter((one) => one.id !== which));
+    try {
+      await api.execute('dismiss_notice', { noticeId: which });
+    } catch (cause) {
+      // One that is gone already is dismissed; any other comes back.
+      if (cause instanceof api.Refused && cause.status === 404) return;
+      setNotices((now) => [...now, ...before.filter((one) => !now.some((other) => other.id === one.id))]);
+    }
+  };
+  return { notices, dismiss };
+}
+
+export function Notices(): JSX.Element {
+  const { notices, dismiss } = useNotices();
+  const box = useRef<HTMLDivElement>(null);
+  const newest = notices[0];
+
+  // The room makes room for the card: nothing of it is covered.
+  useLayoutEffect(() => {
+    const card = box.current?.querySelector<HTMLElement>('.notices');
+    const root = document.documentElement.style;
+    const measure = () => root.setProperty('--notices', `${card?.offsetHeight ?? 0}px`);
+    measure();
+    if (!card) return;
+    const watch = new ResizeObserver(measure);
+    watch.observe(card);
+    return () => {
+      watch.disconnect();
+      root.removeProperty('--notices');
+    };
+  }, [newest === undefined]);
+
+  const drop = (which: string) => {
+    void dismiss(which);
+    // Whoever dismissed one by the keyboard is at the next, or back in the room.
+    requestAnimationFrame(() => {
+      if (document.activeElement && document.activeElement !== document.body) return;
+      const next = box.current?.querySelector<HTMLElement>('button') ?? document.querySelector<HTMLElement>('main h1');
+      next?.focus({ preventScroll: true });
+    });
+  };
+  return (
+    <div ref={box}>
+      <p class="unseen" role="status">{newest && [newest.title !== newest.text && newest.title, newest.text].filter(Boolean).join(': ')}</p>
+      {newest && <Card key={newest.id} notice={newest} rest={notices.length - 1} onDrop={drop} />}
+    </div>
+  );
+}
+
+function Card({ notice, rest, onDrop }: { notice: Told; rest: number; onDrop: (which: string) => void }): JSX.Element {
+  const { id, title, createdAt } = notice;
+  return (
+    <aside class="notices" aria-label={words.label}>
+      <div class="notice-card">
+        <div>
+          {title && title !== notice.text && <p class="notice-title">{title}</p>}
+          <p class="notice-text">{notice.text}</p>
+          <p class="dotted">
+            {createdAt && <span>{when(createdAt)}</span>}
+            {rest > 0 && <span>{words.more(rest)}</span>}
+            {rest > 0 && <button type="button" class="quiet" onClick={() => onDrop('all')}>{words.dismissAll(rest + 1)}</button>}
+          </p>
+        </div>
+        <button type="button" class="bare" aria-label={words.dismissOne(title || notice.text)} onClick={() => onDrop(id)}><Close /></button>
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,205 @@
+// The records of a list, a line each: what it says, what can be done with it, and the form in its place while it is changed.
+import type { ComponentChildren, JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { Confirm, Notice } from '../form';
+import { Bin, Pen } from '../icons';
+import { records as words } from '../text/records';
+import type { Entry, Fact, Family, Pick } from './kinds';
+import { recordIn, RecordForm, refusal } from './record-form';
+
+/** A text up to this long stands whole. */
+const LONG = 280;
+
+/** What only some kinds have. */
+export interface Looks {
+  /** The box before a title that is pressed when it is done. */
+  tick?: { on: (entry: Entry) => boolean; label: (entry: Entry) => string; press: (entry: Entry) => Promise<string> };
+  /** More to do with one, before "Edit". */
+  more?: (entry: Entry, line: LineState) => ComponentChildren;
+  /** What stands below it. */
+  Below?: (props: { entry: Entry; line: LineState }) => JSX.Element | null;
+  /** Its own form, in place of the usual one. */
+  Form?: (props: { entry?: Entry; onDone: (name: string) => void; onCancel: () => void }) => JSX.Element;
+}
+
+export interface LineState {
+  /** May one change things here? */
+  writer: boolean;
+  busy: boolean;
+  /** Does something with the record; `said` is told when it went well. */
+  act: (what: () => Promise<unknown>, said?: string) => Promise<boolean>;
+  /** Whether what stands below is open. */
+  open: boolean;
+  setOpen: (open: boolean) => void;
+}
+
+interface Props {
+  family: Family;
+  entries: Entry[];
+  looks?: Looks;
+  writer: boolean;
+  picks: Pick[];
+  onPick?: ((pick: Pick) => void) | undefined;
+  /** One is being changed, or no longer: it stays in the list meanwhile. */
+  onHold: (entry: Entry | null) => void;
+  onChanged: (said: string) => void;
+}
+
+export function Lines({ entries, ...rest }: Props): JSX.Element {
+  return (
+    <ul class="records">
+      {entries.map((entry) => <Line key={entry.id} entry={entry} {...rest} />)}
+    </ul>
+  );
+}
+
+type LineProps = Omit<Props, 'entries'> & { entry: Entry };
+
+function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChanged }: LineProps): JSX.Element {
+  const [at, setAt] = useState<'reading' | 'editing' | 'deleting'>('reading');
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const [open, setOpen] = useState(false);
+  const [all, setAll] = useState<Entry | null>(null);
+  const editor = useRef<HTMLButtonElement>(null);
+  const remover = useRef<HTMLButtonElement>(null);
+  const name = family.title(entry);
+
+  const act = async (what: () => Promise<unknown>, said?: string) => {
+    if (busy) return false;
+    setBusy(true);
+    setProblem('');
+    try {
+      const words = await what();
+      onChanged(typeof words === 'string' ? words : (said ?? ''));
+      return true;
+    } catch (cause) {
+      setProblem(refusal(cause, entry));
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  };
+  const back = (to: typeof editor) => {
+    setAt('reading');
+    onHold(null);
+    requestAnimationFrame(() => to.current?.focus());
+  };
+  /** What is told shortened is changed, and read, as a whole. */
+  const whole = async () => {
+    if (!family.whole || entry['truncated'] !== true) return entry;
+    const { result } = await api.execute(family.whole, { [family.which]: entry.id });
+    const found = recordIn(result) ?? entry;
+    setAll(found);
+    return found;
+  };
+  const edit = async () => {
+    setProblem('');
+    try {
+      onHold(await whole());
+      setAt('editing');
+    } catch (cause) {
+      setProblem(refusal(cause, entry));
+    }
+  };
+  const remove = async () => {
+    const gone = await act(() => api.execute(family.tools.remove, { ...family.fixed, [family.which]: entry.id }), words.removed(name));
+    if (!gone) back(remover);
+  };
+
+  const line: LineState = { writer, busy, act, open, setOpen };
+  if (at === 'editing') {
+    const done = (saved: string) => {
+      back(editor);
+      setAll(null);
+      onChanged(words.changed(saved));
+    };
+    const { Form } = looks;
+    return (
+      <li>
+        {Form
+          ? <Form entry={entry} onDone={done} onCancel={() => back(editor)} />
+          : <RecordForm family={family} entry={all ?? entry} onDone={done} onCancel={() => back(editor)} />}
+      </li>
+    );
+  }
+  const { Below, tick } = looks;
+  const shown = all?.['updatedAt'] === entry['updatedAt'] ? all : null;
+  return (
+    <li class={family.over?.(entry) ? 'over' : undefined}>
+      <div class={tick ? 'record with-tick' : 'record'}>
+        {tick && <Tick on={tick.on(entry)} label={tick.label(entry)} disabled={busy || !writer} onPress={() => void act(() => tick.press(entry))} />}
+        <div class="record-words">
+          <Title name={name} link={family.link?.(entry)} />
+          <Body text={family.body?.(shown ?? entry) ?? ''} name={name} cut={entry['truncated'] === true && !shown} onWhole={() => void whole().catch((cause: unknown) => setProblem(refusal(cause, entry)))} />
+          <Foot family={family} entry={entry} picks={picks} onPick={onPick} />
+          {looks.more && <div class="more-doings">{looks.more(entry, line)}</div>}
+        </div>
+        {writer && at === 'reading' && (
+          <div class="doings with-icons">
+            <button type="button" class="quiet" ref={editor} aria-label={words.about(words.edit, name)} onClick={() => void edit()}><Pen /><span>{words.edit}</span></button>
+            <button type="button" class="quiet" ref={remover} aria-label={words.about(words.remove, name)} onClick={() => (setProblem(''), setAt('deleting'))}><Bin /><span>{words.remove}</span></button>
+          </div>
+        )}
+      </div>
+      {at === 'deleting' && <Confirm title={family.words.removeAsk(name)} yes={words.removeYes} busy={busy} onYes={() => void remove()} onNo={() => back(remover)} />}
+      {problem && <Notice bad>{problem}</Notice>}
+      {Below && <Below entry={entry} line={line} />}
+    </li>
+  );
+}
+
+/** A box to press; its label is all of the line. */
+export function Tick({ on, label, disabled, onPress }: { on: boolean; label: string; disabled: boolean; onPress: () => void }): JSX.Element {
+  return (
+    <label class="tick">
+      <input type="checkbox" checked={on} disabled={disabled} aria-label={label} onChange={onPress} />
+    </label>
+  );
+}
+
+function Title({ name, link }: { name: string; link: string | undefined }): JSX.Element {
+  // What is kept here is an address of the web or nothing that one could follow.
+  const safe = link && /^https?:\/\//i.test(link);
+  return <p class="record-title">{safe ? <a href={link} target="_blank" rel="noopener noreferrer">{name}</a> : name}</p>;
+}
+
+function Body({ text, name, cut, onWhole }: { text: string; name: string; cut: boolean; onWhole: () => void }): JSX.Element | null {
+  const [open, setOpen] = useState(false);
+  if (!text) return null;
+  const long = cut || text.length > LONG || text.split('\n').length > 5;
+  const press = () => {
+    if (!open && cut) onWhole();
+    setOpen(!open);
+  };
+  return (
+    <>
+      <p class={long && !open ? 'record-body clamped' : 'record-body'}>{text}</p>
+      {long && (
+        <button type="button" class="quiet unfold" aria-expanded={open} aria-label={words.about(open ? words.notes.less : words.notes.whole, name)} onClick={press}>
+          {open ? words.notes.less : words.notes.whole}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Foot({ family, entry, picks, onPick }: { family: Family; entry: Entry; picks: Pick[]; onPick: Props['onPick'] }): JSX.Element | null {
+  const facts = family.facts(entry).filter(Boolean).map((fact) => (typeof fact === 'string' ? { words: fact } : fact as Fact));
+  const tags = (family.tags?.(entry) ?? []).map((tag): Fact => ({ words: `#${tag}`, pick: { name: 'tag', value: tag } }));
+  if (!facts.length && !tags.length) return null;
+  return (
+    <p class="dotted">
+      {[...facts, ...tags].map((fact) => {
+        const { pick } = fact;
+        const there = !pick || !onPick || picks.some((one) => one.name === pick.name && one.value === pick.value);
+        return (
+          <span key={fact.words} class={fact.bad ? 'bad-fact' : fact.main ? 'main-fact' : undefined}>
+            {there ? fact.words : <button type="button" class="tag-link" aria-label={words.only(fact.words)} onClick={() => onPick(pick)}>{fact.words}</button>}
+          </span>
+        );
+      })}
+    </p>
+  );
+}

@@ -1,0 +1,118 @@
+// Money: a month of spending as a picture, the expenses of that month below it, and a file of them to take away.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import * as api from '../api';
+import { Notice } from '../form';
+import { go } from '../rooms';
+import { trouble } from '../text';
+import { records } from '../text/records';
+import { MonthTurn } from './calendar';
+import { firstOfMonth, lastOfMonth, monthName, plusMonths, today, wall, type Day } from './days';
+import { expenses as family } from './families';
+import { argsOf, Filters, narrowed } from './filters';
+import { Adder, More, Nothing, Said, useWanted, withHeld } from './list';
+import type { Entry, Pick } from './kinds';
+import { Lines } from './lines';
+import { RecordForm } from './record-form';
+import { Spending } from './spending';
+import { useList } from './use-list';
+
+const words = records.money;
+const SOURCE = { tool: family.tools.list, plural: family.plural, topics: family.topics };
+const EVER = 'all';
+
+/** `#/memory/money/2026-11` is that month, `#/memory/money/all` all of them. */
+function monthIn(path: string[]): Day {
+  if (path[1] === EVER) return '';
+  return wall(`${path[1] ?? ''}-01`)?.day ?? firstOfMonth(today());
+}
+
+export function Money({ path, writer }: { path: string[]; writer: boolean }): JSX.Element {
+  const month = monthIn(path);
+  const [wanted, want] = useWanted(family.section);
+  const [said, setSaid] = useState('');
+  const [held, setHeld] = useState<Entry | null>(null);
+  const [round, setRound] = useState(0);
+  const days = month ? { startDate: month, endDate: lastOfMonth(month) } : {};
+  const list = useList(SOURCE, { ...days, ...argsOf(family, wanted) }, wanted.search.trim());
+  const { shown, problem } = list;
+
+  const to = (day: Day) => go('memory', ['money', day ? day.slice(0, 7) : EVER], true);
+  const changed = (words: string, saved?: Entry) => {
+    setSaid(words);
+    setRound((n) => n + 1);
+    const day = wall(saved?.['date'])?.day;
+    if (day && month && day.slice(0, 7) !== month.slice(0, 7)) to(day);
+    else void list.renew();
+  };
+  const pick = (one: Pick) => want({ picks: [...wanted.picks.filter((other) => other.name !== one.name), one] });
+  const entries = withHeld(shown?.entries ?? [], held);
+  const now = firstOfMonth(today());
+  return (
+    <>
+      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />
+      <div class="months">
+        {month
+          ? <MonthTurn name={monthName(month)} before={words.before} after={words.after} onTurn={(n) => to(plusMonths(month, n))} now={month === now ? { words: words.ever, press: () => to('') } : { words: words.thisMonth, press: () => to(now) }} />
+          : <div class="turn"><h2 aria-live="polite">{words.ever}</h2><button type="button" class="quiet" onClick={() => to(now)}>{words.thisMonth}</button></div>}
+      </div>
+      <Spending month={month} args={days} topics={family.topics} round={round} onPick={(value) => pick({ name: 'category', value })} />
+      <div class="money-doings">
+        {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
+        {entries.length > 0 && <Export days={days} />}
+      </div>
+      <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      {problem && <Notice bad>{problem}</Notice>}
+      {!shown && !problem && <p class="soft nothing">{records.loading}</p>}
+      <Lines family={family} entries={entries} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
+      {shown && !entries.length && <Nothing narrow={narrowed(wanted)} words={family.words} />}
+      {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
+    </>
+  );
+}
+
+/** So many parts a file may have: an answer of Hob is no longer than 160 KB. */
+const PARTS = 200;
+
+interface Exported {
+  content: string;
+  nextOffset?: number | null;
+}
+
+/** All parts as one text: the first line of the others is the header once more. */
+async function exported(days: object): Promise<string> {
+  let all = '';
+  let offset = 0;
+  for (let part = 0; part < PARTS; part++) {
+    const { result } = await api.execute<Exported>('export_expenses', { format: 'csv', ...days, ...(!('startDate' in days) && { period: 'all' }), ...(offset && { offset }) });
+    all += part ? result.content.slice(result.content.indexOf('\n') + 1) : result.content;
+    if (!result.nextOffset || result.nextOffset <= offset) break;
+    offset = result.nextOffset;
+  }
+  return all;
+}
+
+function Export({ days }: { days: object }): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const save = async () => {
+    if (busy) return;
+    setBusy(true);
+    setProblem('');
+    try {
+      const url = URL.createObjectURL(new Blob([await exported(days)], { type: 'text/csv;charset=utf-8' }));
+      Object.assign(document.createElement('a'), { href: url, download: words.exportedAs }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    } catch (cause) {
+      setProblem(trouble(cause));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button type="button" class="quiet" aria-disabled={busy} onClick={() => void save()}>{words.export}</button>
+      {problem && <Notice bad>{problem}</Notice>}
+    </>
+  );
+}

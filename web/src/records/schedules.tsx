@@ -1,0 +1,212 @@
+// Schedules and triggers: each a sentence with when it comes next and how it went, to be paused, run now, changed and deleted.
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { Notice } from '../form';
+import { useNews } from '../live';
+import { href } from '../rooms';
+import { trouble } from '../text';
+import { records } from '../text/records';
+import { schedules as words } from '../text/schedules';
+import { actionSentence, type Action } from './action';
+import { near, wall } from './days';
+import { Filters, narrowed, argsOf } from './filters';
+import { numberOf, textOf, type Entry, type Facts, type Family } from './kinds';
+import { Lines, type LineState, type Looks } from './lines';
+import { Adder, More, Nothing, Said, useWanted, withHeld } from './list';
+import { ScheduleForm } from './schedule-form';
+import { TriggerForm } from './trigger-form';
+import { useList } from './use-list';
+
+const title = (entry: Entry) => textOf(entry, 'name') || records.unnamed;
+const does = (entry: Entry) => actionSentence(entry['action'] as Action | undefined);
+const enabled = (entry: Entry) => entry['enabled'] !== false;
+
+function lastFact(status: string, at: unknown): Facts[number] {
+  if (!status || !at) return '';
+  return { words: words.last(words.status[status] ?? status, near(at)), bad: status === 'failed' || status === 'interrupted' || status === 'missed' };
+}
+
+const schedules: Family = {
+  section: 'schedules',
+  plural: 'tasks',
+  tools: { list: 'list_scheduled_tasks', add: 'create_scheduled_task', update: 'update_scheduled_task', remove: 'delete_scheduled_task' },
+  which: 'taskId',
+  topics: ['schedules:changed', 'schedule:ran'],
+  fields: [],
+  filters: [],
+  words: words.words,
+  title,
+  facts: (entry) => [
+    textOf(entry, 'scheduleText') || textOf(entry, 'schedule'),
+    entry['running'] === true ? words.runs : !enabled(entry) ? words.paused : entry['nextRun'] ? words.next(near(entry['nextRun'])) : words.over,
+    wall(entry['nextTry']) && words.nextTry(near(entry['nextTry'])),
+    lastFact(textOf(entry, 'lastStatus'), entry['lastRun']),
+    textOf(entry, 'stopped') && { words: textOf(entry, 'stopped'), bad: true },
+  ],
+  body: (entry) => (does(entry) === words.tells(title(entry)) ? '' : does(entry)),
+};
+
+const triggers: Family = {
+  section: 'schedules',
+  plural: 'triggers',
+  tools: { list: 'list_triggers', add: 'create_trigger', update: 'update_trigger', remove: 'delete_trigger' },
+  which: 'triggerId',
+  topics: ['triggers:changed', 'trigger:fired'],
+  fields: [],
+  filters: [],
+  words: words.triggerWords,
+  title,
+  facts: (entry) => {
+    const fired = numberOf(entry, 'fired') ?? 0;
+    const failures = numberOf(entry, 'failures') ?? 0;
+    return [
+      textOf(entry, 'when').replaceAll('`', ''),
+      !enabled(entry) && words.paused,
+      fired > 0 && words.fired(fired, near(entry['lastFired'])),
+      failures > 0 && { words: words.failures(failures), bad: true },
+    ];
+  },
+  body: does,
+};
+
+/** What one can do with both, by the tools of each. */
+interface Doings {
+  pause: (entry: Entry) => Promise<unknown>;
+  run: (entry: Entry) => Promise<unknown>;
+  runWords: string;
+  history: string;
+  topics: readonly string[];
+  which: string;
+}
+
+const looksOf = (doings: Doings, Form: NonNullable<Looks['Form']>): PartProps['looks'] => ({
+  Form,
+  more: (entry, line) => <Doable entry={entry} line={line} doings={doings} />,
+  Below: ({ entry, line }) => (line.open ? <History entry={entry} doings={doings} /> : null),
+});
+
+function Doable({ entry, line, doings }: { entry: Entry; line: LineState; doings: Doings }): JSX.Element {
+  const name = title(entry);
+  const on = enabled(entry);
+  return (
+    <>
+      {line.writer && (
+        <>
+          <button type="button" class="quiet" aria-label={records.about(on ? words.pause : words.resume, name)} onClick={() => void line.act(() => doings.pause(entry).then(() => undefined), on ? words.pausedNow(name) : words.resumed(name))}>
+            {on ? words.pause : words.resume}
+          </button>
+          <button type="button" class="quiet" aria-label={records.about(doings.runWords, name)} onClick={() => void line.act(() => doings.run(entry).then(() => undefined), words.ran(name))}>{doings.runWords}</button>
+        </>
+      )}
+      <button type="button" class="quiet" aria-expanded={line.open} aria-label={words.historyOf(name)} onClick={() => line.setOpen(!line.open)}>{words.history}</button>
+      {textOf(entry, 'conversationId') && <a class="button quiet" href={href('talk', textOf(entry, 'conversationId'))} aria-label={records.about(words.conversation, name)}>{words.conversation}</a>}
+    </>
+  );
+}
+
+type Run = Record<string, unknown>;
+
+/** Its last runs, each a line; what went wrong in the words of Hob. */
+function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Element {
+  const [runs, setRuns] = useState<Run[] | null>(null);
+  const [problem, setProblem] = useState('');
+  const began = useRef(0);
+  const read = useCallback(() => {
+    began.current = performance.now();
+    api.execute<Record<string, unknown>>(doings.history, { [doings.which]: entry.id }).then(
+      ({ result }) => (setRuns((result['runs'] ?? result['history'] ?? result['firings'] ?? []) as Run[]), setProblem('')),
+      (cause: unknown) => setProblem(trouble(cause)),
+    );
+  }, [entry.id]);
+  useEffect(read, [read]);
+  useNews(doings.topics, (heard) => began.current < heard && read());
+  const text = (run: Run, name: string) => (typeof run[name] === 'string' ? run[name] : '');
+  return (
+    <div class="under history" role="group" aria-label={words.historyOf(title(entry))}>
+      {problem && <Notice bad>{problem}</Notice>}
+      {!runs && !problem && <p class="soft small">{words.loading}</p>}
+      {runs && !runs.length && <p class="soft small">{words.noHistory}</p>}
+      <ol>
+        {runs?.map((run) => {
+          const status = text(run, 'status');
+          const attempt = Number(run['attempt'] ?? 1);
+          return (
+            <li key={text(run, 'runId') || text(run, 'id')}>
+              <p class="dotted">
+                <span class={status === 'ok' ? undefined : 'bad-fact'}>{words.status[status] ?? status}</span>
+                <span>{near(text(run, 'startedAt') || text(run, 'scheduledFor') || text(run, 'firedAt') || text(run, 'at'))}</span>
+                {attempt > 1 && <span>{words.attempt(attempt)}</span>}
+                {run['byHand'] === true && <span>{words.byHand}</span>}
+                {text(run, 'why') && <span>{text(run, 'why')}</span>}
+              </p>
+              {(text(run, 'error') || text(run, 'result')) && <p class="soft small run-result">{text(run, 'error') || text(run, 'result')}</p>}
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}
+
+const scheduleLooks = looksOf({
+  pause: (entry) => api.execute('update_scheduled_task', { taskId: entry.id, enabled: !enabled(entry) }),
+  run: (entry) => api.runTool('trigger_task', { taskId: entry.id }),
+  runWords: words.run,
+  history: 'get_task_history',
+  topics: schedules.topics,
+  which: 'taskId',
+}, ScheduleForm);
+
+const triggerLooks = looksOf({
+  pause: (entry) => api.execute('pause_trigger', { triggerId: entry.id, paused: enabled(entry) }),
+  run: (entry) => api.runTool('fire_trigger', { triggerId: entry.id }),
+  runWords: words.fire,
+  history: 'get_trigger_history',
+  topics: triggers.topics,
+  which: 'triggerId',
+}, TriggerForm);
+
+export function Schedules({ writer }: { writer: boolean }): JSX.Element {
+  return (
+    <>
+      <Part id="at-times" heading={words.atTimes} family={schedules} looks={scheduleLooks} writer={writer} />
+      <Part id="on-events" heading={words.onEvents} family={triggers} looks={triggerLooks} writer={writer} />
+    </>
+  );
+}
+
+interface PartProps {
+  id: string;
+  heading: string;
+  family: Family;
+  looks: Looks & { Form: NonNullable<Looks['Form']> };
+  writer: boolean;
+}
+
+function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
+  const { Form } = looks;
+  const [wanted, want] = useWanted(`${family.section} ${family.plural}`);
+  const [said, setSaid] = useState('');
+  const [held, setHeld] = useState<Entry | null>(null);
+  const list = useList({ tool: family.tools.list, plural: family.plural, topics: family.topics }, argsOf(family, wanted), wanted.search.trim());
+  const { shown, problem } = list;
+  const changed = (words: string) => {
+    setSaid(words);
+    void list.renew();
+  };
+  const entries = withHeld(shown?.entries ?? [], held);
+  return (
+    <section class="schedules" aria-labelledby={id}>
+      <h2 id={id}>{heading}</h2>
+      {(entries.length > 5 || narrowed(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />}
+      {writer && <Adder add={family.words.add} form={(end) => <Form {...end} />} onAdded={changed} />}
+      <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      {problem && <Notice bad>{problem}</Notice>}
+      {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
+      <Lines family={family} entries={entries} looks={looks} writer={writer} picks={[]} onHold={setHeld} onChanged={changed} />
+      {shown && !entries.length && <Nothing narrow={narrowed(wanted)} words={family.words} />}
+      {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
+    </section>
+  );
+}

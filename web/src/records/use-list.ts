@@ -1,0 +1,121 @@
+// A list of records: read when it appears and when what is wanted changes, read on when more is wanted, and anew when somebody changes one.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../api';
+import { useAway } from '../away';
+import { useNews } from '../live';
+import { trouble } from '../text';
+import { entriesIn, type Entry } from './kinds';
+
+/** Typing rests this long before the search begins. */
+const REST_MS = 250;
+/** So many are read at a time; no list gives fewer at once. */
+const PAGE = 30;
+
+export interface Source {
+  tool: string;
+  /** Under which name the answer has them. */
+  plural: string;
+  topics: readonly string[];
+  /** So many are asked for at a time, and so many in all before somebody wants more. */
+  page?: number;
+  first?: number;
+}
+
+export interface Shown {
+  entries: Entry[];
+  more: boolean;
+  /** All of the last answer: sums, and whatever else stands beside the list. */
+  result: Record<string, unknown>;
+  /** What they are the answer to. */
+  args: object;
+}
+
+export interface List {
+  shown: Shown | null;
+  problem: string;
+  /** More is on its way. */
+  growing: boolean;
+  grow: () => Promise<void>;
+  /** Reads anew as many as are there. */
+  renew: () => Promise<void>;
+}
+
+/** Reads on after `before` until there are `wanted` or no more. */
+async function read({ tool, plural, page = PAGE }: Source, args: object, wanted: number, before: Entry[] = []): Promise<Shown> {
+  let entries = before;
+  for (;;) {
+    const limit = Math.min(page, wanted - entries.length);
+    const { result } = await api.execute<Record<string, unknown>>(tool, { ...args, limit, ...(entries.length && { offset: entries.length }) });
+    const found = entriesIn(result, plural);
+    // Somebody may have added one meanwhile, and moved the others on.
+    const there = new Set(entries.map((entry) => entry.id));
+    const fresh = found.filter((entry) => !there.has(entry.id));
+    entries = [...entries, ...fresh];
+    const more = result['hasMore'] === true;
+    if (!more || !fresh.length || entries.length >= wanted) return { entries, more, result, args };
+  }
+}
+
+/** `slow`: what is typed, which rests a moment before it is looked for. `off`: nothing is asked for now. */
+export function useList(source: Source, args: object, slow = '', off = false): List {
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [problem, setProblem] = useState('');
+  const [growing, setGrowing] = useState(false);
+  const away = useAway();
+  const asked = useRef(0);
+  const began = useRef(0);
+  const first = source.first ?? source.page ?? PAGE;
+  const size = useRef(first);
+  const now = useRef({ source, args, shown });
+  now.current = { source, args, shown };
+
+  const look = useCallback(async (before?: Entry[]) => {
+    const mine = ++asked.current;
+    began.current = performance.now();
+    try {
+      const found = await read(now.current.source, now.current.args, size.current, before);
+      if (mine !== asked.current) return;
+      setShown(found);
+      setProblem('');
+    } catch (cause) {
+      // While Hob is away the banner says so, and all is read anew when it is back.
+      if (mine === asked.current) setProblem(cause instanceof api.Unreachable ? '' : trouble(cause));
+    }
+  }, []);
+  const renew = useCallback(() => look(), [look]);
+
+  const grow = async () => {
+    setGrowing(true);
+    const { shown: there, source: from } = now.current;
+    size.current = (there?.entries.length ?? 0) + (from.page ?? PAGE);
+    await look(there?.entries);
+    setGrowing(false);
+  };
+
+  const key = JSON.stringify([source.tool, args]);
+  const typed = useRef(slow);
+  useEffect(() => {
+    if (off) return;
+    size.current = first;
+    const rest = slow && slow !== typed.current ? REST_MS : 0;
+    typed.current = slow;
+    const timer = setTimeout(() => void look(), rest);
+    return () => clearTimeout(timer);
+  }, [key, off]);
+
+  const came = useRef(false);
+  useEffect(() => {
+    if (away) return;
+    if (came.current && !off) void look();
+    came.current = true;
+  }, [away]);
+
+  useEffect(() => () => void asked.current++, []);
+
+  // What was read after the news has it already.
+  useNews(source.topics, (heard) => {
+    if (!off && began.current < heard) void look();
+  });
+
+  return { shown, problem, growing, grow, renew };
+}
