@@ -138,11 +138,11 @@ async fn embedded(samples: &mut [Sample], cache: &Path) {
     let mut bytes = kept;
     for sample in samples {
         let key = row(&sample.text);
-        if !known.contains_key(&key) {
+        if let std::collections::hash_map::Entry::Vacant(place) = known.entry(key) {
             let meaning = embedder.embed(&sample.text).await.unwrap();
             bytes.extend(key);
             bytes.extend(meaning.iter().flat_map(|x| x.to_le_bytes()));
-            known.insert(key, meaning);
+            place.insert(meaning);
         }
         sample.meaning.clone_from(&known[&key]);
     }

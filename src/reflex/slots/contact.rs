@@ -112,7 +112,10 @@ mod tests {
 
     type Reader = fn(&Sentence, usize) -> Option<(usize, String)>;
 
-    fn check(read: Reader, rows: &[(&str, usize, Option<(usize, &str)>)]) {
+    /// A sentence, where to read, and what is read there: how many words, and as what.
+    type Row<'a> = (&'a str, usize, Option<(usize, &'a str)>);
+
+    fn check(read: Reader, rows: &[Row]) {
         for (text, at, wanted) in rows {
             let got = read(&Sentence::whole(text), *at);
             assert_eq!(got, wanted.map(|(count, value)| (count, value.to_owned())), "{text}");
