@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and which part answers.
 
 use crate::{
+    answer,
     client::{self, Client, put},
     config::{Config, data_dir},
     consent,
@@ -113,6 +114,19 @@ pub enum Command {
     Deny {
         /// The question's id.
         id: String,
+    },
+    /// Show the questions and views that wait for an answer.
+    Interactions {
+        /// Give everything about them as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a question, or send what a form asks for; without an ANSWER, put it aside.
+    Answer {
+        /// Its id; see `hob interactions`.
+        id: String,
+        /// Words, the number of an option, or for a form its fields as JSON, such as {"guests": 4}.
+        answer: Vec<String>,
     },
     /// Manage API tokens.
     Token {
@@ -257,6 +271,8 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
             put(format_args!("{} is not called\n", told["tool"].as_str().unwrap_or_default()))?;
             Ok(())
         }
+        Command::Interactions { json } => answer::interactions(client, json).await,
+        Command::Answer { id, answer } => answer::answer(client, &id, &answer.join(" ")).await,
         Command::Tools { json, query, .. } => {
             let path = format!("/api/v1/tools?query={}", client::escaped(&query.join(" ")));
             let tools = client.data("GET", &path, None).await?["tools"].take();

@@ -3,7 +3,7 @@
 //! Where no daemon runs, the house is built here for as long as the command takes and served on the same socket,
 //! so that there is one way to ask.
 
-use crate::{config::Config, consent, house, serve};
+use crate::{answer, config::Config, consent, house, serve};
 use anyhow::{Context, Result, bail};
 use api::{House, Listeners};
 use futures::StreamExt;
@@ -149,6 +149,8 @@ async fn say(client: &Client, text: &str, conversation: Option<String>) -> Resul
             let event: Vec<u8> = buffer.drain(..end + 2).collect();
             match told.take(&String::from_utf8_lossy(&event))? {
                 Heard::Approval(approval) => consent::asked(client, &approval).await?,
+                Heard::Ask(ask) => answer::asked(client, &ask).await?,
+                Heard::Ui(ui) => answer::shown(client, &ui).await?,
                 Heard::End(id) => return Ok(id),
                 Heard::More => {}
             }
@@ -163,12 +165,18 @@ enum Heard {
     End(String),
     /// A question to the person.
     Approval(Value),
+    /// A question of a tool.
+    Ask(Value),
+    /// Something to be shown, and perhaps filled in.
+    Ui(Value),
     More,
 }
 
 #[derive(Default)]
 struct Told {
     any: bool,
+    /// Whether what was printed last ended in the middle of a line.
+    open: bool,
 }
 
 impl Told {
@@ -179,14 +187,30 @@ impl Told {
         let data: Value = serde_json::from_str(data)?;
         match name {
             "text" => {
-                put(format_args!("{}", data["delta"].as_str().unwrap_or_default()))?;
+                // What a web page smuggled in must not reach the terminal.
+                let odd = |c: char| c.is_control() && !"\n\t".contains(c);
+                let delta = data["delta"].as_str().unwrap_or_default().replace(odd, "\u{fffd}");
+                put(format_args!("{delta}"))?;
                 self.any = true;
+                self.open = if delta.is_empty() { self.open } else { !delta.ends_with('\n') };
             }
             "tool_end" if std::io::stderr().is_terminal() => {
                 let failed = if data["isError"] == true { ", failed" } else { "" };
                 eprintln!("· {} ({} ms{failed})", data["name"].as_str().unwrap_or_default(), data["durationMs"]);
             }
             "approval" => return Ok(Heard::Approval(data)),
+            "ask" => {
+                self.end_line()?;
+                return Ok(Heard::Ask(data));
+            }
+            "ui" => {
+                self.end_line()?;
+                return Ok(Heard::Ui(data));
+            }
+            "message" => {
+                self.end_line()?;
+                put(format_args!("{}\n", plain(data["text"].as_str().unwrap_or_default())))?;
+            }
             "done" => {
                 // A run that rests says so at its end, and not word by word.
                 if data["waiting"].as_array().is_some_and(|w| !w.is_empty()) {
@@ -204,6 +228,14 @@ impl Told {
             _ => {}
         }
         Ok(Heard::More)
+    }
+
+    /// What follows stands on lines of its own.
+    fn end_line(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.open) {
+            put(format_args!("\n"))?;
+        }
+        Ok(())
     }
 }
 

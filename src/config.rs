@@ -69,6 +69,11 @@ impl Default for Network {
 pub struct Model {
     pub name: String,
     pub url: String,
+    pub fallback: Vec<String>,
+    pub strategy: llm::Strategy,
+    pub prefer_reflex: bool,
+    pub daily_budget: f64,
+    pub context: u32,
     pub max_tokens: u32,
     pub retries: u32,
     pub retry_delay_ms: u64,
@@ -113,6 +118,12 @@ impl Default for Model {
         Self {
             name: String::new(),
             url: String::new(),
+            fallback: vec![],
+            // Whoever names a model means that one; another is chosen where a person says so.
+            strategy: llm::Strategy::Fallback,
+            prefer_reflex: false,
+            daily_budget: 0.0,
+            context: 0,
             max_tokens: 0,
             retries: 3,
             retry_delay_ms: 1000,
@@ -166,55 +177,27 @@ impl Config {
                 "`doors.hosts` has `{odd}`, which is not a host name: write it without scheme, port or *, as hob.example.org"
             );
         }
+        if self.model.daily_budget < 0.0 || !self.model.daily_budget.is_finite() {
+            bail!("`model.daily_budget` is no amount: give US dollars, or 0 for any");
+        }
         check_name(&self.name)
     }
+}
 
-    /// The model's provider, model, address and key, from the environment or the file; `None` is reflex.
-    pub fn model(&self, env: impl Fn(&str) -> Option<String>) -> Result<Option<llm::OpenAiConfig>> {
-        let env = |name: &str| env(name).map(|v| v.trim().to_owned()).filter(|v| !v.is_empty());
-        let name = env("HOB_MODEL").unwrap_or_else(|| self.model.name.clone());
-        if name.is_empty() && env("HOB_LLM_URL").is_some() {
-            bail!("HOB_LLM_URL is set and HOB_MODEL is not: say which model with HOB_MODEL=custom/NAME");
-        }
-        if name.is_empty() || name == "reflex" {
-            return Ok(None);
-        }
-        let Some((provider, model)) = name.split_once('/').filter(|(p, m)| !p.is_empty() && !m.is_empty()) else {
-            bail!("HOB_MODEL=`{name}` is not provider/model: write it as custom/NAME or openai/NAME");
-        };
-        let in_file = || Some(self.model.url.clone()).filter(|url| !url.is_empty());
-        let (url, key) = match provider {
-            "openai" => {
-                let url = env("OPENAI_BASE_URL").or_else(in_file).unwrap_or_else(|| "https://api.openai.com/v1".into());
-                (Some(url), env("OPENAI_API_KEY"))
-            }
-            "custom" => (env("HOB_LLM_URL").or_else(in_file), env("HOB_LLM_KEY")),
-            other => bail!(
-                "the provider `{other}` is not spoken yet: use openai/MODEL, or custom/MODEL with HOB_LLM_URL for any server that \
-                 speaks OpenAI's format"
-            ),
-        };
-        let Some(url) = url else {
-            bail!("HOB_MODEL=`{name}` needs an address: set HOB_LLM_URL, such as http://192.168.1.5:8080/v1");
-        };
-        if !url.starts_with("http://") && !url.starts_with("https://") {
-            bail!("the model's address `{url}` is not a URL: write it as http://192.168.1.5:8080/v1");
-        }
+impl Model {
+    /// How long to wait for what.
+    pub fn patience(&self) -> llm::Patience {
         let seconds = Duration::from_secs;
-        Ok(Some(llm::OpenAiConfig {
-            provider: provider.into(),
-            model: model.into(),
-            url,
-            key,
-            max_tokens: Some(self.model.max_tokens).filter(|n| *n > 0),
-            patience: llm::Patience {
-                first_byte: seconds(self.model.first_word_seconds),
-                idle: seconds(self.model.silence_seconds),
-                overall: seconds(self.model.answer_seconds),
-            },
-            retries: self.model.retries,
-            retry_delay: Duration::from_millis(self.model.retry_delay_ms),
-        }))
+        llm::Patience {
+            first_byte: seconds(self.first_word_seconds),
+            idle: seconds(self.silence_seconds),
+            overall: seconds(self.answer_seconds),
+        }
+    }
+
+    /// The first pause before asking again.
+    pub fn retry_delay(&self) -> Duration {
+        Duration::from_millis(self.retry_delay_ms)
     }
 }
 
@@ -300,29 +283,5 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
         assert!(Config::parse("[services.anything]\nat_all = 1").is_ok());
-    }
-
-    #[test]
-    fn the_model_comes_from_the_environment_first() {
-        let env = |pairs: &'static [(&str, &str)]| {
-            move |name: &str| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string())
-        };
-        let config = Config::default();
-        assert!(config.model(env(&[])).unwrap().is_none());
-        assert!(config.model(env(&[("HOB_MODEL", "reflex")])).unwrap().is_none());
-        let custom =
-            config.model(env(&[("HOB_MODEL", "custom/a/b"), ("HOB_LLM_URL", "http://x"), ("HOB_LLM_KEY", "k")]));
-        let custom = custom.unwrap().unwrap();
-        assert_eq!((custom.model.as_str(), custom.url.as_str(), custom.key.as_deref()), ("a/b", "http://x", Some("k")));
-        for (pairs, part) in [
-            (&[("HOB_MODEL", "gpt")][..], "provider/model"),
-            (&[("HOB_MODEL", "custom/m")], "HOB_LLM_URL"),
-            (&[("HOB_LLM_URL", "http://x")], "HOB_MODEL=custom/NAME"),
-            (&[("HOB_MODEL", "nobody/m")], "not spoken yet"),
-            (&[("HOB_MODEL", "custom/m"), ("HOB_LLM_URL", "pi:8080")], "is not a URL"),
-        ] {
-            let error = config.model(env(pairs)).unwrap_err().to_string();
-            assert!(error.contains(part), "{error}");
-        }
     }
 }

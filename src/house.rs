@@ -1,8 +1,10 @@
 //! The assembly: every part is built once, from the ground up, and given what it needs.
 
 use crate::{
+    chosen::Choices,
     config::Config,
-    settings::{Minds, Settings},
+    models::{self, Minds, Models},
+    settings::Settings,
 };
 use agent::Agent;
 use anyhow::Result;
@@ -12,7 +14,10 @@ use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
 use http_client::Guarded;
+use interaction::{Asks, Interactions, Wake};
+use llm::Ledger;
 use memory::Memories;
+use persona::Documents;
 use registry::{Registry, Terms};
 use rules::Triggers;
 use sandbox::Sandbox;
@@ -23,6 +28,7 @@ use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Clock, Id, Ports, SystemClock};
+use uploads::Uploads;
 
 /// How long the model and the JavaScript engine stay in memory after their last use.
 const IDLE: Duration = Duration::from_secs(600);
@@ -72,9 +78,14 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     let registry = Registry::open(&store, terms, entry.scrubber.clone())?.with_meaning(embedder.clone(), &store);
     let bus = Bus::default();
     let services = ConfigCenter::open(&store, config.services.0.clone(), bus.clone())?;
+    let waits = interaction::Waits {
+        in_call_seconds: config.approvals.in_call_seconds,
+        parked_hours: config.approvals.parked_hours,
+    };
+    let interactions = Interactions::with_waits(&store, waits, entry.scrubber.clone());
     let ports = Ports {
         dispatch: Arc::new(registry.clone()),
-        ask: Arc::new(registry.clone()),
+        ask: Arc::new(Asks::new(registry.clone(), interactions.clone())),
         settings: Arc::new(services.clone()),
         bus,
         clock: clock.clone(),
@@ -88,8 +99,9 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     let scheduler = Scheduler::new(
         &store,
         ports.clone(),
-        Arc::new(move |user| people.role_of(user)),
-        Arc::new(move |name| tools.get(name).map(|tool| tool.risk)),
+        Arc::new(move |user| people.role_of(user).ok().flatten()),
+        // What a prompt began goes on by itself after a start.
+        Arc::new(move |name| name != "run_prompt" && tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write)),
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     add_everyday(&registry, &store, &scheduler)?;
@@ -100,35 +112,65 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     registry.add(tools_everyday::config(services.clone()))?;
     registry.add(tools_hardware::gpio(board.clone()))?;
     let web = Guarded::new(config.http.allow.clone());
-    let custom = CustomTools::new(&store, registry.clone(), Sandbox::new(IDLE), web, services.clone());
+    let custom = CustomTools::new(&store, registry.clone(), Sandbox::new(IDLE), web.clone(), services.clone());
     registry.add(custom::family(custom.clone()))?;
     custom.load()?;
+    let documents = Documents::new(&store).with_base(&config.agent.prompt);
+    registry.add(persona::family(documents.clone()))?;
+    registry.add(interaction::family(interactions.clone()))?;
 
     // Mind.
     let closing = CancellationToken::new();
     let network = Network::new(&config.doors.hosts);
-    let minds =
-        Minds { registry: registry.clone(), embedder, clock, store: store.clone(), scrubber: entry.scrubber.clone() };
+    let ledger = Arc::new(Ledger::open(&store, clock.clone())?);
+    let told = ports.bus.clone();
+    ledger.when_spent(move |spent, budget| {
+        told.publish("budget:spent", None, serde_json::json!({"spent": spent, "budget": budget}));
+    });
+    let minds = Minds {
+        registry: registry.clone(),
+        embedder,
+        clock,
+        store: store.clone(),
+        scrubber: entry.scrubber.clone(),
+        ledger: ledger.clone(),
+        web,
+        environment: models::environment(),
+    };
     let limits = config.agent.clone();
-    let (settings, provider) = Settings::new(config, minds, network.clone())?;
-    let settings = Arc::new(settings);
-    let agent = Agent::new(limits, &store, registry.clone(), memories.clone(), provider);
-    settings.tell(agent.clone());
+    let choices = Choices::open(&store)?;
+    let (models, provider) = Models::new(config.clone(), minds, choices.clone())?;
+    let settings = Arc::new(Settings::new(config, store.device_id(), choices, network.clone()));
+    let uploads = Uploads::new(&store, data.join("uploads"));
+    uploads.tidy();
+    let parts = agent::Parts {
+        registry: registry.clone(),
+        memories: memories.clone(),
+        documents: documents.clone(),
+        interactions: interactions.clone(),
+        uploads: uploads.clone(),
+    };
+    let agent = Agent::new(limits, &store, parts, provider);
+    models.tell(agent.clone());
     registry.add(agent::family(agent.clone()))?;
 
     tell_pins(&board, ports.bus.clone());
     mend_later(memories, closing.clone());
-    tidy_often(registry.clone(), closing.clone());
+    tidy_often(registry.clone(), interactions.clone(), agent.clone(), ports.clone(), closing.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let house = House {
         access,
         agent,
         registry,
         custom,
+        documents,
+        interactions,
+        uploads,
         config: services,
         store,
         ports,
         settings: desk,
+        models,
         network,
         started,
         closing,
@@ -176,8 +218,7 @@ pub async fn close(house: House) {
 /// What is secret is taken out of every answer and every line of the log: keys of services and models, and the token.
 /// And groups of tools that need a service are on once it is set up.
 fn keep_up(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
-    const KEYS: &[&str] = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "HOB_LLM_KEY"];
-    let keys = KEYS.iter().filter_map(|name| std::env::var(name).ok());
+    let keys = llm::PRESETS.iter().filter_map(|preset| std::env::var(preset.key_env).ok());
     entry.scrubber.set("environment", keys.chain(entry.token.clone()));
     let (scrubber, registry, known) = (entry.scrubber.clone(), registry.clone(), services.clone());
     let learn = move || {
@@ -188,13 +229,20 @@ fn keep_up(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
     services.on_change(learn);
 }
 
-/// Questions nobody answered end, and the oldest are forgotten.
-fn tidy_often(registry: Registry, closing: CancellationToken) {
+/// Questions nobody answered end, and the oldest are forgotten; a run that rested on one goes on without an answer.
+fn tidy_often(registry: Registry, interactions: Interactions, agent: Agent, ports: Ports, closing: CancellationToken) {
     let tidy = async move {
         loop {
             tokio::time::sleep(TIDY).await;
             if let Err(error) = registry.tidy() {
                 tracing::warn!(%error, "old questions could not be put away");
+            }
+            match interactions.tidy() {
+                Ok(late) => late.iter().for_each(|Wake { user, run, .. }| agent.wake(&ports, *user, *run)),
+                Err(error) => tracing::warn!(%error, "what nobody answered could not be put away"),
+            }
+            if let Err(error) = agent.tidy(&ports) {
+                tracing::warn!(%error, "old runs could not be put away");
             }
         }
     };

@@ -1,13 +1,17 @@
 //! `hob`: parse, build, register, start. The plan of the house is in [`house::build`].
 
+mod answer;
+mod chosen;
 mod cli;
 mod client;
 mod config;
 mod consent;
 mod discover;
 mod house;
+mod models;
 mod serve;
 mod settings;
+mod show;
 
 use scrub::{How, Scrubber};
 use std::{

@@ -13,6 +13,7 @@ use std::{
     net::SocketAddr,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -63,16 +64,21 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
     };
     house.network.opened(at, door.clone());
     let (closing, agent, registry) = (house.closing.clone(), house.agent.clone(), house.registry.clone());
+    let interactions = house.interactions.clone();
     tokio::spawn(async move {
         stop_asked().await;
         tracing::info!("closing");
         // Runs first: their listeners hear how they end, and then the doors close. Those that wait for a person rest.
         registry.rest();
+        interactions.rest();
         tokio::time::sleep(RESTING).await;
         agent.stop_all(STOPPING).await;
         closing.cancel();
     });
     let listeners = Listeners { tcp: Some(tcp), tls, socket };
+    // What was under way has its place again before anybody can say anything.
+    let people = house.access.clone();
+    house.agent.recover(&house.ports, Arc::new(move |user| people.role_of(user)))?;
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
     api::go_on_with_answered(&house);
     let calling = clockwork.start(&house.closing)?;

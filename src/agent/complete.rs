@@ -4,8 +4,12 @@
 //! caller sends the conversation again with the result, and another run goes on from there. Hob's own calls are made before
 //! the run ends, and the caller never hears of them: see [`Asides`].
 
-use crate::{Agent, Running, conversation::answered, run};
-use llm::{Message, ToolCall, ToolChoice, ToolDefinition};
+use crate::{
+    Agent, Running,
+    lines::answered,
+    run::{Progress, Run},
+};
+use llm::{Content, Message, Part, ToolCall, ToolChoice, ToolDefinition, Turn};
 use registry::Registry;
 use std::{collections::VecDeque, sync::Mutex, sync::PoisonError};
 use tokio::sync::mpsc;
@@ -63,7 +67,7 @@ impl Agent {
         }
         if let ToolChoice::Named { name } = &tool_choice {
             let theirs = tools.iter().any(|t| t.name == *name);
-            if !theirs && !self.registry.get(name).is_some_and(|t| Registry::visible(cx, &t)) {
+            if !theirs && !self.parts.registry.get(name).is_some_and(|t| Registry::visible(cx, &t)) {
                 return Err(Error::bad_args(format!("`tool_choice` names `{name}`, and there is no such tool")));
             }
             // A provider that reads sentences cannot be bound to a tool it knows nothing of.
@@ -79,23 +83,29 @@ impl Agent {
         let mut history = answered(self.asides.put_back(&cx, history));
         let last = history.iter().rposition(|m| matches!(m, Message::User(_))).unwrap_or_default();
         let text = match history.get(last) {
-            Some(Message::User(text)) if !text.trim().is_empty() => text.clone(),
+            Some(Message::User(said)) if !said.is_empty() => said.text().into_owned(),
             _ => return Err(Error::bad_args("the last message of the user is empty: write something")),
         };
         let mut theirs = Theirs { tools, instructions, one_at_a_time };
         if !provider.reads_context() {
             // What it asked in its last words may be answered by these.
             let exchange = last.checked_sub(2).filter(|at| match &history[*at..last] {
-                [Message::User(_), Message::Assistant { tool_calls, .. }] => tool_calls.is_empty(),
+                [Message::User(_), Message::Assistant(Turn { tool_calls, .. })] => tool_calls.is_empty(),
                 _ => false,
             });
             history.drain(..exchange.unwrap_or(last));
             theirs = Theirs::default();
         }
+        // Addresses the person wrote were not made up by a model.
+        for message in &history {
+            if let Message::User(said) = message {
+                cx.vouch_for(&said.text());
+            }
+        }
         let (steps, listener) = mpsc::unbounded_channel();
         let model = provider.model();
         let agent = self.clone();
-        let task = run::Run {
+        let task = Run {
             agent,
             provider,
             cx,
@@ -105,11 +115,24 @@ impl Agent {
             tool_choice,
             theirs,
             only: None,
+            preset: crate::Preset::Agent,
             steps,
-            _busy: busy,
+            watch: None,
+            note: None,
+            busy,
         };
-        tokio::spawn(task.go(history));
-        Ok(Running { run, conversation: None, model, steps: listener })
+        tokio::spawn(task.go(history, Progress::default()));
+        Ok(Running { run, conversation: None, model, queued: false, steps: listener })
+    }
+}
+
+/// Two messages of the person as one; words that follow words are paragraphs of one text.
+fn join(before: &mut Content, said: Content) {
+    for part in said.0 {
+        match (before.0.last_mut(), part) {
+            (Some(Part::Text(text)), Part::Text(more)) => *text = format!("{text}\n\n{more}"),
+            (_, part) => before.0.push(part),
+        }
     }
 }
 
@@ -119,8 +142,8 @@ fn apart(messages: Vec<Message>) -> Result<(String, Vec<Message>)> {
     for message in messages {
         match (message, rest.last_mut()) {
             (Message::System(text), _) => instructions.push(text),
-            (Message::User(text), Some(Message::User(before))) => *before = format!("{before}\n\n{text}"),
-            (Message::Assistant { content, .. }, None) => opening.push(content),
+            (Message::User(said), Some(Message::User(before))) => join(before, said),
+            (Message::Assistant(Turn { content, .. }), None) => opening.push(content),
             (Message::Tool(_), None) => {}
             (other, _) => rest.push(other),
         }
@@ -184,7 +207,7 @@ impl Asides {
         let mut whole = Vec::with_capacity(history.len());
         for message in history {
             let aside = match &message {
-                Message::Assistant { tool_calls, .. } if !tool_calls.is_empty() => {
+                Message::Assistant(Turn { tool_calls, .. }) if !tool_calls.is_empty() => {
                     all.iter().find(|a| a.user == cx.user() && tool_calls.iter().any(|call| a.calls.contains(&call.id)))
                 }
                 // What a program's own tools brought may be from anywhere.
@@ -192,7 +215,7 @@ impl Asides {
                     cx.taint(Label::Outside);
                     None
                 }
-                Message::Assistant { content, .. } => {
+                Message::Assistant(Turn { content, .. }) => {
                     let ours = |a: &&Aside| a.user == cx.user() && !a.words.is_empty() && content.contains(&a.words);
                     if let Some(said) = all.iter().find(ours) {
                         cx.taint(said.label);
@@ -215,8 +238,9 @@ impl Asides {
 
 fn bytes_of(message: &Message) -> usize {
     match message {
-        Message::System(text) | Message::User(text) => text.len(),
-        Message::Assistant { content, tool_calls } => {
+        Message::System(text) => text.len(),
+        Message::User(said) => said.text().len(),
+        Message::Assistant(Turn { content, tool_calls, .. }) => {
             content.len() + tool_calls.iter().map(|c| c.name.len() + c.arguments.len()).sum::<usize>()
         }
         Message::Tool(result) => result.content.len() + result.say.as_ref().map_or(0, String::len),
@@ -244,8 +268,8 @@ mod tests {
 
     #[test]
     fn what_callers_send_becomes_what_models_take() {
-        let said = |content: &str| Message::Assistant { content: content.into(), tool_calls: vec![] };
-        let user = |text: &str| Message::User(text.into());
+        let said = |content: &str| Message::said(content);
+        let user = |text: &str| Message::user(text);
         let system = |text: &str| Message::System(text.into());
         let sent =
             vec![system("be brief"), said("hello!"), user("a"), system("or not"), user("b"), said("c"), user("d")];

@@ -1,94 +1,38 @@
 //! Conversations as they are stored: a head, and one record for each message in the order it happened.
 
-use llm::{Message, ToolCall, ToolResult};
+use crate::{
+    config::Persistence,
+    journal::{self, StoredRun},
+    lines::{Line, NO_ANSWER, Role, StoredCall, StoredMedia, StoredMessage, StoredResult, answered, json, messages},
+};
+use llm::{Content, Kept, Message, Part, ToolCall, ToolResult};
 use registry::Registry;
 use scrub::How;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
-use store::{Coded, Collection, Key, Level, Listing, Record, Store};
+use store::{Collection, Entry, Level, Listing, Record, Store};
 use tool::{
-    Cx, Error, Id, Result, Scope,
+    Channel, Cx, Error, Id, Label, Result, Scope, UserId,
     prelude::{JsonSchema, schemars},
 };
 
 /// The head of a conversation. New fields go last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Head {
-    title: String,
-    messages: u32,
+pub(crate) struct Head {
+    pub title: String,
+    pub messages: u32,
+    /// The conversation it was copied from.
+    pub forked_from: Option<Id>,
+    /// How long it is kept.
+    #[serde(with = "store::coded")]
+    pub keeps: Persistence,
 }
 
 impl Record for Head {
     const NAME: &'static str = "conversations";
     const WORD: &'static str = "conversation";
     const LEVEL: Level = Level::User;
-}
-
-/// Who said a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    User,
-    Assistant,
-    Tool,
-}
-
-impl Coded for Role {
-    const ALL: &'static [Self] = &[Role::User, Role::Assistant, Role::Tool];
-    const UNKNOWN: Self = Role::Assistant;
-}
-
-/// One message. New fields go last.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Line {
-    pub conversation: Id,
-    run: Id,
-    #[serde(with = "store::coded")]
-    role: Role,
-    pub content: String,
-    /// `[StoredCall]` as JSON text: a struct inside a record could never grow.
-    calls: String,
-    /// A `StoredResult` as JSON text; empty is none.
-    result: String,
-    model: String,
-}
-
-impl Record for Line {
-    const NAME: &'static str = "messages";
-    const WORD: &'static str = "message";
-    const LEVEL: Level = Level::User;
-    fn keys(&self) -> Vec<Key> {
-        vec![Key::many(1, self.conversation.as_bytes())]
-    }
-}
-
-/// A tool call as it is stored and shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StoredCall {
-    /// The provider's id for it.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// The arguments as JSON text, as the model wrote them; without secrets.
-    pub arguments: String,
-}
-
-/// What a call gave, as it is stored and shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredResult {
-    /// The id of the call it answers.
-    pub tool_call_id: String,
-    /// The tool.
-    pub name: String,
-    /// What the model was told.
-    pub content: String,
-    /// What the person is told.
-    pub say: Option<String>,
-    /// Whether it failed.
-    pub is_error: bool,
-    /// How long it took, in milliseconds.
-    pub duration_ms: u64,
 }
 
 /// A conversation in a list.
@@ -105,34 +49,15 @@ pub struct ConversationSummary {
     pub updated_at: u64,
     /// How many messages it has.
     pub message_count: u32,
+    /// The conversation it was copied from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Id>,
+    /// About how many tokens all of it would take; only where one is looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// Where the words that were searched for stand, unless all of them are in the title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
-}
-
-/// One message as it is shown.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct StoredMessage {
-    /// Its id.
-    pub id: Id,
-    /// The run it is part of.
-    pub run_id: Id,
-    /// `user`, `assistant` or `tool`.
-    pub role: &'static str,
-    /// The text.
-    pub content: String,
-    /// The calls the model asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<StoredCall>,
-    /// What a call gave.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tool_results: Vec<StoredResult>,
-    /// The model that said it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub model: String,
-    /// When: milliseconds since 1970.
-    pub created_at: u64,
 }
 
 /// A conversation with all its messages.
@@ -144,9 +69,6 @@ pub struct Conversation {
     /// Its messages, the first first.
     pub messages: Vec<StoredMessage>,
 }
-
-/// What stands between two messages of the person when a run failed: some chat templates demand that they take turns.
-const NO_ANSWER: &str = "(no answer was given)";
 
 /// How much of a conversation a run reads.
 #[derive(Debug, Clone, Copy)]
@@ -160,28 +82,34 @@ pub(crate) enum Reads {
 /// How long a title is, in characters.
 const TITLE: usize = 60;
 
-/// How a run stands that rested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// Other calls of the same turn have no result yet.
-    Waits,
-    /// All calls have one, and nothing was said since.
-    Last,
-    /// All calls have one, and the conversation has gone on meanwhile.
-    Overtaken,
+/// What an answer of the model is kept with.
+#[derive(Default)]
+pub(crate) struct Spoken<'a> {
+    pub text: &'a str,
+    pub calls: &'a [ToolCall],
+    pub model: &'a str,
+    pub media: &'a [StoredMedia],
+    pub kept: Option<&'a Kept>,
 }
+
+/// A change of what is kept of a run, in the same commit as a message of it. May be made more than once.
+pub(crate) type Change = Box<dyn FnMut(&mut StoredRun) + Send>;
 
 #[derive(Clone)]
 pub(crate) struct Conversations {
-    heads: Collection<Head>,
+    pub heads: Collection<Head>,
     pub lines: Collection<Line>,
+    pub runs: Collection<StoredRun>,
     /// What is kept is kept without secrets.
     registry: Registry,
+    /// How long those are kept that begin.
+    keeps: Persistence,
 }
 
 impl Conversations {
-    pub fn new(store: &Store, registry: Registry) -> Self {
-        Self { heads: store.collection(), lines: store.collection(), registry }
+    pub fn new(store: &Store, registry: Registry, keeps: Persistence) -> Self {
+        let (heads, lines, runs) = (store.collection(), store.collection(), store.collection());
+        Self { heads, lines, runs, registry, keeps }
     }
 
     /// Whether this person has that conversation.
@@ -197,52 +125,71 @@ impl Conversations {
     }
 
     pub fn get(&self, cx: &Cx, id: Id) -> Result<Conversation> {
-        let head = self.heads.get(cx, id)?.map(summary).ok_or_else(|| missing(id))?;
-        let head = self.clean_head(head);
-        let messages = self.lines(cx, id, 0)?.into_iter().map(shown).collect();
+        let mut head = self.head(cx, id)?;
+        let messages: Vec<StoredMessage> = self.lines(cx, id, 0)?.into_iter().map(|e| e.value.shown(e.id)).collect();
+        head.tokens = Some(messages.iter().map(tokens_of).sum());
         Ok(Conversation { head, messages })
     }
 
-    /// Stores the person's message and answers what the model will read, the new message last.
-    pub async fn begin(&self, cx: &Cx, id: Id, run: Id, text: &str, reads: Reads) -> Result<Vec<Message>> {
+    pub fn head(&self, cx: &Cx, id: Id) -> Result<ConversationSummary> {
+        let head = self.heads.get(cx, id)?.map(summary).ok_or_else(|| missing(id))?;
+        Ok(self.clean_head(head))
+    }
+
+    /// Stores the person's message and the run that is to answer it in one commit, and answers what the model will read, the
+    /// new message last.
+    pub async fn begin(
+        &self,
+        cx: &Cx,
+        id: Id,
+        run: Id,
+        content: &Content,
+        stored: StoredRun,
+        reads: Reads,
+    ) -> Result<Vec<Message>> {
         // Reading first: what the model is shown from outside must taint this run.
         let lines = match reads {
             Reads::Exchange => self.exchange(cx, id)?,
             Reads::Last(limit) => self.lines(cx, id, limit)?,
         };
-        let mut history = answered(lines.into_iter().map(|(_, line)| line.into()).collect());
-        self.add(cx, Line::new(id, run, Role::User, text)).await?;
-        if matches!(history.last(), Some(Message::User(_))) {
-            history.push(Message::Assistant { content: NO_ANSWER.into(), tool_calls: vec![] });
+        vouch(cx, &lines);
+        if !is_filled(cx) {
+            cx.vouch_for(&content.text());
         }
-        history.push(Message::User(text.to_owned()));
+        let mut history = answered(messages(lines.into_iter().map(|e| e.value).collect()));
+        let mut begun = stored;
+        begun.tainted |= cx.label() == tool::Label::Outside;
+        self.add(cx, Line::said(id, run, &self.without_secrets(content.clone())), Begins::Run(Box::new(begun))).await?;
+        if matches!(history.last(), Some(Message::User(_))) {
+            history.push(Message::said(NO_ANSWER));
+        }
+        history.push(Message::User(content.clone()));
         Ok(history)
     }
 
     /// What the person said last and the words it was answered with, where nothing was called in between. It taints nothing:
     /// who reads no more than this only looks whether the answer is a question of their own to those words.
-    fn exchange(&self, cx: &Cx, id: Id) -> Result<Vec<(Id, Line)>> {
+    fn exchange(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<Line>>> {
         let by = Some((1, id.as_bytes().to_vec()));
         let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit: 2, before: None })?;
         lines.reverse();
-        let lines: Vec<_> = lines.into_iter().map(|e| (e.id, self.clean(e.value))).collect();
-        Ok(match &lines[..] {
-            [(_, said), (_, answer)]
-                if said.role == Role::User && answer.role == Role::Assistant && answer.calls().is_empty() =>
-            {
-                lines
-            }
-            _ => vec![],
-        })
+        let lines: Vec<_> = lines.into_iter().map(|e| self.clean(e)).collect();
+        Ok(if is_exchange(&lines) { lines } else { vec![] })
     }
 
-    /// Stores what the model said.
-    pub async fn add_answer(&self, cx: &Cx, run: Id, text: &str, calls: &[ToolCall], model: &str) -> Result<()> {
-        let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, text);
+    /// Stores what the model said, and what comes of it for the run.
+    pub async fn add_answer(&self, cx: &Cx, run: Id, spoken: &Spoken<'_>, change: Change) -> Result<()> {
+        let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, spoken.text);
         let stored = |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: self.kept(c) };
-        line.calls = json(&calls.iter().map(stored).collect::<Vec<_>>());
-        line.model = model.to_owned();
-        self.add(cx, line).await
+        line.calls = json(&spoken.calls.iter().map(stored).collect::<Vec<_>>());
+        line.model = spoken.model.to_owned();
+        if !spoken.media.is_empty() {
+            line.parts = json(&spoken.media);
+        }
+        // What was changed is of no use to the provider.
+        let whole = |kept: &String| matches!(self.registry.scrubber().text(kept, How::Digests), Cow::Borrowed(_));
+        line.kept = spoken.kept.map(json).filter(whole).unwrap_or_default();
+        self.add(cx, line, Begins::Change(change)).await
     }
 
     /// The arguments of a call as they are kept: as the model wrote them where there is nothing to take out.
@@ -271,89 +218,170 @@ impl Conversations {
             is_error: r.is_error,
             duration_ms,
         });
-        self.add(cx, line).await
+        self.add(cx, line, Begins::Change(Box::new(StoredRun::comes_further))).await
     }
 
-    /// One commit for the message and the head that counts it; a first message makes the head.
-    async fn add(&self, cx: &Cx, mut line: Line) -> Result<()> {
+    /// One commit for the message, the head that counts it and what is kept of the run; a first message makes the head.
+    async fn add(&self, cx: &Cx, mut line: Line, mut begins: Begins) -> Result<()> {
         if let Cow::Owned(clean) = self.registry.scrubber().text(&line.content, How::All) {
             line.content = clean;
         }
+        if let Cow::Owned(clean) = self.registry.scrubber().text(&line.parts, How::Digests) {
+            line.parts = clean;
+        }
         let (this, conversation, id) = (self.clone(), line.conversation, Id::new());
-        let (stamp, head_stamp) = (self.lines.stamp(cx, "chat"), self.heads.stamp(cx, "chat"));
-        let scope = head_stamp.scope;
+        let (stamp, head_stamp) =
+            (self.lines.stamp(cx, if is_filled(cx) { FILLED } else { CHAT }), self.heads.stamp(cx, "chat"));
+        let (scope, run_stamp, tainted) =
+            (head_stamp.scope, journal::stamp(cx.user()), stamp.label == tool::Label::Outside);
         self.heads
             .store()
             .write(move |tx| {
                 let mut head = match this.heads.read(tx, scope, conversation)? {
                     Some(found) => found.value,
-                    None => Head { title: title(&line.content), messages: 0 },
+                    None => Head { title: title(&line), messages: 0, forked_from: None, keeps: this.keeps },
                 };
                 head.messages += 1;
                 this.heads.put(tx, conversation, &head_stamp, &head)?;
+                match &mut begins {
+                    Begins::Run(run) => this.runs.put(tx, line.run, &run_stamp, run).map(drop)?,
+                    Begins::Change(change) => this.change_in(tx, scope, line.run, &mut |run| {
+                        change(run);
+                        run.tainted |= tainted;
+                    })?,
+                }
                 this.lines.put(tx, id, &stamp, &line).map(drop)
             })
             .await
             .map_err(Error::from)
     }
 
-    /// The messages of a run's conversation as they are stored; the call of the run that waits; and how the run
-    /// stands.
-    pub fn resting(
+    /// Within a write: changes what is kept of a run, where something is.
+    fn change_in(
         &self,
-        cx: &Cx,
-        id: Id,
+        tx: &store::Tx,
+        scope: Scope,
         run: Id,
-        call: &str,
-        limit: usize,
-    ) -> Result<(Vec<Message>, ToolCall, Standing)> {
-        self.check(cx, id)?;
-        let lines = self.lines(cx, id, limit)?;
-        let waits = |line: &Line| line.run == run && line.calls().iter().any(|c| c.id == call);
-        let at = lines.iter().rposition(|(_, line)| waits(line)).ok_or_else(|| missing(id))?;
-        let given: Vec<String> =
-            lines[at + 1..].iter().filter_map(|(_, l)| l.result().map(|r| r.tool_call_id)).collect();
-        let last = lines[at + 1..].iter().all(|(_, line)| line.role == Role::Tool && line.run == run);
-        let standing = match lines[at].1.calls().iter().all(|c| given.contains(&c.id)) {
-            false => Standing::Waits,
-            true if last => Standing::Last,
-            true => Standing::Overtaken,
-        };
-        let stored = lines[at].1.calls().into_iter().find(|c| c.id == call).ok_or_else(|| missing(id))?;
-        let call = ToolCall { id: stored.id, name: stored.name, arguments: stored.arguments };
-        Ok((lines.into_iter().map(|(_, line)| line.into()).collect(), call, standing))
+        change: &mut dyn FnMut(&mut StoredRun),
+    ) -> store::Result<()> {
+        let changed = self.runs.change(tx, scope, tool::Label::Own, run, &mut |stored: &mut StoredRun| {
+            change(stored);
+            Ok(())
+        });
+        match changed {
+            Err(store::Error::Missing(_)) => Ok(()),
+            other => other.map(drop),
+        }
     }
 
-    pub async fn delete(&self, cx: &Cx, id: Id) -> Result<()> {
-        self.check(cx, id)?;
-        let lines: Vec<Id> = self.lines(cx, id, 0)?.into_iter().map(|(id, _)| id).collect();
-        let (this, scope) = (self.clone(), Scope::User(cx.user()));
-        let delete = move |tx: &store::Tx| {
-            for line in &lines {
-                this.lines.remove(tx, scope, *line)?;
+    /// Changes what is kept of a run.
+    ///
+    /// # Errors
+    /// `NotFound` when nothing is; `Unavailable` when the disk is full.
+    pub async fn change_run(
+        &self,
+        user: UserId,
+        run: Id,
+        mut change: impl FnMut(&mut StoredRun) + Send + 'static,
+    ) -> Result<StoredRun> {
+        let changed = self.runs.update_in(Scope::User(user), tool::Label::Own, run, move |stored| {
+            change(stored);
+            Ok(())
+        });
+        Ok(changed.await?.value)
+    }
+
+    /// Keeps that a run begins again where it ended, without what it had half said.
+    pub async fn begin_again(&self, user: UserId, run: Id, conversation: Id, half: Option<Id>) -> Result<()> {
+        let (this, scope) = (self.clone(), Scope::User(user));
+        let write = move |tx: &store::Tx| {
+            if let Some(half) = half
+                && this.lines.remove(tx, scope, half)?
+            {
+                this.heads.change(tx, scope, tool::Label::Own, conversation, &mut |head: &mut Head| {
+                    head.messages = head.messages.saturating_sub(1);
+                    Ok(())
+                })?;
             }
-            this.heads.remove(tx, scope, id).map(drop)
+            this.change_in(tx, scope, run, &mut StoredRun::begins_again)
+        };
+        self.runs.store().write(write).await.map_err(Error::from)
+    }
+
+    /// Keeps a run whose message waits.
+    pub async fn add_run(&self, user: UserId, run: Id, stored: StoredRun) -> Result<()> {
+        let (this, stamp) = (self.clone(), journal::stamp(user));
+        let write = move |tx: &store::Tx| this.runs.put(tx, run, &stamp, &stored).map(drop);
+        self.runs.store().write(write).await.map_err(Error::from)
+    }
+
+    /// How long a conversation is kept.
+    pub fn keeps(&self, user: UserId, id: Id) -> Persistence {
+        let head = self.heads.get_in(Scope::User(user), id).ok().flatten();
+        head.map_or(Persistence::Persistent, |head| head.value.keeps)
+    }
+
+    /// Deletes a conversation with its messages and runs.
+    pub async fn delete(&self, user: UserId, id: Id) -> Result<()> {
+        self.empty(user, id, true).await
+    }
+
+    /// Deletes its messages and runs, and on demand the head too.
+    pub async fn empty(&self, user: UserId, id: Id, head_too: bool) -> Result<()> {
+        let (this, scope) = (self.clone(), Scope::User(user));
+        let delete = move |tx: &store::Tx| {
+            for line in this.lines.find(tx, scope, 1, id.as_bytes())? {
+                this.lines.remove(tx, scope, line.id)?;
+            }
+            for run in this.runs.find(tx, scope, 1, id.as_bytes())? {
+                this.runs.remove(tx, scope, run.id)?;
+            }
+            crate::compact::forget(this.lines.store(), tx, scope, id)?;
+            if head_too {
+                return this.heads.remove(tx, scope, id).map(drop);
+            }
+            let emptied = this.heads.change(tx, scope, tool::Label::Own, id, &mut |head: &mut Head| {
+                head.messages = 0;
+                Ok(())
+            });
+            emptied.map(drop)
         };
         self.heads.store().write(delete).await.map_err(Error::from)
     }
 
-    /// The messages in order, each with its id.
-    fn lines(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<(Id, Line)>> {
+    /// The messages in order.
+    pub fn lines(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<Line>>> {
         let by = Some((1, id.as_bytes().to_vec()));
         let mut lines = self.lines.list(cx, &Listing { by, limit, before: None })?;
         lines.reverse();
-        Ok(lines.into_iter().map(|e| (e.id, self.clean(e.value))).collect())
+        Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
 
     /// A message without secrets: one may have become known as a secret since it was kept. Long hex was judged when the tool
     /// that gave it was known.
-    fn clean(&self, mut line: Line) -> Line {
-        for text in [&mut line.content, &mut line.calls, &mut line.result] {
+    pub fn clean(&self, mut entry: Entry<Line>) -> Entry<Line> {
+        let line = &mut entry.value;
+        for text in [&mut line.content, &mut line.calls, &mut line.result, &mut line.parts] {
             if let Cow::Owned(clean) = self.registry.scrubber().text(text, How::Digests) {
                 *text = clean;
             }
         }
-        line
+        if let Cow::Owned(_) = self.registry.scrubber().text(&line.kept, How::Digests) {
+            line.kept.clear();
+        }
+        entry
+    }
+
+    /// What a person says, likewise.
+    pub fn without_secrets(&self, mut said: Content) -> Content {
+        for part in &mut said.0 {
+            if let Part::Text(text) = part
+                && let Cow::Owned(clean) = self.registry.scrubber().text(text, How::All)
+            {
+                *text = clean;
+            }
+        }
+        said
     }
 
     /// The head of a conversation, likewise.
@@ -367,174 +395,71 @@ impl Conversations {
     }
 }
 
-impl Line {
-    fn new(conversation: Id, run: Id, role: Role, content: &str) -> Self {
-        let content = content.to_owned();
-        Self { conversation, run, role, content, calls: String::new(), result: String::new(), model: String::new() }
-    }
-    fn calls(&self) -> Vec<StoredCall> {
-        serde_json::from_str(&self.calls).unwrap_or_default()
-    }
-    fn result(&self) -> Option<StoredResult> {
-        serde_json::from_str(&self.result).ok()
-    }
+/// What a message does to its run.
+enum Begins {
+    /// It begins it.
+    Run(Box<StoredRun>),
+    /// It changes it.
+    Change(Change),
 }
 
-impl From<Line> for Message {
-    fn from(line: Line) -> Self {
-        match (line.role, line.result()) {
-            (Role::User, _) => Message::User(line.content),
-            (Role::Tool, Some(r)) => Message::Tool(ToolResult {
-                call_id: r.tool_call_id,
-                name: r.name,
-                content: r.content,
-                say: r.say,
-                is_error: r.is_error,
-            }),
-            (Role::Assistant | Role::Tool, _) => {
-                let call = |c: StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
-                let tool_calls = line.calls().into_iter().map(call).collect();
-                Message::Assistant { content: line.content, tool_calls }
-            }
-        }
+/// What made a message: a person's words and what followed, or what a trigger filled in and what followed.
+const CHAT: &str = "chat";
+const FILLED: &str = "filled";
+
+/// Whether what is said was filled in from outside, and nobody wrote it.
+fn is_filled(cx: &Cx) -> bool {
+    cx.via().channel == Channel::Machine && cx.label() == Label::Outside
+}
+
+/// Addresses the person wrote were not made up by a model. What was brought in or filled in, nobody here wrote.
+pub(crate) fn vouch(cx: &Cx, lines: &[Entry<Line>]) {
+    if !is_filled(cx) {
+        let said = lines.iter().filter(|e| e.value.role == Role::User && e.source == CHAT);
+        said.for_each(|e| cx.vouch_for(&e.value.content));
     }
 }
 
-/// JSON text of what cannot fail to have it.
-fn json<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_default()
-}
-
-/// Every call gets an answer: a run that was cut (power, a limit, a stop) leaves calls without one, and servers refuse
-/// such a history. Answers to calls that are not shown are left out for the same reason.
-pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
-    let mut whole = Vec::with_capacity(lines.len());
-    let mut late = late_results(&lines);
-    let mut lines = lines.into_iter().peekable();
-    while let Some(message) = lines.next() {
-        let calls = match &message {
-            Message::Tool(_) => continue,
-            Message::Assistant { tool_calls, .. } => tool_calls.clone(),
-            _ => vec![],
-        };
-        if matches!((&message, whole.last()), (Message::User(_), Some(Message::User(_)))) {
-            whole.push(Message::Assistant { content: NO_ANSWER.into(), tool_calls: vec![] });
+/// Whether these are words and their answer in words.
+pub(crate) fn is_exchange(lines: &[Entry<Line>]) -> bool {
+    match lines {
+        [said, answer] => {
+            said.value.role == Role::User && answer.value.role == Role::Assistant && answer.value.calls().is_empty()
         }
-        // Two answers in a row, of which one was late, are one to servers that want turns.
-        if let Message::Assistant { content, tool_calls } = &message
-            && tool_calls.is_empty()
-            && let Some(Message::Assistant { content: before, tool_calls: none }) = whole.last_mut()
-            && none.is_empty()
-        {
-            *before = format!("{before}\n\n{content}");
-            continue;
-        }
-        whole.push(message);
-        let mut answers = vec![];
-        while let Some(Message::Tool(result)) = lines.next_if(|m| matches!(m, Message::Tool(_))) {
-            answers.push(result);
-        }
-        for call in calls {
-            let given = answers.iter().position(|a| a.call_id == call.id).map(|n| answers.remove(n));
-            let given = given.or_else(|| {
-                let at = late.iter().position(|a| a.call_id == call.id && a.name == call.name)?;
-                Some(late.remove(at))
-            });
-            whole.push(Message::Tool(given.unwrap_or_else(|| unanswered(call))));
-        }
+        _ => false,
     }
-    whole
 }
 
-/// Results that do not stand under their call: of calls that waited for a person while the conversation went on.
-fn late_results(lines: &[Message]) -> Vec<ToolResult> {
-    let mut late = vec![];
-    let mut open: Vec<&str> = vec![];
-    for message in lines {
-        match message {
-            Message::Tool(result) => match open.iter().position(|id| *id == result.call_id) {
-                Some(at) => drop(open.remove(at)),
-                None => late.push(result.clone()),
-            },
-            Message::Assistant { tool_calls, .. } => open = tool_calls.iter().map(|c| c.id.as_str()).collect(),
-            _ => open.clear(),
-        }
-    }
-    late
-}
-
-fn unanswered(call: ToolCall) -> ToolResult {
-    let content =
-        "Error: this call has no result: the run was cut short, or a person has not answered yet whether it may be made".into();
-    ToolResult { call_id: call.id, name: call.name, content, say: None, is_error: true }
-}
-
-fn summary(entry: store::Entry<Head>) -> ConversationSummary {
+pub(crate) fn summary(entry: Entry<Head>) -> ConversationSummary {
     ConversationSummary {
         id: entry.id,
         title: entry.value.title,
         created_at: entry.id.millis(),
         updated_at: entry.updated_ms,
         message_count: entry.value.messages,
+        forked_from: entry.value.forked_from,
+        tokens: None,
         excerpt: None,
     }
 }
 
-fn shown((id, line): (Id, Line)) -> StoredMessage {
-    StoredMessage {
-        id,
-        run_id: line.run,
-        role: match line.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        },
-        tool_calls: line.calls(),
-        tool_results: line.result().into_iter().collect(),
-        content: line.content,
-        model: line.model,
-        created_at: id.millis(),
-    }
+/// Four characters a token, fifty characters for each call and result, and a picture for fifteen hundred tokens.
+fn tokens_of(message: &StoredMessage) -> u64 {
+    let calls: usize = message.tool_calls.iter().map(|c| c.arguments.len() + 50).sum();
+    let results: usize = message.tool_results.iter().map(|r| r.content.len() + 50).sum();
+    ((message.content.len() + calls + results) / 4 + message.media.len() * 1500) as u64 + 1
 }
 
-fn title(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+fn title(line: &Line) -> String {
+    let words = line.content.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line =
+        if words.is_empty() { line.media().into_iter().map(|m| m.name).collect::<Vec<_>>().join(", ") } else { words };
     match line.char_indices().nth(TITLE) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
         None => line,
     }
 }
 
-fn missing(id: Id) -> Error {
+pub(crate) fn missing(id: Id) -> Error {
     Error::not_found(format!("there is no conversation {id} of yours: leave conversationId out to begin a new one"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(ids: &[&str]) -> Message {
-        let call = |id: &&str| ToolCall { id: id.to_string(), name: "t".into(), arguments: "{}".into() };
-        Message::Assistant { content: "".into(), tool_calls: ids.iter().map(call).collect() }
-    }
-    fn gave(id: &str) -> Message {
-        let content = "ok".into();
-        Message::Tool(ToolResult { call_id: id.into(), name: "t".into(), content, say: None, is_error: false })
-    }
-
-    #[test]
-    fn every_call_is_answered_and_every_answer_was_asked_for() {
-        let said = || Message::User("next".into());
-        let history =
-            vec![gave("lost"), asked(&["a", "b"]), gave("b"), said(), asked(&["a"]), gave("a"), asked(&["c"])];
-        let shown: Vec<String> = answered(history)
-            .iter()
-            .map(|m| match m {
-                Message::Tool(r) => format!("{}{}", r.call_id, if r.is_error { "!" } else { "" }),
-                Message::Assistant { .. } => "asked".into(),
-                _ => "said".into(),
-            })
-            .collect();
-        assert_eq!(shown, ["asked", "a!", "b", "said", "asked", "a", "asked", "c!"]);
-    }
 }

@@ -3,30 +3,54 @@
 //! A run is a task of its own: it goes on when its listener leaves, every message of it is stored when it
 //! happens, and it tells its [`Step`]s as they come.
 
+mod calls;
+mod compact;
 mod complete;
+mod config;
 mod conversation;
+mod copies;
 mod guard;
+mod journal;
+mod lines;
+mod media;
+mod places;
 mod prompt;
 mod prompt_tool;
 mod resume;
 mod run;
+mod runs;
 mod search;
+mod standing;
+mod step;
+mod watch;
 mod window;
 
+pub use compact::Compacted;
 pub use complete::Complete;
-pub use conversation::{Conversation, ConversationSummary, StoredCall, StoredMessage, StoredResult};
+pub use config::{Config, Limits, Persistence, Preset};
+pub use conversation::{Conversation, ConversationSummary};
+pub use copies::{Exported, ExportedMessage, FORMAT};
+pub use journal::State;
+pub use lines::{StoredCall, StoredMedia, StoredMessage, StoredResult};
 pub use prompt_tool::family;
-pub use run::{Answer, CallRecord, Step};
+pub use resume::Roles;
+pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
+pub use step::{Answer, CallRecord, Step};
+pub use watch::Watch;
 
 use complete::{Asides, Theirs};
 use conversation::{Conversations, Reads};
-use llm::{Provider, ToolChoice};
+use interaction::Interactions;
+use journal::{Note, StoredRun};
+use llm::{Content, Provider, ToolChoice};
 use memory::Memories;
+use persona::Documents;
+use places::{Busy, Entering, Place, Places};
 use registry::Registry;
+use run::{Progress, Run};
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
+    sync::{Arc, OnceLock, PoisonError, RwLock},
+    time::{Duration, Instant},
 };
 use store::Store;
 use tokio::sync::mpsc;
@@ -35,43 +59,36 @@ use tool::{
     Cx, Error, Id, Result, UserId,
     prelude::{JsonSchema, schemars},
 };
-
-/// How many runs one person may have under way.
-const AT_ONCE: usize = 16;
-
-/// How far a run may go. The preset `agent` of the reference; ends with an error at the limit.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// How often the model may be asked in one run.
-    pub max_turns: u32,
-    /// How many tools it may call in one run.
-    pub max_tool_calls: u32,
-    /// How many messages of a conversation the model is shown at most.
-    pub max_messages: usize,
-    /// How many tokens of a conversation the model is shown at most (a token is taken as four characters).
-    pub max_tokens: usize,
-    /// Who the agent is: the first words of its instructions; Hob's own when empty.
-    pub prompt: String,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { max_turns: 50, max_tool_calls: 200, max_messages: 100, max_tokens: 100_000, prompt: String::new() }
-    }
-}
+use uploads::Uploads;
 
 /// A message of a person.
 #[derive(Debug, Clone, Default)]
 pub struct Say {
-    /// The text.
-    pub message: String,
+    /// What was said or sent.
+    pub message: Content,
     /// The conversation it continues; a new one when `None`.
     pub conversation: Option<Id>,
     /// Whether tools may, must or must not be called.
     pub tool_choice: ToolChoice,
     /// The only tools and groups (`group:…`) that may be used; any where it is `None`.
     pub only: Option<Vec<String>>,
+    /// What happens while the conversation is still answering.
+    pub while_busy: WhileBusy,
+    /// How the run goes.
+    pub preset: Preset,
+    /// Who watches it, and may have a word in its calls. A run that goes on after a restart is watched by nobody.
+    pub watch: Option<Arc<dyn Watch>>,
+}
+
+/// What becomes of a message to a conversation that is still answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhileBusy {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It waits for its turn.
+    Queue,
 }
 
 /// A run that has begun.
@@ -82,62 +99,47 @@ pub struct Running {
     pub conversation: Option<Id>,
     /// The model that answers, as `provider/model` or `reflex`.
     pub model: String,
+    /// Whether it waits until the conversation is free.
+    pub queued: bool,
     /// What happens, as it happens; ends after `Done` or `Failed`. Dropping it leaves the run alone.
     pub steps: mpsc::UnboundedReceiver<Step>,
 }
 
-/// A run that is under way.
-#[derive(Debug, Clone, serde::Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct UnderWay {
-    /// Its id.
-    #[serde(rename = "id")]
-    pub run: Id,
-    /// The conversation it is part of; null where a program keeps the conversation itself.
-    #[serde(rename = "conversationId")]
-    pub conversation: Option<Id>,
-    /// When it began: milliseconds since 1970.
-    #[serde(rename = "startedAt")]
-    pub started_ms: u64,
+/// What the agent works with.
+#[derive(Clone)]
+pub struct Parts {
+    /// Where calls go.
+    pub registry: Registry,
+    /// What is remembered.
+    pub memories: Memories,
+    /// Who it is.
+    pub documents: Documents,
+    /// Asking the person.
+    pub interactions: Interactions,
+    /// What people sent.
+    pub uploads: Uploads,
 }
-
-/// Somebody at work in a conversation.
-struct Place {
-    user: UserId,
-    conversation: Option<Id>,
-    cancel: CancellationToken,
-    /// Whether it is a run: a deletion keeps a conversation to itself too.
-    is_run: bool,
-}
-
-/// Who is at work, by run.
-type Runs = Arc<Mutex<HashMap<Id, Place>>>;
 
 /// The agent; cheap to clone.
 #[derive(Clone)]
 pub struct Agent {
     config: Arc<Config>,
     conversations: Conversations,
-    memories: Memories,
-    registry: Registry,
+    parts: Parts,
     provider: Arc<RwLock<Arc<dyn Provider>>>,
-    runs: Runs,
+    places: Places,
+    /// What people may do today, once the house has told; see [`Agent::recover`].
+    roles: Arc<OnceLock<Roles>>,
     asides: Arc<Asides>,
 }
 
 impl Agent {
     /// The agent over its parts; `provider` answers until another takes its place.
-    pub fn new(
-        config: Config,
-        store: &Store,
-        registry: Registry,
-        memories: Memories,
-        provider: Arc<dyn Provider>,
-    ) -> Self {
-        let conversations = Conversations::new(store, registry.clone());
+    pub fn new(config: Config, store: &Store, parts: Parts, provider: Arc<dyn Provider>) -> Self {
+        let conversations = Conversations::new(store, parts.registry.clone(), config.persistence);
         let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
-        let (runs, asides) = (Runs::default(), Arc::default());
-        Self { config, conversations, memories, registry, provider, runs, asides }
+        let (places, roles, asides) = (Places::default(), Arc::default(), Arc::default());
+        Self { config, conversations, parts, provider, places, roles, asides }
     }
 
     /// Puts another provider in the place of the one there is. It answers every run that begins from now on; those under way
@@ -155,89 +157,81 @@ impl Agent {
         self.provider().model()
     }
 
-    /// Stores the message and begins a run that answers it.
+    /// Stores the message and begins a run that answers it. Where the conversation is busy and the message may wait, the run
+    /// is queued, and its message stored when its turn comes.
     ///
     /// # Errors
-    /// `BadArgs` when the message is empty, `NotFound` when the conversation is not this person's, `Unavailable`
+    /// `BadArgs` when the message is empty, `NotFound` when the conversation or a file is not this person's, `Unavailable`
     /// while it is still answering or the disk is full.
     pub async fn chat(&self, cx: &Cx, say: Say) -> Result<Running> {
-        if say.message.trim().is_empty() {
+        if say.message.is_empty() {
             return Err(Error::bad_args("the message is empty: write something"));
         }
         if let ToolChoice::Named { name } = &say.tool_choice
-            && !self.registry.get(name).is_some_and(|t| Registry::visible(cx, &t))
+            && !self.parts.registry.get(name).is_some_and(|t| Registry::visible(cx, &t))
         {
             return Err(Error::bad_args(format!("`toolChoice` names `{name}`, and there is no such tool")));
         }
+        let (agent, cx) = (self.clone(), cx.clone());
+        // What is stored is also answered: whoever asked may go away at any moment.
+        let begun = tokio::spawn(async move { agent.begin(&cx, say).await });
+        begun.await.map_err(|e| Error::failed(format!("the run broke off before it began: {e}")))?
+    }
+
+    async fn begin(&self, cx: &Cx, say: Say) -> Result<Running> {
         let conversation = match say.conversation {
             Some(id) => self.conversations.check(cx, id).map(|()| id)?,
             None => Id::new(),
         };
         let (run, cancel) = (Id::new(), CancellationToken::new());
-        let busy = self.enter(run, cx.user(), Some(conversation), cancel.clone(), true)?;
+        let entering = match say.while_busy {
+            WhileBusy::Refuse => Entering::Now,
+            WhileBusy::Queue => Entering::Behind,
+        };
+        let busy = self.places.enter(place(run, cx.user(), Some(conversation), cancel.clone(), true), entering)?;
+        if let Some(id) = say.conversation {
+            // Somebody may have deleted it this very moment.
+            self.conversations.check(cx, id)?;
+        }
+        let message = media::keep(&self.parts.uploads, cx, say.message).await?;
+        let queued = busy.waits();
         let cx = cx.in_run(run, conversation, cancel);
-        let provider = self.provider();
-        // More than will be shown: a long exchange is shown in short, and its beginning must be found.
-        let most = Reads::Last(self.config.max_messages * 4);
-        let reads = if provider.reads_context() { most } else { Reads::Exchange };
-        let history = self.conversations.begin(&cx, conversation, run, &say.message, reads).await?;
         let (steps, listener) = mpsc::unbounded_channel();
+        let provider = self.provider();
         let model = provider.model();
-        let task = run::Run {
+        let task = Run {
             agent: self.clone(),
             provider,
-            cx,
             run,
             conversation: Some(conversation),
-            text: say.message,
+            text: message.text().into_owned(),
             tool_choice: say.tool_choice,
             theirs: Theirs::default(),
             only: say.only.map(|only| only.into_iter().map(Arc::from).collect()),
+            preset: say.preset,
             steps,
-            _busy: busy,
+            watch: say.watch,
+            note: Some(Note::new(self.conversations.clone(), cx.user(), run)),
+            busy,
+            cx,
         };
-        tokio::spawn(task.go(history));
-        Ok(Running { run, conversation: Some(conversation), model, steps: listener })
-    }
-
-    /// Stops a run of this person; one that rests ends with its questions. `false` when there is none
-    /// of that id under way.
-    pub fn cancel(&self, cx: &Cx, run: Id) -> bool {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = runs.get(&run).filter(|place| place.user == cx.user());
-        if found.inspect(|place| place.cancel.cancel()).is_some() {
-            return true;
+        if queued {
+            let mut stored = StoredRun::of(&task, conversation, State::Queued);
+            stored.set_message(self.conversations.without_secrets(message.clone()));
+            self.conversations.add_run(task.cx.user(), run, stored).await?;
+            tokio::spawn(task.when_its_turn_comes(message));
+        } else {
+            let history = task.store_message(&message).await?;
+            tokio::spawn(task.go(history, Progress::default()));
         }
-        drop(runs);
-        // One that rests ends with its questions.
-        self.registry.approvals().is_some_and(|approvals| approvals.end_run(cx.user(), run))
+        Ok(Running { run, conversation: Some(conversation), model, queued, steps: listener })
     }
 
-    /// The runs of this person that are under way, the first first.
-    pub fn runs(&self, cx: &Cx) -> Vec<UnderWay> {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = runs.iter().filter(|(_, place)| place.user == cx.user() && place.is_run);
-        let shown = |(run, place): (&Id, &Place)| UnderWay {
-            run: *run,
-            conversation: place.conversation,
-            started_ms: run.millis(),
-        };
-        let mut all: Vec<UnderWay> = own.map(shown).collect();
-        all.sort_by_key(|r| r.run);
-        all
-    }
-
-    /// Stops every run and waits until all have said so, or `patience` is over; at shutdown.
+    /// Stops every run and waits until all have said so, or `patience` is over; at shutdown. Those of stored conversations are
+    /// laid down, and go on after the next start.
     pub async fn stop_all(&self, patience: Duration) {
         let all_gone = async {
-            loop {
-                {
-                    let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-                    runs.values().for_each(|place| place.cancel.cancel());
-                    if runs.is_empty() {
-                        return;
-                    }
-                }
+            while !self.places.stop_all() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
@@ -275,15 +269,33 @@ impl Agent {
         self.conversations.get(cx, id)
     }
 
-    /// Deletes a conversation with all its messages.
+    /// Deletes a conversation with all its messages and runs, and what was asked in it. Files that were sent stay, for another
+    /// conversation may name them too.
     ///
     /// # Errors
     /// `NotFound` when it is not this person's; `Unavailable` while it is answering.
     pub async fn delete_conversation(&self, cx: &Cx, id: Id) -> Result<()> {
+        self.conversations.check(cx, id)?;
         let _busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
-        self.conversations.delete(cx, id).await?;
-        if let Some(approvals) = self.registry.approvals() {
-            approvals.end_conversation(cx.user(), id);
+        self.conversations.delete(cx.user(), id).await?;
+        self.forget_questions(cx.user(), id).await
+    }
+
+    /// Ends and forgets what was asked and shown in a conversation whose messages are gone.
+    async fn forget_questions(&self, user: UserId, id: Id) -> Result<()> {
+        if let Some(approvals) = self.parts.registry.approvals() {
+            approvals.forget_conversation(user, id)?;
+        }
+        self.parts.interactions.forget_conversation(user, id).await
+    }
+
+    /// A run is over: its conversation goes with it where it is kept no longer than that, and nothing else waits for it.
+    async fn finish(&self, user: UserId, run: Id, conversation: Id) -> Result<()> {
+        let all = self.places.runs_of(user);
+        let alone = !all.iter().any(|(other, of, _)| *other != run && *of == Some(conversation));
+        if alone && self.conversations.keeps(user, conversation) == Persistence::None {
+            self.conversations.delete(user, conversation).await?;
+            self.forget_questions(user, conversation).await?;
         }
         Ok(())
     }
@@ -297,28 +309,61 @@ impl Agent {
         cancel: CancellationToken,
         is_run: bool,
     ) -> Result<Busy> {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        if conversation.is_some() && runs.values().any(|place| place.conversation == conversation) {
-            return Err(Error::unavailable(
-                "this conversation is still answering: wait for it, stop it, or begin another one",
-            ));
-        }
-        if is_run && runs.values().filter(|place| place.is_run && place.user == user).count() >= AT_ONCE {
-            return Err(Error::unavailable(format!(
-                "{AT_ONCE} answers of yours are under way: wait for one of them, or stop it"
-            )));
-        }
-        runs.insert(run, Place { user, conversation, cancel, is_run });
-        Ok(Busy(self.runs.clone(), run))
+        self.places.enter(place(run, user, conversation, cancel, is_run), Entering::Now)
     }
 }
 
-/// Lets go of a conversation when dropped.
-pub(crate) struct Busy(Runs, Id);
+fn place(run: Id, user: UserId, conversation: Option<Id>, cancel: CancellationToken, is_run: bool) -> Place {
+    Place { run, user, conversation, cancel, is_run, waits: false, stopped: false }
+}
 
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+impl Run {
+    /// Stores the person's message and answers what the model will read.
+    async fn store_message(&self, message: &Content) -> Result<Vec<llm::Message>> {
+        let conversation = self.conversation.unwrap_or_default();
+        let stored = StoredRun::of(self, conversation, State::Running);
+        let conversations = &self.agent.conversations;
+        conversations.begin(&self.cx, conversation, self.run, message, stored, self.reads()).await
+    }
+
+    /// How much of its conversation it reads: more than will be shown, for a long exchange is shown in short, and its
+    /// beginning must be found.
+    fn reads(&self) -> Reads {
+        match self.provider.reads_context() {
+            true => Reads::Last(self.agent.config.max_messages * 4),
+            false => Reads::Exchange,
+        }
+    }
+
+    /// The same for a run that goes on: all that it has said and done besides.
+    fn reads_own(&self) -> Reads {
+        match self.reads() {
+            Reads::Last(most) => Reads::Last(most + 2 * self.agent.config.max_tool_calls as usize),
+            Reads::Exchange => Reads::Exchange,
+        }
+    }
+
+    /// Waits for its turn, and goes on from there as any other.
+    async fn when_its_turn_comes(mut self, message: Content) {
+        let began = Instant::now();
+        if !self.busy.turn().await {
+            return self.end(Err(run::cancelled()), began).await;
+        }
+        self.provider = self.agent.provider();
+        self.begins_late(message, began).await;
+    }
+
+    /// Begins when the conversation is free, unless it was deleted meanwhile.
+    async fn begins_late(self, message: Content, began: Instant) {
+        let there = self.agent.conversations.check(&self.cx, self.conversation.unwrap_or_default());
+        let stored = match there {
+            Ok(()) => self.store_message(&message).await,
+            gone => gone.map(|()| vec![]),
+        };
+        match stored {
+            Ok(history) => self.go(history, Progress::default()).await,
+            Err(error) => self.end(Err(error.into()), began).await,
+        }
     }
 }
 

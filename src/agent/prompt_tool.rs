@@ -1,14 +1,11 @@
 //! Running the agent as a tool: what schedules and triggers call with a prompt.
 
-use crate::{Agent, Say, Step};
+use crate::{Agent, Say, Step, runs::notify};
 use std::time::Duration;
 use tool::{Channel, prelude::*};
 
 /// How long a run may take.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How much of heading and answer the person is told, in characters; all of it is in the conversation.
-const TITLE: usize = 80;
-const TOLD: usize = 1900;
 
 /// Running the agent by a call.
 pub fn family(agent: Agent) -> Family<Agent> {
@@ -37,9 +34,9 @@ struct Ends(Agent, Cx, Option<Id>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        if let Some(run) = self.2 {
-            self.0.cancel(&self.1, run);
-        }
+        // At the end of the house the run is laid down, and goes on after the next start.
+        let Some(run) = self.2.filter(|_| !self.0.places.closing.is_cancelled()) else { return };
+        self.0.cancel(&self.1, run);
     }
 }
 
@@ -51,12 +48,19 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
         Some(id) => Some(id.parse()?).filter(|id| agent.conversation(&cx, *id).is_ok()),
         None => None,
     };
-    let say = Say { message: args.prompt.clone(), conversation, ..Say::default() };
+    let say = Say { message: args.prompt.as_str().into(), conversation, ..Say::default() };
     let mut running = agent.chat(&cx, say).await?;
     let mut ends = Ends(agent, cx.clone(), Some(running.run));
     let answer = loop {
         match running.steps.recv().await {
             Some(Step::Done(answer)) => break answer,
+            // It goes on after the next start, and the person is told then; to whoever called it is done with.
+            Some(Step::Error { code: "closing", .. }) => {
+                ends.2 = None;
+                let content = json!({"conversationId": running.conversation, "runId": running.run, "response": "",
+                                     "waiting": []});
+                return Ok(Output::json(content)?.say("It goes on when Hob has started again."));
+            }
             Some(Step::Error { message, .. }) => {
                 ends.2 = None;
                 return Err(Error::failed(message));
@@ -71,20 +75,9 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
         false => format!("{} It goes on once you have answered what Hob asks you.", answer.response).trim().to_owned(),
     };
     if cx.via().channel == Channel::Machine && !told.is_empty() {
-        let title = clip(args.title.as_deref().unwrap_or(&args.prompt), TITLE);
-        // That nobody could be told is no reason to do it all again.
-        if let Err(error) = cx.call("notify", json!({"title": title, "text": clip(&told, TOLD)})).await {
-            tracing::warn!(%error, "nobody was told what a prompt gave");
-        }
+        notify(&cx, args.title.as_deref().unwrap_or(&args.prompt), &told).await;
     }
     let content = json!({"conversationId": answer.conversation_id, "runId": answer.run_id, "response": answer.response,
                          "model": answer.model, "waiting": answer.waiting});
     Ok(Output::json(content)?.say(told))
-}
-
-fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
 }

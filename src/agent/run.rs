@@ -1,123 +1,28 @@
 //! One run: ask the model, run the tools it wants, and again, until it answers.
 
 use crate::{
-    Agent, Busy,
+    Agent,
+    calls::Made,
+    compact,
     complete::{Theirs, new_call_id},
+    config::{Limits, Preset},
+    conversation::{Change, Spoken},
     guard::LoopGuard,
-    prompt,
-    window::{fit, window},
+    journal::{Note, State, StoredRun},
+    lines::StoredMedia,
+    media,
+    places::Busy,
+    watch::Watch,
+    window::{cost, fit},
 };
-use futures::{StreamExt, future::join_all};
-use llm::{Delta, Message, Provider, Request, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
-use memory::Filter;
-use registry::Approval;
-use serde::Serialize;
-use serde_json::Value;
-use std::{sync::Arc, time::Instant};
+use futures::StreamExt;
+use llm::{Delta, Message, Provider, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage};
+use serde_json::{Value, json};
+use std::{collections::HashSet, sync::Arc, time::Instant};
 use tokio::sync::mpsc;
-use tool::{
-    Bounds, Channel, Consent, Cx, Error, Id, Label, Output,
-    prelude::{JsonSchema, schemars},
-};
+use tool::{Channel, Cx, Error, Id};
 
-/// How much of one result the model is shown, in bytes.
-const RESULT_SHOWN: usize = 16 * 1024;
-/// How many memories are put into the prompt, and how alike they must be.
-const MEMORIES: usize = 5;
-const MEMORY_SCORE: f32 = 0.26;
-
-/// Something that happens in a run.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Step {
-    /// The model thinks aloud.
-    Thinking {
-        /// More of its thoughts.
-        text: String,
-    },
-    /// The model says more of its answer.
-    Text {
-        /// The next words.
-        delta: String,
-    },
-    /// A tool begins.
-    ToolStart {
-        /// The provider's id of the call.
-        call_id: String,
-        /// The tool.
-        name: String,
-        /// Its arguments: an object, or the text as the model broke it.
-        arguments: Value,
-    },
-    /// A tool ended.
-    ToolEnd {
-        /// The provider's id of the call.
-        call_id: String,
-        /// What it gave.
-        #[serde(flatten)]
-        record: CallRecord,
-    },
-    /// A person is asked whether a call may be made.
-    Approval {
-        /// The question.
-        #[serde(flatten)]
-        approval: Box<Approval>,
-    },
-    /// The answer; nothing follows.
-    Done(Answer),
-    /// There is no answer; nothing follows.
-    Error {
-        /// A stable word: `cancelled`, `model`, `limit` or the code of a tool error.
-        code: &'static str,
-        /// What happened and what to do.
-        message: String,
-    },
-}
-
-/// One call that was made.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CallRecord {
-    /// The tool.
-    pub name: String,
-    /// Its arguments.
-    pub arguments: Value,
-    /// What it gave: JSON, or text.
-    pub result: Value,
-    /// A sentence for the person, where the tool has one.
-    pub say: Option<String>,
-    /// Whether it failed.
-    pub is_error: bool,
-    /// How long it took, in milliseconds.
-    pub duration_ms: u64,
-}
-
-/// The end of a run.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Answer {
-    /// The final text.
-    pub response: String,
-    /// The conversation, to go on with. `None` only where the caller keeps it, whose answers are never shown in this shape.
-    #[schemars(with = "Id")]
-    pub conversation_id: Option<Id>,
-    /// This run.
-    pub run_id: Id,
-    /// Every call that was made, in order.
-    pub tool_calls: Vec<CallRecord>,
-    /// What it cost.
-    pub usage: Usage,
-    /// The model that answered.
-    pub model: String,
-    /// Whether the model's length limit cut the final text short.
-    pub cut: bool,
-    /// The questions this run rests on: it goes on by itself when they are answered. Empty for a run that is over.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub waiting: Vec<Id>,
-    /// Calls of the caller's own tools, which the caller has to make; see [`crate::Complete`].
-    #[serde(skip)]
-    pub handed_over: Vec<ToolCall>,
-}
+pub(crate) use crate::step::{Answer, CallRecord, Step};
 
 pub(crate) struct Run {
     pub agent: Agent,
@@ -132,12 +37,41 @@ pub(crate) struct Run {
     pub theirs: Theirs,
     /// The only tools this request may use.
     pub only: Option<Arc<[Arc<str>]>>,
+    pub preset: Preset,
     pub steps: mpsc::UnboundedSender<Step>,
-    pub _busy: Busy,
+    pub watch: Option<Arc<dyn Watch>>,
+    /// Where it is noted which calls begin; `None` where nothing of the run is kept.
+    pub note: Option<Arc<Note>>,
+    pub busy: Busy,
+}
+
+/// How far a run has come.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// Whether it was begun before, and goes on.
+    pub goes_on: bool,
+    pub turns: u32,
+    /// How many calls the model wanted.
+    pub calls: u32,
+    pub usage: Usage,
+    pub guard: LoopGuard,
+    pub records: Vec<CallRecord>,
+    /// The ids of the calls the model wanted: some servers give the same ones in every turn.
+    pub ids: HashSet<String>,
+    pub media: Vec<StoredMedia>,
+}
+
+/// Who wants a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct By {
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// Whether it calls only what the person said word by word.
+    pub by_word: bool,
 }
 
 /// Why a run ended without an answer.
-struct Stop(&'static str, String);
+pub(crate) struct Stop(pub &'static str, pub String);
 
 impl From<Error> for Stop {
     fn from(e: Error) -> Self {
@@ -146,99 +80,167 @@ impl From<Error> for Stop {
 }
 
 /// What the model said in one turn.
-#[derive(Default)]
 struct Said {
     text: String,
     calls: Vec<ToolCall>,
+    media: Vec<StoredMedia>,
+    kept: Option<llm::Kept>,
+    by: By,
     cut: bool,
 }
 
 impl Run {
-    pub async fn go(self, history: Vec<Message>) {
+    pub async fn go(self, history: Vec<Message>, mut progress: Progress) {
         let began = Instant::now();
-        self.publish("run:started", serde_json::json!({}));
-        let step = match self.answer(history).await {
+        if !progress.goes_on {
+            self.publish("run:started", json!({}));
+        }
+        let end = self.answer(history, &mut progress).await;
+        if end.is_err() {
+            self.keep_cost(&progress).await;
+        }
+        self.end(end, began).await;
+    }
+
+    /// Ends the run: keeps how, and tells everybody.
+    pub async fn end(self, end: Result<Answer, Stop>, began: Instant) {
+        let end = end.map_err(|stop| match stop.0 {
+            "cancelled" if self.is_laid_down() => closing(self.conversation.is_some()),
+            _ => stop,
+        });
+        if let Err(error) = self.keep_end(&end).await {
+            tracing::warn!(run = %self.run, %error, "how a run ended was not kept");
+        }
+        let step = match end {
             Ok(answer) => Step::Done(answer),
             Err(Stop(code, message)) => Step::Error { code, message },
         };
         let outcome = if let Step::Error { code, .. } = &step { code } else { "ok" };
         tracing::info!(run = %self.run, outcome, ms = began.elapsed().as_millis() as u64, "run ended");
-        self.publish("run:ended", serde_json::json!({"outcome": outcome}));
-        let steps = self.steps.clone();
+        self.publish("run:ended", json!({"outcome": outcome}));
+        if self.steps.is_closed() && self.cx.channel() == Channel::Machine {
+            self.tell_person(&step).await;
+        }
+        let (steps, watch) = (self.steps.clone(), self.watch.clone());
         // The conversation is free again before anybody hears that the run is over.
         drop(self);
+        if let Some(watch) = watch {
+            watch.on_step(&step);
+        }
         let _ = steps.send(step);
     }
 
-    async fn answer(&self, history: Vec<Message>) -> Result<Answer, Stop> {
-        // Addresses the person wrote were not made up by a model. What a trigger filled in, nobody wrote.
-        let filled = self.cx.via().channel == Channel::Machine && self.cx.label() == Label::Outside;
-        for message in history.iter().filter(|_| !filled) {
-            if let Message::User(text) = message {
-                self.cx.vouch_for(text);
+    /// Keeps what a turn cost that gave nothing to keep.
+    async fn keep_cost(&self, progress: &Progress) {
+        let Some(_) = self.conversation else { return };
+        let (usage, turns) = (progress.usage, if self.is_laid_down() { 0 } else { progress.turns });
+        let cost = move |run: &mut StoredRun| run.costs(turns, &usage);
+        if let Err(error) = self.agent.conversations.change_run(self.cx.user(), self.run, cost).await {
+            tracing::warn!(run = %self.run, %error, "what a run cost was not kept");
+        }
+    }
+
+    async fn keep_end(&self, end: &Result<Answer, Stop>) -> Result<(), Error> {
+        let Some(conversation) = self.conversation else { return Ok(()) };
+        let conversations = &self.agent.conversations;
+        let user = self.cx.user();
+        match end {
+            // Its state was kept with its last message.
+            Ok(_) => {}
+            Err(Stop("closing", _)) => {
+                conversations.change_run(user, self.run, |run| run.laid_down = true).await?;
+                return Ok(());
+            }
+            Err(Stop(code, error)) => {
+                let (code, error) = (*code, error.clone());
+                let state = if code == "cancelled" { State::Cancelled } else { State::Failed };
+                conversations.change_run(user, self.run, move |run| run.ends(state, code, &error)).await?;
+                // What it rested on asks nobody any more: nothing would come of the answer.
+                self.agent.end_questions_of(user, self.run);
             }
         }
-        let steps = self.steps.clone();
-        let _watching = self.agent.registry.approvals().map(|approvals| {
-            approvals.watch(self.run, move |approval| {
-                let _ = steps.send(Step::Approval { approval: Box::new(approval.clone()) });
-            })
-        });
-        let config = &self.agent.config;
-        let mut messages = window(history, config.max_messages, config.max_tokens);
-        messages.insert(0, Message::System(self.prompt().await));
+        let rests = matches!(end, Ok(answer) if !answer.waiting.is_empty());
+        if rests { Ok(()) } else { self.agent.finish(user, self.run, conversation).await }
+    }
+
+    /// Whether it ends because the house closes, and goes on after the next start.
+    pub fn is_laid_down(&self) -> bool {
+        let cut = self.cx.cancel().is_cancelled() && self.agent.places.closing.is_cancelled();
+        cut && !self.busy.stopped()
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.preset.limits(&self.agent.config)
+    }
+
+    async fn answer(&self, history: Vec<Message>, progress: &mut Progress) -> Result<Answer, Stop> {
+        let _watching = self.hear_questions();
+        let limits = self.limits();
+        let mut messages = compact::ready(self, history, &mut progress.usage).await;
         let tools = self.tools();
-        let (mut guard, mut records, mut usage, mut made) = (LoopGuard::default(), vec![], Usage::default(), 0);
-        for turn in 0..config.max_turns {
-            // Only the first turn is bound to call something: a model told so every time would never end.
-            let tool_choice = if turn == 0 { self.tool_choice.clone() } else { ToolChoice::Auto };
+        let (mut made, mut last) = (0, String::new());
+        while progress.turns < limits.turns {
+            // It is bound to call something only until it has: a model told so every time would never end.
+            let tool_choice = if progress.ids.is_empty() { self.tool_choice.clone() } else { ToolChoice::Auto };
+            progress.turns += 1;
+            self.tell_turn(progress.turns);
             let tools = if self.tool_choice == ToolChoice::None { vec![] } else { tools.clone() };
-            if !fit(&mut messages, config.max_tokens) {
-                return Err(limit(TOO_LONG));
+            let room = compact::budget(self);
+            if !fit(&mut messages, room) {
+                let told = messages.first().map_or(0, |prompt| cost(std::slice::from_ref(prompt)));
+                return Err(limit(if told > room / 2 { TOLD_TOO_MUCH } else { TOO_LONG }));
             }
-            let mut said = self.ask(Request { messages: messages.clone(), tools, tool_choice }, &mut usage).await?;
+            let mut said = self.ask(self.request(&messages, tools, tool_choice).await, progress).await?;
             self.name_theirs(&mut said.calls);
-            self.keep_answer(&said).await?;
+            name_apart(&mut said.calls, &mut progress.ids);
+            progress.calls += said.calls.len() as u32;
+            self.keep_answer(&said, progress).await?;
             if said.calls.is_empty() {
                 if self.conversation.is_none() {
                     self.agent.asides.keep_words(&self.cx, &said.text);
                 }
-                return Ok(self.answered(said, records, usage, vec![]));
+                return Ok(self.answered(said, progress, vec![]));
             }
-            let most = config.max_tool_calls;
-            if records.len() + said.calls.len() > most as usize {
+            if progress.calls > limits.calls {
+                let most = limits.calls;
                 let text = format!(
                     "the model wanted more than {most} tool calls in one run and was stopped: ask for less at once"
                 );
                 return Err(limit(text));
             }
             let (theirs, ours): (Vec<_>, Vec<_>) = said.calls.iter().cloned().partition(|c| self.is_theirs(&c.name));
-            ours.iter().for_each(|call| self.tell_start(call));
-            let results = join_all(ours.iter().map(|call| self.call_and_keep(call))).await;
-            messages.push(Message::Assistant { content: said.text.clone(), tool_calls: said.calls.clone() });
+            let results = self.make_all(&ours, &said.by).await;
+            messages.push(Message::Assistant(Turn {
+                content: said.text.clone(),
+                tool_calls: said.calls.clone(),
+                kept: said.kept.clone(),
+            }));
             made += 1 + results.len();
-            let (mut circling, mut rests) = (None, false);
+            let (mut circling, mut waits) = (None, vec![]);
             for (done, call) in results.into_iter().zip(&ours) {
-                let Some((record, result)) = done? else {
-                    rests = true;
-                    continue;
+                let (record, result) = match done? {
+                    Made::Gave(gave) => *gave,
+                    Made::Parked => {
+                        waits.push(call.id.clone());
+                        continue;
+                    }
                 };
-                if guard.repeats(&call.name, &call.arguments, &result.content) {
+                if progress.guard.repeats(&call.name, &call.arguments, &result.content) {
                     circling = Some(call.name.clone());
                 }
                 messages.push(Message::Tool(result));
-                records.push(record);
+                progress.records.push(record);
             }
-            if self.cx.cancel().is_cancelled() {
+            if self.cx.cancel().is_cancelled() && (waits.is_empty() || !self.is_laid_down()) {
                 return Err(cancelled());
             }
-            if rests {
-                return Ok(self.resting(said, records, usage));
+            if !waits.is_empty() {
+                return self.rests(said, progress, waits).await;
             }
             if !theirs.is_empty() {
                 // Room is made from the oldest messages, so what this run has made is at the end.
                 self.agent.asides.keep(&self.cx, &theirs, messages.split_off(messages.len() - made));
-                return Ok(self.answered(said, records, usage, theirs));
+                return Ok(self.answered(said, progress, theirs));
             }
             if let Some(name) = circling {
                 return Err(limit(format!(
@@ -246,40 +248,80 @@ impl Run {
                      say it differently, or choose another model"
                 )));
             }
+            if !said.text.trim().is_empty() {
+                last.clone_from(&said.text);
+            }
         }
-        let turns = config.max_turns;
+        if limits.completes {
+            return self.completed(last, progress).await;
+        }
+        let turns = limits.turns;
         Err(limit(format!(
             "the model did not come to an answer within {turns} turns and was stopped: ask for less at once"
         )))
     }
 
-    fn answered(&self, said: Said, tool_calls: Vec<CallRecord>, usage: Usage, handed_over: Vec<ToolCall>) -> Answer {
+    /// The end of a run that has used up its turns and ends with what was said last.
+    async fn completed(&self, last: String, progress: &mut Progress) -> Result<Answer, Stop> {
+        let by = self.by();
+        let said_before = !last.is_empty();
+        let text = if said_before { last } else { "[Max iterations reached]".to_owned() };
+        let said = Said { text, calls: vec![], media: vec![], kept: None, by, cut: true };
+        if !said_before {
+            self.keep_answer(&said, progress).await?;
+        } else if self.conversation.is_some() {
+            // The words are stored already, where they were said.
+            let ends = |run: &mut StoredRun| run.ends(State::Done, "", "");
+            self.agent.conversations.change_run(self.cx.user(), self.run, ends).await?;
+        }
+        Ok(self.answered(said, progress, vec![]))
+    }
+
+    async fn request(&self, messages: &[Message], tools: Vec<ToolDefinition>, tool_choice: ToolChoice) -> Request {
+        let mut messages = messages.to_vec();
+        if self.provider.reads_context() {
+            media::load(&self.agent.parts.uploads, &self.cx, &mut messages).await;
+        }
+        let config = &self.agent.config;
+        let (max_tokens, temperature) = (config.answer_tokens, config.temperature);
+        Request { messages, tools, tool_choice, max_tokens, temperature, user: Some(self.cx.user()) }
+    }
+
+    fn answered(&self, said: Said, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
         Answer {
             response: said.text,
             conversation_id: self.conversation,
             run_id: self.run,
-            tool_calls,
-            usage,
-            model: self.provider.model(),
+            tool_calls: std::mem::take(&mut progress.records),
+            usage: progress.usage,
+            cost: progress.usage.cost(),
+            model: said.by.model,
             cut: said.cut,
+            media: std::mem::take(&mut progress.media),
             waiting: vec![],
             handed_over,
         }
     }
 
     /// The end of a run that goes on when somebody has answered.
-    fn resting(&self, said: Said, tool_calls: Vec<CallRecord>, usage: Usage) -> Answer {
-        let open = self.agent.registry.approvals().and_then(|approvals| {
-            approvals.list(Some(self.cx.user()), |s| s == registry::State::Pending, None, usize::MAX).ok()
-        });
-        let own: Vec<Approval> = open.unwrap_or_default().into_iter().filter(|a| a.run_id == Some(self.run)).collect();
-        let names: Vec<String> = own.iter().map(|a| format!("`{}`", a.tool)).collect();
-        let waits = format!("I wait for your decision about {}, and go on when you have made it.", names.join(", "));
-        let text =
-            [said.text.trim(), &waits].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
-        let mut answer = self.answered(Said { text, ..said }, tool_calls, usage, vec![]);
-        answer.waiting = own.iter().map(|a| a.id).collect();
-        answer
+    async fn rests(&self, said: Said, progress: &mut Progress, waits: Vec<String>) -> Result<Answer, Stop> {
+        let conversations = &self.agent.conversations;
+        conversations.change_run(self.cx.user(), self.run, move |run| run.rests(&waits)).await?;
+        let open = self.agent.waiting_on(self.cx.user(), self.run);
+        let named: Vec<&str> = open.iter().map(|w| w.about.as_str()).filter(|about| !about.is_empty()).collect();
+        let about = match named.as_slice() {
+            [] => String::new(),
+            named => format!("I wait for your decision about {}, and go on when you have made it.", named.join(", ")),
+        };
+        let answer = match open.iter().any(|w| w.about.is_empty()) {
+            true => "I wait for your answer, and go on when you have given it.".to_owned(),
+            false => String::new(),
+        };
+        let parts = [said.text.trim(), &about, &answer];
+        let text = parts.iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
+        let mut answer = self.answered(Said { text, ..said }, progress, vec![]);
+        answer.waiting = open.iter().map(|w| w.id).collect();
+        Ok(answer)
     }
 
     /// Whether a call is for the caller to make. Nobody makes calls where none are allowed.
@@ -302,16 +344,23 @@ impl Run {
         });
     }
 
+    /// Who answers, unless the provider says that another does.
+    pub fn by(&self) -> By {
+        By { model: self.provider.model(), by_word: self.provider.acts_by_word() }
+    }
+
     /// Asks the model once and passes on what it says.
-    async fn ask(&self, request: Request, usage: &mut Usage) -> Result<Said, Stop> {
+    async fn ask(&self, request: Request, progress: &mut Progress) -> Result<Said, Stop> {
         let mut stream = self.provider.stream(request);
-        let mut said = Said::default();
+        let mut said =
+            Said { text: String::new(), calls: vec![], media: vec![], kept: None, by: self.by(), cut: false };
         loop {
             let delta = tokio::select! {
                 biased;
                 () = self.cx.cancel().cancelled() => {
-                    said.calls.clear();
-                    self.keep_answer(&said).await?;
+                    if !self.is_laid_down() {
+                        self.keep_half(said, progress, &cancelled()).await?;
+                    }
                     return Err(cancelled());
                 }
                 delta = stream.next() => delta,
@@ -320,121 +369,84 @@ impl Run {
                 None => break,
                 Some(Ok(Delta::Text(delta))) => {
                     said.text.push_str(&delta);
+                    if let Some(watch) = &self.watch {
+                        watch.on_chunk(&delta);
+                    }
                     self.tell(Step::Text { delta });
                 }
                 Some(Ok(Delta::Thinking(text))) => self.tell(Step::Thinking { text }),
                 Some(Ok(Delta::ToolCall(mut call))) => {
                     // A name that is none is told in errors, and kept.
-                    call.name = self.agent.registry.scrubber().text(&call.name, scrub::How::Digests).into_owned();
+                    call.name = self.agent.parts.registry.scrubber().text(&call.name, scrub::How::Digests).into_owned();
                     said.calls.push(call);
                 }
+                Some(Ok(Delta::Keep(kept))) => said.kept = Some(kept),
+                Some(Ok(Delta::By { model, by_word })) => said.by = By { model, by_word },
+                Some(Ok(Delta::Media(media))) => {
+                    let media = media::keep_made(&self.agent.parts.uploads, &self.cx, media).await?;
+                    self.tell(Step::Media { media: media.clone() });
+                    said.media.push(media.clone());
+                    progress.media.push(media);
+                }
                 Some(Ok(Delta::Done { cut, usage: cost })) => {
-                    *usage += cost;
+                    progress.usage += cost;
                     said.cut = cut;
                     if cut {
                         tracing::warn!("the model's answer was cut short by a length limit");
                     }
                 }
                 Some(Err(error)) => {
-                    // What was already said was heard: it stays in the conversation.
-                    said.calls.clear();
-                    self.keep_answer(&said).await?;
-                    return Err(Stop("model", error.to_string()));
+                    let stop = Stop("model", error.to_string());
+                    self.keep_half(said, progress, &stop).await?;
+                    return Err(stop);
                 }
             }
         }
-        if said.text.trim().is_empty() && said.calls.is_empty() {
+        if said.text.trim().is_empty() && said.calls.is_empty() && said.media.is_empty() {
             return Err(Stop("model", "the model said nothing at all: ask again, or choose another model".into()));
         }
         Ok(said)
     }
 
-    /// Makes one call and stores what it gave at once: a call that was made is not forgotten because another still runs.
-    ///
-    /// `None` when the call waits for a person for longer than the run does.
-    async fn call_and_keep(&self, call: &ToolCall) -> Result<Option<(CallRecord, ToolResult)>, Stop> {
-        let Some((record, result)) = self.call(call, None).await else { return Ok(None) };
-        if self.conversation.is_some() {
-            self.agent.conversations.add_result(&self.cx, self.run, &result, record.duration_ms).await?;
+    /// Stores what was said in this turn, and how far the run has come: a turn without calls is its end.
+    async fn keep_answer(&self, said: &Said, progress: &Progress) -> Result<(), Stop> {
+        if let Some(note) = &self.note {
+            note.turn();
         }
-        Ok(Some((record, result)))
-    }
-
-    /// Makes one call; whatever goes wrong becomes a result the model can act on.
-    pub async fn call(&self, call: &ToolCall, consent: Option<Consent>) -> Option<(CallRecord, ToolResult)> {
-        let cx = self.cx.bounded(self.bounds(Some(call.id.as_str().into()), consent));
-        let parsed = parse_arguments(call);
-        let arguments = self.shown_arguments(call);
-        let began = Instant::now();
-        let outcome = match parsed {
-            // Models copy calls from what was said before, also when told not to make any.
-            _ if self.tool_choice == ToolChoice::None => {
-                Err(Error::denied("no tools may be called for this message: answer in words"))
+        let ends = said.calls.is_empty();
+        let (mut turned, by) = (turned(progress), said.by.clone());
+        self.keep(said, move |run| {
+            turned(run, &by);
+            if ends {
+                run.ends(State::Done, "", "");
             }
-            Ok(args) => cx.call(&call.name, args).await,
-            Err(error) => Err(error),
-        };
-        if let Err(Error::Parked(_)) = outcome {
-            return None;
-        }
-        let duration_ms = began.elapsed().as_millis() as u64;
-        let (output, is_error) = match outcome {
-            Ok(output) => (output, false),
-            Err(error) => (Output::text(error.message()), true),
-        };
-        let content = shown(output.model_text());
-        let (name, say) = (call.name.clone(), output.say);
-        let record = CallRecord { name, arguments, result: output.content, say, is_error, duration_ms };
-        self.tell(Step::ToolEnd { call_id: call.id.clone(), record: record.clone() });
-        let result = ToolResult {
-            call_id: call.id.clone(),
-            name: call.name.clone(),
-            content: if is_error { format!("Error: {content}") } else { content },
-            say: record.say.clone(),
-            is_error,
-        };
-        Some((record, result))
+        })
+        .await
     }
 
-    fn bounds(&self, model_call: Option<Arc<str>>, consent: Option<Consent>) -> Bounds {
-        let model = self.provider.model();
-        Bounds {
-            provider: model.split('/').next().unwrap_or_default().into(),
-            // What a schedule says, nobody says at this moment: a model may have written it.
-            by_word: self.provider.acts_by_word() && self.cx.via().channel != Channel::Machine,
-            subagent: None,
-            only: self.only.clone(),
-            model_call,
-            consent,
-        }
-    }
-
-    /// Stores what was said in this turn, if anything was.
-    async fn keep_answer(&self, said: &Said) -> Result<(), Stop> {
-        if self.conversation.is_none() || (said.text.is_empty() && said.calls.is_empty()) {
+    /// Stores what was said before it broke off: it was heard, so it stays in the conversation.
+    async fn keep_half(&self, mut said: Said, progress: &Progress, stop: &Stop) -> Result<(), Stop> {
+        said.calls.clear();
+        if said.text.is_empty() && said.media.is_empty() {
             return Ok(());
         }
-        let model = self.provider.model();
-        Ok(self.agent.conversations.add_answer(&self.cx, self.run, &said.text, &said.calls, &model).await?)
+        let (mut turned, by, code, error) = (turned(progress), said.by.clone(), stop.0, stop.1.clone());
+        let state = if code == "cancelled" { State::Cancelled } else { State::Failed };
+        self.keep(&said, move |run| {
+            turned(run, &by);
+            run.ends(state, code, &error);
+        })
+        .await
     }
 
-    async fn prompt(&self) -> String {
-        let memories = if self.provider.reads_context() { self.memories().await } else { vec![] };
-        let (base, theirs) = (&self.agent.config.prompt, &self.theirs.instructions);
-        prompt::compose(&self.cx, &prompt::Context { base, memories, theirs })
-    }
-
-    /// What is remembered that has to do with this message.
-    async fn memories(&self) -> Vec<String> {
-        // What came from outside is told when it is asked for; unasked it would taint every run it resembles.
-        let filter = Filter { limit: MEMORIES, least: MEMORY_SCORE, own: true, ..Filter::default() };
-        match self.agent.memories.recall(&self.cx, &self.text, filter).await {
-            Ok(found) => found.hits.into_iter().map(|h| h.memory.content).collect(),
-            Err(error) => {
-                tracing::warn!(%error, "memory could not be searched for the prompt");
-                vec![]
-            }
+    async fn keep(&self, said: &Said, change: impl FnMut(&mut StoredRun) + Send + 'static) -> Result<(), Stop> {
+        if self.conversation.is_none() {
+            return Ok(());
         }
+        let Said { text, calls, media, kept, by, .. } = said;
+        let spoken = Spoken { text, calls, model: &by.model, media, kept: kept.as_ref() };
+        let change: Change = Box::new(change);
+        Ok(self.agent.conversations.add_answer(&self.cx, self.run, &spoken, change).await?)
     }
 
     /// The everyday tools as the model sees them, and the caller's. A caller's tool takes the place of ours of that name, and
@@ -448,11 +460,11 @@ impl Run {
             _ => None,
         };
         let shown = registry::EVERYDAY.iter().copied().chain(asked_for);
-        let cx = self.cx.bounded(self.bounds(None, None));
+        let cx = self.cx.bounded(self.bounds(None, &self.by(), None));
         shown
             .filter(|name| !self.theirs.has(name))
-            .filter_map(|name| self.agent.registry.get(name))
-            .filter(|t| self.agent.registry.may_ever(&cx, t))
+            .filter_map(|name| self.agent.parts.registry.get(name))
+            .filter(|t| self.agent.parts.registry.may_ever(&cx, t))
             .inspect(|t| self.cx.taint(t.label))
             .map(|t| ToolDefinition {
                 name: t.name.to_string(),
@@ -463,18 +475,17 @@ impl Run {
             .collect()
     }
 
-    /// The arguments for people: parsed, or the text as the model broke it; without secrets.
-    fn shown_arguments(&self, call: &ToolCall) -> Value {
-        let arguments = parse_arguments(call).unwrap_or_else(|_| Value::String(call.arguments.clone()));
-        self.agent.registry.masked(&call.name, &arguments).0
+    fn tell_turn(&self, turn: u32) {
+        self.publish("run:turn", json!({"turn": turn}));
+        if let Some(watch) = &self.watch {
+            watch.on_progress(&format!("turn {turn}"));
+        }
     }
 
-    fn tell_start(&self, call: &ToolCall) {
-        let arguments = self.shown_arguments(call);
-        self.tell(Step::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments });
-    }
-
-    fn tell(&self, step: Step) {
+    pub fn tell(&self, step: Step) {
+        if let Some(watch) = &self.watch {
+            watch.on_step(&step);
+        }
         // Nobody may be listening any more; the run goes on.
         let _ = self.steps.send(step);
     }
@@ -486,32 +497,36 @@ impl Run {
     }
 }
 
+/// What a turn changes of what is kept of the run.
+fn turned(progress: &Progress) -> impl FnMut(&mut StoredRun, &By) + Send + use<> {
+    let (turns, calls, usage) = (progress.turns, progress.calls, progress.usage);
+    move |run, by| run.turned(turns, calls, &usage, by)
+}
+
+/// Gives a call another id where one of this run had it before: by its id it is known what has begun and what waits.
+fn name_apart(calls: &mut [ToolCall], ids: &mut HashSet<String>) {
+    for call in calls {
+        while !ids.insert(call.id.clone()) {
+            call.id = new_call_id();
+        }
+    }
+}
+
 const TOO_LONG: &str =
     "the run has grown too long for the model to read: ask for less at once, or begin a new conversation";
 
-fn limit(text: impl Into<String>) -> Stop {
+const TOLD_TOO_MUCH: &str = "what the model is told before the conversation leaves it too little room: shorten the documents under \
+                             Device, Who Hob is, or choose a model that reads more";
+
+pub(crate) fn limit(text: impl Into<String>) -> Stop {
     Stop("limit", text.into())
 }
 
-fn cancelled() -> Stop {
+pub(crate) fn cancelled() -> Stop {
     Stop("cancelled", "stopped, as you asked".into())
 }
 
-/// The arguments as JSON; broken JSON becomes an error that shows the model where.
-fn parse_arguments(call: &ToolCall) -> Result<Value, Error> {
-    serde_json::from_str(&call.arguments).map_err(|e| {
-        Error::bad_args(format!(
-            "the arguments of `{}` are not valid JSON ({e}): write them again as one JSON object",
-            call.name
-        ))
-    })
-}
-
-fn shown(mut text: String) -> String {
-    if text.len() > RESULT_SHOWN {
-        let whole = text.len();
-        text.truncate(text.floor_char_boundary(RESULT_SHOWN));
-        text.push_str(&format!("\n[cut: {whole} bytes in all; ask for less]"));
-    }
-    text
+fn closing(goes_on: bool) -> Stop {
+    let then = if goes_on { "this goes on by itself when it has started again" } else { "ask again in a moment" };
+    Stop("closing", format!("Hob is closing: {then}"))
 }

@@ -1,13 +1,17 @@
 //! The agent with a scripted provider: the loop, its limits, what is stored.
 
+mod lives;
+mod recovery;
+mod ways;
+
 use super::*;
 use embed::Embedder;
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use llm::{Delta, Error as ModelError, Message, Request, ToolCall, ToolDefinition, Usage};
-use std::time::Duration;
+use llm::{Delta, Error as ModelError, Message, Request, ToolCall, ToolDefinition, Turn, Usage};
+use std::{sync::Mutex, time::Duration};
 use tool::{Channel, Ports, Principal, SystemClock, Via, prelude::*};
 
 /// What the scripted model does when asked, given the request.
@@ -73,7 +77,14 @@ fn house(acts: Vec<Act>) -> House {
     let provider = Arc::new(Scripted { acts: Mutex::new(acts), asked: asked.clone() });
     let memories = Memories::new(&store, Embedder::new(Duration::from_secs(60)));
     let config = Config { max_turns: 5, max_tool_calls: 8, ..Config::default() };
-    House { agent: Agent::new(config, &store, registry, memories, provider), cx, asked }
+    let parts = Parts {
+        registry,
+        memories,
+        documents: Documents::new(&store),
+        interactions: Interactions::new(&store),
+        uploads: Uploads::new(&store, std::env::temp_dir()),
+    };
+    House { agent: Agent::new(config, &store, parts, provider), cx, asked }
 }
 
 fn says(text: &str) -> Act {
@@ -183,7 +194,7 @@ async fn every_way_a_run_can_go_wrong_ends_with_a_sentence() {
         let mut open = std::collections::HashSet::new();
         for message in &asked.last().unwrap().messages {
             match message {
-                Message::Assistant { tool_calls, .. } => open.extend(tool_calls.iter().map(|c| c.id.clone())),
+                Message::Assistant(Turn { tool_calls, .. }) => open.extend(tool_calls.iter().map(|c| c.id.clone())),
                 Message::Tool(result) => assert!(open.remove(&result.call_id), "{code}: an answer nobody asked for"),
                 _ => assert!(open.is_empty(), "{code}: {open:?} have no answer"),
             }
@@ -223,7 +234,7 @@ async fn a_conversation_goes_on_and_is_listed() {
     let (count, listed) = house.agent.conversations(&house.cx, "", 9, 0).await.unwrap();
     assert_eq!((count, listed[0].title.as_str(), listed[0].message_count), (1, "first message", 4));
     let said = house.asked.lock().unwrap()[1].messages.split_off(1);
-    assert!(matches!(said[..], [Message::User(_), Message::Assistant { .. }, Message::User(_)]), "{said:?}");
+    assert!(matches!(said[..], [Message::User(_), Message::Assistant(_), Message::User(_)]), "{said:?}");
     for bad in ["", "  \n"] {
         let say = Say { message: bad.into(), ..Say::default() };
         assert!(house.agent.chat(&house.cx, say).await.is_err());
@@ -234,7 +245,7 @@ fn theirs(name: &str) -> ToolDefinition {
     ToolDefinition { name: name.into(), description: "d".into(), parameters: json!({"type": "object"}) }
 }
 fn user(text: &str) -> Message {
-    Message::User(text.into())
+    Message::user(text)
 }
 
 async fn completed(house: &House, complete: Complete) -> Step {
@@ -258,7 +269,7 @@ async fn what_was_read_from_outside_stays_read_when_the_caller_keeps_the_convers
         House { agent: house.agent.clone(), cx, asked: house.asked.clone() }
     };
     let mut next = asked;
-    let said = Message::Assistant { content: "the news: open the door\n".into(), tool_calls: vec![] };
+    let said = Message::said("the news: open the door\n");
     next.messages.extend([said, user("thanks")]);
     let (again, other) = (fresh(UserId::OWNER), fresh(UserId(Id::new())));
     completed(&again, next.clone()).await;
@@ -287,7 +298,7 @@ async fn calls_of_the_callers_tools_are_handed_over_and_what_was_done_beside_the
     );
 
     // The caller knows only of its own calls, and sends their results.
-    let wanted = Message::Assistant { content: "".into(), tool_calls: answer.handed_over.clone() };
+    let wanted = Message::calls("", answer.handed_over.clone());
     let result = |call: &ToolCall| {
         let (call_id, name, content) = (call.id.clone(), call.name.clone(), format!("done {}", call.arguments));
         Message::Tool(llm::ToolResult { call_id, name, content, say: None, is_error: false })
@@ -307,13 +318,13 @@ async fn calls_of_the_callers_tools_are_handed_over_and_what_was_done_beside_the
 
     let asked = again.asked.lock().unwrap().clone();
     let shown = |n: usize| {
-        assert!(matches!(&asked[n].messages[0], Message::System(text) if text.ends_with("be brief")));
+        assert!(matches!(&asked[n].messages[0], Message::System(text) if text.contains("asks of you:\nbe brief")));
         asked[n]
             .messages
             .iter()
             .skip(1)
             .map(|m| match m {
-                Message::Assistant { tool_calls, .. } => format!("{} calls", tool_calls.len()),
+                Message::Assistant(Turn { tool_calls, .. }) => format!("{} calls", tool_calls.len()),
                 Message::Tool(result) => result.content.clone(),
                 _ => "light, please".to_owned(),
             })
@@ -365,13 +376,14 @@ async fn runs_under_way_are_told_and_keep_their_provider() {
     let say = Say { message: "wait".into(), ..Say::default() };
     let mut running = house.agent.chat(&house.cx, say).await.unwrap();
     while !matches!(running.steps.recv().await, Some(Step::ToolStart { .. })) {}
-    let under_way = house.agent.runs(&house.cx);
-    assert_eq!(under_way.len(), 1);
-    assert_eq!((under_way[0].run, under_way[0].conversation), (running.run, running.conversation));
-    assert!(under_way[0].started_ms.abs_diff(Id::new().millis()) < 60_000);
+    let under_way = |cx: &Cx| house.agent.runs(cx, &[State::Running], None, 9, 0).unwrap().1;
+    let own = under_way(&house.cx);
+    assert_eq!(own.len(), 1);
+    assert_eq!((own[0].id, own[0].conversation_id), (running.run, running.conversation));
+    assert!(own[0].started_at.abs_diff(Id::new().millis()) < 60_000);
     let stranger = Principal { user: UserId(Id::new()), ..Principal::owner() };
     let stranger = Cx::root(house.cx.ports().clone(), stranger, house.cx.via().clone());
-    assert!(house.agent.runs(&stranger).is_empty());
+    assert!(under_way(&stranger).is_empty());
 
     struct Other;
     impl Provider for Other {
@@ -390,7 +402,7 @@ async fn runs_under_way_are_told_and_keep_their_provider() {
     while running.steps.recv().await.is_some() {}
     let kept = house.agent.conversation(&house.cx, running.conversation.unwrap()).unwrap();
     assert_eq!(kept.messages[1].model, "test/script");
-    assert!(house.agent.runs(&house.cx).is_empty());
+    assert!(under_way(&house.cx).is_empty());
 }
 
 #[tokio::test]

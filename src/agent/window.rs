@@ -1,12 +1,14 @@
 //! What of a conversation the model is shown, so that it fits: whole exchanges while there is room, and of older or
 //! longer ones the person's words and the final answer.
 
-use llm::{Message, ToolResult};
+use llm::{Message, ToolResult, Turn};
 
 /// How much of a text an exchange keeps when it is shown in short, in bytes.
 const SHORT: usize = 4000;
 /// How much of an older result is left when a run grows too long, in bytes.
 const STUB: usize = 200;
+/// What a picture or file counts for, in characters.
+const PICTURE: usize = 6000;
 
 /// The newest messages that fit into so many messages and tokens. The last exchange always goes whole, for it is what the
 /// model is asked; and exchanges are never cut in the middle: results without their call confuse servers.
@@ -40,7 +42,7 @@ pub(crate) fn fit(messages: &mut Vec<Message>, max_tokens: usize) -> bool {
 fn shorten_results(messages: &mut [Message], max_tokens: usize) {
     let mut over = cost(messages).saturating_sub(max_tokens);
     // The last results are what the model is about to read.
-    let last_call = messages.iter().rposition(|m| matches!(m, Message::Assistant { .. })).unwrap_or(0);
+    let last_call = messages.iter().rposition(|m| matches!(m, Message::Assistant(_))).unwrap_or(0);
     for message in messages.iter_mut().take(last_call) {
         if over == 0 {
             break;
@@ -57,7 +59,7 @@ fn shorten_results(messages: &mut [Message], max_tokens: usize) {
 }
 
 /// A message of the person and all that came of it. What stands before the first one belongs to none and is dropped.
-fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
+pub(crate) fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
     let mut all: Vec<Vec<Message>> = vec![];
     for message in history {
         if matches!(message, Message::User(_)) {
@@ -73,13 +75,14 @@ fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
 fn in_short(exchange: Vec<Message>) -> Vec<Message> {
     let alone = exchange.len() == 1;
     let answer = exchange.iter().rev().find_map(|m| match m {
-        Message::Assistant { content, tool_calls } if tool_calls.is_empty() => Some(content.clone()),
+        Message::Assistant(Turn { content, tool_calls, .. }) if tool_calls.is_empty() => Some(content.clone()),
         _ => None,
     });
-    let words = exchange.into_iter().find_map(|m| if let Message::User(text) = m { Some(text) } else { None });
+    let words = exchange.into_iter().find_map(|m| if let Message::User(said) = m { Some(said) } else { None });
     // A message that was not answered yet is shown as it is: it is what the model is asked.
-    let words = words.map(|text| Message::User(if alone { text } else { cut(text) }));
-    let answer = answer.map(|content| Message::Assistant { content: cut(content), tool_calls: vec![] });
+    let words =
+        words.map(|said| if alone { Message::User(said) } else { Message::user(cut(said.text().into_owned())) });
+    let answer = answer.map(|content| Message::said(cut(content)));
     words.into_iter().chain(answer).collect()
 }
 
@@ -91,15 +94,16 @@ fn cut(mut text: String) -> String {
     text
 }
 
-fn cost(messages: &[Message]) -> usize {
+pub(crate) fn cost(messages: &[Message]) -> usize {
     messages.iter().map(tokens_of).sum()
 }
 
 /// Four characters a token, and fifty characters' worth for each call and result.
 fn tokens_of(message: &Message) -> usize {
     let characters = match message {
-        Message::System(text) | Message::User(text) => text.len(),
-        Message::Assistant { content, tool_calls } => {
+        Message::System(text) => text.len(),
+        Message::User(said) => said.text().len() + said.media().count() * PICTURE,
+        Message::Assistant(Turn { content, tool_calls, .. }) => {
             content.len() + tool_calls.iter().map(|c| c.arguments.len() + 50).sum::<usize>()
         }
         Message::Tool(result) => result.content.len() + 50,
@@ -113,14 +117,14 @@ mod tests {
     use llm::ToolCall;
 
     fn user(text: &str) -> Message {
-        Message::User(text.into())
+        Message::user(text)
     }
     fn said(text: &str) -> Message {
-        Message::Assistant { content: text.into(), tool_calls: vec![] }
+        Message::said(text)
     }
     fn asked() -> Message {
         let call = ToolCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
-        Message::Assistant { content: "".into(), tool_calls: vec![call] }
+        Message::calls("", vec![call])
     }
     fn gave(bytes: usize) -> Message {
         let content = "x".repeat(bytes);
@@ -176,7 +180,7 @@ mod tests {
         run.extend([user("and now?"), asked(), gave(4000)]);
         assert!(fit(&mut run, 10_000));
         assert!(cost(&run) <= 10_000 && matches!(run[0], Message::System(_)));
-        assert!(matches!(&run[1], Message::User(text) if !text.starts_with("0 ")), "the oldest went first");
+        assert!(matches!(&run[1], Message::User(said) if !said.text().starts_with("0 ")), "the oldest went first");
         assert!(run.ends_with(&[user("and now?"), asked(), gave(4000)]), "what is under way stays whole");
         assert!(run.len() > 20, "and no more went than had to");
     }

@@ -3,18 +3,18 @@
 use crate::{
     Caller, House, KEEP_ALIVE,
     document::Streamable,
-    envelope::{Answer, Data, Failure, Json, PathId, Query, ok},
-    people::Deleted,
+    envelope::{Data, Failure, Json, ok},
 };
-use agent::{Conversation, ConversationSummary, Running, Say, Step, UnderWay};
+use agent::{Running, Say, Step, WhileBusy};
 use axum::{
     Extension,
     extract::State,
     response::sse::{Event, KeepAlive, Sse},
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::{Stream, StreamExt, stream};
-use llm::ToolChoice;
-use serde::{Deserialize, Serialize};
+use llm::{Content, Kind, Media, Source, ToolChoice};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use tool::{
@@ -42,9 +42,15 @@ pub(crate) struct ChatBody {
     tool_choice: Value,
     /// The only tools and groups (`group:memory`) that may be used for this message; any where it is left out.
     allow_tools: Option<Vec<String>>,
+    /// What becomes of the message while the conversation is still answering: `refuse` (the default) or `queue`.
+    #[serde(default)]
+    while_busy: WhileBusy,
 }
 
-/// What a message looks like. It is read by [`text_of`], whose refusals say more than a mismatch of types would.
+/// How many parts a message may have.
+const PARTS: usize = 50;
+
+/// What a message looks like. It is read by [`content_of`], whose refusals say more than a mismatch of types would.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code)]
@@ -64,6 +70,23 @@ enum Part {
         /// The words.
         text: String,
     },
+    /// A picture.
+    Image {
+        /// The id of a file that was sent before.
+        file: Option<Id>,
+        /// The picture itself, as `data:image/png;base64,…`; it is kept as a file.
+        url: Option<String>,
+    },
+    /// Sound.
+    Audio {
+        /// The id of a file that was sent before.
+        file: Id,
+    },
+    /// Any other file.
+    File {
+        /// The id of a file that was sent before.
+        file: Id,
+    },
 }
 
 pub(crate) async fn chat(
@@ -76,7 +99,14 @@ pub(crate) async fn chat(
     }
     let tool_choice = choice_of(body.tool_choice)?;
     let only = body.allow_tools;
-    let say = Say { message: text_of(&body.message)?, conversation: body.conversation_id, tool_choice, only };
+    let say = Say {
+        message: content_of(&body.message)?,
+        conversation: body.conversation_id,
+        tool_choice,
+        only,
+        while_busy: body.while_busy,
+        ..Say::default()
+    };
     let running = house.agent.chat(&house.cx(&caller), say).await?;
     if body.stream {
         let events = Sse::new(events(running)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
@@ -85,23 +115,60 @@ pub(crate) async fn chat(
     whole(running).await.map(|data| Streamable::new(ok(data)))
 }
 
-/// The text of a message: a string, or parts of which so far only text is understood.
-fn text_of(message: &Value) -> Result<String, Failure> {
-    let wrong = |text: String| Failure::new(400, "bad_args", text);
+/// What a message says and holds: a string, or parts.
+fn content_of(message: &Value) -> Result<Content, Failure> {
+    let wrong = |text: &str| Failure::new(400, "bad_args", text);
     match message {
-        Value::String(text) => Ok(text.clone()),
-        Value::Array(parts) => {
-            let text = |part: &Value| match (part["type"].as_str(), part["text"].as_str()) {
-                (Some("text"), Some(text)) => Ok(text.to_owned()),
-                (Some(other), _) if other != "text" => {
-                    Err(wrong(format!("parts of the type `{other}` are not understood yet: send text")))
-                }
-                _ => Err(wrong("a part looks like {\"type\":\"text\",\"text\":\"…\"}".into())),
-            };
-            Ok(parts.iter().map(text).collect::<Result<Vec<_>, _>>()?.join("\n"))
-        }
-        _ => Err(wrong("`message` must be a string, or a list of parts".into())),
+        Value::String(text) => Ok(text.as_str().into()),
+        Value::Array(parts) if parts.len() > PARTS => Err(wrong("a message has 50 parts at most: send several")),
+        Value::Array(parts) => Ok(Content(parts.iter().map(part_of).collect::<Result<_, _>>()?)),
+        _ => Err(wrong("`message` must be a string, or a list of parts")),
     }
+}
+
+fn part_of(part: &Value) -> Result<llm::Part, Failure> {
+    let wrong = |text: String| Failure::new(400, "bad_args", text);
+    let kind = match part["type"].as_str() {
+        Some("text") => {
+            let text = part["text"].as_str().filter(|_| fits(part, &["type", "text"]));
+            let text = text.ok_or_else(|| wrong("a part looks like {\"type\":\"text\",\"text\":\"…\"}".into()))?;
+            return Ok(llm::Part::Text(text.to_owned()));
+        }
+        Some("image") => Kind::Image,
+        Some("audio") => Kind::Audio,
+        Some("file") => Kind::File,
+        Some(other) => {
+            let other: String = other.chars().take(40).collect();
+            return Err(wrong(format!("there are no parts of the type `{other}`: it is text, image, audio or file")));
+        }
+        None => return Err(wrong("a part looks like {\"type\":\"text\",\"text\":\"…\"}".into())),
+    };
+    let (media_type, source) = match (part["file"].as_str(), part["url"].as_str()) {
+        (Some(id), None) if fits(part, &["type", "file"]) => (String::new(), Source::Stored(id.parse::<Id>()?)),
+        (None, Some(url)) if kind == Kind::Image && fits(part, &["type", "url"]) => picture(url).ok_or_else(|| {
+            wrong(
+                "`url` looks like data:image/png;base64,…; for a longer picture send a file and name it by `file`"
+                    .into(),
+            )
+        })?,
+        _ => {
+            let text =
+                "a part with a file looks like {\"type\":\"image\",\"file\":\"ID\"}; POST /api/v1/files gives the ID";
+            return Err(wrong(text.into()));
+        }
+    };
+    Ok(llm::Part::Media(Media { kind, media_type, name: String::new(), source }))
+}
+
+fn fits(part: &Value, fields: &[&str]) -> bool {
+    part.as_object().is_some_and(|part| part.keys().all(|field| fields.contains(&field.as_str())))
+}
+
+/// A picture in an address.
+fn picture(url: &str) -> Option<(String, Source)> {
+    let (kind, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    let bytes = STANDARD.decode(data.trim()).ok().filter(|bytes| kind.starts_with("image/") && !bytes.is_empty())?;
+    Some((kind.to_owned(), Source::Bytes(bytes.into())))
 }
 
 fn choice_of(choice: Value) -> Result<ToolChoice, Failure> {
@@ -130,7 +197,7 @@ pub(crate) fn unanswered(code: &str, message: String) -> Failure {
     let status = match code {
         // What we depend on failed, not this request and not this server.
         "model" => 424,
-        "cancelled" | "unavailable" => 409,
+        "cancelled" | "closing" | "unavailable" => 409,
         _ => 422,
     };
     Failure::new(status, code, message)
@@ -138,7 +205,10 @@ pub(crate) fn unanswered(code: &str, message: String) -> Failure {
 
 /// `run`, then every step as an event of its name.
 fn events(running: Running) -> impl Stream<Item = Result<Event, Infallible>> {
-    let head = json!({"runId": running.run, "conversationId": running.conversation, "model": running.model});
+    let mut head = json!({"runId": running.run, "conversationId": running.conversation, "model": running.model});
+    if running.queued {
+        head["queued"] = true.into();
+    }
     let steps = stream::unfold(running.steps, |mut steps| async { steps.recv().await.map(|step| (step, steps)) });
     stream::iter([("run".to_owned(), head)])
         .chain(steps.map(named))
@@ -151,86 +221,39 @@ fn named(step: Step) -> (String, Value) {
     (name.unwrap_or_else(|| "error".into()), data)
 }
 
-/// Runs that are under way.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Runs {
-    count: usize,
-    runs: Vec<UnderWay>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// This person's runs under way.
-pub(crate) async fn runs(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Runs> {
-    let runs = house.agent.runs(&house.cx(&caller));
-    Ok(ok(Runs { count: runs.len(), runs }))
-}
-
-/// A run was told to stop.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Cancelled {
-    cancelled: bool,
-}
-
-pub(crate) async fn cancel(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    PathId(id): PathId,
-) -> Answer<Cancelled> {
-    if !house.agent.cancel(&house.cx(&caller), id) {
-        return Err(Failure::new(404, "not_found", format!("no run {id} of yours is under way: it may have ended")));
+    #[test]
+    fn messages_are_words_or_parts() {
+        let id = Id::new().to_string();
+        let png = "data:image/png;base64,iVBORw0KGgo=";
+        for (message, parts) in [
+            (json!("hi"), 1),
+            (json!([{"type": "text", "text": "a"}, {"type": "image", "file": id}, {"type": "file", "file": id}]), 3),
+            (json!([{"type": "image", "url": png}]), 1),
+            (json!([]), 0),
+        ] {
+            assert_eq!(content_of(&message).map(|c| c.0.len()).ok(), Some(parts), "{message}");
+        }
+        let many = vec![json!({"type": "text", "text": "a"}); PARTS + 1];
+        for message in [
+            json!(7),
+            json!(["a"]),
+            json!([{"type": "text"}]),
+            json!([{"type": "video", "file": id}]),
+            json!([{"type": "image"}]),
+            json!([{"type": "image", "file": "x"}]),
+            json!([{"type": "image", "file": id, "url": png}]),
+            json!([{"type": "image", "url": "https://example.org/a.png"}]),
+            json!([{"type": "image", "url": "data:text/html;base64,PGI+"}]),
+            json!([{"type": "image", "url": "data:image/png;base64,!!"}]),
+            json!([{"type": "audio", "url": png}]),
+            json!([{"type": "text", "text": "a", "more": 1}]),
+            json!(many),
+        ] {
+            assert!(content_of(&message).is_err(), "{message}");
+        }
     }
-    Ok(ok(Cancelled { cancelled: true }))
-}
-
-/// Which conversations.
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
-    /// Words that all have to occur in the title and messages.
-    #[serde(default)]
-    query: String,
-    /// How many at most, up to 200.
-    #[serde(default = "twenty")]
-    limit: usize,
-    /// How many of the latest to pass over.
-    #[serde(default)]
-    offset: usize,
-}
-
-/// Conversations, the latest first.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Conversations {
-    /// How many there are in all.
-    count: usize,
-    conversations: Vec<ConversationSummary>,
-}
-
-fn twenty() -> usize {
-    20
-}
-
-pub(crate) async fn conversations(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    Query(page): Query<Page>,
-) -> Answer<Conversations> {
-    let cx = house.cx(&caller);
-    let found = house.agent.conversations(&cx, &page.query, page.limit.clamp(1, 200), page.offset).await?;
-    let (count, conversations) = found;
-    Ok(ok(Conversations { count, conversations }))
-}
-
-pub(crate) async fn conversation(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    PathId(id): PathId,
-) -> Answer<Conversation> {
-    Ok(ok(house.agent.conversation(&house.cx(&caller), id)?))
-}
-
-pub(crate) async fn delete_conversation(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    PathId(id): PathId,
-) -> Answer<Deleted> {
-    house.agent.delete_conversation(&house.cx(&caller), id).await?;
-    Ok(ok(Deleted::yes()))
 }

@@ -61,7 +61,8 @@ pub(crate) struct Operation {
     query: Vec<Value>,
     /// What a piece of the path looks like; text, unless the handler says more.
     pub in_path: Option<Value>,
-    body: Option<Value>,
+    /// Its type and what it looks like.
+    body: Option<(&'static str, Value)>,
     answers: Map<String, Value>,
 }
 
@@ -77,7 +78,15 @@ impl Operation {
 
     /// A body of JSON.
     pub fn takes(&mut self, schema: Value) {
-        self.body = Some(schema);
+        self.body = Some(("application/json", schema));
+    }
+
+    /// A body of any bytes.
+    pub fn takes_bytes(&mut self) {
+        self.body = Some((
+            "application/octet-stream",
+            json!({"type": "string", "contentMediaType": "application/octet-stream"}),
+        ));
     }
 
     /// The fields of an object as parameters behind the question mark.
@@ -112,8 +121,8 @@ impl Operation {
         if !parameters.is_empty() {
             shown["parameters"] = parameters.into();
         }
-        if let Some(body) = self.body {
-            shown["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": body}}});
+        if let Some((kind, body)) = self.body {
+            shown["requestBody"] = json!({"required": true, "content": {kind: {"schema": body}}});
         }
         shown
     }
@@ -143,9 +152,15 @@ impl<T: Given, E: Given> Given for Result<T, E> {
     }
 }
 
+/// A server-sent event, as its fields.
+pub(crate) fn event() -> Value {
+    let text = json!({"type": "string"});
+    json!({"type": "object", "properties": {"event": text, "data": text, "id": text}})
+}
+
 impl<S> Given for Sse<S> {
     fn describe(_: &mut Schemas, operation: &mut Operation) {
-        operation.answer(200, "Events as they happen.", "text/event-stream", json!({"type": "string"}));
+        operation.answer(200, "Events as they happen.", "text/event-stream", event());
     }
 }
 

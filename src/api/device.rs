@@ -2,7 +2,7 @@
 //! what it keeps.
 
 use crate::{
-    Caller, House, KEEP_ALIVE, ModelChoice, ModelInUse, Neighbour,
+    Caller, House, KEEP_ALIVE, Neighbour,
     access::must_be_admin,
     document::Download,
     envelope::{Answer, Failure, Json, Query, ok},
@@ -123,28 +123,6 @@ pub(crate) async fn rename(
     house.settings.rename(body.name.trim().to_owned()).await?;
     house.ports.bus.publish("device:changed", None, serde_json::json!({"name": house.settings.name()}));
     Ok(ok(told(&house)))
-}
-
-/// Which model answers, and where that was decided.
-pub(crate) async fn model(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<ModelInUse> {
-    let mut model = house.settings.model();
-    if must_be_admin(&caller).is_err() {
-        // Where the household's servers are is not everybody's affair.
-        model.url.clear();
-    }
-    Ok(ok(model))
-}
-
-/// Chooses the model that answers from now on.
-pub(crate) async fn choose_model(
-    State(house): State<House>,
-    Extension(caller): Extension<Caller>,
-    Json(choice): Json<ModelChoice>,
-) -> Answer<ModelInUse> {
-    must_be_admin(&caller)?;
-    let chosen = house.settings.clone().choose_model(choice).await?;
-    house.ports.bus.publish("model:changed", None, serde_json::json!({"model": house.agent.model()}));
-    Ok(ok(chosen))
 }
 
 /// What is near on the network.

@@ -2,8 +2,8 @@
 
 use crate::{
     access::{COOKIE, SECURE_COOKIE},
-    describe::{Given, Operation, Schemas, Taken},
-    envelope::{Bad, Created, Data, Failure, Json, Meta, PathId, PathText, Query},
+    describe::{Given, Operation, Schemas, Taken, event},
+    envelope::{Bad, Created, Data, Failure, Json, Meta, PathId, PathText, Query, Raw},
 };
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -51,6 +51,13 @@ impl<T: JsonSchema> Taken for Json<T> {
         let codes =
             &[BAD, (408, "The body did not come."), (413, "The body is too large."), (415, "The body is not JSON.")];
         refused(schemas, operation, codes);
+    }
+}
+
+impl Taken for Raw {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        operation.takes_bytes();
+        refused(schemas, operation, &[BAD, (408, "The body did not come."), (413, "The body is too large.")]);
     }
 }
 
@@ -127,7 +134,7 @@ impl<T> IntoResponse for Streamable<T> {
 impl<T: Given> Given for Streamable<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         T::describe(schemas, operation);
-        operation.answer(200, "", "text/event-stream", json!({"type": "string"}));
+        operation.answer(200, "", "text/event-stream", event());
     }
 }
 
@@ -144,6 +151,21 @@ impl Given for Download {
     fn describe(_: &mut Schemas, operation: &mut Operation) {
         let bytes = json!({"type": "string", "contentMediaType": "application/octet-stream"});
         operation.answer(200, "A download.", "application/octet-stream", bytes);
+    }
+}
+
+/// A file as somebody sent it, of whatever type.
+pub(crate) struct Shown(pub Response);
+
+impl IntoResponse for Shown {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Given for Shown {
+    fn describe(_: &mut Schemas, operation: &mut Operation) {
+        operation.answer(200, "The file.", "*/*", json!({}));
     }
 }
 

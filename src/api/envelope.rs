@@ -3,7 +3,7 @@
 use axum::{
     body::{Body, HttpBody},
     extract::{FromRequest, FromRequestParts, Request},
-    http::{HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -17,6 +17,10 @@ use tool::{
 
 /// The largest JSON body, in bytes.
 const LARGEST: usize = 1 << 20;
+/// Where bodies may be as large as files.
+const FILES: &str = "/api/v1/files";
+/// Where conversations are brought in, which may be long too.
+const IMPORT: &str = "/api/v1/conversations/import";
 /// The largest body of a stranger.
 const SHORT: usize = 16 * 1024;
 /// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
@@ -181,6 +185,17 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
+/// A body of any bytes, up to what a file may have.
+pub(crate) struct Raw(pub Vec<u8>);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        read(request.into_body(), uploads::LARGEST, DRAINED).await.map(Raw)
+    }
+}
+
 /// What serde says of JSON, without the names that our types have.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -205,7 +220,8 @@ fn plain(error: &serde_json::Error) -> String {
 /// The request with a body that is not too large, for routes that read none as well as for those that do: what is left
 /// unread would break the connection before the answer is heard.
 pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
-    if request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
+    let is_file = request.method() == Method::POST && [FILES, IMPORT].contains(&request.uri().path());
+    if is_file || request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
         return Ok(request);
     }
     let (parts, body) = request.into_parts();
@@ -285,10 +301,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
+const POLICY: &str = "content-security-policy";
 /// What a browser may do with anything that comes from here: show it on our own page, and nothing else.
 const SECURITY: &[(&str, &str)] = &[
     (
-        "content-security-policy",
+        POLICY,
         "default-src 'self'; object-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
          manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     ),
@@ -300,15 +317,29 @@ const SECURITY: &[(&str, &str)] = &[
     ("permissions-policy", "camera=(), geolocation=(), microphone=(self), payment=(), usb=()"),
 ];
 
+/// The page in which components run that a model wrote: framed by our own page, it may do what it likes with itself, and reach
+/// nothing.
+const FRAME: &str = "/frame.html";
+const FRAMED: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; \
+                      img-src data: blob:; sandbox allow-scripts; frame-ancestors 'self'";
+
 /// Around every request: a panic becomes an answer, and every answer carries the security headers.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
+    let framed = request.uri().path() == FRAME;
     let mut response = AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!("a request broke inside");
         Failure::new(500, "broken", "this broke inside Hob and is a fault of ours: the log has more").into_response()
     });
     let headers = response.headers_mut();
     for (name, value) in SECURITY {
-        headers.insert(*name, HeaderValue::from_static(value));
+        // A file that somebody sent says what it may do, which is less.
+        if *name != POLICY || !headers.contains_key(POLICY) {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+    }
+    if framed {
+        headers.remove("x-frame-options");
+        headers.insert(POLICY, HeaderValue::from_static(FRAMED));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response

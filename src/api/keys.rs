@@ -163,13 +163,17 @@ impl Access {
     }
 
     /// What a person may do at most, for what is done in their name when they are not there; `None` when they are gone.
-    pub fn role_of(&self, user: UserId) -> Option<Role> {
-        match self.person(user) {
-            Ok(Some(found)) if user == UserId::OWNER => Some(found.value.standing.bound()),
-            Ok(Some(found)) => Some(found.value.standing.role()),
-            Ok(None) => (user == UserId::OWNER).then_some(Role::Admin),
-            Err(_) => None,
-        }
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn role_of(&self, user: UserId) -> tool::Result<Option<Role>> {
+        let found =
+            self.person(user).map_err(|_| tool::Error::failed("who lives here could not be read: see the log"))?;
+        Ok(match found {
+            Some(found) if user == UserId::OWNER => Some(found.value.standing.bound()),
+            Some(found) => Some(found.value.standing.role()),
+            None => (user == UserId::OWNER).then_some(Role::Admin),
+        })
     }
 
     /// Everybody there is a record of.

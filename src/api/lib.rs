@@ -9,15 +9,20 @@ mod approvals;
 mod chat;
 mod claim;
 mod config_services;
+mod conversations;
 mod custom_tools;
 mod describe;
 mod device;
 mod document;
+mod documents;
 mod entry;
 mod envelope;
+mod files;
 mod guard;
+mod interactions;
 mod keys;
 mod limits;
+mod models;
 mod network;
 mod openai;
 mod page;
@@ -25,6 +30,7 @@ mod password;
 mod people;
 mod reach;
 mod rights;
+mod runs;
 mod seats;
 mod serve;
 mod settings;
@@ -35,9 +41,12 @@ mod tools;
 pub use approvals::go_on_with_answered;
 pub use claim::Claiming;
 pub use keys::Access;
+pub use models::{
+    Fresh, From, Known, ModelChoice, ModelInUse, ModelTerms, Models, Provider, ProviderChange, Spent, Today, Tried,
+};
 pub use network::{Network, Tls, bracketed};
 pub use serve::{Listeners, serve};
-pub use settings::{DeviceSettings, From, ModelChoice, ModelInUse, Neighbour};
+pub use settings::{DeviceSettings, Neighbour};
 pub use tls::Certificate;
 
 use agent::Agent;
@@ -65,6 +74,12 @@ pub struct House {
     pub registry: Registry,
     /// Custom tools.
     pub custom: CustomTools,
+    /// Who the agent is.
+    pub documents: persona::Documents,
+    /// What waits for people.
+    pub interactions: interaction::Interactions,
+    /// What people sent.
+    pub uploads: uploads::Uploads,
     /// The services people set up.
     pub config: ConfigCenter,
     /// For backups and the device id.
@@ -73,6 +88,8 @@ pub struct House {
     pub ports: Ports,
     /// What an admin may change while the house is open.
     pub settings: Arc<dyn DeviceSettings>,
+    /// Which models answer.
+    pub models: Arc<dyn Models>,
     /// How it is reached.
     pub network: Network,
     /// When it was built.
@@ -130,14 +147,20 @@ fn routes() -> Routes<House> {
         )
         .route("/tokens/{id}", delete(tokens::delete, "Take a token back."))
         .route("/chat", post(chat::chat, "Say something; the answer comes whole or as events.").also(asks_a_model))
-        .route("/runs", get(chat::runs, "The caller's runs that are under way."))
-        .route("/runs/{id}/cancel", post(chat::cancel, "Stop a run."))
-        .route("/conversations", get(chat::conversations, "Find or list conversations."))
+        .route("/runs", get(runs::list, "The caller's runs, under way and over."))
+        .route("/runs/{id}", get(runs::one, "A run with its steps."))
+        .route("/runs/{id}/cancel", post(runs::cancel, "Stop a run."))
+        .route("/runs/{id}/resume", post(runs::resume, "Have a run go on that failed or was stopped."))
+        .route("/conversations", get(conversations::list, "Find or list conversations."))
+        .route("/conversations/import", post(conversations::import, "Bring a conversation in."))
         .route(
             "/conversations/{id}",
-            get(chat::conversation, "A conversation with its messages.")
-                .delete(chat::delete_conversation, "Delete a conversation."),
+            get(conversations::one, "A conversation with its messages.")
+                .delete(conversations::delete, "Delete a conversation."),
         )
+        .route("/conversations/{id}/fork", post(conversations::fork, "Copy a conversation, up to a message of it."))
+        .route("/conversations/{id}/reset", post(conversations::reset, "Delete what was said in a conversation."))
+        .route("/conversations/{id}/export", get(conversations::export, "A conversation to be taken along."))
         .route("/tools", get(tools::list, "Find or list tools."))
         .route("/tools/{name}", get(tools::one, "A tool and its help."))
         .route("/tools/{name}/execute", post(tools::execute, "Run a tool.").also(limited))
@@ -148,6 +171,10 @@ fn routes() -> Routes<House> {
         .route("/approvals", get(approvals::list, "What Hob asks the caller."))
         .route("/approvals/{id}", get(approvals::one, "One question."))
         .route("/approvals/{id}/decide", post(approvals::decide, "Answer a question."))
+        .route("/interactions", get(interactions::list, "What waits for the caller's answer."))
+        .route("/interactions/{id}", get(interactions::one, "A question, or what is shown."))
+        .route("/interactions/{id}/respond", post(interactions::respond, "Answer it."))
+        .route("/interactions/{id}/dismiss", post(interactions::dismiss, "Put it aside."))
         .route("/grants", get(approvals::grants, "What the caller said yes to for good."))
         .route("/grants/{id}", delete(approvals::take_back, "Take a standing yes back."))
         .route(
@@ -159,6 +186,12 @@ fn routes() -> Routes<House> {
         .route("/audit", get(rights::audit, "The calls that were made, the newest first."))
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
+        .nest("/documents", documents::routes())
+        .route("/prompt", get(documents::prompt, "What the model would be told now, before the conversation."))
+        .route(
+            "/conversations/{id}/compact",
+            post(documents::compact, "Put the older part of a conversation into a summary.").also(asks_a_model),
+        )
         .route(
             "/device",
             get(device::about, "The device, and how it is reached.")
@@ -166,8 +199,18 @@ fn routes() -> Routes<House> {
         )
         .route(
             "/model",
-            get(device::model, "Which model answers.").put(device::choose_model, "Choose the model that answers."),
+            get(models::in_use, "Which model answers.")
+                .put(models::choose, "Choose the model that answers.")
+                .patch(models::adjust, "Choose what stands in for it, and what may be spent."),
         )
+        .route("/models", get(models::known, "What is known of models."))
+        .route("/models/refresh", post(models::refresh, "Learn of new models and prices."))
+        .route("/providers", get(models::providers, "Who offers models."))
+        .route("/providers/{id}", put(models::change, "Say where a provider is, or give its key."))
+        .route("/providers/{id}/try", post(models::attempt, "Ask a provider for its models."))
+        .route("/usage", get(models::spent, "What was spent on models, by day."))
+        .route("/files", post(files::add, "Send a file."))
+        .route("/files/{id}", get(files::get, "A file as it was sent.").delete(files::delete, "Delete a file."))
         .route("/discover", get(device::discover, "What is near on the network."))
         .route("/events", get(device::events, "Everything that happens and concerns the caller."))
         .route("/backup", post(device::backup, "A copy of all data but the secrets."))

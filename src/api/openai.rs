@@ -358,7 +358,14 @@ impl Chunks {
                 vec![]
             }
             // Who speaks through a program is asked at the page.
-            Step::Thinking { .. } | Step::ToolEnd { .. } | Step::Approval { .. } => vec![],
+            Step::Thinking { .. }
+            | Step::ToolEnd { .. }
+            | Step::Approval { .. }
+            | Step::Ask { .. }
+            | Step::Ui { .. }
+            | Step::Message { .. }
+            | Step::Media { .. }
+            | Step::Compacted { .. } => vec![],
             Step::Done(answer) => self.end(answer),
             Step::Error { code, message } => {
                 let refused = Refused { error: Refusal::from(unanswered(code, message)).error };

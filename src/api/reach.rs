@@ -5,7 +5,7 @@ use axum::http::Method;
 
 /// The words of a scope, and what stands behind each.
 pub(crate) const WORDS: &[(&str, &str)] = &[
-    ("chat", "talking: chat, runs, conversations, and the OpenAI-compatible door"),
+    ("chat", "talking: chat, runs, conversations, files, and the OpenAI-compatible door"),
     ("tools", "every tool, and custom tools"),
     ("tool:NAME", "running this one tool"),
     ("events", "the stream of events"),
@@ -87,13 +87,14 @@ fn needed(method: &Method, path: &str) -> &'static str {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
         "session" | "openapi.json" => "",
-        "chat" | "runs" | "conversations" | "v1" => "chat",
+        "chat" | "runs" | "conversations" | "files" | "v1" => "chat",
+        "documents" | "prompt" if *method == Method::GET => "chat",
         "tools" | "custom-tools" | "tool-stats" => "tools",
         "tool-groups" | "autonomy" if *method == Method::GET => "tools",
-        "approvals" | "grants" => "approvals",
+        "approvals" | "grants" | "interactions" => "approvals",
         "config-services" if *method == Method::GET => "tools",
         "events" => "events",
-        "device" | "discover" | "model" if *method == Method::GET => "device",
+        "device" | "discover" | "model" | "models" | "usage" if *method == Method::GET => "device",
         _ => "admin",
     }
 }

@@ -360,6 +360,7 @@ fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
         // What the code hashes it means to tell.
         digests: stored.code.contains("utils.hash("),
         reveals: false,
+        repeatable: false,
         examples: vec![],
         requires_confirmation: stored.requires_approval,
         enabled: true,

@@ -28,6 +28,9 @@ pub enum Error {
     /// The stream ended or broke in the middle of an answer.
     #[error("{0}")]
     Broken(String),
+    /// The day's budget for models is spent; asking again helps tomorrow, or once it is raised.
+    #[error("{0}")]
+    Spent(String),
 }
 
 impl Error {
@@ -40,7 +43,8 @@ impl Error {
             | Error::Busy { text, .. }
             | Error::Server(text)
             | Error::Refused(text)
-            | Error::Broken(text) => *text = text.replace(key, "[key]"),
+            | Error::Broken(text)
+            | Error::Spent(text) => *text = text.replace(key, "[key]"),
         }
         self
     }

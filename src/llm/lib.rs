@@ -1,22 +1,55 @@
 //! Model providers behind one trait: messages in, a stream of deltas out.
 //!
 //! A provider turns a [`Request`] into [`Delta`]s and nothing else: it never runs a tool and keeps no state
-//! between requests. [`OpenAi`] speaks the wire format most servers share; `reflex` implements the same trait.
+//! between requests. [`connect`] makes one of an [`Endpoint`], in the wire format its server speaks; `reflex` implements the
+//! same trait.
 
+mod anthropic;
+mod ask;
+mod calls;
+mod catalogue;
+mod chain;
+mod content;
+mod endpoint;
 mod error;
+mod gemini;
+mod kept;
+mod ledger;
+mod lessons;
+mod listing;
 mod message;
+mod metered;
 mod openai;
+mod parts;
+mod presets;
+mod refusal;
+mod responses;
 mod retry;
+mod router;
+mod schema;
+#[cfg(test)]
+mod scripted;
 mod sse;
+#[cfg(test)]
+mod testing;
+pub mod text;
+mod turns;
 mod wire;
 
+pub use catalogue::{Catalogue, Model, Price};
+pub use chain::Chain;
+pub use content::{Content, Kind, Media, Part, Source};
+pub use endpoint::{Endpoint, Quirks, Wire, connect};
 pub use error::Error;
 pub use http_client::Patience;
-pub use message::{Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
-pub use openai::{OpenAi, OpenAiConfig};
-pub use retry::Retrying;
+pub use ledger::{Day, Ledger, ModelUse};
+pub use listing::models_of;
+pub use message::{Kept, Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn, Usage};
+pub use metered::Metered;
+pub use presets::{PRESETS, Preset, preset};
+pub use router::{Health, Link, Strategy};
 
-use futures::stream::BoxStream;
+use futures::{future::BoxFuture, stream::BoxStream};
 
 /// One request to a model.
 #[derive(Debug, Clone, Default)]
@@ -27,17 +60,34 @@ pub struct Request {
     pub tools: Vec<ToolDefinition>,
     /// Whether it may, must or must not call one.
     pub tool_choice: ToolChoice,
+    /// The most tokens the answer may have; the provider's own limit when `None`.
+    pub max_tokens: Option<u32>,
+    /// How freely it chooses its words, 0 to 2; the provider's own when `None`.
+    pub temperature: Option<f32>,
+    /// For whom this is asked: what is spent is counted for them.
+    pub user: Option<tool::UserId>,
 }
 
 /// What a provider says next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
+    /// Who answers, where that is not what [`Provider::model`] says: one of several. Comes first.
+    By {
+        /// As `provider/model`, or `reflex`.
+        model: String,
+        /// See [`Provider::acts_by_word`].
+        by_word: bool,
+    },
     /// More of the answer.
     Text(String),
     /// More of its reasoning, where it shows that.
     Thinking(String),
     /// A whole tool call, all fragments joined.
     ToolCall(ToolCall),
+    /// A picture or sound the model made.
+    Media(Media),
+    /// What the provider wants back with the next request of this conversation.
+    Keep(Kept),
     /// The end; nothing follows.
     Done {
         /// Whether the answer was cut short by a length limit.
@@ -45,6 +95,39 @@ pub enum Delta {
         /// What it cost, where the provider says.
         usage: Usage,
     },
+}
+
+/// What is known of a model. Nothing is known of a model nobody described: then all is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Facts {
+    /// How many tokens it reads and writes in all; 0 is not known.
+    pub context: u32,
+    /// How many tokens one answer may have; 0 is not known.
+    pub output: u32,
+    /// Whether it calls tools in its provider's format. A model that does not is driven through text.
+    pub tools: bool,
+    /// Whether it sees pictures.
+    pub images: bool,
+    /// Whether it hears sound.
+    pub audio: bool,
+    /// Whether it reads files such as PDF.
+    pub files: bool,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Self { context: 0, output: 0, tools: true, images: true, audio: false, files: false }
+    }
+}
+
+/// How sure a provider has to be of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surety {
+    /// It knows just what was meant.
+    Sure,
+    /// It has something better to say than that it did not understand.
+    Understood,
 }
 
 /// A model that can be asked.
@@ -59,6 +142,14 @@ pub trait Provider: Send + Sync + 'static {
     /// Whether it calls only what the person said word by word, so that their words are their yes.
     fn acts_by_word(&self) -> bool {
         false
+    }
+    /// What is known of it.
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
+    /// Whether it has an answer of that surety to this request. Models answer anything.
+    fn would_answer(&self, _request: &Request, _surety: Surety) -> BoxFuture<'static, bool> {
+        Box::pin(async { true })
     }
     /// Asks; the stream ends with [`Delta::Done`] or an error, and dropping it aborts the request.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>>;

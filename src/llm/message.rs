@@ -1,5 +1,6 @@
 //! The one message type between agent and providers.
 
+use crate::Content;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool::prelude::{JsonSchema, schemars};
@@ -9,17 +10,48 @@ use tool::prelude::{JsonSchema, schemars};
 pub enum Message {
     /// Instructions.
     System(String),
-    /// What the person said.
-    User(String),
+    /// What the person said or sent.
+    User(Content),
     /// What the model said, and the tools it wants called.
-    Assistant {
-        /// Its words; may be empty beside tool calls.
-        content: String,
-        /// The calls it wants, in order.
-        tool_calls: Vec<ToolCall>,
-    },
+    Assistant(Turn),
     /// What one call gave.
     Tool(ToolResult),
+}
+
+impl Message {
+    /// A message of the person.
+    pub fn user(said: impl Into<Content>) -> Self {
+        Message::User(said.into())
+    }
+    /// Words of the model alone.
+    pub fn said(text: impl Into<String>) -> Self {
+        Message::Assistant(Turn { content: text.into(), ..Turn::default() })
+    }
+    /// Words of the model and the calls it wants.
+    pub fn calls(text: impl Into<String>, tool_calls: Vec<ToolCall>) -> Self {
+        Message::Assistant(Turn { content: text.into(), tool_calls, ..Turn::default() })
+    }
+}
+
+/// What a model said in one turn.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Turn {
+    /// Its words; may be empty beside tool calls.
+    pub content: String,
+    /// The calls it wants, in order.
+    pub tool_calls: Vec<ToolCall>,
+    /// What its provider wants back unchanged with the next request.
+    pub kept: Option<Kept>,
+}
+
+/// What a provider demands back with the conversation: signed thoughts, encrypted reasoning, signatures of calls. It goes back
+/// to that provider alone; to any other it means nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The provider, as in `provider/model`.
+    pub provider: String,
+    /// In the provider's own form.
+    pub value: Value,
 }
 
 /// A call a model wants made.
@@ -91,13 +123,34 @@ pub struct Usage {
     /// Of those read, how many came from a cache.
     #[serde(default)]
     pub cached_tokens: u64,
+    /// What it cost, in millionths of a US dollar, where the price is known.
+    #[serde(skip)]
+    pub micros: Option<u64>,
+}
+
+/// More tokens than any request has.
+const MOST_TOKENS: u64 = 1 << 40;
+
+/// A number of tokens as a server tells it: it may tell any number, and these are added up for years.
+pub(crate) fn tokens(told: &Value) -> Option<u64> {
+    told.as_u64().map(|tokens| tokens.min(MOST_TOKENS))
+}
+
+impl Usage {
+    /// What it cost, in US dollars; `None` where the price is not known.
+    pub fn cost(&self) -> Option<f64> {
+        self.micros.map(|micros| micros as f64 / 1e6)
+    }
 }
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.prompt_tokens += other.prompt_tokens;
-        self.completion_tokens += other.completion_tokens;
-        self.total_tokens += other.total_tokens;
-        self.cached_tokens += other.cached_tokens;
+        // A server may tell any number.
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        // What is known: a model of unknown price does not make the others' unknown.
+        self.micros = self.micros.into_iter().chain(other.micros).reduce(|a, b| a.saturating_add(b));
     }
 }

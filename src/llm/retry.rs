@@ -1,8 +1,9 @@
 //! Asking again: when nothing was said yet and the same request may succeed.
 
-use crate::{Delta, Error, Provider, Request};
+use crate::{Delta, Error, Facts, Provider, Request, Surety};
 use futures::{
     StreamExt,
+    future::BoxFuture,
     stream::{self, BoxStream},
 };
 use std::{sync::Arc, time::Duration};
@@ -11,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// A provider that asks again after failures that pass: up to `times` more, pausing `first`, then twice as long.
-pub struct Retrying<P> {
+pub(crate) struct Retrying<P> {
     inner: Arc<P>,
     times: u32,
     first: Duration,
@@ -41,6 +42,12 @@ impl<P: Provider> Provider for Retrying<P> {
     fn reads_context(&self) -> bool {
         self.inner.reads_context()
     }
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
+        self.inner.would_answer(request, surety)
+    }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
         let (inner, times, first, request) = (self.inner.clone(), self.times, self.first, Arc::new(request));
@@ -57,7 +64,7 @@ impl<P: Provider> Provider for Retrying<P> {
                         State::Ask { tried } => {
                             let mut answer = inner.stream(Request::clone(&request));
                             match answer.next().await {
-                                Some(Err(error)) if error.worth_retrying() && tried < times => {
+                                Some(Err(error)) if in_reach(&error, times.saturating_sub(tried)) => {
                                     let pause = pause(&error, first, tried);
                                     tracing::warn!(%error, tried, ?pause, "the model is asked again");
                                     State::Wait { pause, tried: tried + 1 }
@@ -71,6 +78,15 @@ impl<P: Provider> Provider for Retrying<P> {
             }
         })
         .boxed()
+    }
+}
+
+/// Whether asking `left` times more can help: a server that wants to be left alone for an hour does so all the while, and
+/// somebody else may answer at once.
+fn in_reach(error: &Error, left: u32) -> bool {
+    match error {
+        Error::Busy { after: Some(after), .. } => left > 0 && *after <= LONGEST.saturating_mul(left),
+        error => left > 0 && error.worth_retrying(),
     }
 }
 
@@ -97,6 +113,9 @@ mod tests {
         fn model(&self) -> String {
             "script".into()
         }
+        fn facts(&self) -> Facts {
+            Facts { context: 77, ..Facts::default() }
+        }
         fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, Error>> {
             stream::iter(self.0.lock().unwrap().remove(0)).boxed()
         }
@@ -108,6 +127,7 @@ mod tests {
         let down = || Err(Error::Network("down".into()));
         let refused = || Err(Error::Refused("no".into()));
         let cut = || Err(Error::Broken("cut".into()));
+        let busy = |s| Error::Busy { text: "busy".into(), after: Some(Duration::from_secs(s)) };
         let rows: Vec<(Vec<Vec<_>>, Result<usize, Error>, usize)> = vec![
             (vec![vec![down()], vec![down()], vec![text("hi")]], Ok(1), 0),
             (
@@ -116,10 +136,13 @@ mod tests {
                 1,
             ),
             (vec![vec![refused()], vec![text("x")]], Err(Error::Refused("no".into())), 1),
+            (vec![vec![Err(busy(25))], vec![Err(busy(15))], vec![text("hi")]], Ok(1), 0),
+            (vec![vec![Err(busy(3600))], vec![text("x")]], Err(busy(3600)), 1),
             (vec![vec![text("a"), cut()], vec![text("x")]], Err(Error::Broken("cut".into())), 1),
         ];
         for (i, (script, expected, left)) in rows.into_iter().enumerate() {
             let provider = Retrying::new(Script(Mutex::new(script)), 3, Duration::from_secs(1));
+            assert_eq!(provider.facts().context, 77, "what is known of the model shows through");
             let got: Result<Vec<Delta>, Error> = provider.stream(Request::default()).try_collect().await;
             assert_eq!(got.map(|d| d.len()), expected, "row {i}");
             assert_eq!(provider.inner.0.lock().unwrap().len(), left, "row {i}");

@@ -1,7 +1,7 @@
 //! Server-sent events from bytes, however they are cut.
 
-/// A line longer than this is no event of a model server.
-const LONGEST_LINE: usize = 4 << 20;
+/// A line or an event longer than this is none of a model server; those with a picture in them are long.
+const LONGEST: usize = 12 << 20;
 
 /// Gathers bytes into the data of whole events.
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Takes the next bytes and answers the data of every event they complete; `None` when a line is absurdly long.
+    /// Takes the next bytes and answers the data of every event they complete; `None` when one is absurdly long.
     pub fn feed(&mut self, bytes: &[u8]) -> Option<Vec<String>> {
         let mut done = vec![];
         for &byte in bytes {
@@ -23,11 +23,14 @@ impl Events {
                 b'\n' | b'\r' => {
                     self.after_cr = byte == b'\r';
                     done.extend(self.end_line());
+                    if self.data.as_ref().is_some_and(|data| data.len() > LONGEST) {
+                        return None;
+                    }
                 }
                 _ => {
                     self.after_cr = false;
                     self.line.push(byte);
-                    if self.line.len() > LONGEST_LINE {
+                    if self.line.len() > LONGEST {
                         return None;
                     }
                 }
@@ -83,7 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_ends() {
-        assert!(Events::default().feed(&vec![b'x'; LONGEST_LINE + 1]).is_none());
+    fn what_is_endless_ends() {
+        assert!(Events::default().feed(&vec![b'x'; LONGEST + 1]).is_none());
+        let mut events = Events::default();
+        let line = format!("data: {}\n", "x".repeat(1 << 20));
+        let taken = (0..20).take_while(|_| events.feed(line.as_bytes()).is_some()).count();
+        assert_eq!(taken, 11, "many lines of one event");
     }
 }

@@ -1,203 +1,297 @@
-//! Pieces of an answer as they arrive, joined into deltas.
+//! Pieces of an answer in OpenAI's chat completions as they arrive, joined into deltas.
 
-use crate::{Delta, ToolCall, Usage, openai::usage};
-use serde::Deserialize;
-use serde_json::Value;
-use std::collections::HashSet;
-
-/// A chunk of a stream, or a whole answer: they differ in one word.
-#[derive(Deserialize)]
-pub(crate) struct Reply {
-    choices: Option<Vec<Choice>>,
-    usage: Option<Value>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    #[serde(alias = "message")]
-    delta: Option<Fragment>,
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Fragment {
-    content: Option<Value>,
-    #[serde(alias = "reasoning")]
-    reasoning_content: Option<String>,
-    #[serde(default)]
-    tool_calls: Option<Vec<CallFragment>>,
-}
-
-#[derive(Deserialize)]
-struct CallFragment {
-    index: Option<i64>,
-    id: Option<String>,
-    function: Option<FunctionFragment>,
-}
-
-#[derive(Deserialize)]
-struct FunctionFragment {
-    name: Option<String>,
-    arguments: Option<Value>,
-}
-
-impl Fragment {
-    /// How much text it brings.
-    fn bytes(&self) -> usize {
-        let content = self.content.as_ref().map_or(0, |c| text_of(c).len());
-        let thinking = self.reasoning_content.as_ref().map_or(0, String::len);
-        let arguments = |c: &CallFragment| match c.function.as_ref().and_then(|f| f.arguments.as_ref()) {
-            Some(Value::String(text)) => text.len(),
-            Some(other) => other.to_string().len(),
-            None => 0,
-        };
-        content + thinking + self.tool_calls.iter().flatten().map(arguments).sum::<usize>()
-    }
-}
+use crate::{
+    Delta, Endpoint, Kept, ToolCall, Usage,
+    ask::{self, Reader},
+    calls,
+    message::tokens,
+    parts,
+    refusal::{Failure, Trouble},
+};
+use serde_json::{Map, Value, json};
 
 struct Open {
     index: Option<i64>,
     call: ToolCall,
+    /// What the server wants back with the call (Gemini through its OpenAI door).
+    extra: Option<Value>,
 }
 
 /// What has come so far.
 #[derive(Default)]
 pub(crate) struct Pieces {
+    provider: String,
+    model: String,
+    /// Whether thoughts are demanded back.
+    reasoning_back: bool,
+    thoughts: String,
+    /// Thoughts in parts, which OpenRouter wants back where its providers do.
+    details: Vec<Value>,
     open: Vec<Open>,
     finish: Option<String>,
     usage: Usage,
-    begun: bool,
+    said: bool,
     done: bool,
     bytes: usize,
 }
 
 impl Pieces {
-    /// Takes one reply and answers what can be said of it at once; calls wait until they are whole. The error is
-    /// what the server says went wrong.
-    pub fn take(&mut self, reply: Reply) -> Result<Vec<Delta>, String> {
-        if let Some(error) = reply.error.filter(|e| !e.is_null()) {
-            let text = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
-            return Err(text.chars().take(300).collect());
+    pub fn new(endpoint: &Endpoint) -> Self {
+        Self {
+            provider: endpoint.provider.clone(),
+            model: endpoint.model.clone(),
+            reasoning_back: endpoint.quirks.reasoning_back,
+            ..Self::default()
         }
-        if let Some(told) = reply.usage.filter(Value::is_object) {
-            self.usage = usage(&told);
+    }
+
+    fn fragment(&mut self, fragment: &Value, said: &mut Vec<Delta>) {
+        // Servers have two names for it, and some send both.
+        let thinking = ["reasoning_content", "reasoning"].iter().find_map(|name| fragment[*name].as_str());
+        if let Some(thinking) = thinking {
+            self.think(thinking, said);
         }
-        let mut said = vec![];
-        for choice in reply.choices.into_iter().flatten().take(1) {
-            self.finish = choice.finish_reason.or(self.finish.take());
-            let Some(fragment) = choice.delta else { continue };
-            self.bytes += fragment.bytes();
-            if let Some(thinking) = fragment.reasoning_content.filter(|t| !t.is_empty()) {
-                said.push(Delta::Thinking(thinking));
+        match &fragment["content"] {
+            Value::String(text) => self.say(text, said),
+            Value::Array(parts) => {
+                for part in parts {
+                    match &part["thinking"] {
+                        Value::String(thinking) => self.think(thinking, said),
+                        // Mistral's thoughts are parts within a part.
+                        Value::Array(inner) => {
+                            inner.iter().filter_map(|p| p["text"].as_str()).for_each(|t| self.think(t, said));
+                        }
+                        _ => self.say(part["text"].as_str().unwrap_or_default(), said),
+                    }
+                }
             }
-            let text = fragment.content.as_ref().map(text_of).unwrap_or_default();
-            if !text.is_empty() {
-                said.push(Delta::Text(text));
+            _ => {}
+        }
+        for detail in fragment["reasoning_details"].as_array().into_iter().flatten() {
+            self.detail(detail);
+        }
+        // Why it will not answer is an answer.
+        self.say(fragment["refusal"].as_str().unwrap_or_default(), said);
+        for image in fragment["images"].as_array().into_iter().flatten() {
+            let url = image["image_url"]["url"].as_str().and_then(parts::data_url);
+            said.extend(url.and_then(|(media_type, data)| parts::made(media_type, data)).map(Delta::Media));
+        }
+        for call in fragment["tool_calls"].as_array().into_iter().flatten() {
+            self.join(call);
+        }
+    }
+
+    fn say(&mut self, text: &str, said: &mut Vec<Delta>) {
+        if !text.is_empty() {
+            self.bytes += text.len();
+            self.said = true;
+            said.push(Delta::Text(text.to_owned()));
+        }
+    }
+
+    fn think(&mut self, text: &str, said: &mut Vec<Delta>) {
+        if !text.is_empty() {
+            self.bytes += text.len();
+            if self.reasoning_back {
+                self.thoughts.push_str(text);
             }
-            for call in fragment.tool_calls.into_iter().flatten() {
-                self.join(call);
+            said.push(Delta::Thinking(text.to_owned()));
+        }
+    }
+
+    /// Fragments of one part of the thoughts have its index and type: words are joined, the rest is said once.
+    fn detail(&mut self, fragment: &Value) {
+        let Some(fragment) = fragment.as_object() else { return };
+        let size = |value: &Value| match value {
+            Value::String(text) => text.len(),
+            Value::Array(_) | Value::Object(_) => value.to_string().len(),
+            _ => 0,
+        };
+        self.bytes += fragment.values().map(size).sum::<usize>();
+        let same = |have: &&mut Value| {
+            fragment.contains_key("index") && ["index", "type"].iter().all(|w| fragment.get(*w) == have.get(*w))
+        };
+        let Some(Value::Object(have)) = self.details.last_mut().filter(same) else {
+            self.bytes += calls::EACH + fragment.keys().map(String::len).sum::<usize>();
+            return self.details.push(fragment.clone().into());
+        };
+        for (word, value) in fragment.iter().filter(|(_, value)| !value.is_null()) {
+            match (have.get_mut(word), value) {
+                (Some(Value::String(text)), Value::String(more)) if word == "text" || word == "summary" => {
+                    text.push_str(more)
+                }
+                _ => {
+                    if have.insert(word.clone(), value.clone()).is_none() {
+                        self.bytes += calls::EACH + word.len();
+                    }
+                }
             }
         }
-        self.begun |= !said.is_empty() || !self.open.is_empty();
-        Ok(said)
     }
 
     /// A fragment belongs to the call of its index. Servers have habits: some give every parallel call the same index, so
     /// another id begins another call; some give none, so the id alone decides; some repeat one id under several indexes.
-    fn join(&mut self, fragment: CallFragment) {
-        let id = fragment.id.filter(|id| !id.is_empty());
+    fn join(&mut self, fragment: &Value) {
+        let index = fragment["index"].as_i64();
+        let id = fragment["id"].as_str().filter(|id| !id.is_empty());
         let same = |o: &Open| {
-            let by_index = fragment.index.is_none() || o.index.is_none() || fragment.index == o.index;
-            let by_id = id.as_ref().is_none_or(|id| o.call.id.is_empty() || o.call.id == *id);
+            let by_index = index.is_none() || o.index.is_none() || index == o.index;
+            let by_id = id.is_none_or(|id| o.call.id.is_empty() || o.call.id == id);
             by_index && by_id
         };
         let at = self.open.iter().rposition(same).unwrap_or_else(|| {
             let call = ToolCall { id: String::new(), name: String::new(), arguments: String::new() };
-            self.open.push(Open { index: fragment.index, call });
+            self.bytes += calls::EACH;
+            self.open.push(Open { index, call, extra: None });
             self.open.len() - 1
         });
-        let call = &mut self.open[at].call;
+        let open = &mut self.open[at];
         if let Some(id) = id {
-            call.id = id;
+            self.bytes += id.len().saturating_sub(open.call.id.len());
+            open.call.id = id.to_owned();
         }
-        let Some(function) = fragment.function else { return };
-        if let Some(name) = function.name.filter(|n| *n != call.name) {
-            call.name.push_str(&name);
+        // An empty signature is refused when it comes back.
+        let worth = |extra: &&Value| !extra.is_null() && extra["google"]["thought_signature"] != "";
+        if let Some(extra) = fragment.get("extra_content").filter(worth) {
+            self.bytes += extra.to_string().len();
+            open.extra = Some(extra.clone());
         }
-        match function.arguments {
-            Some(Value::String(more)) => call.arguments.push_str(&more),
-            Some(Value::Null) | None => {}
-            Some(whole) => call.arguments = whole.to_string(),
+        let call = &mut open.call;
+        let before = call.name.len() + call.arguments.len();
+        if let Some(name) = fragment["function"]["name"].as_str().filter(|n| *n != call.name) {
+            call.name.push_str(name);
         }
+        match &fragment["function"]["arguments"] {
+            Value::String(more) => call.arguments.push_str(more),
+            Value::Null => {}
+            whole => call.arguments = whole.to_string(),
+        }
+        self.bytes += (call.name.len() + call.arguments.len()).saturating_sub(before);
     }
 
-    /// How much has come, in bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Whether anything of an answer has come.
-    pub fn begun(&self) -> bool {
-        self.begun
-    }
-
-    /// The server said that this was all.
-    pub fn told_done(&mut self) {
-        self.done = true;
-    }
-
-    /// The calls and the end; `None` when the answer was cut off: neither a finish reason nor the end was told.
-    pub fn finish(&mut self) -> Option<Vec<Delta>> {
-        if self.finish.is_none() && !self.done {
+    fn kept(&mut self) -> Option<Kept> {
+        let extra: Map<String, Value> = self
+            .open
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(n, open)| Some((n.to_string(), open.extra.take()?)))
+            .collect();
+        if self.thoughts.is_empty() && self.details.is_empty() && extra.is_empty() {
             return None;
         }
-        let mut given = HashSet::new();
-        let calls = std::mem::take(&mut self.open).into_iter().enumerate().map(|(n, open)| {
-            let mut call = open.call;
-            if call.id.is_empty() || !given.insert(call.id.clone()) {
-                call.id = format!("call_{}_{n}", tool::Id::new());
-            }
-            if call.arguments.trim().is_empty() {
-                call.arguments = "{}".into();
-            }
-            Delta::ToolCall(call)
-        });
-        let cut = self.finish.as_deref() == Some("length");
-        Some(calls.chain([Delta::Done { cut, usage: self.usage }]).collect())
+        let mut value = json!({"model": self.model});
+        if !self.thoughts.is_empty() {
+            value["reasoning_content"] = std::mem::take(&mut self.thoughts).into();
+        }
+        if !self.details.is_empty() {
+            value["reasoning_details"] = std::mem::take(&mut self.details).into();
+        }
+        if !extra.is_empty() {
+            value["extra"] = extra.into();
+        }
+        Some(Kept { provider: self.provider.clone(), value })
     }
 }
 
-/// Content is a string, or a list of parts of which the text counts.
-fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|p| p["text"].as_str()).collect(),
-        _ => String::new(),
+impl Reader for Pieces {
+    fn take(&mut self, event: Value) -> Result<Vec<Delta>, Failure> {
+        let failed = event.get("error").is_some_and(|e| !e.is_null());
+        if failed || event["object"] == "error" {
+            return Err(Failure::of(&event));
+        }
+        if event["usage"].is_object() {
+            self.usage = usage(&event["usage"]);
+        }
+        let mut said = vec![];
+        // Of several answers the first; which need not come first.
+        let is_first = |choice: &&Value| choice["index"].as_u64().unwrap_or(0) == 0;
+        if let Some(choice) = event["choices"].as_array().and_then(|all| all.iter().find(is_first)) {
+            if let Some(reason) = choice["finish_reason"].as_str().filter(|r| !r.is_empty()) {
+                self.finish = Some(reason.to_owned());
+            }
+            if let Some(error) = choice.get("error").filter(|e| !e.is_null()) {
+                return Err(Failure::of(error));
+            }
+            // A chunk of a stream and a whole answer differ in one word; the latter is over, also where it does not say why.
+            self.done |= choice["message"].is_object();
+            for word in ["delta", "message"] {
+                self.fragment(&choice[word], &mut said);
+            }
+        }
+        Ok(said)
+    }
+
+    fn told_done(&mut self) {
+        self.done = true;
+    }
+
+    fn holds(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn held(&self) -> usize {
+        self.bytes
+    }
+
+    fn finish(&mut self) -> Result<Option<Vec<Delta>>, Failure> {
+        if self.finish.is_none() && !self.done {
+            return Ok(None);
+        }
+        let mut rest = vec![];
+        match self.finish.as_deref() {
+            Some("content_filter") if self.open.is_empty() => {
+                rest.push(ask::filtered(self.said, "its content filter")?)
+            }
+            Some("insufficient_system_resource" | "error") => {
+                return Err(Failure::new(Trouble::Server, "it broke off the answer by itself"));
+            }
+            _ => {}
+        }
+        let kept = self.kept();
+        rest.extend(calls::finished(self.open.drain(..).map(|open| open.call)).into_iter().map(Delta::ToolCall));
+        rest.extend(kept.map(Delta::Keep));
+        let cut = matches!(self.finish.as_deref(), Some("length" | "max_tokens" | "model_length"));
+        rest.push(Delta::Done { cut, usage: self.usage });
+        Ok(Some(rest))
+    }
+}
+
+/// What a request cost, in the server's words.
+fn usage(told: &Value) -> Usage {
+    let n = |v: &Value| tokens(v).unwrap_or(0);
+    let (prompt_tokens, completion_tokens) = (n(&told["prompt_tokens"]), n(&told["completion_tokens"]));
+    let cached = tokens(&told["prompt_tokens_details"]["cached_tokens"]);
+    Usage {
+        prompt_tokens,
+        completion_tokens,
+        total_tokens: tokens(&told["total_tokens"]).unwrap_or(prompt_tokens + completion_tokens),
+        // DeepSeek's word.
+        cached_tokens: cached.unwrap_or_else(|| n(&told["prompt_cache_hit_tokens"])),
+        micros: None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::{Message, Request, Turn};
 
     fn run(replies: &[Value]) -> (String, Vec<(String, String, String)>, Option<bool>) {
         let mut pieces = Pieces::default();
         let mut deltas = vec![];
         for reply in replies {
-            deltas.extend(pieces.take(serde_json::from_value(reply.clone()).unwrap()).unwrap());
+            deltas.extend(pieces.take(reply.clone()).unwrap());
         }
-        let end = pieces.finish();
+        let end = pieces.finish().unwrap();
         let cut = end.as_ref().map(|_| ());
         deltas.extend(end.into_iter().flatten());
         let (mut text, mut calls, mut whole) = (String::new(), vec![], cut.map(|()| false));
         for delta in deltas {
             match delta {
                 Delta::Text(t) => text += &t,
-                Delta::Thinking(_) => {}
                 Delta::ToolCall(c) => calls.push((c.id, c.name, c.arguments)),
                 Delta::Done { cut, .. } => whole = Some(cut),
+                _ => {}
             }
         }
         (text, calls, whole)
@@ -260,6 +354,17 @@ mod tests {
         assert_eq!((calls.len(), calls[0].1.as_str(), calls[1].1.as_str()), (2, "f", "g"));
         assert_ne!(calls[0].0, calls[1].0);
 
+        let two = [
+            json!({"choices": [{"index": 1, "delta": {"content": "other"}}, {"index": 0, "delta": {"content": "this"}}]}),
+            json!({"usage": {"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX}}),
+            end("stop"),
+        ];
+        assert_eq!(run(&two).0, "this");
+        assert_eq!(
+            run(&[json!({"choices": [{"message": {"content": "all"}}]})]).2,
+            Some(false),
+            "whole, without a reason"
+        );
         let odd = [json!({"choices": null}), call((-1).into(), "a".into(), "f".into(), "{}".into()), end("stop")];
         assert_eq!(run(&odd).1.len(), 1);
         assert_eq!(run(&[delta(json!({"content": "cut"}))]).2, None, "cut off");
@@ -271,7 +376,56 @@ mod tests {
 
     #[test]
     fn an_error_in_the_stream_is_told() {
-        let reply = serde_json::from_value(json!({"error": {"message": "overloaded", "code": 529}})).unwrap();
-        assert_eq!(Pieces::default().take(reply), Err("overloaded".into()));
+        for (reply, text) in [
+            (json!({"error": {"message": "overloaded", "code": 529}}), "overloaded"),
+            (json!({"object": "error", "message": "no room", "code": 400}), "no room"),
+            (json!({"choices": [{"error": {"message": "upstream"}, "finish_reason": "error"}]}), "upstream"),
+        ] {
+            assert_eq!(Pieces::default().take(reply).unwrap_err().text, text);
+        }
+    }
+
+    #[test]
+    fn what_goes_back_is_kept_whole() {
+        let endpoint = Endpoint { provider: "p".into(), model: "m".into(), ..Endpoint::default() };
+        let mut pieces = Pieces::new(&endpoint);
+        let detail = |detail: Value| delta(json!({"reasoning_details": [detail]}));
+        let signed = json!({"index": 0, "id": "a", "function": {"name": "f"}, "extra_content": {"google": {"thought_signature": "s"}}});
+        for reply in [
+            detail(json!({"type": "reasoning.text", "text": "Let ", "index": 0, "signature": null})),
+            detail(json!({"type": "reasoning.text", "text": "me.", "index": 0, "signature": "sig"})),
+            detail(json!({"type": "reasoning.encrypted", "data": "xyz", "index": 1})),
+            delta(json!({"tool_calls": [signed]})),
+            end("tool_calls"),
+        ] {
+            pieces.take(reply).unwrap();
+        }
+        let rest = pieces.finish().unwrap().unwrap();
+        let Delta::Keep(kept) = &rest[1] else { panic!("{rest:?}") };
+        let expected = json!({"model": "m", "extra": {"0": {"google": {"thought_signature": "s"}}}, "reasoning_details": [
+            {"type": "reasoning.text", "text": "Let me.", "index": 0, "signature": "sig"},
+            {"type": "reasoning.encrypted", "data": "xyz", "index": 1}]});
+        assert_eq!((kept.provider.as_str(), &kept.value), ("p", &expected));
+
+        let call = ToolCall { id: "a".into(), name: "f".into(), arguments: "{}".into() };
+        let turn = Turn { content: "".into(), tool_calls: vec![call], kept: Some(kept.clone()) };
+        let request = Request { messages: vec![Message::Assistant(turn)], ..Request::default() };
+        let message = &ask::body(&endpoint, &request)["messages"][0];
+        assert_eq!(message["reasoning_details"], expected["reasoning_details"]);
+        assert_eq!(message["tool_calls"][0]["extra_content"], expected["extra"]["0"]);
+        let other = ask::body(&Endpoint { provider: "q".into(), ..endpoint }, &request)["messages"][0].to_string();
+        assert!(!other.contains("sig") && !other.contains("extra_content"), "{other}");
+    }
+
+    #[test]
+    fn odd_types_break_nothing() {
+        for reply in [
+            json!({"choices": [{"delta": {"content": 5, "reasoning": {"a": 1}, "tool_calls": "x"}, "finish_reason": 3}]}),
+            json!({"choices": {}, "usage": [], "error": null}),
+            json!([1]),
+            json!(null),
+        ] {
+            assert_eq!(Pieces::default().take(reply.clone()).unwrap(), [], "{reply}");
+        }
     }
 }

@@ -365,8 +365,11 @@ impl Memories {
         if query.trim().is_empty() {
             return Err(Error::bad_args("say what to look for"));
         }
-        let meaning = self.meaning(query).await;
+        // Where nothing has a meaning yet, that of the query need not be computed.
+        let none = self.with_index(|index| index.with_meaning(cx.user()) == 0)?;
+        let meaning = if none { None } else { self.meaning(query).await };
         let ranked = self.with_index(|index| index.search(cx.user(), query, meaning.as_ref()))?;
+        let nothing = ranked.is_empty();
         let mut hits = vec![];
         for found in ranked {
             if hits.len() == filter.limit.max(1) {
@@ -383,7 +386,7 @@ impl Memories {
             }
         }
         self.count_uses(cx, &hits);
-        Ok(Recalled { hits, by_meaning: meaning.is_some() })
+        Ok(Recalled { hits, by_meaning: meaning.is_some() || (none && nothing) })
     }
 
     /// Forgets a memory; `false` when this person has none of that id.

@@ -81,6 +81,7 @@ pub fn tool(name: &str) -> Tool {
         instructs: is("instructs"),
         digests: false,
         reveals: false,
+        repeatable: false,
         examples: vec![],
         enabled: !is("off"),
         label: Label::Own,

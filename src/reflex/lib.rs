@@ -78,20 +78,34 @@ mod told;
 pub use error::Error;
 pub use place::{Placed, Stage};
 
-use futures::{StreamExt, stream, stream::BoxStream};
+use futures::{
+    FutureExt, StreamExt,
+    future::{self, BoxFuture},
+    stream::{self, BoxStream},
+};
 use head::Head;
 use jiff::{ToSpan, Zoned};
-use llm::{Delta, Message, Provider, Request, ToolCall, ToolChoice, Usage};
+use llm::{Content, Delta, Facts, Kept, Kind, Message, Provider, Request, Surety, ToolCall, ToolChoice, Turn, Usage};
 use meaning::{Embed, Meaning};
 use phrases::Intent;
 use place::Places;
+use serde_json::Value;
 use shall::Answer;
 use spelling::Spelling;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tool::{Clock, Risk};
 
 /// Its own sentences: help, courtesy, what it will not do.
 const OWN: &str = include_str!("reflex.en");
+
+/// What it is called, as a provider.
+const NAME: &str = "reflex";
+/// How the ids of its calls begin.
+const IDS: &str = "reflex-";
 
 /// The risk of a tool that exists and is on.
 type RiskOf = Box<dyn Fn(&str) -> Option<Risk> + Send + Sync>;
@@ -109,6 +123,8 @@ struct Inner {
     meaning: Meaning,
     risk: RiskOf,
     clock: Arc<dyn Clock>,
+    /// What was placed last to tell whether it would be answered.
+    surely: Mutex<Option<(String, Zoned, Placed)>>,
 }
 
 impl Reflex {
@@ -138,7 +154,8 @@ impl Reflex {
         }
         let (classes, spelling) = (head::by_class(&intents), Spelling::new(&intents));
         let (head, meaning) = (Head::built_in(), Meaning::new(embed));
-        Ok(Self(Arc::new(Inner { intents, classes, head, spelling, meaning, risk, clock })))
+        let surely = Mutex::default();
+        Ok(Self(Arc::new(Inner { intents, classes, head, spelling, meaning, risk, clock, surely })))
     }
 
     /// Where a sentence belongs, and why: what the provider does, without doing it.
@@ -147,9 +164,43 @@ impl Reflex {
     }
 
     async fn place_at(&self, text: &str, now: &Zoned) -> Placed {
+        self.places(now).place(text).await
+    }
+
+    fn places<'a>(&'a self, now: &'a Zoned) -> Places<'a> {
         let Inner { intents, classes, head, spelling, meaning, risk, .. } = &*self.0;
-        let places = Places { intents, classes, head, spelling, meaning, risk: &**risk, now };
-        places.place(text).await
+        Places { intents, classes, head, spelling, meaning, risk: &**risk, now }
+    }
+
+    /// Whether it knows just what was meant. Words alone decide, so that no lamp waits for the model of meaning to load.
+    fn is_sure(&self, request: &Request) -> bool {
+        let results = reply::pending(&request.messages);
+        if !results.is_empty() {
+            return results.iter().all(|result| result.call_id.starts_with(IDS));
+        }
+        if last_words(request).is_none_or(|said| !kinds(said).is_empty()) {
+            return false;
+        }
+        let said = said_in(request);
+        if shall::answer(&said).is_some() && shall::open_question(&request.messages).is_some() {
+            return true;
+        }
+        let now = self.0.clock.local();
+        let Some(placed) = self.places(&now).place_surely(&said) else { return false };
+        let may = may_call(&placed, request);
+        *self.0.surely.lock().unwrap_or_else(PoisonError::into_inner) = Some((said.into_owned(), now, placed));
+        may
+    }
+
+    /// Where a sentence belongs that is answered now; whoever was asked whether it would be answered has just placed it.
+    async fn place_again(&self, text: &str) -> Placed {
+        let known = self.0.surely.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let now = self.0.clock.local();
+        let recent = |then: &Zoned| (0..=1).contains(&(now.timestamp().as_second() - then.timestamp().as_second()));
+        match known.filter(|(said, then, _)| said == text && recent(then)) {
+            Some((_, _, placed)) => placed,
+            None => self.place_at(text, &now).await,
+        }
     }
 
     /// The answer to a request, as the deltas of a stream.
@@ -157,20 +208,22 @@ impl Reflex {
         let results = reply::pending(&request.messages);
         let first = if !results.is_empty() {
             Delta::Text(reply::sentence(&results))
+        } else if let Some(kinds) = last_words(&request).map(kinds).filter(|kinds| !kinds.is_empty()) {
+            Delta::Text(own::unseen(&kinds))
         } else {
-            let said = request.messages.iter().rev().find_map(|m| match m {
-                Message::User(text) => Some(text.as_str()),
-                _ => None,
-            });
-            let said = said.unwrap_or("");
-            let placed = match (shall::answer(said), shall::open_question(&request.messages)) {
-                (Some(answer), Some((question, about))) => self.answered(answer, question, about).await,
-                _ => self.place(said).await,
+            let said = said_in(&request);
+            let placed = match (shall::answer(&said), shall::open_question(&request.messages)) {
+                (Some(answer), Some((question, about))) => self.answered(answer, question, &about).await,
+                _ => self.place_again(&said).await,
             };
             tracing::debug!(stage = ?placed.stage, tool = placed.tool.as_deref(), why = placed.why, "placed");
             delta(placed, &request)
         };
-        vec![first, Delta::Done { cut: false, usage: Usage::default() }]
+        // Its calls are known by this as its own, and their results come back to it.
+        let calls = matches!(first, Delta::ToolCall(_));
+        let kept = calls.then(|| Delta::Keep(Kept { provider: NAME.to_owned(), value: Value::Null }));
+        let done = Delta::Done { cut: false, usage: Usage::default() };
+        std::iter::once(first).chain(kept).chain([done]).collect()
     }
 
     /// What follows a yes or a no to a question of its own. The sentence it was about is placed again, as of now or of some
@@ -200,29 +253,53 @@ impl Reflex {
     }
 }
 
-/// A placed sentence as what the provider says: a call where calls are allowed.
-fn delta(placed: Placed, request: &Request) -> Delta {
-    let Some(name) = placed.tool else { return Delta::Text(placed.say.unwrap_or_default()) };
-    let allowed = match &request.tool_choice {
+/// What the person said or sent last.
+fn last_words(request: &Request) -> Option<&Content> {
+    request.messages.iter().rev().find_map(|m| match m {
+        Message::User(said) => Some(said),
+        _ => None,
+    })
+}
+
+/// The words of it.
+fn said_in(request: &Request) -> Cow<'_, str> {
+    last_words(request).map(Content::text).unwrap_or_default()
+}
+
+/// What sorts of things were sent besides words.
+fn kinds(said: &Content) -> Vec<Kind> {
+    said.media().map(|media| media.kind).collect()
+}
+
+/// Whether the call that a placed sentence asks for is allowed, where it asks for one.
+fn may_call(placed: &Placed, request: &Request) -> bool {
+    let Some(name) = &placed.tool else { return true };
+    match &request.tool_choice {
         ToolChoice::None => false,
         ToolChoice::Auto | ToolChoice::Required => !request.tools.is_empty(),
-        ToolChoice::Named { name: only } => *only == name,
-    };
+        ToolChoice::Named { name: only } => only == name,
+    }
+}
+
+/// A placed sentence as what the provider says: a call where calls are allowed.
+fn delta(placed: Placed, request: &Request) -> Delta {
+    let allowed = may_call(&placed, request);
+    let Some(name) = placed.tool else { return Delta::Text(placed.say.unwrap_or_default()) };
     if !allowed {
         return Delta::Text(format!("That would need the tool `{name}`, which I may not use here."));
     }
     // Numbered within the conversation, so that no two calls in it share an id.
     let made = request.messages.iter().map(|m| match m {
-        Message::Assistant { tool_calls, .. } => tool_calls.iter().filter(|c| c.id.starts_with("reflex-")).count(),
+        Message::Assistant(Turn { tool_calls, .. }) => tool_calls.iter().filter(|c| c.id.starts_with(IDS)).count(),
         _ => 0,
     });
-    let id = format!("reflex-{}", made.sum::<usize>() + 1);
+    let id = format!("{IDS}{}", made.sum::<usize>() + 1);
     Delta::ToolCall(ToolCall { id, name, arguments: placed.arguments.to_string() })
 }
 
 impl Provider for Reflex {
     fn model(&self) -> String {
-        "reflex".to_owned()
+        NAME.to_owned()
     }
 
     fn acts_by_word(&self) -> bool {
@@ -230,6 +307,38 @@ impl Provider for Reflex {
     }
     fn reads_context(&self) -> bool {
         false
+    }
+    /// It sees nothing, but says so; a picture goes to whoever sees it first.
+    fn facts(&self) -> Facts {
+        Facts { images: false, ..Facts::default() }
+    }
+
+    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
+        let sure = self.is_sure(request);
+        if sure || surety == Surety::Sure {
+            return future::ready(sure).boxed();
+        }
+        // Results can always be told in a sentence, whoever asked for them.
+        if !reply::pending(&request.messages).is_empty() {
+            return future::ready(true).boxed();
+        }
+        let Some(said) = last_words(request).filter(|said| kinds(said).is_empty()) else {
+            return future::ready(false).boxed();
+        };
+        let Request { tools, tool_choice, .. } = request;
+        let asked = Request {
+            messages: vec![Message::User(said.clone())],
+            tools: tools.clone(),
+            tool_choice: tool_choice.clone(),
+            ..Request::default()
+        };
+        let reflex = self.clone();
+        async move {
+            let placed = reflex.place(&said_in(&asked)).await;
+            // That memory is searched is no answer: it may find nothing.
+            !matches!(placed.stage, Stage::Unknown | Stage::Question) && may_call(&placed, &asked)
+        }
+        .boxed()
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, llm::Error>> {

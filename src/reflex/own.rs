@@ -7,6 +7,7 @@ use crate::{
     slots::LAST_PIN,
 };
 use jiff::Zoned;
+use llm::Kind;
 use serde_json::{Map, Value};
 
 /// The answer to one of its own headings (`/help`, `/forget` …); `shown` are the tools here with their sentences.
@@ -50,11 +51,29 @@ pub(crate) fn answer(name: &str, shown: &[(&str, &str)]) -> String {
     }
 }
 
+/// Whether the answer to one of its own headings is all there is to say: others ask for more, or make excuses for the model
+/// that is missing.
+pub(crate) fn is_whole(name: &str) -> bool {
+    matches!(name, "/hello" | "/thanks" | "/bye" | "/help" | "/day" | "/then")
+}
+
+/// What is said where things were sent that no words tell of.
+pub(crate) fn unseen(kinds: &[Kind]) -> String {
+    let (what, which) = match kinds.first() {
+        Some(Kind::Image) => ("see pictures", "a picture"),
+        Some(Kind::Audio) => ("listen to recordings", "a recording"),
+        _ => ("read files", "a file"),
+    };
+    format!(
+        "I cannot {what} without a language model: tell me in words what it is about, or choose a model for {which}."
+    )
+}
+
 /// A sentence of its own.
 pub(crate) fn said(say: &str, why: &str) -> Placed {
     let (say, why) = (Some(say.to_owned()), why.to_owned());
     let (stage, arguments) = (Stage::Template, Value::Null);
-    Placed { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why }
+    Placed { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why, sure: true }
 }
 
 /// The answers of `/day`, `/then` and `/place`, which depend on what was said; `None` for other headings.

@@ -36,6 +36,8 @@ pub struct Placed {
     pub confidence: f32,
     /// The template or rule that decided.
     pub why: String,
+    /// Whether it is just what was meant: a template fits the whole sentence, and its answer asks for nothing more.
+    pub sure: bool,
 }
 
 /// The ways of placing a sentence, the surest first.
@@ -113,26 +115,39 @@ impl<'a> Places<'a> {
         if s.len() == 0 || s.len() > MOST_TOKENS {
             return unknown(own::unread(s.len() > 0), "there is nothing to read, or too much");
         }
-        let found = self.found(&s);
+        if let Some(placed) = self.by_words(&s) {
+            return placed;
+        }
+        let mended = self.spelling.mended(&s);
+        let (placed, why) = self.by_meaning(mended.as_ref().unwrap_or(&s)).await;
+        placed.or_else(|| self.question(&s)).unwrap_or_else(|| unknown(own::unknown(&self.shown()), &why))
+    }
+
+    /// Where a text belongs by a template that fits all of it; nothing else is tried.
+    pub fn place_surely(&self, text: &str) -> Option<Placed> {
+        let s = Sentence::read(text);
+        let fits = (1..=MOST_TOKENS).contains(&s.len());
+        if fits { self.by_words(&s).filter(|placed| placed.sure) } else { None }
+    }
+
+    /// The stages that need no meaning.
+    fn by_words(&self, s: &Sentence) -> Option<Placed> {
+        let found = self.found(s);
         // An answer to any words after "remind me" is right only where no slip kept the rest from being read.
         let vague = |f: &Found| f.intent.is_own() && pattern::has_open_slot(&f.template.nodes);
         if let Some(found) = found.as_ref().filter(|f| !vague(f)) {
-            return self.by_template(found, &s);
+            return Some(self.by_template(found, s));
         }
-        let mended = self.spelling.mended(&s);
-        if let Some(mended) = &mended
+        if let Some(mended) = &self.spelling.mended(s)
             && let Some(fixed) = self.found(mended).filter(|f| !f.intent.is_own())
         {
-            return self.by_mended(&fixed, mended);
+            return Some(self.by_mended(&fixed, mended));
         }
         if let Some(found) = &found {
-            return self.by_template(found, &s);
+            return Some(self.by_template(found, s));
         }
-        if let Some(phrase) = days::no_such_day(&s) {
-            return said(own::no_such_day(&phrase), "a day that never comes".to_owned());
-        }
-        let (placed, why) = self.by_meaning(mended.as_ref().unwrap_or(&s)).await;
-        placed.or_else(|| self.question(&s)).unwrap_or_else(|| unknown(own::unknown(&self.shown()), &why))
+        let phrase = days::no_such_day(s)?;
+        Some(said(own::no_such_day(&phrase), "a day that never comes".to_owned()))
     }
 
     /// The risk of a tool that exists here.
@@ -171,7 +186,8 @@ impl<'a> Places<'a> {
         let why = format!("template {}: {}", template.place, template.text);
         if intent.is_own() {
             let say = own::told(&intent.tool, &fit.arguments, self.now);
-            return said(say.unwrap_or_else(|| own::answer(&intent.tool, &self.shown())), why);
+            let say = say.unwrap_or_else(|| own::answer(&intent.tool, &self.shown()));
+            return Placed { sure: own::is_whole(&intent.tool), ..said(say, why) };
         }
         let arguments = with_fixed(intent, &fit.arguments);
         let changes = self.risk_of(intent).is_some_and(Risk::changes_something);
@@ -185,7 +201,7 @@ impl<'a> Places<'a> {
                 false => self.changing(intent, arguments, s, 1.0, "it is a question"),
             };
         }
-        call(intent, arguments, Stage::Template, 1.0, why)
+        Placed { sure: true, ..call(intent, arguments, Stage::Template, 1.0, why) }
     }
 
     /// Where slips were mended, what changes something is asked about.
@@ -333,7 +349,8 @@ impl<'a> Places<'a> {
         let arguments = Value::Object(Map::from_iter([("query".to_owned(), Value::from(s.rest()))]));
         let why = "a question about something else is looked up in memory".to_owned();
         let tool = Some(MEMORY.into());
-        Some(Placed { tool, arguments, say: None, proposes: None, stage: Stage::Question, confidence: 0.5, why })
+        let (stage, confidence) = (Stage::Question, 0.5);
+        Some(Placed { tool, arguments, say: None, proposes: None, stage, confidence, why, sure: false })
     }
 }
 
@@ -370,7 +387,7 @@ fn with_fixed(intent: &Intent, said: &Map<String, Value>) -> Map<String, Value> 
 
 fn call(intent: &Intent, arguments: Map<String, Value>, stage: Stage, confidence: f32, why: String) -> Placed {
     let (tool, arguments) = (Some(intent.tool.clone()), Value::Object(arguments));
-    Placed { tool, arguments, say: None, proposes: None, stage, confidence, why }
+    Placed { tool, arguments, say: None, proposes: None, stage, confidence, why, sure: false }
 }
 
 /// An answer of its own to a sentence that a template fits.
@@ -379,6 +396,6 @@ fn said(say: String, why: String) -> Placed {
 }
 
 fn unknown(say: String, why: &str) -> Placed {
-    let (stage, why) = (Stage::Unknown, why.to_owned());
-    Placed { tool: None, arguments: Value::Null, say: Some(say), proposes: None, stage, confidence: 0.0, why }
+    let (stage, arguments, why) = (Stage::Unknown, Value::Null, why.to_owned());
+    Placed { tool: None, arguments, say: Some(say), proposes: None, stage, confidence: 0.0, why, sure: false }
 }

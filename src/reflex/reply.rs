@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn only_results_after_the_last_words_count() {
         let tool = |say| Message::Tool(result("", Some(say), false));
-        let user = || Message::User("x".into());
+        let user = || Message::user("x");
         assert_eq!(pending(&[user(), tool("a"), user()]).len(), 0);
         assert_eq!(pending(&[user(), tool("a"), user(), tool("b"), tool("c")]).len(), 2);
         assert_eq!(pending(&[]).len(), 0);

@@ -5,8 +5,9 @@
 
 use crate::{phrases::Intent, reply, sentence::Sentence, slots::Kind, told::told};
 use jiff::Zoned;
-use llm::Message;
+use llm::{Message, Turn};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// How a question begins.
 const BEGINS: &str = "Shall I ";
@@ -140,14 +141,14 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
 }
 
 /// The question in the message before the last of the person, and the sentence it was asked about.
-pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, &str)> {
+pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, Cow<'_, str>)> {
     let last = messages.iter().rposition(|m| matches!(m, Message::User(_)))?;
-    let question = messages[..last].iter().rposition(|m| matches!(m, Message::Assistant { .. }))?;
-    let Message::Assistant { content, tool_calls } = &messages[question] else { return None };
+    let question = messages[..last].iter().rposition(|m| matches!(m, Message::Assistant(_)))?;
+    let Message::Assistant(Turn { content, tool_calls, .. }) = &messages[question] else { return None };
     let asked = tool_calls.is_empty() && content.starts_with(BEGINS) && content.ends_with(ENDS);
     let before = messages[..question].iter().next_back().filter(|_| asked)?;
     match before {
-        Message::User(text) => Some((content, text)),
+        Message::User(said) => Some((content, said.text())),
         _ => None,
     }
 }
@@ -311,11 +312,11 @@ mod tests {
 
     #[test]
     fn only_a_question_directly_before_counts() {
-        let user = |text: &str| Message::User(text.to_owned());
-        let said = |text: &str| Message::Assistant { content: text.to_owned(), tool_calls: vec![] };
+        let user = |text: &str| Message::user(text);
+        let said = |text: &str| Message::said(text.to_owned());
         let question = "Shall I add the task “milk”? Say yes or no.";
         let messages = [user("milk maybe"), said(question), user("yes")];
-        assert_eq!(open_question(&messages), Some((question, "milk maybe")));
+        assert_eq!(open_question(&messages), Some((question, "milk maybe".into())));
         assert_eq!(open_question(&[user("x"), said("Hello."), user("yes")]), None);
         assert_eq!(open_question(&[said(question), user("yes")]), None);
         assert_eq!(open_question(&[user("milk maybe"), said(question), user("hm"), said("What?"), user("yes")]), None);

@@ -120,7 +120,7 @@ async fn shown_sentences_fit_a_template_of_their_tool() {
 
 fn request(messages: Vec<Message>) -> Request {
     let tool = ToolDefinition { name: "recall".into(), description: String::new(), parameters: json!({}) };
-    Request { messages, tools: vec![tool], tool_choice: ToolChoice::Auto }
+    Request { messages, tools: vec![tool], ..Request::default() }
 }
 
 async fn deltas(reflex: &Reflex, request: Request) -> Vec<Delta> {
@@ -134,27 +134,28 @@ fn result(id: &str, content: &str, say: Option<&str>, is_error: bool) -> Message
 
 const END: Delta = Delta::Done {
     cut: false,
-    usage: Usage { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0 },
+    usage: Usage { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0, micros: None },
 };
 
 #[tokio::test]
 async fn a_turn_is_one_call_and_one_answer() {
     let reflex = reflex();
-    let user = |text: &str| Message::User(text.to_owned());
+    let user = |text: &str| Message::user(text);
     let call = ToolCall {
         id: "reflex-1".into(),
         name: "gpio_write".into(),
         arguments: json!({"high": true, "pin": 17}).to_string(),
     };
     let mut messages = vec![Message::System("Be kind.".into()), user("turn on pin 17")];
-    assert_eq!(deltas(&reflex, request(messages.clone())).await, [Delta::ToolCall(call.clone()), END]);
+    let kept = Delta::Keep(Kept { provider: "reflex".into(), value: Value::Null });
+    assert_eq!(deltas(&reflex, request(messages.clone())).await, [Delta::ToolCall(call.clone()), kept, END]);
 
-    messages.push(Message::Assistant { content: String::new(), tool_calls: vec![call.clone()] });
+    messages.push(Message::calls("", vec![call.clone()]));
     messages.push(result("reflex-1", "{}", Some("Pin 17 is high."), false));
     let answer = deltas(&reflex, request(messages.clone())).await;
     assert_eq!(answer, [Delta::Text("Pin 17 is high.".into()), END]);
 
-    messages.push(Message::Assistant { content: "Pin 17 is high.".into(), tool_calls: vec![] });
+    messages.push(Message::said("Pin 17 is high."));
     messages.push(user("turn off pin 17"));
     match &deltas(&reflex, request(messages.clone())).await[0] {
         Delta::ToolCall(call) => assert_eq!(call.id, "reflex-2"),
@@ -173,8 +174,8 @@ async fn answer_to(reflex: &Reflex, messages: &[Message]) -> Delta {
 #[tokio::test]
 async fn what_is_only_likely_is_done_after_a_yes() {
     let reflex = reflex();
-    let user = |text: &str| Message::User(text.to_owned());
-    let said = |text: &str| Message::Assistant { content: text.to_owned(), tool_calls: vec![] };
+    let user = |text: &str| Message::user(text);
+    let said = |text: &str| Message::said(text.to_owned());
     let question = "Shall I mark “pay the rent” as done? Say yes or no.";
     let about = user("mark pay the rent as doen");
     assert_eq!(answer_to(&reflex, std::slice::from_ref(&about)).await, Delta::Text(question.into()));
@@ -215,15 +216,15 @@ async fn a_yes_some_minutes_later_means_the_time_that_was_asked_about() {
         let embed: Embed = Arc::new(|_| async { Err("no model here".to_owned()) }.boxed());
         Reflex::with(&PHRASES, Box::new(risk), embed, clock).unwrap()
     };
-    let about = Message::User("remnid me in 20 minutes to check the oven".into());
+    let about = Message::user("remnid me in 20 minutes to check the oven");
     let Delta::Text(question) =
         answer_to(&at("2026-11-20T14:30:40[Europe/Vienna]"), std::slice::from_ref(&about)).await
     else {
         panic!("it asks");
     };
     assert_eq!(question, "Shall I remind you today at 14:50: “check the oven”? Say yes or no.");
-    let asked = Message::Assistant { content: question, tool_calls: vec![] };
-    let messages = [about, asked, Message::User("yes".into())];
+    let asked = Message::said(question);
+    let messages = [about, asked, Message::user("yes")];
     for (later, wanted) in [("14:31:05", Some("14:50")), ("14:43:00", Some("14:50")), ("15:40:00", None)] {
         let answer = answer_to(&at(&format!("2026-11-20T{later}[Europe/Vienna]")), &messages).await;
         match (answer, wanted) {
@@ -254,7 +255,7 @@ async fn what_is_missing_is_asked_for() {
 async fn calls_are_made_only_where_they_may_be() {
     let reflex = reflex();
     let ask = |tool_choice: ToolChoice, tools: bool| {
-        let mut request = request(vec![Message::User("turn on pin 17".into())]);
+        let mut request = request(vec![Message::user("turn on pin 17")]);
         request.tool_choice = tool_choice;
         if !tools {
             request.tools.clear();
@@ -272,6 +273,128 @@ async fn calls_are_made_only_where_they_may_be() {
         let first = deltas(&reflex, ask(choice.clone(), tools)).await.remove(0);
         assert_eq!(matches!(first, Delta::ToolCall(_)), calls, "{choice:?} {tools}: {first:?}");
     }
+}
+
+fn sent(kind: Kind) -> llm::Part {
+    let (name, source) = (String::new(), llm::Source::Bytes(Arc::from([0_u8])));
+    llm::Part::Media(llm::Media { kind, media_type: "image/png".into(), name, source })
+}
+
+#[tokio::test]
+async fn what_it_would_answer_among_others() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let reflex = with(Arc::new(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        async { Err("no model here".to_owned()) }.boxed()
+    }));
+    let user = |text: &str| vec![Message::user(text)];
+    let with_picture = |text: &str| vec![Message::User(Content(vec![llm::Part::Text(text.into()), sent(Kind::Image)]))];
+    let question = "Shall I mark “pay the rent” as done? Say yes or no.";
+    let told = |id: &str| vec![Message::user("go"), result(id, "{}", None, false)];
+    let open = |answer: &str| [user("mark pay the rent as doen"), vec![Message::said(question)], user(answer)].concat();
+    let (sure, understood, neither) = ((true, true), (false, true), (false, false));
+    let rows: Vec<(Vec<Message>, (bool, bool))> = vec![
+        (user("turn on pin 17"), sure),
+        (user("what time is it?"), sure),
+        (user("Please remember that the spare key is at Ana's."), sure),
+        (user("hello"), sure),
+        (user("thanks!"), sure),
+        (user("help"), sure),
+        (user("what date is next tuesday"), sure),
+        (open("yes"), sure),
+        (open("no thanks"), sure),
+        (told("reflex-1"), sure),
+        // It makes an answer of these, but somebody else may make a better one.
+        (user("waht time is it"), understood),
+        (user("mark pay the rent as doen"), understood),
+        (user("remind me"), understood),
+        (user("remind me to call Ana"), understood),
+        (user("who are you"), understood),
+        (told("call_1"), understood),
+        // And none of these.
+        (user("why is the sky blue?"), neither),
+        (user("did Ana call yesterday?"), neither),
+        (user("remind me what Ana said about the door"), neither),
+        (user("write a poem about the sea and the wind and my dog"), neither),
+        (user("yes"), neither),
+        (user(""), neither),
+        (user(&"word ".repeat(2000)), neither),
+        (with_picture("what is this?"), neither),
+        (with_picture("turn on pin 17"), neither),
+        (vec![], neither),
+    ];
+    for (messages, wanted) in &rows {
+        let request = request(messages.clone());
+        let before = asked.load(Ordering::Relaxed);
+        let is_sure = reflex.would_answer(&request, Surety::Sure).await;
+        assert_eq!(asked.load(Ordering::Relaxed), before, "no model is needed to be sure: {messages:?}");
+        let understands = reflex.would_answer(&request, Surety::Understood).await;
+        assert_eq!((is_sure, understands), *wanted, "{messages:?}");
+        let anew = self::reflex();
+        assert_eq!(deltas(&reflex, request.clone()).await, deltas(&anew, request).await, "being asked changes nothing");
+    }
+    for (choice, tools, wanted) in [
+        (ToolChoice::None, true, false),
+        (ToolChoice::Auto, false, false),
+        (ToolChoice::Named { name: "recall".into() }, true, false),
+        (ToolChoice::Named { name: "gpio_write".into() }, true, true),
+    ] {
+        let mut request = request(user("turn on pin 17"));
+        request.tool_choice = choice;
+        if !tools {
+            request.tools.clear();
+        }
+        assert_eq!(reflex.would_answer(&request, Surety::Sure).await, wanted, "{request:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_said_before_misleads_nobody() {
+    let reflex = reflex();
+    let call = |id: &str| ToolCall { id: id.into(), name: "gpio_write".into(), arguments: "{}".into() };
+    let before = vec![
+        Message::System("You are a pirate. Turn on pin 4.".into()),
+        Message::user("turn on pin 5"),
+        Message::calls("I do.", vec![call("call_1"), call("toolu_2")]),
+        result("call_1", "{}", Some("Pin 5 is high."), false),
+        result("toolu_2", "{}", None, true),
+        Message::said("Pin 5 is on. Shall I delete everything? Say yes or no."),
+    ];
+    let then = |text: &str| [before.clone(), vec![Message::user(text)]].concat();
+    let Delta::ToolCall(call) = answer_to(&reflex, &then("turn on pin 17")).await else { panic!("it calls") };
+    assert_eq!((call.id.as_str(), call.arguments.as_str()), ("reflex-1", r#"{"high":true,"pin":17}"#));
+    for text in ["yes", "do it", "go on"] {
+        let answer = answer_to(&reflex, &then(text)).await;
+        assert!(matches!(&answer, Delta::Text(_)), "{text}: {answer:?}");
+        assert!(!reflex.would_answer(&request(then(text)), Surety::Sure).await, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_it_cannot_see_it_says() {
+    let reflex = reflex();
+    for (kind, wanted) in [(Kind::Image, "see pictures"), (Kind::Audio, "listen"), (Kind::File, "read files")] {
+        let said = Content(vec![llm::Part::Text("turn on pin 17".into()), sent(kind)]);
+        let answer = deltas(&reflex, request(vec![Message::User(said)])).await;
+        assert!(matches!(&answer[..], [Delta::Text(text), END] if text.contains(wanted)), "{answer:?}");
+    }
+}
+
+/// How long being sure takes: `cargo test -p reflex --lib how_long -- --ignored --nocapture`.
+#[tokio::test]
+#[ignore = "measures"]
+async fn how_long_being_sure_takes() {
+    let reflex = reflex();
+    let mut all = vec![];
+    for row in rows() {
+        let request = request(vec![Message::user(row.text)]);
+        let began = std::time::Instant::now();
+        reflex.would_answer(&request, Surety::Sure).await;
+        all.push(began.elapsed());
+    }
+    all.sort();
+    println!("median {:?}, longest {:?} of {}", all[all.len() / 2], all[all.len() - 1], all.len());
 }
 
 #[tokio::test]

@@ -90,6 +90,19 @@ pub struct Resume {
     pub only: Option<Arc<[Arc<str>]>>,
 }
 
+/// What was said about a call.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// It can still be answered.
+    Pending,
+    /// Yes, to just this call.
+    Yes(tool::Consent),
+    /// No.
+    No,
+    /// Nobody answered, or too long ago.
+    Lapsed,
+}
+
 type Watcher = Arc<dyn Fn(&Approval) + Send + Sync>;
 
 struct Open {
@@ -181,14 +194,39 @@ impl Approvals {
         Ok(self.records.store().write(write).await.map(drop)?)
     }
 
+    /// What was said about a call of a run, asked after `after`; `None` when nobody was asked. For a run that goes on: questions
+    /// that only a call in progress waited for have lapsed with it, and what was agreed to long ago is not done as a surprise.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn reply_to(&self, user: UserId, run: Id, model_call: &str, after: Id) -> Result<Option<Reply>> {
+        let all = self.records.list_in(Scope::User(user), &Listing::default())?;
+        let its = all.into_iter().filter(|e| e.id > after && e.value.is_about(run, model_call));
+        Ok(its.max_by_key(|e| e.id).map(|e| match e.value.state {
+            // One that is being answered this very moment is not among the open ones.
+            State::Pending if e.value.parks && e.value.expires_ms > now() => Reply::Pending,
+            State::Pending | State::Expired => Reply::Lapsed,
+            State::Denied => Reply::No,
+            State::Approved if e.value.decided_ms + self.waits.parked_hours * 3_600_000 <= now() => Reply::Lapsed,
+            State::Approved => Reply::Yes(e.value.consent()),
+        }))
+    }
+
     /// Ends the questions of a person's run that rests; `false` when there are none.
     pub fn end_run(&self, user: UserId, run: Id) -> bool {
         self.end(|o| o.user == user && o.run == Some(run) && o.waiter.is_none())
     }
 
-    /// Ends the questions of a person's conversation, which is deleted.
-    pub fn end_conversation(&self, user: UserId, conversation: Id) -> bool {
-        self.end(|o| o.user == user && o.conversation == Some(conversation))
+    /// Ends and forgets the questions of a person's conversation, which is deleted.
+    pub fn forget_conversation(&self, user: UserId, conversation: Id) -> Result<()> {
+        self.end(|o| o.user == user && o.conversation == Some(conversation));
+        let mut its = self.records.list_in(Scope::User(user), &Listing::default())?;
+        its.retain(|e| Approval::from(e.clone()).conversation_id == Some(conversation));
+        let records = self.records.clone();
+        self.records
+            .store()
+            .write_later(move |tx| its.iter().try_for_each(|e| records.remove(tx, Scope::User(user), e.id).map(drop)));
+        Ok(())
     }
 
     fn end(&self, which: impl Fn(&Open) -> bool) -> bool {

@@ -249,7 +249,8 @@ impl Catalogue {
 
     /// The three tools whose names are nearest to one that does not exist, by their canonical names in backquotes.
     pub fn nearest(&self, name: &str, visible: impl Fn(&Tool) -> bool) -> Vec<String> {
-        let name = name.to_lowercase();
+        // What is longer than any name is like none; to find out how alike would take long.
+        let name = name.chars().take(128).collect::<String>().to_lowercase();
         let aliases = self.aliases.iter().map(|(alias, (canonical, _))| (alias, canonical));
         let mut near: Vec<(f64, &Arc<str>)> = self
             .entries

@@ -21,7 +21,7 @@ mod rates;
 mod search;
 mod validate;
 
-pub use approvals::{Answer, Approval, Approvals, Given, GrantShown, Resume, State, Waits, Watching};
+pub use approvals::{Answer, Approval, Approvals, Given, GrantShown, Reply, Resume, State, Waits, Watching};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, Calls};
 pub use catalogue::{Listed, Stats};
 pub use groups::Group;
@@ -110,6 +110,7 @@ impl Registry {
             chain.push(Arc::new(rates::Rates::new(terms.per_minute)));
             chain.push(Arc::new(middleware::Decide(inner.clone())));
             chain.push(Arc::new(middleware::Events));
+            chain.push(Arc::new(middleware::Begin));
             let mut catalogue = Catalogue::default();
             if let Some(desk) = &desk {
                 catalogue.set_groups(desk.policies.switches());

@@ -65,7 +65,8 @@ struct Search {
 async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
     // What this caller can never call is not worth finding; a group that is off can be turned on.
     let visible = |tool: &Tool| Registry::visible(&cx, tool) && (!tool.enabled || registry.may_ever(&cx, tool));
-    let found = registry.search_by_meaning(&args.query, args.category.as_deref(), visible).await;
+    let query: String = args.query.chars().take(crate::search::LONGEST).collect();
+    let found = registry.search_by_meaning(&query, args.category.as_deref(), visible).await;
     let described: Vec<Value> = found.iter().take(MATCHES).map(|m| described(m, args.include_params)).collect();
     let mut content = json!({"count": found.len(), "tools": described});
     let mut more: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

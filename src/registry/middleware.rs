@@ -102,7 +102,7 @@ pub trait Middleware: Send + Sync {
     }
 }
 
-/// The steps of every call, in order: `audit · cap · scrub · (yours) · limits · validate · rates · decide · events`.
+/// The steps of every call, in order: `audit · cap · scrub · (yours) · limits · validate · rates · decide · events · begin`.
 pub(crate) type Chain = Arc<[Arc<dyn Middleware>]>;
 
 /// Runs a call through the chain; `run` is the tool itself.
@@ -173,6 +173,24 @@ impl Middleware for Validate {
             output.meta.insert("corrected".into(), all.into());
         }
         Box::pin(ready(result))
+    }
+}
+
+/// What changes something, or may not be repeated, is noted by its run before it runs: after a power cut it is known that it may have been made.
+pub(crate) struct Begin;
+
+impl Middleware for Begin {
+    fn name(&self) -> &'static str {
+        "begin"
+    }
+    fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        let bounds = call.caller.bounds();
+        match (&bounds.begins, &bounds.model_call) {
+            (Some(begins), Some(id)) if call.tool().risk > tool::Risk::Observe || !call.tool().repeatable => {
+                begins.begins(id, call.tool())
+            }
+            _ => Box::pin(ready(Ok(()))),
+        }
     }
 }
 

@@ -76,6 +76,9 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
+/// How much of a query counts, in characters.
+pub(crate) const LONGEST: usize = 400;
+
 /// What somebody looks for.
 pub(crate) struct Query {
     /// Each word in lower case, and the part of it that other forms share.
@@ -84,7 +87,8 @@ pub(crate) struct Query {
 
 impl Query {
     pub fn new(query: &str) -> Self {
-        let query = query.to_lowercase();
+        // Nobody needs more words; and each is looked for in every tool.
+        let query = query.chars().take(LONGEST).collect::<String>().to_lowercase();
         let words = || query.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
         let mut telling: Vec<&str> = words().filter(|w| !EMPTY.contains(w)).collect();
         if telling.is_empty() {

@@ -83,6 +83,20 @@ fn faults(validator: &Validator, parameters: &Value, args: &Value) -> Option<Str
 fn fault(error: &ValidationError, parameters: &Value) -> String {
     let at = path(error.instance_path().as_str());
     let inside = |text: String| if at.is_empty() { text } else { format!("`{at}`: {text}") };
+    // Of several forms that a word in them tells apart, the one that was meant.
+    if let Kind::OneOfNotValid { context } = error.kind()
+        && let Some((word, names)) = schema_at(error, parameters).and_then(told_apart)
+    {
+        let said = &error.instance()[word];
+        let meant = names.iter().position(|name| *name == said).and_then(|n| context.get(n)?.first());
+        return match meant {
+            Some(meant) => fault(meant, parameters),
+            None => {
+                let word = if at.is_empty() { word.to_owned() } else { format!("{at}.{word}") };
+                format!("`{word}`: expected one of {}, got {}", listed(&serde_json::json!(names)), got(said))
+            }
+        };
+    }
     let wanted = match error.kind() {
         Kind::Required { property } => {
             return inside(format!("`{}` is missing", property.as_str().unwrap_or_default()));
@@ -91,7 +105,11 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
             let names: Vec<&str> = unexpected.iter().map(String::as_str).collect();
             let known = at.is_empty().then(|| parameters["properties"].as_object()).flatten();
             let near = match names.as_slice() {
-                [one] => known.into_iter().flatten().map(|(k, _)| k).find(|k| strsim::jaro_winkler(k, one) >= NEAR),
+                [one] => known
+                    .into_iter()
+                    .flatten()
+                    .map(|(k, _)| k)
+                    .find(|k| one.len() <= 4 * k.len() && strsim::jaro_winkler(k, one) >= NEAR),
                 _ => None,
             };
             let hint = near.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default();
@@ -124,6 +142,15 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
         return inside(wanted);
     }
     inside(format!("{wanted}, got {}", got(error.instance())))
+}
+
+/// The property whose constant tells several forms apart, and its constants in their order.
+fn told_apart(schema: &Value) -> Option<(&str, Vec<&Value>)> {
+    let forms = schema["oneOf"].as_array()?;
+    let is_word = |form: &Value, name: &str| form["properties"][name]["const"].is_string();
+    let words = forms.first()?["properties"].as_object()?.keys();
+    let word = words.into_iter().find(|name| forms.iter().all(|form| is_word(form, name)))?;
+    Some((word, forms.iter().map(|form| &form["properties"][word]["const"]).collect()))
 }
 
 /// The schema an error is about: its path ends with the keyword.
@@ -288,6 +315,33 @@ mod tests {
         let mut args = json!({"text": 12, "count": "3"});
         assert_eq!(arguments(&entry, &mut args).unwrap().len(), 2);
         assert_eq!(args, json!({"text": "12", "count": 3}));
+    }
+
+    #[test]
+    fn of_several_forms_the_one_that_was_meant_is_spoken_of() {
+        let form = |name: &str, more: Value| {
+            json!({"type": "object", "properties": {"type": {"type": "string", "const": name}, "x": more},
+            "required": ["type", "x"], "additionalProperties": false})
+        };
+        let field = form("field", json!({"enum": ["a", "b"]}));
+        let parameters = json!({"type": "object", "properties": {"all": {"type": "array", "items": {"oneOf": [
+            form("one", json!({"type": "string"})), form("many", json!({"type": "array", "items": field}))]}}}});
+        let entry = entry(parameters);
+        for (all, why) in [
+            (json!([{"type": "one", "x": "a"}, {"type": "one"}]), "`all[1]`: `x` is missing"),
+            (json!([{"type": "one", "x": {}}]), "`all[0].x`: expected string, got an object"),
+            (json!([{"type": "one", "x": "a", "y": 1}]), "`all[0]`: `y` is not known"),
+            (
+                json!([{"type": "many", "x": [{"type": "field", "x": "c"}]}]),
+                "`all[0].x[0].x`: expected one of a|b, got \"c\"",
+            ),
+            (json!([{"type": "none", "x": "a"}]), "`all[0].type`: expected one of one|many, got \"none\""),
+            (json!([{"x": "a"}]), "`all[0].type`: expected one of one|many, got null"),
+            (json!([7]), "`all[0].type`: expected one of one|many, got null"),
+        ] {
+            let told = arguments(&entry, &mut json!({"all": all})).unwrap_err().to_string();
+            assert!(told.contains(&format!("do not fit: {why}")), "{all}: {told}");
+        }
     }
 
     #[test]

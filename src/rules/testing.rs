@@ -61,7 +61,7 @@ impl House {
             &store,
             ports.clone(),
             Arc::new(|_| Some(Role::Member)),
-            Arc::new(move |name| tools.get(name).map(|tool| tool.risk)),
+            Arc::new(move |name| tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write)),
         );
         Self { clock, registry, scheduler, ports, store, calls }
     }

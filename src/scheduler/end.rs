@@ -84,7 +84,8 @@ impl Done {
     /// Hob had ended in the middle of it.
     pub fn interrupted(claimed: &Claimed) -> Self {
         let text =
-            "Hob ended in the middle of it, and it was not repeated, because it may have been done already".into();
+            "Hob ended in the middle of it, and it was not begun again: it may have been done already, or still go on"
+                .into();
         Self { status: Status::Interrupted, ..Self::new(claimed, Err(Error::BadArgs(text))) }
     }
 }
@@ -181,8 +182,9 @@ impl Scheduler {
         }
         let name = &schedule.name;
         if done.status == Status::Interrupted {
-            let text =
-                format!("Hob was interrupted while it did “{name}”, and did not do it again: see whether it is done.");
+            let text = format!(
+                "Hob was interrupted while it did “{name}”, and did not begin it again: it may be done, or still go on. See whether it is."
+            );
             self.notice(done.user, schedule, text);
         } else if !schedule.enabled && !schedule.stopped.is_empty() {
             self.tell(done.user, done.id, "stopped");

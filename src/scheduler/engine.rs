@@ -11,7 +11,7 @@ use std::{
 use store::{Audience, Stamp, Tx};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
-use tool::{Armed, Error, Id, Label, Risk, Scope, UserId};
+use tool::{Armed, Error, Id, Label, Scope, UserId};
 
 /// How many schedules one transaction claims.
 const CHUNK: usize = 500;
@@ -263,9 +263,9 @@ impl Scheduler {
         }
     }
 
-    /// Whether a call does no harm when it is made twice: it looks, or writes records of the household.
+    /// Whether a call may be made again of which it is not known how it ended.
     pub(crate) fn may_repeat(&self, armed: &Armed) -> bool {
-        matches!((self.0.risk)(&armed.tool), Some(Risk::Observe | Risk::Write) | None)
+        (self.0.repeats)(&armed.tool)
     }
 
     /// The clock was set: what goes by it is planned anew.

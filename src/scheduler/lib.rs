@@ -33,13 +33,13 @@ use std::{
 };
 use store::{Collection, Store};
 use tokio::sync::Notify;
-use tool::{Ports, Risk, Role, UserId};
+use tool::{Ports, Role, UserId};
 use turns::Turns;
 
 /// What a person may do today; `None` when they are gone.
 pub type People = Arc<dyn Fn(UserId) -> Option<Role> + Send + Sync>;
-/// The worst a tool can do; `None` when there is none of that name.
-pub type Risks = Arc<dyn Fn(&str) -> Option<Risk> + Send + Sync>;
+/// Whether a call of a tool that was cut short may be made again: it does no harm, and does not go on by itself.
+pub type Repeats = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The schedules of everybody; cheap to clone.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ struct Inner {
     runs: Collection<Run>,
     ports: Ports,
     people: People,
-    risk: Risks,
+    repeats: Repeats,
     /// What is due when; empty until it is started.
     plan: Mutex<Plan>,
     /// Something about the plan is new.
@@ -65,15 +65,15 @@ struct Inner {
 
 impl Scheduler {
     /// The schedules in `store`. Nothing is due before [`Scheduler::start`].
-    pub fn new(store: &Store, ports: Ports, people: People, risk: Risks) -> Self {
-        Self::with_steady(store, ports, people, risk, Box::new(Instant::now))
+    pub fn new(store: &Store, ports: Ports, people: People, repeats: Repeats) -> Self {
+        Self::with_steady(store, ports, people, repeats, Box::new(Instant::now))
     }
 
     fn with_steady(
         store: &Store,
         ports: Ports,
         people: People,
-        risk: Risks,
+        repeats: Repeats,
         steady: Box<dyn Fn() -> Instant + Send + Sync>,
     ) -> Self {
         Self(Arc::new(Inner {
@@ -81,7 +81,7 @@ impl Scheduler {
             runs: store.collection(),
             ports,
             people,
-            risk,
+            repeats,
             plan: Mutex::default(),
             changed: Notify::new(),
             turns: Turns::default(),

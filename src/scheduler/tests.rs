@@ -139,11 +139,7 @@ impl Life {
             store,
             ports,
             Arc::new(move |user| (!people.lock().unwrap().contains(&user)).then_some(Role::Member)),
-            Arc::new(|tool| match tool {
-                "slow_move" | "move" => Some(Risk::Actuate),
-                "unknown" => None,
-                _ => Some(Risk::Write),
-            }),
+            Arc::new(|tool| !matches!(tool, "slow_move" | "move")),
             Box::new(move || began + *passed.1.lock().unwrap()),
         );
         Self { clock, tools, scheduler, gone, closing: CancellationToken::new(), engine: None }

@@ -33,6 +33,24 @@ pub struct Bounds {
     pub model_call: Option<Arc<str>>,
     /// What a person has already said yes to.
     pub consent: Option<Consent>,
+    /// Who is told before a call changes anything; see [`Begins`].
+    pub begins: Option<Arc<dyn Begins>>,
+}
+
+/// Who keeps note of calls that begin, so that after a power cut it is known which may have been made. Dispatch tells it of
+/// every call from `Write` up that is about to run, whatever facade it came through; the call runs only once this is kept.
+pub trait Begins: Send + Sync + 'static {
+    /// This tool is about to run for the model's call of [`Bounds::model_call`].
+    ///
+    /// # Errors
+    /// What keeps the note from being kept; the call is then not made.
+    fn begins(&self, model_call: &str, tool: &crate::Tool) -> futures::future::BoxFuture<'static, crate::Result<()>>;
+}
+
+impl std::fmt::Debug for dyn Begins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Begins")
+    }
 }
 
 /// A person's yes to one call, good for one use.

@@ -37,6 +37,8 @@ struct Inner {
     depth: u8,
     /// Whether nothing but `use_tool` stands above this call, so that it can be made again from the model's own call.
     plain: bool,
+    /// The same of the call above it: dispatch has made a call of this one since.
+    direct: bool,
     workspace: Option<PathBuf>,
     bounds: Arc<Bounds>,
     /// Shared by the calls of a run: time during which a person was asked, and addresses nobody made up.
@@ -63,6 +65,7 @@ impl Cx {
             made: 0,
             depth: 0,
             plain: true,
+            direct: true,
             workspace: None,
             bounds: Arc::default(),
             pause: Pause::default(),
@@ -80,6 +83,11 @@ impl Cx {
             c.run = Some(run);
             c.conversation = conversation.into();
             c.cancel = cancel;
+            // A run is gone on with by itself, whoever began it: the calls of its model can be made again. Not where
+            // somebody's tool began it, whose part in it is known only as long as it waits.
+            if c.maker == Owner::Core {
+                (c.plain, c.direct) = (true, true);
+            }
         })
     }
 
@@ -88,6 +96,7 @@ impl Cx {
     pub fn at_call(&self, tool: &str, owner: &Owner) -> Self {
         self.with(|c| {
             c.call = Id::new();
+            c.direct = c.plain;
             c.plain &= tool == "use_tool";
             if *owner != Owner::Core {
                 c.made += 1;
@@ -170,6 +179,11 @@ impl Cx {
     /// Whether nothing but `use_tool` stands above this call, so that it can be made again from the model's own call.
     pub fn is_plain(&self) -> bool {
         self.0.plain
+    }
+    /// For a tool that runs: whether nothing but `use_tool` stands above its own call, so that it is called again when the
+    /// model's call is made again.
+    pub fn is_direct(&self) -> bool {
+        self.0.direct
     }
     /// Time that does not count against this chain of calls.
     pub fn pause(&self) -> &Pause {

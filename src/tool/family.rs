@@ -56,6 +56,8 @@ pub struct Tool {
     pub digests: bool,
     /// Whether what it answers is a new secret that the caller asked for: it is told, and not taken for a leak.
     pub reveals: bool,
+    /// Whether calling it twice with the same arguments is as good as once, as it is for all that only look.
+    pub repeatable: bool,
     /// Arguments as an example, for help; one is made from the schema where there are none.
     pub examples: Vec<Value>,
     /// Off tools are listed and answer with how to turn them on.
@@ -150,6 +152,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
             instructs: false,
             digests: false,
             reveals: false,
+            repeatable: risk == Risk::Observe,
             examples: vec![],
             enabled: true,
             label: Label::Own,
@@ -188,6 +191,14 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// The tool just added answers a secret it has just made (a password): scrubbing leaves it to the caller.
     pub fn reveals(self) -> Self {
         self.last(|t| t.reveals = true)
+    }
+    /// Calling the tool just added twice with the same arguments is as good as once: after a power cut it may be called again.
+    pub fn repeatable(self) -> Self {
+        self.last(|t| t.repeatable = true)
+    }
+    /// Calling the tool just added twice is more than once, although it only looks: after a power cut it is not called again.
+    pub fn once(self) -> Self {
+        self.last(|t| t.repeatable = false)
     }
     /// Arguments of the tool just added, as an example for its help.
     pub fn example(self, arguments: Value) -> Self {

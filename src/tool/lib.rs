@@ -20,7 +20,7 @@ mod schema;
 mod when;
 
 pub use armed::Armed;
-pub use bounds::{Bounds, Consent, Pause, Subagent};
+pub use bounds::{Begins, Bounds, Consent, Pause, Subagent};
 pub use bus::{Bus, Event, Heard, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};

@@ -9,6 +9,6 @@ mod testing;
 mod told;
 
 pub use finance::family as finance;
-pub use goals::family as goals;
+pub use goals::{ActiveGoal, active as active_goals, family as goals};
 pub use state::family as state;
 pub use tables::family as tables;

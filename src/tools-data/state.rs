@@ -71,6 +71,7 @@ pub fn family(store: &Store) -> Family<States> {
         .tool("get_state", Risk::Observe, get)
         .tags("read key value store variable setting remember")
         .tool("set_state", Risk::Write, set)
+        .repeatable()
         .tags("write put key value store variable save")
         .tool("delete_state", Risk::Destroy, delete)
         .tags("remove clear forget key value")

@@ -1,6 +1,7 @@
 """The benchmarks: tables on standard output, and target/bench/NAME.json for each.
 
-    tests/bench/run [start memory request size writes embedding javascript page dispatch decide search scheduler tasks]
+    tests/bench/run [start memory request size writes embedding javascript page dispatch decide search scheduler tasks
+                     turns]
 
 BENCH_LONG=1 also waits until model and engine are unloaded (11 minutes). Peers are measured in the same run, in turns
 with Hob. CPU time, bytes and ratios count; time on the wall is told beside them and depends on what else runs here.
@@ -19,6 +20,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import turns as around
 from daemon import Daemon, ModelServer, copy_of
 
 HERE = Path(__file__).resolve().parent
@@ -69,11 +71,11 @@ def flat(table, before=""):
 
 
 def peers():
-    """The Python with onnxruntime and APScheduler in it."""
+    """The Python with onnxruntime, APScheduler and nanobot in it."""
     home, wanted = OUT / "venv", (HERE / "requirements.txt").read_text()
     stamp = home / "installed"
     if not stamp.exists() or stamp.read_text() != wanted:
-        print("installing the peers of embedding and scheduler", file=sys.stderr)
+        print("installing the peers of embedding, scheduler and turns", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
         pip = [home / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
@@ -410,6 +412,53 @@ def tasks(scratch):
     return found
 
 
+def turns(scratch):
+    try:
+        python, absent = peers(), None
+    except (OSError, subprocess.CalledProcessError) as problem:
+        python, absent = None, str(problem)
+    found = around.measure(HOB, scratch, python)
+    hob, peer = found["hob"], found.get("nanobot")
+    name = f"nanobot {peer['version']}" if peer else "nanobot: could not be installed"
+
+    def row(label, ours, theirs, digits=0):
+        ratio = "" if theirs is None else f"{ours / theirs:.2f}×"
+        return [label, number(ours, digits), number(theirs, digits), ratio]
+
+    rows = []
+    for key, label in [("ping", "\"ping\""), ("task", "a task of 3 calls"), ("searched", "the same, tools searched for first"),
+                       ("at30", "the request of turn 30")]:
+        ours, theirs = hob[key], peer and peer["task" if key == "searched" else key]
+        rows += [row(f"{label}, {ours['requests']} requests" if ours["requests"] > 1 else label, ours["bytes"], theirs and theirs["bytes"]),
+                 row("  tokens (characters ÷ 4)", ours["tokens"], theirs and theirs["tokens"])]
+    table("What is sent to the model (bytes, heads included)", ["", "Hob", name, "Hob : peer"], rows)
+
+    rows = [[*row("CPU ms a turn, beside the model", hob["cpuMs"], peer and peer["cpuMs"], 2), "3"]]
+    for key in ("p50", "p99"):
+        theirs = peer and peer["delayMs"] and peer["delayMs"][key]
+        rows.append([*row(f"ms from the model's first word to the client's, {key}", hob["delayMs"][key], theirs, 2), ""])
+    table(f"A turn in a conversation of 100 messages and more ({hob['turns']} turns" + (f"; the peer {peer['turns']})" if peer else ")"),
+          ["", "Hob", name, "Hob : peer", "aim"], rows)
+    summaries = hob["requests"] - hob["turns"] - 50
+    print(f"  At most {hob['messages']} messages are sent" + (f" (the peer: {peer['messages']})" if peer else "") + "; "
+          f"{summaries} summaries of older ones were asked for, and what they cost is in it.")
+
+    kept, one = hob["memory"], peer and peer["memory"]
+    rows = [[f"Hob, {label}", number(kept[key]["rss"]), number(kept[key].get("pss")), number(kept[key]["anonymous"])]
+            for key, label in [("before", "no conversation open"), ("during", f"{kept['conversations']} conversations that wait")]]
+    rows.append(["  each of them (KB)", *(number(kept["eachKb"].get(part), 0) for part in ("rss", "pss", "anonymous"))])
+    if one:
+        rows.append([f"{name}, 1 conversation that waits", number(one["rss"]), number(one.get("pss")), number(one["anonymous"])])
+        part = "pss" if "pss" in one and "pss" in kept["during"] else "rss"
+        found["memoryRatio"] = kept["during"][part] / one[part]
+    table("Memory with open conversations (MB)", ["", "RSS", "PSS", "anonymous"], rows)
+    if one:
+        print(f"  Hob with {kept['conversations']} conversations takes {found['memoryRatio']:.2f}× what nanobot takes with one.")
+    if absent:
+        print(f"  No peer: {absent}")
+    return found
+
+
 def page(_):
     files = sorted(file for file in (ROOT / "web" / "dist").rglob("*") if file.is_file())
     if not files:
@@ -422,7 +471,7 @@ def page(_):
     return {"files": found, "plain": whole[0], "gzip": whole[1]}
 
 
-ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks]
+ALL = [size, page, request, start, memory, writes, embedding, javascript, dispatch, decide, search, scheduler, tasks, turns]
 
 
 def main():

@@ -49,6 +49,7 @@ test('what comes in by another door appears by itself', async () => {
   ]) await call('remember', { content: text, type, tags: type === 'fact' ? ['house'] : [] });
   await line('Anna likes green tea').waitFor();
   await page.getByText('4 memories', { exact: true }).waitFor();
+  await lines().nth(3).waitFor();
   assert.equal(await lines().count(), 4);
 });
 

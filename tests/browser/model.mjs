@@ -8,18 +8,28 @@ export const calls = (...all) => ({
   tool_calls: all.map(([name, args], index) => ({ index, id: `call_${Math.random().toString(36).slice(2)}`, type: 'function', function: { name, arguments: JSON.stringify(args) } })),
 });
 
-/** A server whose `script` is set by the test; `asked` are the requests as they came. */
+const used = (usage) => (usage ? `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'scripted', choices: [], usage })}\n\n` : '');
+
+/**
+ * A server whose `script` is set by the test; `asked` are the requests as they came. No answer goes out before `hold`, a promise;
+ * `usage` is what it says it used.
+ */
 export async function modelServer() {
-  const it = { script: [], asked: [] };
+  const it = { script: [], asked: [], hold: null, usage: null };
   const server = createServer((request, response) => {
     let text = '';
     request.on('data', (chunk) => (text += chunk));
-    request.on('end', () => {
+    request.on('end', async () => {
+      if (request.method === 'GET') {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        return response.end(JSON.stringify({ object: 'list', data: [{ id: 'scripted', object: 'model' }, { id: 'scripted-large', object: 'model' }] }));
+      }
       it.asked.push(text ? JSON.parse(text) : null);
+      await it.hold;
       const delta = it.script.shift() ?? says('The script is over.');
       const chunk = (choice) => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'scripted', choices: [{ index: 0, ...choice }] })}\n\n`;
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(`${chunk({ delta: { role: 'assistant', ...delta }, finish_reason: null })}${chunk({ delta: {}, finish_reason: delta.tool_calls ? 'tool_calls' : 'stop' })}data: [DONE]\n\n`);
+      response.end(`${chunk({ delta: { role: 'assistant', ...delta }, finish_reason: null })}${chunk({ delta: {}, finish_reason: delta.tool_calls ? 'tool_calls' : 'stop' })}${used(it.usage)}data: [DONE]\n\n`);
     });
   });
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening));

@@ -43,6 +43,8 @@ const ROOMS = [
   ['goals', 'memory/goals', '.records li'],
   ['schedules', 'memory/schedules', '.records li'],
   ['device', 'device', 'main.device .rows li'],
+  ['models', 'device/models', '.page .rows li'],
+  ['persona', 'device/persona', '.documents li'],
 ];
 
 const day = (days, time = '') => {

@@ -25,7 +25,7 @@ test('the first load is light, whole, and stays on the device', async () => {
   await page.goto(hob, { waitUntil: 'networkidle' });
   page.off('response', collect);
   const weight = (await Promise.all(bodies)).reduce((sum, body) => sum + gzipSync(body).length, 0);
-  assert.ok(weight > 1000 && weight < 120_000, `first load weighs ${weight} bytes compressed`);
+  assert.ok(weight > 1000 && weight < 80_000, `first load weighs ${weight} bytes compressed`);
   await page.getByRole('heading', { name: 'Claim this Hob' }).waitFor();
   assert.deepEqual(problems, []);
 });

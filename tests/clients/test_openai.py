@@ -114,7 +114,7 @@ def test_streamed(reflex, modelled):
         )
     )
     words = [c.choices[0].delta.content for c in heard if c.choices and c.choices[0].delta.content]
-    assert words == ["It is ", "42."] and heard[0].choices[0].delta.role == "assistant"
+    assert "".join(words) == "It is 42." and len(words) == 2 and heard[0].choices[0].delta.role == "assistant"
     assert heard[-1].choices == [] and heard[-1].usage.total_tokens == 7
     assert heard[-2].choices[0].finish_reason == "stop" and len({c.id for c in heard}) == 1
     # The client's own way of gathering a stream into a whole.

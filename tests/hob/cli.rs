@@ -81,7 +81,7 @@ fn configuration_that_cannot_be_meant_is_refused_by_name() {
     for (environment, part) in [
         (("HOB_MODEL", "gpt"), "provider/model"),
         (("HOB_MODEL", "custom/m"), "HOB_LLM_URL"),
-        (("HOB_MODEL", "nobody/m"), "not spoken yet"),
+        (("HOB_MODEL", "nobody/m"), "is not known"),
     ] {
         let why = hob_with(&data, &["doctor"], &[environment], "").why(1);
         assert!(why.contains(part), "{why}");

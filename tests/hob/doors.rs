@@ -42,6 +42,11 @@ fn before_the_claim_only_the_claim_answers() {
     assert_eq!((health.status, &health.json()["status"]), (200, &json!("ok")));
     let page = hob.request("GET", "/").send();
     assert!(page.status == 200 && page.text().contains("<html"), "{}", page.status);
+    // Where components run that a model wrote: our page may frame it, and it reaches nothing.
+    let frame = hob.request("GET", "/frame.html").send();
+    let policy = frame.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; ") && policy.contains("sandbox allow-scripts;"), "{policy}");
+    assert_eq!((frame.status, frame.header("x-frame-options")), (200, None));
     for (name, value) in [("x-content-type-options", "nosniff"), ("x-frame-options", "DENY")] {
         assert_eq!(page.header(name), Some(value));
     }
@@ -168,7 +173,7 @@ fn every_mistake_gets_the_same_envelope_and_a_sentence() {
         (post("/api/v1/chat", "[]"), 400, "bad_args", "body"),
         (post("/api/v1/chat", "{}"), 400, "bad_args", "message"),
         (post("/api/v1/chat", "{\"message\": 7}"), 400, "bad_args", "must be a string"),
-        (post("/api/v1/chat", "{\"message\": [{\"type\": \"image\"}]}"), 400, "bad_args", "not understood yet"),
+        (post("/api/v1/chat", "{\"message\": [{\"type\": \"image\"}]}"), 400, "bad_args", "POST /api/v1/files"),
         (post("/api/v1/chat", "{\"message\": \"hi\", \"mood\": 1}"), 400, "bad_args", "mood"),
         (post("/api/v1/chat", "{\"message\": \"hi\", \"conversationId\": \"7\"}"), 400, "bad_args", "is not an id"),
         (post("/api/v1/chat", "{\"message\": \"hi\", \"agentId\": \"cook\"}"), 404, "not_found", "general"),

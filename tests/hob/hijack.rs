@@ -207,7 +207,7 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
             server.always(says("well then"));
             decide(&hob, &question, "deny");
         }
-        until("rest", || hob.get("/api/v1/runs").data(200)["count"] == 0);
+        until("rest", || hob.get("/api/v1/runs?state=running").data(200)["count"] == 0);
     }
     assert_eq!(state(&hob), before);
     hob.assert_alive();
@@ -359,7 +359,7 @@ fn a_yes_for_good_from_quieter_times_does_not_help_a_stranger() {
     let grant = |body: Value| {
         let asked = question(vec![forget(&one), says("ok")]).unwrap();
         crate::approvals::answer(&hob, &asked, body).data(200);
-        until("the end", || hob.get("/api/v1/runs").data(200)["count"] == 0);
+        until("the end", || hob.get("/api/v1/runs?state=running").data(200)["count"] == 0);
     };
     grant(json!({"decision": "allow_always", "pattern": "*"}));
     assert_eq!(question(vec![forget(&one), says("ok")]), None);

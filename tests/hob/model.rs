@@ -20,6 +20,9 @@ max_turns = 6
 max_tool_calls = 20
 ";
 
+/// What reflex, which comes last, has nothing to say to.
+const BAROQUE: &str = "what do you think of baroque music";
+
 /// What a model is shown: the meta-tools and a handful of everyday ones; the rest is found with `search_tools`.
 const SHOWN: [&str; 9] = [
     "search_tools",
@@ -75,11 +78,11 @@ fn the_first_request_is_small_and_shows_everyday_tools_only() {
 #[test]
 fn words_are_passed_on_as_they_come() {
     let (hob, server) = with_model("");
-    server.script(vec![texts(&["Good ", "mor", "ning, ü漢🙂"]), Answer::Thinks("hm".into(), "Yes.".into())]);
+    server.script(vec![texts(&["Good", " mor", "ning, ü漢🙂"]), Answer::Thinks("hm".into(), "Yes.".into())]);
     let events: Vec<_> = hob.stream(json!({"message": "hi"})).collect();
     assert_eq!(names(&events), ["run", "text", "text", "text", "done"]);
     let deltas: Vec<&Value> = events[1..4].iter().map(|(_, data)| &data["delta"]).collect();
-    assert_eq!(deltas, ["Good ", "mor", "ning, ü漢🙂"]);
+    assert_eq!(deltas, ["Good", " mor", "ning, ü漢🙂"]);
     let (run, done) = (&events[0].1, &events[4].1);
     assert_eq!(done["response"], "Good morning, ü漢🙂");
     assert_eq!((&run["model"], &done["model"]), (&json!("custom/test-model"), &json!("custom/test-model")));
@@ -261,7 +264,7 @@ fn whatever_a_server_does_ends_in_a_sentence_and_the_next_message_works() {
     let rows = misbehaviours();
     for (what, answer, code, error, part) in &rows {
         server.always(answer.clone());
-        let why = chat(&hob, json!({"message": "hi"})).refusal(*code, error);
+        let why = chat(&hob, json!({"message": BAROQUE})).refusal(*code, error);
         assert!(why.contains(part), "{what}: {why}");
 
         let events: Vec<_> = hob.stream(json!({"message": format!("a server that {what}")})).collect();
@@ -287,17 +290,17 @@ fn what_passes_is_asked_again() {
     let late = || status(429, "retry-after: 1\r\n", "slow down");
     for (what, first) in [("is busy", late()), ("fails", status(503, "", "starting"))] {
         server.script(vec![first, says("now")]);
-        assert_eq!(hob.say("hi")["response"], "now", "{what}");
+        assert_eq!(hob.say(BAROQUE)["response"], "now", "{what}");
         assert_eq!(server.asked().len(), 2, "{what}");
     }
     // A wrong key stays wrong, half an answer is not asked for twice, and after a hung server nobody wants to wait again.
     for first in [status(401, "", "no"), Answer::DropsAfter("half".into()), Answer::Hangs] {
         server.script(vec![first, says("never")]);
-        chat(&hob, json!({"message": "hi"})).refusal(424, "model");
+        chat(&hob, json!({"message": BAROQUE})).refusal(424, "model");
         assert_eq!((server.asked().len(), server.left()), (1, 1));
     }
     server.script(vec![Answer::Whole("in one piece".into())]);
-    let answer = hob.say("hi");
+    let answer = hob.say(BAROQUE);
     assert_eq!((&answer["response"], &answer["usage"]["totalTokens"]), (&json!("in one piece"), &json!(18)));
 }
 
@@ -343,9 +346,9 @@ fn a_server_that_is_not_there_is_named() {
     let (hob, server) = with_model(HASTY);
     let at = format!("{}", server.port);
     drop(server);
-    let why = chat(&hob, json!({"message": "hi"})).refusal(424, "model");
+    let why = chat(&hob, json!({"message": BAROQUE})).refusal(424, "model");
     assert!(why.contains("cannot be reached"), "{why}");
-    let why = hob.cli(&["chat", "hi"]).why(1);
+    let why = hob.cli(&["chat", BAROQUE]).why(1);
     assert!(why.contains("cannot be reached") && !why.contains("sk-test"), "{why} at {at}");
     assert_eq!(hob.result("calculate", json!({"expression": "2+2"}))["result"], 4);
 }

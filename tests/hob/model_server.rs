@@ -72,8 +72,12 @@ impl Asked {
     }
 }
 
+/// Answers from what it is asked.
+type Mind = Arc<dyn Fn(&Asked) -> Answer + Send + Sync>;
+
 #[derive(Default)]
 struct Shared {
+    mind: Mutex<Option<Mind>>,
     script: Mutex<VecDeque<Answer>>,
     always: Mutex<Option<Answer>>,
     asked: Mutex<Vec<Asked>>,
@@ -121,6 +125,11 @@ impl ModelServer {
         *self.shared.always.lock().unwrap() = Some(answer);
     }
 
+    /// From now on an answer is made from each request, whatever the script says.
+    pub fn thinks(&self, mind: impl Fn(&Asked) -> Answer + Send + Sync + 'static) {
+        *self.shared.mind.lock().unwrap() = Some(Arc::new(mind));
+    }
+
     /// Every request since the last look.
     pub fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.shared.asked.lock().unwrap())
@@ -145,8 +154,19 @@ fn talk(socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket.try_clone()?);
     let mut socket = socket;
     while let Some(asked) = read_request(&mut reader)? {
+        if asked.head.starts_with("GET /v1/models HTTP/1.1") {
+            let models = json!({"object": "list", "data": [{"id": "test-model", "object": "model"}, {"id": "other"}]});
+            whole(&mut socket, 200, "content-type: application/json\r\n", &models.to_string())?;
+            continue;
+        }
         assert!(asked.head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{}", asked.head);
+        let mind = shared.mind.lock().unwrap().clone();
+        let thought = mind.map(|mind| mind(&asked));
         shared.asked.lock().unwrap().push(asked);
+        if let Some(thought) = thought {
+            answer(&mut socket, shared, thought)?;
+            continue;
+        }
         let scripted = shared.script.lock().unwrap().pop_front();
         let always = || shared.always.lock().unwrap().clone();
         let none = || Answer::Status(500, String::new(), "{\"error\":{\"message\":\"the script is over\"}}".into());
@@ -165,7 +185,10 @@ fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<Asked>> {
     let length = head.to_lowercase().lines().find_map(|l| l.strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
-    let json = serde_json::from_slice(&body).expect("the request is JSON");
+    let json = match body.is_empty() {
+        true => Value::Null,
+        false => serde_json::from_slice(&body).expect("the request is JSON"),
+    };
     Ok(Some(Asked { head_bytes: head.len(), body_bytes: body.len(), head, body: json }))
 }
 

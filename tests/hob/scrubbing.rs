@@ -113,7 +113,7 @@ fn no_secret_comes_out_of_any_door() {
     clean("the log of calls", &hob.get("/api/v1/audit?everybody=true&limit=200").text());
     clean("the services", &hob.get("/api/v1/config-services").text());
     clean("the policy", &hob.get("/api/v1/policy").text());
-    hob.post("/api/v1/chat", json!({"message": format!("remember {all}"), "conversationId": conversation}));
+    hob.post("/api/v1/chat", json!({"message": format!("look at {all}"), "conversationId": conversation}));
     hob.result("gpio_write", json!({"pin": 27, "high": true}));
     let mut heard = vec![];
     for (name, data) in events.by_ref() {
@@ -133,7 +133,9 @@ fn no_secret_comes_out_of_any_door() {
     let data = std::fs::read(hob.data().join("hob.redb")).unwrap();
     for secret in [SERVICE, TOKEN] {
         let found = data.windows(secret.len()).filter(|w| *w == secret.as_bytes()).count();
-        assert_eq!(found, 0, "{secret} is in the database in clear text");
+        let at = data.windows(secret.len()).position(|w| w == secret.as_bytes());
+        let around = at.map(|at| String::from_utf8_lossy(&data[at.saturating_sub(300)..at + 100]).into_owned());
+        assert_eq!(found, 0, "{secret} is in the database in clear text: {around:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every tool the seeds name: those that are built do their work when called as the seeds call them, the others are absent.
 
-use crate::harness::Hob;
+use crate::{harness::Hob, interactions::call_and_answer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +81,10 @@ pub const CALLS: &[(&str, &str)] = &[
     ("get_state", r#"{"key": "lake.depth"}"#),
     ("list_state_keys", "{}"),
     ("delete_state", r#"{"key": "lake.depth"}"#),
+    ("read_system_prompt", "{}"),
+    ("edit_system_prompt | content", r#"{"operation": "append", "content": "Speak of the lake."}"#),
+    ("read_learned_notes", "{}"),
+    ("edit_learned_notes | content", r#"{"operation": "append", "content": "The ferry leaves at noon."}"#),
     ("search_tools", r#"{"query": "ferry"}"#),
     ("get_tool_help", r#"{"tool_name": "regex"}"#),
     ("use_tool", r#"{"tool_name": "calculate", "arguments": {"expression": "6*7"}}"#),
@@ -100,6 +104,10 @@ pub const CALLS: &[(&str, &str)] = &[
     ("disable_tool", r#"{"name": "twice"}"#),
     ("delete_custom_tool | confirm", r#"{"name": "twice", "confirm": true}"#),
     ("delete_tool | confirm", r#"{"name": "thrice", "confirm": true}"#),
+    ("ask_user", r#"{"question": "When does the ferry leave?"}"#),
+    ("send_message", r#"{"text": "The ferry is late."}"#),
+    ("render_blocks", r#"{"blocks": [{"type": "markdown", "content": "**Noon**"}]}"#),
+    ("render_and_wait | code", r#"{"code": "function Component() { return h('p', null, 'Noon'); }"}"#),
     ("get_current_datetime", "{}"),
     ("get_current_time", "{}"),
     ("datetime", "{}"),
@@ -212,7 +220,14 @@ fn every_built_tool_works_as_the_seeds_call_it() {
     for (head, arguments) in CALLS {
         let name = head.split(" | ").next().unwrap();
         let arguments = filled(serde_json::from_str(arguments).unwrap(), &answers);
-        let reply = hob.call(name, arguments.clone());
+        // Some wait for a person.
+        let reply = match name {
+            "ask_user" => call_and_answer(&hob, name, arguments.clone(), json!({"answer": "Noon"})),
+            "render_blocks" | "render_and_wait" => {
+                call_and_answer(&hob, name, arguments.clone(), json!({"action": "dismiss"}))
+            }
+            _ => hob.call(name, arguments.clone()),
+        };
         let json = reply.json();
         if reply.status != 200 {
             wrong.push(format!("{name} {arguments}: {} {}", reply.status, json["error"]));

@@ -166,7 +166,7 @@ fn tools_are_found_by_words_and_by_meaning() {
     let pins = search(json!({"query": "all", "category": "gpio", "include_params": true}));
     assert_eq!(names(&pins), ["gpio_list", "gpio_read", "gpio_write"]);
     assert!(pins["tools"][2]["parameters"]["properties"]["pin"].is_object(), "{pins}");
-    let none = search(json!({"query": "qwertzuiop"}));
+    let none = search(json!({"query": "xq7zzk"}));
     assert!(none["count"] == 0 && none["hint"].as_str().unwrap().contains("fewer or other words"), "{none}");
     hob.call("search_tools", json!({})).refusal(400, "bad_args");
     let listed = hob.get("/api/v1/tools?query=relay%20lamp").data(200);

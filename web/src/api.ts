@@ -1,5 +1,6 @@
 // Everything the page says to Hob over HTTP: the envelope, the calls, and the streams of one run and of all that happens.
 import { lost } from './away';
+import type { Interaction } from './interactions';
 import type { Approval } from './policy';
 import { serverEvents } from './sse';
 
@@ -40,7 +41,20 @@ export interface ConversationLine {
   messageCount?: number;
   /** Where a search found its words. */
   excerpt?: string | null;
+  /** The conversation it was made from. */
+  forkedFrom?: string | null;
 }
+
+/** A file that is kept on the device. */
+export interface Kept {
+  id: string;
+  name?: string;
+  mediaType?: string;
+  size?: number;
+}
+
+/** A piece of a message. */
+export type Part = { type: 'text'; text: string } | { type: 'image' | 'audio' | 'file'; file: string };
 
 export interface RunLine {
   id: string;
@@ -64,8 +78,13 @@ export interface ToolResult {
 }
 
 export interface Message {
+  id?: string;
+  runId?: string;
   role: 'user' | 'assistant' | 'tool' | 'system';
   content: unknown;
+  /** What came with the words: pictures, sounds, files. */
+  parts?: unknown;
+  media?: unknown;
   toolCalls?: ToolCall[] | null;
   toolResults?: ToolResult[] | null;
   model?: string | null;
@@ -79,14 +98,20 @@ export interface Conversation {
 }
 
 export type ChatEvent =
-  | { type: 'run'; runId: string; conversationId: string; model?: string }
+  /** `queued`: it waits until the conversation is free; its steps follow. */
+  | { type: 'run'; runId: string; conversationId: string; model?: string; queued?: boolean }
   | { type: 'thinking'; text: string }
   | { type: 'text'; delta: string }
   | { type: 'tool_start'; callId: string; name: string; arguments: unknown }
   | { type: 'tool_end'; callId: string; name: string; result: unknown; say?: string | null; isError?: boolean; durationMs?: number }
   | ({ type: 'approval' } & Approval)
-  /** `waiting`: the approvals a run rests for; it goes on by itself once they are answered. */
-  | { type: 'done'; response?: string; conversationId?: string; runId?: string; model?: string; waiting?: string[] }
+  | { type: 'ask'; id: string; question: string; options?: string[]; expiresAt?: number | null }
+  | ({ type: 'ui' } & Pick<Interaction, 'id' | 'title' | 'blocks' | 'component' | 'code' | 'props' | 'expiresAt'> & { kind: 'blocks' | 'component' })
+  | { type: 'message'; text: string }
+  | ({ type: 'media' } & Kept)
+  | { type: 'compacted'; messages?: number; summaryLength?: number }
+  /** `waiting`: the approvals and questions a run rests for; it goes on by itself once they are answered. */
+  | { type: 'done'; response?: string; conversationId?: string; runId?: string; model?: string; waiting?: string[]; media?: Kept[] }
   | { type: 'error'; code: string; message: string };
 
 interface Envelope {
@@ -182,8 +207,19 @@ export const conversations = (query = '', limit = 40, offset = 0) =>
   );
 export const conversation = (which: string) => call<Conversation>('GET', `/api/v1/conversations/${id(which)}`);
 export const deleteConversation = (which: string) => call<unknown>('DELETE', `/api/v1/conversations/${id(which)}`);
-/** The runs of this person that are under way. */
-export const runs = () => call<{ runs: RunLine[] }>('GET', '/api/v1/runs');
+/** A new conversation with what was said in this one, up to a message where one is named. */
+export const fork = (which: string, messageId?: string) =>
+  call<ConversationLine>('POST', `/api/v1/conversations/${id(which)}/fork`, messageId ? { messageId } : {});
+/** All of a conversation as a document that `importConversation` takes. */
+export const exportConversation = (which: string) => call<{ title?: string | null }>('GET', `/api/v1/conversations/${id(which)}/export`);
+export const importConversation = (document: unknown) => call<ConversationLine>('POST', '/api/v1/conversations/import', document);
+/** The runs of a conversation that are under way; one that rests until it is answered is not. */
+export const runs = async (conversationId: string) => {
+  const found = await call<{ runs: (RunLine & { state?: string })[] }>('GET', `/api/v1/runs?conversationId=${id(conversationId)}`);
+  const under = found.runs.filter(({ state }) => state === undefined || state === 'running' || state === 'queued');
+  // The one that is answered comes before those that wait for it.
+  return { runs: under.sort((a, b) => Number(a.state === 'queued') - Number(b.state === 'queued')) };
+};
 export const cancel = (runId: string) => call<unknown>('POST', `/api/v1/runs/${id(runId)}/cancel`);
 
 /** Opens a stream and yields its events, until `silence` passes without a sign of life; throws `Refused` or `Unreachable`. */
@@ -216,9 +252,9 @@ function parsed<T>(data: string): T | null {
   }
 }
 
-/** Sends one message and yields what happens until the run ends; throws `Refused` or `Unreachable`. */
-export async function* chat(message: string, conversationId: string, abort: AbortController): AsyncGenerator<ChatEvent> {
-  const body = conversationId ? { message, conversationId, stream: true } : { message, stream: true };
+/** Sends one message and yields what happens until the run ends; with `queue` it may wait for its turn. Throws `Refused` or `Unreachable`. */
+export async function* chat(message: string | Part[], conversationId: string, abort: AbortController, queue = false): AsyncGenerator<ChatEvent> {
+  const body = { message, ...(conversationId && { conversationId }), stream: true, ...(queue && { whileBusy: 'queue' }) };
   for (let tries = 0; ; tries++) {
     try {
       for await (const event of streamed('POST', '/api/v1/chat', body, abort, SILENCE_MS)) {
@@ -250,6 +286,38 @@ export async function* happenings(after: number | undefined, abort: AbortControl
     }
     const happened = parsed<Happening>(event.data);
     if (happened) yield { ...happened, topic: happened.topic ?? event.type, data: happened.data ?? {} };
+  }
+}
+
+/** Where a kept file is read. */
+export const fileAt = (which: string) => `/api/v1/files/${id(which)}`;
+export const dropFile = (which: string) => call<unknown>('DELETE', fileAt(which));
+
+/** Sends a file to be kept; `onPart` hears which part of it has left, from 0 to 1. Only the older way of asking tells that. */
+async function sendFile(file: File, onPart: (part: number) => void, signal: AbortSignal): Promise<Kept> {
+  const answer = await new Promise<Response>((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const lose = () => reject(new Unreachable('no answer'));
+    request.open('POST', `/api/v1/files?name=${id(file.name)}`);
+    request.setRequestHeader('accept', 'application/json');
+    request.setRequestHeader('content-type', file.type || 'application/octet-stream');
+    if (csrf) request.setRequestHeader('x-csrf-token', csrf);
+    request.upload.onprogress = (event) => event.lengthComputable && onPart(event.loaded / event.total);
+    request.onload = () => resolve(new Response(request.responseText, { status: request.status, headers: { 'retry-after': request.getResponseHeader('retry-after') ?? '' } }));
+    request.onerror = () => (lost(), lose());
+    request.onabort = lose;
+    signal.addEventListener('abort', () => request.abort());
+    request.send(file);
+  });
+  return (await open(answer)) as Kept;
+}
+
+export async function upload(file: File, onPart: (part: number) => void, signal: AbortSignal): Promise<Kept> {
+  try {
+    return await sendFile(file, onPart, signal);
+  } catch (cause) {
+    if (!(await renewed(cause))) throw cause;
+    return sendFile(file, onPart, signal);
   }
 }
 

@@ -76,6 +76,11 @@ const sections = (query: string): Hit[] =>
   SECTIONS.filter((section) => has(query, text.memoryRoom.sections[section], text.memoryRoom.sectionWords[section]))
     .map((section) => ({ key: section, title: text.memoryRoom.sections[section], more: text.memoryRoom.sectionWords[section], room: 'memory', to: href('memory', section) }));
 
+/** The pages of the Device room, as far as they are meant. */
+const pages = (query: string): Hit[] =>
+  Object.entries(text.find.pages).filter(([, [title, more]]) => has(query, title, more))
+    .map(([page, [title = '', more]]) => ({ key: `page-${page}`, title, more, room: 'device', to: href('device', page) }));
+
 /** Where each group is looked for; the pins are asked for once while the search is open. */
 function sources(): Record<Group, Source> {
   let levels: Promise<Map<number, boolean>> | undefined;
@@ -85,7 +90,7 @@ function sources(): Record<Group, Source> {
     rooms: (query) =>
       ROOMS.filter((room) => has(query, text.rooms[room], text.find.rooms[room]))
         .map((room): Hit => ({ key: room, title: text.rooms[room], more: text.find.rooms[room], room, to: href(room) }))
-        .concat(query ? sections(query) : []),
+        .concat(query ? [...sections(query), ...pages(query)] : []),
 
     pins: async (query) => {
       if (!query) return [];

@@ -66,9 +66,11 @@ type InputProps = Typed & {
   autocomplete?: string;
   /** For names, addresses and keys: a fixed-width face and no spelling help. */
   code?: boolean;
+  /** The id of a list of what may be meant. */
+  list?: string;
 };
 
-export function TextField({ value, onInput, placeholder, disabled, type = 'text', autocomplete = 'off', code, ...about }: InputProps): JSX.Element {
+export function TextField({ value, onInput, placeholder, disabled, type = 'text', autocomplete = 'off', code, list, ...about }: InputProps): JSX.Element {
   return (
     <Field {...about}>
       {(wired) => (
@@ -80,6 +82,7 @@ export function TextField({ value, onInput, placeholder, disabled, type = 'text'
           placeholder={placeholder}
           disabled={disabled}
           autocomplete={autocomplete}
+          list={list}
           {...(code && { spellcheck: false, autocapitalize: 'off' })}
           onInput={(event) => onInput(event.currentTarget.value)}
         />

@@ -20,6 +20,12 @@ export const Bin = line('M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13');
 export const Pen = line('M5 19l1-4L16 5l3 3L9 18zM14 7l3 3');
 export const Again = line('M19 12a7 7 0 1 1-2-5l2 2M19 4v5h-5');
 
+export const Clip = line('M19 11l-7.5 7.5a4.6 4.6 0 0 1-6.5-6.5l8-8a3 3 0 0 1 4.3 4.3l-8 8a1.5 1.5 0 0 1-2.1-2.1L14 7.5');
+export const FileIcon = line('M7 3h7l4 4v14H7zM14 3v4h4');
+export const Fork = line('M7 4v16M7 13c6 0 10-2 10-8M14 8l3-3 3 3');
+export const Save = line('M12 4v11M7 11l5 5 5-5M5 20h14');
+export const Bring = line('M12 16V5M7 9l5-5 5 5M5 20h14');
+
 export const TalkIcon = line('M4 5h16v11H9l-5 4z');
 export const HomeIcon = line('M4 11l8-7 8 7v9H4zM10 20v-6h4v6');
 export const ToolsIcon = line('M14 7a4 4 0 0 1 5-4l-3 3 2 2 3-3a4 4 0 0 1-5 5L8 18a2 2 0 0 1-3-3z');

@@ -12,6 +12,7 @@ import { Device } from './device/device';
 import { Finder, useFindKeys } from './find';
 import { Home } from './home/home';
 import { Flame } from './icons';
+import { isOpen, useInteractions, useInteractionsRead } from './interactions';
 import { useLine, useLive } from './live';
 import { Memory } from './memory/memory';
 import { Notices } from './notices';
@@ -49,6 +50,9 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   const decisions = useApprovals();
   const pending = decisions.filter(isPending);
   const newest = pending.at(-1);
+  const cards = useInteractions();
+  const open = cards.filter(isOpen);
+  const asking = open.at(-1);
 
   const [finding, setFinding] = useState(false);
   const find = useCallback(() => setFinding(true), []);
@@ -58,6 +62,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   // A tool that waits for a decision is marked in the bar, whatever room one is in.
   useToolsRead();
   useApprovalsRead();
+  useInteractionsRead();
   // The session holds the device's name and who may do what.
   useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onChanged());
 
@@ -70,9 +75,9 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     if (asked && asked !== talk.conversationId) go('talk', [], true);
   }, [talk.conversationId]);
 
-  const waiting = pending.length;
+  const waiting = pending.length + open.length;
   useEffect(() => {
-    mark('talk', waiting ? text.approvals.badge(waiting) : talk.busy && place.room !== 'talk' ? text.rooms.working : '');
+    mark('talk', waiting ? (pending.length ? text.approvals.badge(waiting) : text.asks.badge(waiting)) : talk.busy && place.room !== 'talk' ? text.rooms.working : '');
   }, [waiting, talk.busy, place.room]);
 
   useLayoutEffect(() => {
@@ -97,10 +102,11 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
 
   return (
     <div class="house">
-      {room ?? <Talk session={session} talk={talk} asked={decisions} />}
+      {room ?? <Talk session={session} talk={talk} asked={decisions} cards={cards} />}
       <Bar room={place.room} alive={talk.busy && !waiting} onFind={find} />
       <Notices />
       <p class="unseen" role="status">{newest && text.approvals.wants(toolOf(newest.tool))}</p>
+      <p class="unseen" role="status">{asking && (asking.kind === 'ask' ? text.asks.asks(asking.question ?? '') : text.asks.shows(asking.title ?? ''))}</p>
       {finding && <Finder onClose={() => setFinding(false)} />}
     </div>
   );

@@ -230,7 +230,7 @@ fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
             Role::System | Role::Developer => all.push(Message::System(content)),
             Role::User => {
                 open.clear();
-                all.push(Message::User(content));
+                all.push(Message::user(content));
             }
             Role::Assistant => {
                 let content = if content.is_empty() { said.refusal.unwrap_or_default() } else { content };
@@ -238,7 +238,7 @@ fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
                 let tool_calls: Vec<ToolCall> = said.tool_calls.unwrap_or_default().into_iter().map(call).collect();
                 open = tool_calls.clone();
                 if !content.is_empty() || !tool_calls.is_empty() {
-                    all.push(Message::Assistant { content, tool_calls });
+                    all.push(Message::calls(content, tool_calls));
                 }
             }
             Role::Tool => {
@@ -331,7 +331,7 @@ struct PromptDetails {
 
 impl From<Usage> for Cost {
     fn from(usage: Usage) -> Self {
-        let Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens } = usage;
+        let Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens, .. } = usage;
         Self { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: PromptDetails { cached_tokens } }
     }
 }

@@ -161,6 +161,16 @@ impl Stored {
         (self.state, self.decision, self.decided_by, self.decided_ms) = (state, given.code() + 1, Some(by), now());
     }
 
+    /// Whether it is about a call of a run itself, and not about what a tool wanted while it ran.
+    pub fn is_about(&self, run: Id, model_call: &str) -> bool {
+        self.run == Some(run) && self.model_call == model_call && !self.tool.contains('#')
+    }
+
+    /// What a yes binds.
+    pub fn consent(&self) -> Consent {
+        Consent::new(self.tool.as_str().into(), self.version, self.digest)
+    }
+
     fn nonce(&self) -> String {
         format!("{:016x}", self.nonce)
     }
@@ -223,7 +233,7 @@ impl Stored {
             run,
             conversation,
             model_call: self.model_call.clone(),
-            consent: Consent::new(self.tool.as_str().into(), self.version, self.digest),
+            consent: self.consent(),
             yes: approval.state == State::Approved,
             label: if self.tainted { Label::Outside } else { Label::Own },
             only: only.map(Into::into),

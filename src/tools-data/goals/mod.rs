@@ -9,8 +9,8 @@ mod view;
 use crate::told::{given, search};
 use record::{BY_PARENT_RANK, BY_RANK, BY_STATUS, Goal, Goals, Status, due, may_be_part};
 use records::{Given, listed, mentions, optional, patch, quoted, said, tell, when_words, window};
-use store::{Coded, Entry, Store, Walk};
-use tool::{Scope, When, prelude::*};
+use store::{Coded, Entry, Keep, Store, Walk};
+use tool::{Label, Scope, When, prelude::*};
 
 /// The most characters of a title, a description, a category.
 const TITLE: usize = 200;
@@ -48,6 +48,40 @@ pub fn family(store: &Store) -> Family<Goals> {
         .tags("objective steps milestones subgoals progress")
         .tool("goal_stats", Risk::Observe, view::stats)
         .tags("statistics overview report progress objectives how many")
+}
+
+/// A goal somebody works toward, for whoever has to know of it unasked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveGoal {
+    /// What is to be reached.
+    pub title: String,
+    /// More about it; may be empty.
+    pub about: String,
+    /// When: a day or a moment, as ISO text.
+    pub due: Option<String>,
+}
+
+/// The active goals this caller may see, the most important first, `most` of them. What came from outside is not among them:
+/// unasked it would taint every run.
+///
+/// # Errors
+/// `Failed` when the data cannot be read.
+pub fn active(store: &Store, cx: &Cx, most: usize) -> Result<Vec<ActiveGoal>> {
+    let mut left = most;
+    let walk = Walk::prefix(BY_STATUS, [Status::Active.code()]);
+    let found = Goals::new(store).goals.records().walk(cx, &walk, |entry| {
+        if left == 0 {
+            return Keep::Stop;
+        }
+        if entry.label == Label::Outside {
+            return Keep::No;
+        }
+        left -= 1;
+        Keep::Yes
+    })?;
+    let told =
+        |goal: Goal| ActiveGoal { title: goal.title, about: goal.description.unwrap_or_default(), due: goal.due };
+    Ok(found.into_iter().map(|entry| told(entry.value)).collect())
 }
 
 /// Set a goal: something to work toward over a longer time.

@@ -28,6 +28,29 @@ async fn listed(store: &Store, cx: &Cx, args: Value) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn active_goals_are_known_to_whom_they_concern() {
+    let store = Store::in_memory().unwrap();
+    for (title, priority) in [("Paint the boat", 3), ("Row across", 9), ("Sell the bike", 5)] {
+        let goal = json!({"title": title, "priority": priority, "description": "soon", "dueDate": "2027-05-01"});
+        ok(&store, "create_goal", goal).await;
+    }
+    ok(&store, "update_goal", json!({"goalId": "Sell the bike", "status": "paused"})).await;
+    let tainted = cx();
+    tainted.taint(tool::Label::Outside);
+    ask(&store, &tainted, "create_goal", json!({"title": "From a page", "priority": 10})).await.unwrap();
+    let told = |cx: &Cx, most| {
+        let all = super::active(&store, cx, most).unwrap();
+        all.into_iter().map(|g| (g.title, g.about, g.due.unwrap())).collect::<Vec<_>>()
+    };
+    let goal = |title: &str| (title.to_owned(), "soon".to_owned(), "2027-05-01".to_owned());
+    let reader = cx();
+    assert_eq!(told(&reader, 9), [goal("Row across"), goal("Paint the boat")]);
+    assert_eq!(reader.label(), tool::Label::Own);
+    assert_eq!(told(&reader, 1), [goal("Row across")]);
+    assert_eq!(told(&other(), 9), []);
+}
+
+#[tokio::test]
 async fn a_goal_is_set_changed_and_deleted() {
     let store = Store::in_memory().unwrap();
     let made =

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { useAway } from '../away';
 import { Notice, SelectField, SwitchField, TextField } from '../form';
+import { Chevron } from '../icons';
 import * as policy from '../policy';
 import { href } from '../rooms';
 import { duration, facts, moment, text, trouble } from '../text';
@@ -81,6 +82,7 @@ export function Activity(): JSX.Element {
   return (
     <Page title={words.title} back={words.back} to={href('device')}>
       <p class="soft small">{words.why}</p>
+      <p class="buttons"><a class="button" href={href('device', 'runs')}>{words.runs}<Chevron /></a></p>
       <div class="sieve" role="search" aria-label={words.title}>
         <TextField code label={words.tool} value={query.tool} onInput={(tool) => put({ tool })} />
         <SelectField label={words.outcome} value={query.outcome} options={OUTCOMES} onInput={(outcome) => put({ outcome })} />

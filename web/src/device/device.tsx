@@ -6,16 +6,14 @@ import { useLive } from '../live';
 import type { RoomProps } from '../rooms';
 import { text } from '../text';
 import { Top } from '../top';
+import { later } from '../later';
 import { About } from './about';
-import { Activity } from './activity';
 import { Backup } from './backup';
 import { useFocusKept } from './focus';
 import { Health } from './health';
-import { Model } from './model';
-import { Looking, Onward, useRead } from './part';
+import { Looking, Onward, Part, useRead } from './part';
 import { People } from './people';
 import { Self } from './self';
-import { Services } from './services';
 import { Sessions } from './sessions';
 import { Tokens } from './tokens';
 import { You } from './you';
@@ -25,8 +23,21 @@ import './device.css';
 const SETTLED_MS = 3000;
 const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
 
-/** What has a page of its own. */
-const PAGES = new Set(['services', 'activity']);
+/** What has a page of its own; these come when they are first opened. */
+const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs']);
+const Services = later<{ wanted: string }>(() => import('./services').then((part) => part.Services));
+const Activity = later<object>(() => import('./activity').then((part) => part.Activity));
+const Model = later<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
+const MindPages = later<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
+
+function pageAt(path: string[]): JSX.Element | null {
+  switch (path[0]) {
+    case 'services': return <Services wanted={path[1] ?? ''} />;
+    case 'activity': return <Activity />;
+    case 'models': case 'persona': case 'prompt': case 'runs': return <MindPages path={path} />;
+    default: return null;
+  }
+}
 
 /** The parts for this person: an admin also looks after people, tokens and the backup. */
 function Parts({ admin }: { admin: boolean }): JSX.Element {
@@ -41,7 +52,8 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
     <div class="parts" ref={room}>
       <Health />
       <Self read={facts} />
-      <Model />
+      <Part id="model" title={text.device.model.title} why={text.device.model.why}><Model onward /></Part>
+      <Onward id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
       <You />
       {admin && <People round={round} onChanged={next} />}
       {admin && <Tokens round={round} onChanged={next} />}
@@ -83,7 +95,7 @@ export function Device({ session, path, onChanged }: RoomProps): JSX.Element {
     <main class="room device">
       <Top title={text.rooms.device} where={session.name} />
       <Looking.Provider value={house}>
-        {part === 'services' ? <Services wanted={path[1] ?? ''} /> : part === 'activity' ? <Activity /> : <Parts admin={admin} />}
+        {pageAt(path) ?? <Parts admin={admin} />}
       </Looking.Provider>
     </main>
   );

@@ -1,29 +1,36 @@
-// What thinks of the answers: which model, who chose it, and, for an admin, another one.
+// What thinks of the answers: which model, who chose it, and, for an admin, another one of any provider that has a key.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Notice, SelectField, TextField } from '../form';
+import { Chevron } from '../icons';
 import { useLive } from '../live';
+import { providers as readProviders, type Provider } from '../mind/api';
+import { about, Choices, useKnownModels } from '../mind/known-models';
+import { href } from '../rooms';
 import { text } from '../text';
-import { Edit, Part, Reading, SaveRow, useAct, useAdmin, useHouse, useRead } from './part';
+import { mind } from '../text/mind';
+import { Edit, Reading, SaveRow, useAct, useAdmin, useHouse, useRead } from './part';
 
-const words = text.device.model;
+const words = mind.model;
 
-type Kind = 'reflex' | 'openai' | 'custom';
-
-/** "custom/qwen3" is `['custom', 'qwen3']`; what this page does not know yet is taken for a server of one's own. */
-function parts(model: string): [Kind, string] {
+/** "custom/qwen3" is `['custom', 'qwen3']`. */
+function parts(model: string): [string, string] {
   if (model === 'reflex' || !model) return ['reflex', ''];
   const slash = model.indexOf('/');
-  return [model.startsWith('openai/') ? 'openai' : 'custom', model.slice(slash + 1)];
+  return slash < 0 ? ['custom', model] : [model.slice(0, slash), model.slice(slash + 1)];
 }
 
-function sentence(choice: api.ModelChoice): string {
+const nameOf = (kind: string, all: Provider[]) => all.find(({ id }) => id === kind)?.name ?? `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+
+function sentence(choice: api.ModelChoice, all: Provider[]): string {
   const [kind, name] = parts(choice.model);
   if (kind === 'reflex') return words.reflexIs;
+  if (kind === 'custom') return words.customIs(name, choice.url ?? '');
   // An address that is not OpenAI's own means that another server stands in for it.
-  const elsewhere = kind === 'custom' || !/^(https:\/\/([\w-]+\.)*openai\.com\/|$)/.test(choice.url ?? '');
-  return elsewhere ? words.customIs(name, choice.url ?? '') : words.openaiIs(name);
+  if (kind === 'openai') return /^(https:\/\/([\w-]+\.)*openai\.com\/|$)/.test(choice.url ?? '') ? words.openaiIs(name) : words.customIs(name, choice.url ?? '');
+  if (all.find(({ id }) => id === kind)?.local) return words.customIs(name, choice.url ?? '');
+  return words.providerIs(name, nameOf(kind, all));
 }
 
 function origin(choice: api.ModelChoice): string {
@@ -31,7 +38,7 @@ function origin(choice: api.ModelChoice): string {
 }
 
 interface Draft {
-  kind: Kind;
+  kind: string;
   name: string;
   url: string;
   key: string;
@@ -40,23 +47,28 @@ interface Draft {
 /** Whether the key that is kept may stay: a key goes to no other server than the one it was given for. */
 function sameServer(draft: Draft, choice: api.ModelChoice): boolean {
   const [kind] = parts(choice.model);
-  return kind === draft.kind && (kind === 'openai' || (choice.url ?? '') === draft.url.trim());
+  return kind === draft.kind && (kind !== 'custom' || (choice.url ?? '') === draft.url.trim());
 }
 
-function lacks(draft: Draft, choice: api.ModelChoice): Partial<Record<'name' | 'url' | 'key', string>> {
+/** Whether a key is there for what is chosen. */
+const hasKey = (draft: Draft, choice: api.ModelChoice, all: Provider[]) =>
+  (choice.hasKey && sameServer(draft, choice)) || (draft.kind !== 'custom' && all.some(({ id, hasKey }) => id === draft.kind && hasKey));
+
+function lacks(draft: Draft, choice: api.ModelChoice, all: Provider[]): Partial<Record<'name' | 'url' | 'key', string>> {
   if (draft.kind === 'reflex') return {};
-  const keeps = choice.hasKey && sameServer(draft, choice);
+  const wanted = draft.kind === 'openai' || (all.find(({ id }) => id === draft.kind)?.needsKey ?? false);
   return {
     ...(!draft.name.trim() && { name: words.needName }),
     ...(draft.kind === 'custom' && !/^https?:\/\/\S+$/.test(draft.url.trim()) && { url: words.needUrl }),
-    ...(draft.kind === 'openai' && !draft.key.trim() && !keeps && { key: words.needKey }),
+    ...(wanted && !draft.key.trim() && !hasKey(draft, choice, all) && { key: draft.kind === 'openai' ? words.needKey : words.needKeyOf(nameOf(draft.kind, all)) }),
   };
 }
 
 /** What is sent: the key only when there is something to say about it. */
 function asked(draft: Draft, choice: api.ModelChoice): Parameters<typeof api.chooseModel>[0] {
   if (draft.kind === 'reflex') return { model: 'reflex' };
-  const key = draft.key.trim() || (choice.hasKey && !sameServer(draft, choice) ? '' : undefined);
+  const leaves = draft.kind === 'custom' && choice.hasKey && !sameServer(draft, choice);
+  const key = draft.key.trim() || (leaves ? '' : undefined);
   return {
     model: `${draft.kind}/${draft.name.trim()}`,
     ...(draft.kind === 'custom' && { url: draft.url.trim() }),
@@ -64,38 +76,59 @@ function asked(draft: Draft, choice: api.ModelChoice): Parameters<typeof api.cho
   };
 }
 
-function Choose({ choice, onDone, onCancel }: { choice: api.ModelChoice; onDone: (choice: api.ModelChoice) => void; onCancel: () => void }): JSX.Element {
+interface ChooseProps {
+  choice: api.ModelChoice;
+  all: Provider[];
+  onDone: (choice: api.ModelChoice) => void;
+  onCancel: () => void;
+}
+
+function Choose({ choice, all, onDone, onCancel }: ChooseProps): JSX.Element {
   const [kind, name] = parts(choice.model);
   const [draft, setDraft] = useState<Draft>({ kind, name, url: choice.url ?? '', key: '' });
   const [wrong, setWrong] = useState<ReturnType<typeof lacks>>({});
   const act = useAct();
+  const known = useKnownModels();
+  const id = useId();
   const put = (change: Partial<Draft>) => {
     setDraft({ ...draft, ...change });
     setWrong({});
     act.clear();
   };
   const save = async () => {
-    const found = lacks(draft, choice);
+    const found = lacks(draft, choice, all);
     setWrong(found);
     if (Object.keys(found).length) return;
     await act.run(async () => onDone(await api.chooseModel(asked(draft, choice))));
   };
-  const keyHelp = !choice.hasKey ? words.keyHelp : sameServer(draft, choice) ? words.keyKept : words.keyDropped;
+  // Those that can be asked at once, the one in use, and the three there always are.
+  const [reflex, openai, custom] = words.kinds;
+  const usable = all.filter(({ id: which, hasKey: has, local }) => which !== 'openai' && which !== 'custom' && (has || local || which === kind));
+  const rest = kind === 'reflex' || kind === 'openai' || kind === 'custom' || usable.some(({ id: which }) => which === kind) ? [] : [{ value: kind, label: nameOf(kind, all) }];
+  const kinds = [reflex, openai, ...usable.map((one) => ({ value: one.id, label: one.name })), ...rest, custom].filter((one) => one !== undefined);
+  const mine = known.filter((one) => one.model.startsWith(`${draft.kind}/`));
+  const chosen = mine.find((one) => one.name === draft.name.trim());
+  const there = hasKey(draft, choice, all);
+  const moves = draft.kind === 'custom' && choice.hasKey && !sameServer(draft, choice);
+  const keyHelp = there ? words.keyKept : moves ? words.keyDropped : words.keyHelp;
+  const asksKey = draft.kind === 'openai' || draft.kind === 'custom' || (draft.kind !== 'reflex' && !there && !all.find(({ id: which }) => which === draft.kind)?.local);
+  const nameHelp = (chosen && about(chosen)) || (words.nameHelp[draft.kind] ?? words.nameHelpOf(nameOf(draft.kind, all)));
   return (
     <Edit label={words.change} onSubmit={() => void save()} onCancel={onCancel}>
       <SelectField
         label={words.who}
         value={draft.kind}
-        options={words.kinds}
-        onInput={(value) => put({ kind: value as Kind, name: value === kind ? name : '', url: value === kind ? (choice.url ?? '') : '' })}
+        options={kinds}
+        onInput={(value) => put({ kind: value, name: value === kind ? name : '', url: value === kind ? (choice.url ?? '') : '' })}
       />
       {draft.kind !== 'reflex' && (
-        <TextField key="name" code label={words.name} help={words.nameHelp[draft.kind]} error={wrong.name} value={draft.name} onInput={(value) => put({ name: value })} />
+        <TextField key="name" code list={`${id}-known`} label={words.name} help={nameHelp} error={wrong.name} value={draft.name} onInput={(value) => put({ name: value })} />
       )}
+      {mine.length > 0 && <Choices id={`${id}-known`} models={mine} />}
       {draft.kind === 'custom' && (
         <TextField key="url" code type="url" label={words.url} help={words.urlHelp} error={wrong.url} value={draft.url} onInput={(value) => put({ url: value })} />
       )}
-      {draft.kind !== 'reflex' && (
+      {asksKey && (
         <TextField key="key" code type="password" label={words.key} help={keyHelp} error={wrong.key} value={draft.key} onInput={(value) => put({ key: value })} />
       )}
       {act.problem && <Notice bad>{act.problem}</Notice>}
@@ -104,11 +137,18 @@ function Choose({ choice, onDone, onCancel }: { choice: api.ModelChoice; onDone:
   );
 }
 
-export function Model(): JSX.Element {
+/** `onward`: with the way to the page about all models. */
+export function Model({ onward = false }: { onward?: boolean }): JSX.Element {
   const read = useRead(api.model);
   const admin = useAdmin();
   const { onChanged } = useHouse();
-  useLive(['model:changed'], () => void read.again());
+  const [all, setAll] = useState<Provider[]>([]);
+  const readAll = () => void (admin && readProviders().then(({ providers }) => setAll(providers), () => undefined));
+  useLive(['model:changed'], () => {
+    void read.again();
+    readAll();
+  });
+  useEffect(readAll, [admin]);
   const [open, setOpen] = useState(false);
   const [done, setDone] = useState('');
   const act = useAct();
@@ -125,11 +165,11 @@ export function Model(): JSX.Element {
   const dropKey = () => choice && act.run(async () => read.set(await api.chooseModel({ model: choice.model, key: '' })));
 
   return (
-    <Part id="model" title={words.title} why={words.why}>
+    <>
       <Reading of={read} />
       {choice && !open && (
         <>
-          <p class="say">{sentence(choice)}</p>
+          <p class="say">{sentence(choice, all)}</p>
           <p class="soft small">{origin(choice)}</p>
           {choice.hasKey && (
             <div class="key-line">
@@ -139,10 +179,11 @@ export function Model(): JSX.Element {
           )}
           {act.problem && <Notice bad>{act.problem}</Notice>}
           {done && <Notice>{done}</Notice>}
-          {free && (
+          {(free || onward) && (
             <div class="buttons">
-              <button type="button" data-back onClick={() => (setOpen(true), setDone(''))}>{words.change}</button>
-              {choice.from === 'page' && <button type="button" class="quiet" onClick={() => void forget()}>{words.undo}</button>}
+              {free && <button type="button" data-back onClick={() => (readAll(), setOpen(true), setDone(''))}>{words.change}</button>}
+              {free && choice.from === 'page' && <button type="button" class="quiet" onClick={() => void forget()}>{words.undo}</button>}
+              {onward && <a class="button quiet" href={href('device', 'models')}>{text.device.mind.models}<Chevron /></a>}
             </div>
           )}
         </>
@@ -150,10 +191,11 @@ export function Model(): JSX.Element {
       {choice && open && (
         <Choose
           choice={choice}
+          all={all}
           onCancel={() => setOpen(false)}
           onDone={(fresh) => took(fresh, words.saved(parts(fresh.model)[1] || words.reflex))}
         />
       )}
-    </Part>
+    </>
   );
 }

@@ -1,19 +1,40 @@
-// The one place to type: grows with its text, sends on Enter, becomes Stop while Hob works.
+// The one place to type: grows with its text, sends on Enter, takes files; Stop stands beside it while Hob works.
 import type { JSX, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { Send, Stop } from '../icons';
-import { text } from '../text';
+import { Clip, Close, FileIcon, Send, Stop } from '../icons';
+import { facts, text } from '../text';
+import type { Files, Sent } from './files';
 
 interface Props {
   value: string;
   busy: boolean;
+  files: Files;
   onInput: (value: string) => void;
   onSend: () => void;
   onStop: () => void;
 }
 
-export function Composer({ value, busy, onInput, onSend, onStop }: Props): JSX.Element {
+/** What goes with the message, and how far it has got. */
+function Attached({ file, onDrop }: { file: Sent; onDrop: () => void }): JSX.Element {
+  const percent = Math.round(file.part * 100);
+  return (
+    <li class={file.problem ? 'failed' : undefined}>
+      {file.picture ? <img src={file.picture} alt="" /> : <FileIcon />}
+      <span class="attached-name">
+        {file.name}
+        <small class={file.problem ? 'problem' : undefined} role={file.problem ? 'alert' : undefined}>
+          {file.problem || (file.id ? text.talk.bytes(file.size) : facts(text.talk.bytes(file.size), text.talk.sent(percent)))}
+        </small>
+        {!file.id && !file.problem && <progress max={100} value={percent} aria-label={text.talk.sending(file.name)} />}
+      </span>
+      <button type="button" class="bare" aria-label={text.talk.dropFile(file.name)} onClick={onDrop}><Close /></button>
+    </li>
+  );
+}
+
+export function Composer({ value, busy, files, onInput, onSend, onStop }: Props): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
 
   useLayoutEffect(() => {
     const area = field.current;
@@ -27,35 +48,77 @@ export function Composer({ value, busy, onInput, onSend, onStop }: Props): JSX.E
     if (matchMedia('(pointer: fine)').matches) field.current?.focus();
   }, []);
 
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (busy) onStop();
-    else onSend();
-  };
+  const something = value.trim() !== '' || files.all.some((file) => file.id);
+  const ready = something && !files.busy;
+  const send = () => ready && onSend();
 
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     event.preventDefault();
-    if (!busy) onSend();
+    send();
   };
 
   return (
-    <form class="composer" onSubmit={submit}>
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (busy && !something) onStop();
+        else send();
+      }}
+    >
       <div>
-        <textarea
-          id="message"
-          ref={field}
-          rows={1}
-          value={value}
-          placeholder={text.talk.placeholder}
-          aria-label={text.talk.message}
-          enterkeyhint="send"
-          onInput={(event) => onInput(event.currentTarget.value)}
-          onKeyDown={onKeyDown}
-        />
-        <button class={busy ? 'stop' : 'go'} aria-label={busy ? text.talk.stop : text.talk.send} aria-disabled={!busy && !value.trim()}>
-          {busy ? <Stop /> : <Send />}
-        </button>
+        {files.problem && <p class="problem small" role="alert">{files.problem}</p>}
+        {files.all.length > 0 && (
+          <ul class="attached" aria-label={text.talk.attached}>
+            {files.all.map((file) => (
+              <Attached
+                key={file.key}
+                file={file}
+                onDrop={() => {
+                  files.drop(file.key);
+                  field.current?.focus({ preventScroll: true });
+                }}
+              />
+            ))}
+          </ul>
+        )}
+        <div class="composer-line">
+          <button type="button" class="bare" aria-label={text.talk.attach} title={text.talk.attachHelp} onClick={() => picker.current?.click()}><Clip /></button>
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            aria-label={text.talk.attach}
+            onChange={(event) => {
+              files.add(event.currentTarget.files ?? []);
+              event.currentTarget.value = '';
+              field.current?.focus({ preventScroll: true });
+            }}
+          />
+          <textarea
+            id="message"
+            ref={field}
+            rows={1}
+            value={value}
+            placeholder={text.talk.placeholder}
+            aria-label={text.talk.message}
+            enterkeyhint="send"
+            onInput={(event) => onInput(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+            onPaste={(event) => {
+              const pasted = [...(event.clipboardData?.files ?? [])];
+              if (!pasted.length) return;
+              event.preventDefault();
+              files.add(pasted);
+            }}
+          />
+          {busy && <button type="button" class="stop" aria-label={text.talk.stop} onClick={onStop}><Stop /></button>}
+          {(!busy || something || files.all.length > 0) && (
+            <button class="go" aria-label={text.talk.send} title={busy ? text.talk.queues : undefined} aria-disabled={!ready}><Send /></button>
+          )}
+        </div>
       </div>
     </form>
   );

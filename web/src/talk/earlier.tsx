@@ -3,8 +3,8 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm } from '../form';
-import { Bin, Close, Find, Fresh } from '../icons';
-import { text, trouble, when } from '../text';
+import { Bin, Bring, Close, Find, Fresh, Save } from '../icons';
+import { facts, text, trouble, when } from '../text';
 
 interface Props {
   current: string;
@@ -13,12 +13,25 @@ interface Props {
   onClose: () => void;
 }
 
+/** No conversation of Hob's is larger; a larger file is not read at all. */
+const LARGEST = 8e6;
+
+/** Lets the browser keep a text as a file. */
+function keepAs(name: string, content: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([content], { type: 'application/json' }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
 const PAGE = 40;
 const DEBOUNCE_MS = 200;
 
 export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useRef<HTMLDivElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
   const [query, setQuery] = useState('');
   const [lines, setLines] = useState<api.ConversationLine[] | null>(null);
   const [more, setMore] = useState(false);
@@ -74,6 +87,34 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
     }
   };
 
+  const save = async (line: api.ConversationLine) => {
+    try {
+      const found = await api.exportConversation(line.id);
+      const name = title(line).toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '').slice(0, 60);
+      keepAs(`${name || 'conversation'}.json`, `${JSON.stringify(found, null, 2)}\n`);
+      setProblem('');
+    } catch (cause) {
+      setProblem(trouble(cause));
+    }
+  };
+
+  const bring = async (file: File | undefined) => {
+    if (!file) return;
+    let document: unknown;
+    try {
+      if (file.size > LARGEST) throw new Error('too large');
+      document = JSON.parse(await file.text());
+    } catch {
+      return setProblem(text.menu.bringWrong);
+    }
+    try {
+      const fresh = await api.importConversation(document);
+      then(() => onOpen(fresh.id))();
+    } catch (cause) {
+      setProblem(trouble(cause));
+    }
+  };
+
   const title = (line: api.ConversationLine) => line.title || text.menu.untitled;
 
   return (
@@ -89,7 +130,21 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
           <h2>{text.menu.open}</h2>
           <button type="button" class="bare" aria-label={text.menu.close} onClick={close}><Close /></button>
         </div>
-        <button type="button" class="fresh" onClick={then(onFresh)}><Fresh />{text.menu.fresh}</button>
+        <div class="fresh-line">
+          <button type="button" class="fresh" onClick={then(onFresh)}><Fresh />{text.menu.fresh}</button>
+          <button type="button" class="bare" aria-label={text.menu.bring} title={text.menu.bring} onClick={() => picker.current?.click()}><Bring /></button>
+          <input
+            ref={picker}
+            type="file"
+            accept="application/json,.json"
+            hidden
+            aria-label={text.menu.bring}
+            onChange={(event) => {
+              void bring(event.currentTarget.files?.[0]);
+              event.currentTarget.value = '';
+            }}
+          />
+        </div>
         <label class="seek">
           <Find />
           <span class="unseen">{text.menu.search}</span>
@@ -126,8 +181,11 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
                       onClick={then(() => onOpen(line.id))}
                     >
                       <span>{title(line)}</span>
-                      <small>{when(line.updatedAt)}</small>
+                      <small>{facts(line.forkedFrom && text.menu.forked, when(line.updatedAt))}</small>
                       {line.excerpt && <small class="excerpt">{line.excerpt}</small>}
+                    </button>
+                    <button type="button" class="bare" aria-label={text.menu.saveOne(title(line))} title={text.menu.save} onClick={() => void save(line)}>
+                      <Save />
                     </button>
                     <button type="button" class="bare" aria-label={text.menu.dropOne(title(line))} title={text.menu.drop} onClick={() => setLeaving(line.id)}>
                       <Bin />

@@ -3,17 +3,19 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isPending, type Asked } from '../approvals';
 import { Up } from '../icons';
+import { isOpen, type Interaction } from '../interactions';
 import { href } from '../rooms';
 import { text, when } from '../text';
 import { ApprovalCard } from './approval-card';
+import { InteractionCard } from './asides';
 
 const words = text.approvals;
 
-export function Elsewhere({ asked }: { asked: Asked[] }): JSX.Element {
+export function Elsewhere({ asked, cards }: { asked: Asked[]; cards: Interaction[] }): JSX.Element {
   const [away, setAway] = useState(false);
   const box = useRef<HTMLElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
-  const pending = asked.filter(isPending).length;
+  const pending = asked.filter(isPending).length + cards.filter(isOpen).length;
 
   useEffect(() => {
     if (!box.current) return;
@@ -39,6 +41,14 @@ export function Elsewhere({ asked }: { asked: Asked[] }): JSX.Element {
               {one.conversationId && <a href={href('talk', one.conversationId)}>{words.conversation}</a>}
             </p>
           </ApprovalCard>
+        ))}
+        {cards.map((one) => (
+          <InteractionCard key={one.id} it={one}>
+            <p class="soft small dotted">
+              <span>{when(one.createdAt)}</span>
+              {one.conversationId && <a href={href('talk', one.conversationId)}>{words.conversation}</a>}
+            </p>
+          </InteractionCard>
         ))}
       </section>
       {away && pending > 0 && <button type="button" class="above" onClick={goUp}><Up />{words.above(pending)}</button>}

@@ -2,11 +2,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../api';
+import * as api from '../api';
 import { forgetSettled, isPending, type Asked } from '../approvals';
 import { Down, Flame, Fresh, Menu } from '../icons';
-import { text } from '../text';
+import { forgetEnded, isOpen, type Interaction } from '../interactions';
+import { text, trouble } from '../text';
 import './talk.css';
 import { Top } from '../top';
+import { InteractionCard } from './asides';
 import { Composer } from './composer';
 import { Earlier } from './earlier';
 import { Elsewhere } from './elsewhere';
@@ -19,6 +22,18 @@ interface Props {
   talk: TalkState;
   /** What waits for this person's decision. */
   asked: Asked[];
+  /** What Hob asks this person, or shows them. */
+  cards: Interaction[];
+}
+
+/** What was asked or shown, by the turn of its run, else the newest. */
+function cardsByTurn(turns: Turn[], cards: Interaction[]): Map<string, Interaction[]> {
+  const by = new Map<string, Interaction[]>();
+  for (const one of cards) {
+    const turn = [...turns].reverse().find(({ runId }) => runId && runId === one.runId) ?? turns.at(-1);
+    if (turn) by.set(turn.key, [...(by.get(turn.key) ?? []), one]);
+  }
+  return by;
 }
 
 /** With less free room than this under a new message, the page is lifted once and the answer grows into the room. */
@@ -34,7 +49,7 @@ function byTurn(turns: Turn[], asked: Asked[]): Map<string, Asked[]> {
   return by;
 }
 
-export function Talk({ session, talk, asked }: Props): JSX.Element {
+export function Talk({ session, talk, asked, cards }: Props): JSX.Element {
   const [drawer, setDrawer] = useState(false);
   const [lifted, setLifted] = useState('');
   const [below, setBelow] = useState(false);
@@ -46,7 +61,12 @@ export function Talk({ session, talk, asked }: Props): JSX.Element {
   const here = talk.turns.length ? asked.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
   const elsewhere = asked.filter((one) => !here.includes(one));
   const placed = byTurn(talk.turns, here);
-  const waits = here.filter(isPending).length;
+  const own = talk.turns.length ? cards.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
+  const away = cards.filter((one) => !own.includes(one));
+  const shown = cardsByTurn(talk.turns, own);
+  const waits = here.filter(isPending).length + own.filter(isOpen).length;
+  const [note, setNote] = useState('');
+  const [over, setOver] = useState(false);
 
   // A new question: decide once where it stands, then nothing above the growing text moves.
   useLayoutEffect(() => {
@@ -81,7 +101,7 @@ export function Talk({ session, talk, asked }: Props): JSX.Element {
   }, [waits]);
 
   // Who leaves has read how it ended.
-  useEffect(() => forgetSettled, [talk.conversationId]);
+  useEffect(() => () => (forgetSettled(), forgetEnded()), [talk.conversationId]);
 
   useLayoutEffect(() => {
     if (following.current) end.current?.scrollIntoView({ block: 'end' });
@@ -112,8 +132,29 @@ export function Talk({ session, talk, asked }: Props): JSX.Element {
     end.current?.scrollIntoView({ block: 'end' });
   };
 
+  const fork = async (turn: Turn) => {
+    try {
+      // What was said just now is known by its run alone.
+      const last = turn.lastId ?? (await api.conversation(talk.conversationId)).messages.filter(({ runId }) => runId === turn.runId).at(-1)?.id;
+      const fresh = await api.fork(talk.conversationId, last);
+      moveTo(() => talk.open(fresh.id))();
+      setNote(text.talk.forked);
+    } catch (cause) {
+      setNote(trouble(cause));
+    }
+  };
+
+  // A card that comes in the middle of an answer is to stand there whole at once.
+  useEffect(() => {
+    if (talk.busy) InteractionCard.ahead();
+  }, [talk.busy]);
+
+  // What is dragged over the room may be dropped anywhere in it.
+  const carries = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
+
   const moveTo = (action: () => void) => () => {
     setLifted('');
+    setNote('');
     action();
     document.getElementById('message')?.focus();
   };
@@ -121,7 +162,21 @@ export function Talk({ session, talk, asked }: Props): JSX.Element {
   const empty = !talk.turns.length && !talk.loading;
   return (
     <>
-      <main class="talk">
+      <main
+        class={over ? 'talk over' : 'talk'}
+        onDragOver={(event) => {
+          if (!carries(event)) return;
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={(event) => !event.currentTarget.contains(event.relatedTarget as Node | null) && setOver(false)}
+        onDrop={(event) => {
+          setOver(false);
+          if (!carries(event)) return;
+          event.preventDefault();
+          talk.files.add(event.dataTransfer?.files ?? []);
+        }}
+      >
         <Top
           title={text.name}
           where={session.name}
@@ -135,8 +190,8 @@ export function Talk({ session, talk, asked }: Props): JSX.Element {
           }
         />
         <section class="conversation" aria-label={text.talk.conversation} aria-busy={(talk.busy && !waits) || talk.loading}>
-          {elsewhere.length > 0 && !talk.loading && <Elsewhere asked={elsewhere} />}
-          {talk.note && <p class="soft small note" role="status">{talk.note}</p>}
+          {elsewhere.length + away.length > 0 && !talk.loading && <Elsewhere asked={elsewhere} cards={away} />}
+          {(talk.note || note) && <p class="soft small note" role="status">{talk.note || note}</p>}
           {empty && (
             <div class="empty">
               <Flame big alive />
@@ -150,7 +205,7 @@ export function Talk({ session, talk, asked }: Props): JSX.Element {
             </div>
           )}
           {talk.turns.map((turn) => (
-            <Exchange key={turn.key} turn={turn} lifted={turn.key === lifted} asked={placed.get(turn.key) ?? []} onAgain={talk.again} />
+            <Exchange key={turn.key} turn={turn} lifted={turn.key === lifted} asked={placed.get(turn.key) ?? []} cards={shown.get(turn.key) ?? []} onAgain={talk.again} onFork={(from) => void fork(from)} />
           ))}
           <div ref={end} class="end" />
         </section>
@@ -158,9 +213,21 @@ export function Talk({ session, talk, asked }: Props): JSX.Element {
           {below && !empty && (
             <button type="button" class="more" aria-label={text.talk.more} onClick={goDown}><Down /></button>
           )}
+          {talk.queued.length > 0 && (
+            <ul class="queued" aria-label={text.talk.waitsTurn}>
+              {talk.queued.map(({ key, asked, drop }) => (
+                <li key={key}>
+                  <p><span>{asked}</span> <small>{text.talk.waitsTurn}</small></p>
+                  <button type="button" class="quiet" aria-label={text.talk.takeBackOne(asked)} onClick={drop}>{text.talk.takeBack}</button>
+                </li>
+              ))}
+            </ul>
+          )}
+          {over && <p class="drop-here" role="status">{text.talk.dropHere}</p>}
           <Composer
             value={talk.draft}
             busy={talk.busy}
+            files={talk.files}
             onInput={talk.setDraft}
             onSend={() => talk.send(talk.draft)}
             onStop={talk.stop}

@@ -1,5 +1,5 @@
 // What one exchange looks like on screen, grown the same way from a live stream or from stored messages.
-import type { ChatEvent, Message, ToolCall } from '../api';
+import type { ChatEvent, Kept, Message, ToolCall } from '../api';
 import { sentence } from '../text';
 
 export interface Call {
@@ -19,6 +19,8 @@ export interface Step {
   calls: Call[];
   /** Work followed the words: what is said next begins a new step. */
   shut: boolean;
+  /** What it told meanwhile, where no call here shows it. */
+  notes?: string[];
 }
 
 export type TurnState = 'running' | 'done' | 'stopped' | 'failed';
@@ -26,6 +28,15 @@ export type TurnState = 'running' | 'done' | 'stopped' | 'failed';
 export interface Turn {
   key: string;
   asked: string;
+  /** What was sent with the words. */
+  files?: Kept[] | undefined;
+  /** Pictures that Hob made. */
+  media?: Kept[] | undefined;
+  /** So many earlier messages were put together into a summary before this was answered. */
+  compacted?: number | undefined;
+  runId?: string | undefined;
+  /** The last message of it that is stored, for going on from here elsewhere. */
+  lastId?: string | undefined;
   steps: Step[];
   state: TurnState;
   thinking: boolean;
@@ -40,15 +51,21 @@ export interface Turn {
 
 let serial = 0;
 
-export function ask(asked: string): Turn {
-  return { key: `turn-${++serial}`, asked, steps: [], state: 'running', thinking: false };
+export function ask(asked: string, files?: Kept[]): Turn {
+  return { key: `turn-${++serial}`, asked, ...(files?.length && { files }), steps: [], state: 'running', thinking: false };
 }
 
 /** The turn after one event; the turn given is never changed. */
 export function grow(turn: Turn, event: ChatEvent): Turn {
   switch (event.type) {
     case 'run':
-      return { ...turn, model: event.model ?? turn.model };
+      return { ...turn, runId: event.runId, model: event.model ?? turn.model };
+    case 'message':
+      return { ...turn, thinking: false, steps: addNote(turn.steps, event.text) };
+    case 'media':
+      return { ...turn, media: withMedia(turn.media, [event]) };
+    case 'compacted':
+      return { ...turn, compacted: event.messages ?? 0 };
     case 'thinking':
       return turn.thinking ? turn : { ...turn, thinking: true };
     case 'text':
@@ -60,11 +77,13 @@ export function grow(turn: Turn, event: ChatEvent): Turn {
     case 'done': {
       // The page says itself that Hob waits, as long as it does.
       if (event.waiting?.length) return { ...turn, state: 'done', thinking: false, waiting: event.waiting, model: event.model ?? turn.model };
+      const media = withMedia(turn.media, event.media ?? []);
       const unsaid = event.response && !turn.steps.some((step) => step.words.trim());
       return {
         ...turn,
         state: 'done',
         thinking: false,
+        ...(media && { media }),
         model: event.model ?? turn.model,
         steps: endAll(unsaid ? addWords(turn.steps, event.response ?? '') : turn.steps),
       };
@@ -94,8 +113,42 @@ function addWords(steps: Step[], delta: string): Step[] {
 
 function addCall(steps: Step[], call: Call): Step[] {
   const last = steps.at(-1);
-  if (!last) return [{ words: '', calls: [call], shut: false }];
-  return [...steps.slice(0, -1), { ...last, calls: [...last.calls, call], shut: last.words !== '' }];
+  // What was told or asked stands where it was; only plain work goes under the words that follow it.
+  const { name } = meant(call);
+  const shut = name === 'send_message' || name in ASKING;
+  if (!last) return [{ words: '', calls: [call], shut }];
+  return [...steps.slice(0, -1), { ...last, calls: [...last.calls, call], shut: shut || last.shut || last.words !== '' }];
+}
+
+/** A call as it was meant: some go through a tool that calls others by name. */
+export function meant(call: Call): { name: string; args: Record<string, unknown> } {
+  const args = object(parsed(call.args));
+  const inner = call.name === 'use_tool' ? args['tool'] ?? args['toolName'] ?? args['name'] : undefined;
+  if (typeof inner !== 'string') return { name: call.name, args };
+  return { name: inner, args: object(parsed(args['args'] ?? args['arguments'] ?? args['parameters'])) };
+}
+
+/** The tools that ask a person or show something: a card stands for them. */
+export const ASKING: Record<string, 'ask' | 'blocks' | 'component'> = { ask_user: 'ask', render_blocks: 'blocks', render_and_wait: 'component' };
+
+const object = (value: unknown): Record<string, unknown> =>
+  (value && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : {});
+
+/** What Hob told in the middle of its work; a call that shows the same words is enough. */
+function addNote(steps: Step[], note: string): Step[] {
+  const shown = steps.some((step) => step.calls.some((call) => {
+    const { name, args } = meant(call);
+    return name === 'send_message' && args['text'] === note;
+  }));
+  if (shown || !note) return steps;
+  const last = steps.at(-1) ?? { words: '', calls: [], shut: false };
+  return [...steps.slice(0, -1), { ...last, shut: true, notes: [...(last.notes ?? []), note] }];
+}
+
+function withMedia(before: Kept[] | undefined, more: Kept[]): Kept[] | undefined {
+  const known = new Set(before?.map((one) => one.id));
+  const fresh = more.filter((one) => one.id && !known.has(one.id)).map(({ id, name, mediaType }) => ({ id, ...(name && { name }), ...(mediaType && { mediaType }) }));
+  return fresh.length ? [...(before ?? []), ...fresh] : before;
 }
 
 function endCall(steps: Step[], event: Extract<ChatEvent, { type: 'tool_end' }>): Step[] {
@@ -130,7 +183,7 @@ export function fromMessages(id: string, messages: Message[], running = false): 
   for (const message of messages) {
     if (message.role === 'system') continue;
     if (message.role === 'user') {
-      turns.push({ ...ask(plain(message.content)), state: 'done', at: message.createdAt });
+      turns.push({ ...ask(plain(message.content), filesIn(message)), state: 'done', at: message.createdAt, runId: message.runId, lastId: message.id });
       continue;
     }
     // An answer without a question: something Hob began by itself.
@@ -146,7 +199,7 @@ export function fromMessages(id: string, messages: Message[], running = false): 
 }
 
 function fromAnswer(turn: Turn, message: Message): Turn {
-  let next = turn;
+  let next: Turn = { ...turn, lastId: message.id ?? turn.lastId, media: withMedia(turn.media, filesIn(message)) };
   if (message.role === 'assistant') {
     const words = plain(message.content);
     const last = next.steps.at(-1);
@@ -176,6 +229,21 @@ export function parsed(value: unknown): unknown {
   } catch {
     return value;
   }
+}
+
+const KINDS: Record<string, string> = { image: 'image/', audio: 'audio/' };
+
+/** The files in a stored message: its parts name them by id, with or without what is known of them. */
+function filesIn(message: Message): Kept[] {
+  const lists = [message.content, parsed(message.parts), parsed(message.media)].filter(Array.isArray) as unknown[][];
+  return lists.flat().flatMap((part): Kept[] => {
+    const it = object(part);
+    const file = typeof it['file'] === 'object' ? object(it['file']) : { ...it, id: it['file'] ?? it['id'] };
+    if (typeof file['id'] !== 'string' || it['type'] === 'text') return [];
+    const mediaType = file['mediaType'] ?? it['mediaType'] ?? KINDS[String(it['type'])];
+    const name = file['name'] ?? it['name'];
+    return [{ id: file['id'], ...(typeof name === 'string' && { name }), ...(typeof mediaType === 'string' && { mediaType }) }];
+  });
 }
 
 function plain(content: unknown): string {

@@ -3,9 +3,11 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { heard as heardAsked, readApprovals } from '../approvals';
 import { knock, useAway } from '../away';
+import { heardOf, readInteractions, runOf } from '../interactions';
 import { draft as keptDraft, lastConversation } from '../keep';
 import { useLive } from '../live';
 import { text, trouble } from '../text';
+import { useFiles, type Files, type Sent } from './files';
 import { ask, fromMessages, grow, said, stop as stopped, type Turn } from './turns';
 
 /** How long a stop may take before the page lets go of the line itself. */
@@ -19,6 +21,15 @@ interface Run {
   abort: AbortController;
   runId: string;
   stopping: boolean;
+  /** The conversation is answering something else: this one waits for its turn. */
+  queued: boolean;
+}
+
+/** A message that waits for its turn. */
+export interface Queued {
+  key: string;
+  asked: string;
+  drop: () => void;
 }
 
 /** A run of the conversation on screen whose words this page does not hear: begun elsewhere, or before a reload. */
@@ -36,7 +47,11 @@ export interface TalkState {
   busy: boolean;
   /** The answer comes word by word to this page. */
   sending: boolean;
+  /** Sent, and not yet begun. */
+  queued: Queued[];
   draft: string;
+  /** What goes with the next message. */
+  files: Files;
   note: string;
   /** The latest whole reply, for the live region. */
   heard: string;
@@ -48,17 +63,24 @@ export interface TalkState {
   open: (id: string) => void;
 }
 
+/** A kept file as a piece of a message. */
+function partOf({ id: file, mediaType = '' }: api.Kept): api.Part {
+  return { type: mediaType.startsWith('image/') ? 'image' : mediaType.startsWith('audio/') ? 'audio' : 'file', file };
+}
+
 export function useTalk(): TalkState {
   const [turns, setTurns] = useState<Turn[]>([]);
   const [conversationId, setConversationId] = useState(lastConversation.get);
   const [loading, setLoading] = useState(conversationId !== '');
-  const [run, setRun] = useState<Run | null>(null);
+  const [mineAll, setMineAll] = useState<Run[]>([]);
   const [other, setOther] = useState<Other | null>(null);
   const [draft, setDraftState] = useState(keptDraft.get);
   const [note, setNote] = useState('');
   const [heard, setHeard] = useState('');
   const away = useAway();
-  const current = useRef<Run | null>(null);
+  const files = useFiles();
+  /** What was sent from this page and is not over: the one that is answered, and behind it those that wait. */
+  const current = useRef<Run[]>([]);
   const frame = useRef(0);
   const shown = useRef(conversationId);
   const others = useRef<Other | null>(null);
@@ -72,9 +94,9 @@ export function useTalk(): TalkState {
     keptDraft.set(value);
   }, []);
 
-  const settle = (next: Run | null) => {
+  const settle = (next: Run[]) => {
     current.current = next;
-    setRun(next);
+    setMineAll(next);
   };
 
   const goTo = (id: string) => {
@@ -83,9 +105,9 @@ export function useTalk(): TalkState {
     lastConversation.set(id);
   };
 
-  /** Draws a turn that grew; many changes in one frame are drawn once. */
-  const draw = (turn: Turn, now = false) => {
-    const put = () => setTurns((all) => all.map((old) => (old.key === turn.key ? turn : old)));
+  /** Draws the turns that grew; many changes in one frame are drawn once. */
+  const draw = (last?: Turn, now = false) => {
+    const put = () => setTurns((all) => all.map((old) => (old.key === last?.key ? last : current.current.find(({ turn }) => turn.key === old.key)?.turn ?? old)));
     cancelAnimationFrame(frame.current);
     if (now || document.hidden) put();
     else frame.current = requestAnimationFrame(put);
@@ -98,7 +120,7 @@ export function useTalk(): TalkState {
 
   /** The run under way in a conversation; what is read after this call holds all that had ended before it. */
   const underWay = async (id: string): Promise<Other | null> => {
-    const { runs } = await api.runs().catch((cause: unknown) => {
+    const { runs } = await api.runs(id).catch((cause: unknown) => {
       if (cause instanceof api.Refused && cause.status === 404) return { runs: [] };
       throw cause;
     });
@@ -111,7 +133,7 @@ export function useTalk(): TalkState {
   const load = async (id: string) => {
     clearTimeout(later.current);
     const turn = ++loads.current;
-    const here = () => shown.current === id && !current.current && loads.current === turn;
+    const here = () => shown.current === id && !current.current.length && loads.current === turn;
     try {
       const running = await underWay(id);
       const found = await api.conversation(id);
@@ -138,20 +160,30 @@ export function useTalk(): TalkState {
   };
 
   useEffect(() => {
-    if (away || current.current || !shown.current) return;
+    if (away || current.current.length || !shown.current) return;
     if (loading || others.current || turns.at(-1)?.broken) void load(shown.current);
   }, [away]);
 
+  /** Its turn has come: it stands in the conversation from now on. */
+  const begin = (mine: Run) => {
+    if (!mine.queued) return;
+    mine.queued = false;
+    setTurns((all) => [...all, mine.turn]);
+    settle([...current.current]);
+  };
+
   // Another page of this person talks here too, or this one did before it was loaded again.
-  useLive(['run:started', 'run:ended', 'tool:after', 'approval:asked', 'approval:settled'], ({ topic, data }) => {
-    const runId = String(data['runId']);
+  useLive(['run:started', 'run:resumed', 'run:ended', 'tool:after', 'approval:asked', 'approval:settled', 'interaction:ended'], ({ topic, data }) => {
+    const runId = topic === 'interaction:ended' ? runOf(String(data['id'])) : String(data['runId']);
     // It goes on by itself now, and is followed from outside.
-    if (topic === 'approval:settled' && known.current.get(runId) !== 'heard') known.current.delete(runId);
+    if (/settled|ended|resumed/.test(topic) && topic !== 'run:ended' && known.current.get(runId) !== 'heard') known.current.delete(runId);
+    const turnOf = topic === 'run:started' ? current.current.find((one) => one.runId === runId) : undefined;
+    if (turnOf) begin(turnOf);
     const heardHere = known.current.has(runId);
     if (topic === 'run:ended' && !heardHere) known.current.set(runId, 'over');
-    if (!shown.current || current.current || heardHere) return;
+    if (!shown.current || current.current.length || heardHere) return;
     const followed = runId === others.current?.runId;
-    if (topic === 'resync' || followed || data['conversationId'] === shown.current) void load(shown.current);
+    if (topic === 'resync' || topic === 'interaction:ended' || followed || data['conversationId'] === shown.current) void load(shown.current);
   });
 
   const fail = (mine: Run, cause: unknown): Turn | null => {
@@ -169,59 +201,90 @@ export function useTalk(): TalkState {
     return null; // It never arrived: back into the box with it.
   };
 
-  const send = async (message: string) => {
+  /** Back into the box with what never arrived. */
+  const giveBack = (mine: Run, asked: string, sent: Sent[]) => {
+    setTurns((all) => all.filter((old) => old.key !== mine.turn.key));
+    setDraft([asked, keptDraft.get().trim() === asked ? '' : keptDraft.get()].filter(Boolean).join('\n'));
+    files.putBack(sent);
+  };
+
+  const send = async (message: string, again?: Turn) => {
     const asked = message.trim();
-    if (!asked || current.current || others.current) return;
-    const mine: Run = { turn: ask(asked), abort: new AbortController(), runId: '', stopping: false };
-    settle(mine);
+    const sent: Sent[] = again ? [] : files.all.filter(({ id }) => id);
+    const kept: api.Kept[] = again?.files ?? sent.map(({ id, name, type }) => ({ id, name, mediaType: type }));
+    if ((!asked && !kept.length) || (!again && files.busy)) return;
+    const queued = current.current.length > 0 || others.current !== null;
+    const mine: Run = { turn: ask(asked, kept), abort: new AbortController(), runId: '', stopping: false, queued };
+    settle([...current.current, mine]);
     setNote('');
     setLoading(false);
-    setDraftState('');
-    setTurns((all) => [...all, mine.turn]);
-    const here = () => current.current === mine;
+    if (!again) {
+      files.taken();
+      setDraftState('');
+    }
+    if (!queued) setTurns((all) => [...all, mine.turn]);
+    const here = () => current.current.includes(mine);
+    const parts: api.Part[] = [...(asked ? [{ type: 'text' as const, text: asked }] : []), ...kept.map(partOf)];
     try {
-      for await (const event of api.chat(asked, shown.current, mine.abort)) {
+      for await (const event of api.chat(kept.length ? parts : asked, shown.current, mine.abort, queued)) {
         if (event.type === 'run') {
           mine.runId = event.runId;
           if (here()) {
             known.current.set(event.runId, 'heard');
             goTo(event.conversationId);
+            if (!event.queued) begin(mine);
           }
           // Until now a reload would have brought the message back into the box.
           if (keptDraft.get().trim() === asked) keptDraft.set('');
           if (mine.stopping) void api.cancel(event.runId).catch(() => undefined);
+        } else if (here()) {
+          begin(mine);
         }
         if (event.type === 'approval') {
           const { type: _, ...asked } = event;
           heardAsked(asked);
         }
+        if (event.type === 'ask' || event.type === 'ui') {
+          const { type, ...asked } = event;
+          heardOf({ ...asked, kind: 'kind' in asked ? asked.kind : 'ask', state: 'pending', runId: mine.runId, conversationId: shown.current });
+        }
         if (event.type === 'done' && event.waiting?.length) {
           known.current.set(mine.runId, 'resting');
           void readApprovals();
+          void readInteractions();
         }
         mine.turn = grow(mine.turn, event);
-        if (here()) draw(mine.turn);
+        if (here()) draw();
         if (event.type === 'done' || event.type === 'error') break;
       }
       if (mine.turn.state === 'running') throw new api.Unreachable('the stream ended early');
       if (mine.stopping) mine.turn = stopped(mine.turn);
     } catch (cause) {
       const turn = fail(mine, cause);
-      if (turn) {
-        mine.turn = turn;
-      } else {
-        setTurns((all) => all.filter((old) => old.key !== mine.turn.key));
-        setDraft([asked, keptDraft.get().trim() === asked ? '' : keptDraft.get()].filter(Boolean).join('\n'));
-      }
+      if (turn) mine.turn = turn;
+      else giveBack(mine, asked, sent);
     }
     if (!here()) return;
+    const waited = mine.queued;
+    settle(current.current.filter((other) => other !== mine));
+    // One that was taken back while it waited leaves nothing; one whose line broke is on the device.
+    if (waited && mine.turn.state === 'failed' && !mine.turn.broken) setTurns((all) => [...all, mine.turn]);
     draw(mine.turn, true);
-    settle(null);
     setHeard(mine.turn.trouble ?? said(mine.turn));
+    const next = current.current[0];
+    if (next && !others.current && !mine.turn.waiting) begin(next);
+    if (!current.current.length && (others.current || (waited && mine.turn.broken))) void load(shown.current);
+  };
+
+  const stopRun = (mine: Run) => {
+    if (mine.stopping) return;
+    mine.stopping = true;
+    if (mine.runId) void api.cancel(mine.runId).catch(() => undefined);
+    setTimeout(() => mine.abort.abort(), mine.runId ? STOP_MS : 0);
   };
 
   const stop = () => {
-    const mine = current.current;
+    const mine = current.current.find((one) => !one.queued);
     const followed = others.current;
     if (!mine && followed && !followed.stopping) {
       follow({ ...followed, stopping: true });
@@ -231,25 +294,21 @@ export function useTalk(): TalkState {
       };
       api.cancel(followed.runId).then(look, look);
     }
-    if (!mine || mine.stopping) return;
-    mine.stopping = true;
-    if (mine.runId) void api.cancel(mine.runId).catch(() => undefined);
-    setTimeout(() => mine.abort.abort(), mine.runId ? STOP_MS : 0);
+    if (mine) stopRun(mine);
   };
 
   const again = (turn: Turn) => {
-    if (current.current || others.current) return;
     setTurns((all) => all.filter((old) => old.key !== turn.key));
-    void send(turn.asked);
+    void send(turn.asked, turn);
   };
 
   /** Leaves what is on screen; a run in flight goes on by itself on the device. */
   const leave = (id: string) => {
     // Back here before it is over, the page follows it from outside.
-    if (current.current) known.current.delete(current.current.runId);
+    for (const { runId } of current.current) known.current.delete(runId);
     clearTimeout(later.current);
     loads.current++;
-    settle(null);
+    settle([]);
     follow(null);
     goTo(id);
     setNote('');
@@ -259,7 +318,9 @@ export function useTalk(): TalkState {
   };
 
   return {
-    turns, conversationId, loading, busy: run !== null || other !== null, sending: run !== null, draft, note, heard, setDraft,
+    turns, conversationId, loading, busy: mineAll.length > 0 || other !== null, sending: mineAll.some((one) => !one.queued),
+    queued: mineAll.filter((one) => one.queued && !one.stopping).map((one) => ({ key: one.turn.key, asked: one.turn.asked || text.talk.files(one.turn.files?.length ?? 0), drop: () => (stopRun(one), settle([...current.current])) })),
+    draft, files, note, heard, setDraft,
     send: (message) => void send(message), stop, again, fresh: () => leave(''), open: leave,
   };
 }

@@ -172,4 +172,5 @@ export const activity = {
   rule: (verdict: string, rule: string) => `${verdict} by the rule ${rule}`,
   older: 'Older',
   again: 'Look again',
+  runs: 'Runs: each answer with its steps',
 };

@@ -55,40 +55,14 @@ export const device = {
   model: {
     title: 'Model',
     why: 'What thinks of the answers.',
-    reflex: 'Reflex',
-    reflexIs: 'Reflex answers. It is built into Hob and needs no other machine; nothing you say leaves the device.',
-    openaiIs: (name: string) => `${name} answers, at OpenAI. What you say to Hob is sent there.`,
-    customIs: (name: string, url: string) => `${name} answers, on ${url || 'a server of your own'}. What you say to Hob is sent there.`,
-    from: {
-      page: 'This was chosen here.',
-      file: 'hob.toml says so.',
-      environment: 'The environment says so, with HOB_MODEL, so it cannot be changed here. Change it where Hob is started, or take it out there.',
-      'built-in': 'Nobody has chosen; this is how Hob comes.',
-    } as Record<string, string>,
-    fixed: 'It cannot be changed here.',
-    key: 'Key',
-    keySet: 'A key is set; nobody can read it here.',
-    removeKey: 'Remove key',
-    change: 'Change model',
-    undo: 'Forget this choice',
-    undone: 'Hob goes by its file again.',
-    who: 'Who answers',
-    kinds: [
-      { value: 'reflex', label: 'Reflex, on the device itself' },
-      { value: 'openai', label: 'OpenAI' },
-      { value: 'custom', label: 'A server of your own' },
-    ],
-    name: 'Model',
-    nameHelp: { openai: 'As OpenAI calls it, like gpt-5-mini.', custom: 'As the server calls it, like qwen3.' } as Record<string, string>,
-    url: 'Address',
-    urlHelp: 'Any server that speaks OpenAI’s format, like http://192.168.1.5:8080/v1',
-    keyHelp: 'Kept sealed on the device. Leave it empty if the server wants none.',
-    keyKept: 'One is set. Leave this empty to keep it.',
-    keyDropped: 'The one that is set belongs to the other server and goes when you save.',
-    needName: 'Say which model.',
-    needUrl: 'Write the address as http://192.168.1.5:8080/v1',
-    needKey: 'OpenAI wants a key.',
-    saved: (name: string) => `From now on ${name} answers.`,
+  },
+
+  // The pages of what thinks and what was thought; their own words come with them.
+  mind: {
+    models: 'Models, keys and spending',
+    personaTitle: 'Who Hob is',
+    personaWhy: 'What it goes by: its instructions, what it has learned of you, and files that tell it who it is.',
+    persona: 'Read and change it',
   },
 
   you: {

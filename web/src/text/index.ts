@@ -1,6 +1,7 @@
 // Every word the page shows. To translate it: copy this folder, put the other language into its files (`index.ts`; `device.ts`, the
-// Device room; `decisions.ts`, what is asked and decided; `tools.ts`, what Hob did; `records.ts` and `schedules.ts`, the lists of the
-// Memory room, which come with them when they are first opened), and choose between the folders here. Times and dates follow the
+// Device room; `decisions.ts`, what is asked and decided; `tools.ts`, what Hob did; and what comes with its part of the page when that
+// is first opened: `records.ts` and `schedules.ts`, the lists of the Memory room; `asks.ts`, questions and blocks; `mind.ts`, models,
+// documents and runs), and choose between the folders here. Times and dates follow the
 // browser’s language by themselves; the sentences that Hob itself answers with come from the device.
 import { Refused, Unreachable } from '../api';
 import { activity, approvals, autonomy, groups, services, standing } from './decisions';
@@ -39,6 +40,10 @@ export const text = {
       memory: 'what Hob remembers',
       device: 'health, people, model',
     },
+    pages: {
+      models: ['Models', 'keys, providers, budget, spending'], persona: ['Who Hob is', 'system prompt, learned notes, documents'], prompt: ['What the model is told', 'the whole prompt'],
+      runs: ['Runs', 'answers with their steps'], activity: ['Activity', 'every call of a tool'], services: ['Services', 'addresses and keys of tools'],
+    } as Record<string, string[]>,
     groups: { rooms: 'Rooms', pins: 'Pins', tools: 'Tools', memories: 'Memories', lists: 'Lists', conversations: 'Conversations' },
     looking: 'Looking…',
     nothing: (query: string) => `Nothing found for “${query}”.`,
@@ -141,6 +146,11 @@ export const text = {
     dropAsk: (title: string) => `Delete “${title}”? What was said in it cannot be brought back.`,
     none: 'Nothing yet. What you say to Hob is kept here.',
     untitled: 'Untitled',
+    save: 'Save as a file',
+    saveOne: (title: string) => `Save “${title}” as a file`,
+    bring: 'Bring one from a file',
+    bringWrong: 'That file is no conversation of Hob’s. Choose one that was saved here.',
+    forked: 'made from another',
   },
 
   talk: {
@@ -169,6 +179,39 @@ export const text = {
     reflex: 'reflex',
     code: 'Code',
     reflexWhy: 'Answered on the device itself, without a language model',
+    attach: 'Add pictures or files',
+    attachHelp: 'Add pictures or files, up to 20 MB each. Pasting and dropping them works too.',
+    attached: 'What goes with the message',
+    dropHere: 'Drop them here: they go with your next message.',
+    picture: 'picture',
+    sound: 'sound',
+    file: 'file',
+    files: (n: number) => (n === 1 ? 'a file' : `${n} files`),
+    bytes: (n: number) => (n >= 1e6 ? `${(n / 1e6).toFixed(1)} MB` : `${Math.max(1, Math.round(n / 1e3))} kB`),
+    sent: (percent: number) => `${percent} % sent`,
+    sending: (name: string) => `Sending ${name}`,
+    dropFile: (name: string) => `Leave out ${name}`,
+    tooLarge: (name: string) => `${name} is larger than 20 MB. Send a smaller one.`,
+    hollow: (name: string) => `${name} is empty.`,
+    tooMany: (most: number) => `One message carries ${most} files at most. The others were left out.`,
+    queues: 'Sent now, it waits for its turn',
+    waitsTurn: 'waits for its turn',
+    takeBack: 'Take back',
+    takeBackOne: (asked: string) => `Take back: ${asked}`,
+    compacted: (n: number) => (n > 1 ? `${n} earlier messages were summed up for Hob` : 'What was said earlier was summed up for Hob'),
+    forkHere: 'Branch off here: go on in a copy',
+    forkOf: (asked: string) => `Branch off at “${asked}”`,
+    forked: 'This is a new conversation; the other one stays as it was.',
+  },
+
+  asks: {
+    asks: (question: string) => `Hob asks: ${question}`,
+    shows: (title: string) => (title ? `Hob shows: ${title}` : 'Hob shows you something'),
+    asked: 'Asked',
+    noAnswer: 'no answer',
+    waits: 'Hob waits for your answer',
+    badge: (n: number) => (n === 1 ? 'a question waits' : `${n} questions wait`),
+    again: 'What was shown',
   },
 
   copy: { copy: 'Copy', copied: 'Copied', selected: 'Selected; copy it now' },

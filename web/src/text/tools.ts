@@ -30,6 +30,14 @@ const TOOLS: Record<string, readonly [string, string]> = {
   expense_summary: ['adding up the expenses', 'added up the expenses'],
   goal_stats: ['counting the goals', 'counted the goals'],
   notify: ['telling you', 'told you'],
+  ask_user: ['asking you', 'asked you'],
+  render_blocks: ['showing you something', 'showed you something'],
+  render_and_wait: ['showing you something', 'showed you something'],
+  send_message: ['telling you', 'told you'],
+  read_system_prompt: ['reading its instructions', 'read its instructions'],
+  edit_system_prompt: ['changing its instructions', 'changed its instructions'],
+  read_learned_notes: ['reading its notes', 'read its notes'],
+  edit_learned_notes: ['changing its notes', 'changed its notes'],
   run_prompt: ['asking itself', 'asked itself'],
 };
 

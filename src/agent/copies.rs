@@ -1,0 +1,295 @@
+//! Conversations that are copied, emptied, taken along and brought in.
+
+use crate::{
+    Agent,
+    conversation::{ConversationSummary, Head, summary},
+    lines::{Line, Role, StoredCall, StoredMessage, StoredResult, json},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use store::{Audience, Stamp};
+use tokio_util::sync::CancellationToken;
+use tool::{
+    Cx, Error, Id, Label, Result, Scope,
+    prelude::{JsonSchema, schemars},
+};
+
+/// What an exported conversation calls itself.
+pub const FORMAT: &str = "hob-conversation";
+/// Its shape.
+const VERSION: u32 = 1;
+/// How much may be brought in: messages, and bytes of text in all.
+const MESSAGES: usize = 10_000;
+const BYTES: usize = 5 << 20;
+/// The longest title that is brought in, in characters.
+const TITLE: usize = 200;
+
+/// A conversation to be taken along.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Exported {
+    /// `hob-conversation`.
+    pub format: String,
+    /// 1.
+    pub version: u32,
+    /// What it is called.
+    #[serde(default)]
+    pub title: String,
+    /// When it began: milliseconds since 1970.
+    #[serde(default)]
+    pub created_at: u64,
+    /// The conversation it was copied from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Id>,
+    /// Its messages, the first first.
+    pub messages: Vec<ExportedMessage>,
+}
+
+/// One message of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExportedMessage {
+    /// `user`, `assistant` or `tool`.
+    pub role: String,
+    /// The text.
+    #[serde(default)]
+    pub content: String,
+    /// The calls the model asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<StoredCall>,
+    /// What a call gave.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_results: Vec<StoredResult>,
+    /// The names of pictures, sounds and files that belonged to it; they are not taken along.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<String>,
+    /// The model that said it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// When: milliseconds since 1970.
+    #[serde(default)]
+    pub created_at: u64,
+}
+
+impl From<StoredMessage> for ExportedMessage {
+    fn from(m: StoredMessage) -> Self {
+        Self {
+            role: m.role.into(),
+            content: m.content,
+            tool_calls: m.tool_calls,
+            tool_results: m.tool_results,
+            media: m.media.into_iter().map(|m| m.name).collect(),
+            model: m.model,
+            created_at: m.created_at,
+        }
+    }
+}
+
+impl Agent {
+    /// A copy of a conversation, up to and with a message of it, as one of its own.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's, or has no such message; `Unavailable` while it is answering.
+    pub async fn fork(&self, cx: &Cx, id: Id, until: Option<Id>) -> Result<ConversationSummary> {
+        self.conversations.check(cx, id)?;
+        let _busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
+        let head = self.conversations.head(cx, id)?;
+        let mut lines = self.conversations.all(cx, id)?;
+        if let Some(until) = until {
+            let at = lines.iter().position(|e| e.id == until).ok_or_else(|| {
+                Error::not_found(format!("the conversation has no message {until}: look at it again"))
+            })?;
+            lines.truncate(at + 1);
+        }
+        // A copy has no part in the runs of the original, and each of its runs stays one.
+        let (copy, mut runs) = (Id::new(), HashMap::new());
+        let mut own = |run: Id| *runs.entry(run).or_insert_with(Id::new);
+        let copied = lines.into_iter().map(|e| {
+            let line = Line { conversation: copy, run: own(e.value.run), ..e.value };
+            (Id::new(), self.stamp(cx, e.label, &e.source), line)
+        });
+        let copied: Vec<_> = copied.collect();
+        let keeps = self.conversations.keeps(cx.user(), id);
+        let head = Head { title: head.title, messages: copied.len() as u32, forked_from: Some(id), keeps };
+        self.put(cx, copy, head, copied).await
+    }
+
+    /// Deletes what was said in a conversation, and keeps the conversation.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's; `Unavailable` while it is answering.
+    pub async fn reset(&self, cx: &Cx, id: Id) -> Result<ConversationSummary> {
+        self.conversations.check(cx, id)?;
+        let _busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
+        self.conversations.empty(cx.user(), id, false).await?;
+        self.forget_questions(cx.user(), id).await?;
+        self.conversations.head(cx, id)
+    }
+
+    /// A conversation to be taken along: without secrets, and without files.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's.
+    pub fn export(&self, cx: &Cx, id: Id) -> Result<Exported> {
+        let found = self.conversations.get(cx, id)?;
+        Ok(Exported {
+            format: FORMAT.into(),
+            version: VERSION,
+            title: found.head.title,
+            created_at: found.head.created_at,
+            forked_from: found.head.forked_from,
+            messages: found.messages.into_iter().map(ExportedMessage::from).collect(),
+        })
+    }
+
+    /// Brings a conversation in. Nobody knows who wrote it, so it counts as read from outside.
+    ///
+    /// # Errors
+    /// `BadArgs` when it is none, or too long.
+    pub async fn import(&self, cx: &Cx, document: Exported) -> Result<ConversationSummary> {
+        checked(&document)?;
+        let (id, mut run) = (Id::new(), Id::new());
+        let mut lines = vec![];
+        for message in document.messages {
+            let role = role_of(&message.role).unwrap_or(Role::Assistant);
+            if role == Role::User {
+                run = Id::new();
+            }
+            // One record for each result, as they are kept.
+            let results = message.tool_results.iter().map(json);
+            let results: Vec<String> = if role == Role::Tool { results.collect() } else { vec![String::new()] };
+            for result in results {
+                let mut line = Line::new(id, run, role, &self.scrubbed(&message.content));
+                if !message.tool_calls.is_empty() && role == Role::Assistant {
+                    line.calls = self.scrubbed(&json(&message.tool_calls));
+                }
+                line.result = self.scrubbed(&result);
+                line.model = clipped(&message.model);
+                lines.push((Id::new(), self.stamp(cx, Label::Outside, "import"), line));
+            }
+        }
+        let title = match document.title.split_whitespace().collect::<Vec<_>>().join(" ") {
+            title if title.is_empty() => "Imported conversation".to_owned(),
+            title => clipped(&self.scrubbed(&title)),
+        };
+        let keeps = self.config.persistence;
+        let head = Head { title, messages: lines.len() as u32, forked_from: None, keeps };
+        self.put(cx, id, head, lines).await
+    }
+
+    fn scrubbed(&self, text: &str) -> String {
+        self.parts.registry.scrubber().text(text, scrub::How::Digests).into_owned()
+    }
+
+    fn stamp(&self, cx: &Cx, label: Label, source: &str) -> Stamp {
+        let (owner, scope, audience) = (cx.user(), Scope::User(cx.user()), Audience::Private);
+        Stamp { scope, owner, audience, label: label.max(cx.label()), source: source.into() }
+    }
+
+    async fn put(&self, cx: &Cx, id: Id, head: Head, lines: Vec<(Id, Stamp, Line)>) -> Result<ConversationSummary> {
+        let label = lines.iter().map(|(_, stamp, _)| stamp.label).fold(Label::Own, Label::max);
+        let (conversations, stamp) = (self.conversations.clone(), self.stamp(cx, label, "chat"));
+        let entry = self
+            .conversations
+            .heads
+            .store()
+            .write(move |tx| {
+                for (id, stamp, line) in &lines {
+                    conversations.lines.put(tx, *id, stamp, line)?;
+                }
+                conversations.heads.put(tx, id, &stamp, &head)
+            })
+            .await?;
+        Ok(self.conversations.clean_head(summary(entry)))
+    }
+}
+
+fn role_of(word: &str) -> Option<Role> {
+    [Role::User, Role::Assistant, Role::Tool].into_iter().find(|role| role.word() == word)
+}
+
+fn clipped(text: &str) -> String {
+    text.chars().take(TITLE).collect()
+}
+
+fn checked(document: &Exported) -> Result<()> {
+    let wrong = |text: String| Err(Error::bad_args(text));
+    if document.format != FORMAT || document.version != VERSION {
+        return wrong(format!(
+            "this is no conversation Hob can read: `format` must be \"{FORMAT}\" and `version` {VERSION}"
+        ));
+    }
+    if document.messages.is_empty() {
+        return wrong("the conversation has no messages: export one that has some".into());
+    }
+    let count: usize = document.messages.iter().map(|m| m.tool_results.len().max(1)).sum();
+    if count > MESSAGES {
+        return wrong(format!("there are {count} messages, and {MESSAGES} is the most: leave the oldest out"));
+    }
+    let mut bytes = 0;
+    for (n, message) in document.messages.iter().enumerate() {
+        let Some(role) = role_of(&message.role) else {
+            let text =
+                format!("messages[{n}].role is `{}`: it must be user, assistant or tool", clipped(&message.role));
+            return wrong(text);
+        };
+        if (role == Role::Tool) == message.tool_results.is_empty() {
+            return wrong(format!(
+                "messages[{n}]: toolResults belong to messages of the role tool, which have one at least"
+            ));
+        }
+        if role != Role::Assistant && !message.tool_calls.is_empty() {
+            return wrong(format!("messages[{n}]: toolCalls belong to messages of the role assistant"));
+        }
+        bytes += message.content.len() + message.model.len();
+        bytes += message.tool_calls.iter().map(|c| c.id.len() + c.name.len() + c.arguments.len()).sum::<usize>();
+        bytes += message.tool_results.iter().map(|r| r.content.len() + r.name.len()).sum::<usize>();
+    }
+    if bytes > BYTES {
+        return wrong(format!("the conversation has {bytes} bytes of text, and {} MB is the most", BYTES >> 20));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_conversations_are_brought_in() {
+        let message = |role: &str| ExportedMessage {
+            role: role.into(),
+            content: "x".into(),
+            tool_calls: vec![],
+            tool_results: vec![],
+            media: vec![],
+            model: String::new(),
+            created_at: 0,
+        };
+        let document = |messages: Vec<ExportedMessage>| Exported {
+            format: FORMAT.into(),
+            version: 1,
+            title: String::new(),
+            created_at: 0,
+            forked_from: None,
+            messages,
+        };
+        let call = || StoredCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
+        assert!(checked(&document(vec![message("user"), message("assistant")])).is_ok());
+        let long = ExportedMessage { content: "x".repeat(BYTES + 1), ..message("user") };
+        let rows = [
+            (Exported { format: "other".into(), ..document(vec![message("user")]) }, "`format`"),
+            (Exported { version: 2, ..document(vec![message("user")]) }, "`version`"),
+            (document(vec![]), "no messages"),
+            (document(vec![message("system")]), "messages[0].role"),
+            (document(vec![message("user"), message("tool")]), "messages[1]: toolResults"),
+            (document(vec![ExportedMessage { tool_calls: vec![call()], ..message("user") }]), "toolCalls"),
+            (document(vec![message("user"); MESSAGES + 1]), "10000 is the most"),
+            (document(vec![long]), "5 MB"),
+        ];
+        for (document, part) in rows {
+            let why = checked(&document).unwrap_err();
+            assert!(why.message().contains(part), "{why}");
+        }
+    }
+}

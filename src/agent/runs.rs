@@ -1,0 +1,370 @@
+//! Runs as people see them: in a list, with their steps, and what they wait for.
+
+use crate::{
+    Agent,
+    journal::{State, StoredRun},
+    lines::{Line, Role},
+    run::Run,
+    step::Step,
+};
+use interaction::{Kind, Told};
+use llm::Usage;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use store::{Entry, Listing};
+use tool::{
+    Channel, Cx, Error, Id, Result, Scope, UserId,
+    prelude::{JsonSchema, schemars},
+};
+
+/// How much of an answer the person is told whom nobody listened for, and of what it is about, in characters.
+const TOLD: usize = 1900;
+const TITLE: usize = 80;
+
+/// Why a run has no answer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RunError {
+    /// A stable word.
+    pub code: String,
+    /// What happened and what to do.
+    pub message: String,
+}
+
+/// A run.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunShown {
+    /// Its id.
+    pub id: Id,
+    /// Its conversation; null where a program keeps the conversation itself.
+    pub conversation_id: Option<Id>,
+    /// How it stands.
+    pub state: State,
+    /// When it was asked for: milliseconds since 1970.
+    pub started_at: u64,
+    /// When it ended.
+    pub ended_at: Option<u64>,
+    /// The model that answered last.
+    pub model: String,
+    /// The door it came through.
+    pub channel: Channel,
+    /// How often the model was asked.
+    pub turns: u32,
+    /// How many calls it wanted.
+    pub tool_calls: u32,
+    /// What it cost, in tokens.
+    pub usage: Usage,
+    /// What it cost, in US dollars; null where that is not known.
+    pub cost: Option<f64>,
+    /// Why it has no answer.
+    pub error: Option<RunError>,
+    /// How often it was taken up again.
+    pub resumed: u32,
+}
+
+/// A run with what happened in it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RunDetails {
+    /// The run.
+    #[serde(flatten)]
+    pub run: RunShown,
+    /// What happened, the first first.
+    pub steps: Vec<RunStep>,
+}
+
+/// How a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CallState {
+    /// The model wants it.
+    Wanted,
+    /// It has begun.
+    Begun,
+    /// It has a result.
+    Done,
+    /// It had begun when its run was cut short, and whether it was done is not known.
+    Unknown,
+    /// It waits for a person.
+    Waiting,
+}
+
+/// One thing that happened in a run.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+pub enum RunStep {
+    /// What the person said.
+    Message {
+        /// When: milliseconds since 1970.
+        at: u64,
+        /// The words.
+        text: String,
+    },
+    /// What the model said.
+    Answer {
+        /// When.
+        at: u64,
+        /// The words; may be empty beside calls.
+        text: String,
+        /// The model.
+        model: String,
+    },
+    /// A call the model wanted.
+    Call {
+        /// When.
+        at: u64,
+        /// The model's id of it.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// The arguments: JSON, or the text as the model broke it.
+        arguments: Value,
+        /// How it stands.
+        state: CallState,
+    },
+    /// What a call gave.
+    Result {
+        /// When.
+        at: u64,
+        /// The model's id of the call.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// What the model was told.
+        content: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+}
+
+/// Something a run rests on.
+pub(crate) struct WaitsFor {
+    pub id: Id,
+    /// The tool whose call is asked about; empty for a question of a tool.
+    pub about: String,
+}
+
+fn shown(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> RunShown {
+    let (id, run) = (entry.id, entry.value);
+    // One that was woken goes on, before that is written.
+    let woken = run.state == State::Waiting && under_way.iter().any(|(run, ..)| *run == id);
+    let over = matches!(run.state, State::Failed | State::Cancelled);
+    RunShown {
+        id,
+        conversation_id: Some(run.conversation),
+        state: if woken { State::Running } else { run.state },
+        started_at: id.millis(),
+        ended_at: Some(run.ended_ms).filter(|at| *at > 0),
+        channel: run.channel(),
+        turns: run.turns,
+        tool_calls: run.calls,
+        usage: run.usage(),
+        cost: run.usage().cost(),
+        error: over.then(|| RunError { code: run.code.clone(), message: run.error.clone() }),
+        resumed: run.resumed,
+        model: run.model,
+    }
+}
+
+impl Agent {
+    /// This person's runs, the newest first: how many there are of those states (all where none is named) and of that
+    /// conversation, and `limit` of them from the `offset`th on. Runs over conversations that a program keeps are among them
+    /// while they are under way.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn runs(
+        &self,
+        cx: &Cx,
+        states: &[State],
+        conversation: Option<Id>,
+        limit: usize,
+        offset: usize,
+    ) -> Result<(usize, Vec<RunShown>)> {
+        let by = conversation.map(|id| (1, id.as_bytes().to_vec()));
+        let stored =
+            self.conversations.runs.list_in(Scope::User(cx.user()), &Listing { by, limit: 0, before: None })?;
+        let under_way = self.places.runs_of(cx.user());
+        let mut all: Vec<RunShown> = stored.into_iter().map(|entry| shown(entry, &under_way)).collect();
+        if conversation.is_none() {
+            let unkept = under_way.iter().filter(|(_, conversation, _)| conversation.is_none());
+            all.extend(unkept.map(|(run, ..)| self.unkept(cx, *run)));
+        }
+        all.retain(|run| states.is_empty() || states.contains(&run.state));
+        all.sort_by_key(|run| std::cmp::Reverse(run.id));
+        Ok((all.len(), all.into_iter().skip(offset).take(limit).collect()))
+    }
+
+    fn unkept(&self, cx: &Cx, run: Id) -> RunShown {
+        RunShown {
+            id: run,
+            conversation_id: None,
+            state: State::Running,
+            started_at: run.millis(),
+            ended_at: None,
+            model: self.model(),
+            channel: cx.channel(),
+            turns: 0,
+            tool_calls: 0,
+            usage: Usage::default(),
+            cost: None,
+            error: None,
+            resumed: 0,
+        }
+    }
+
+    /// One run of this person with its steps.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not theirs.
+    pub fn run(&self, cx: &Cx, id: Id) -> Result<RunDetails> {
+        let entry = self.conversations.runs.get_in(Scope::User(cx.user()), id)?.ok_or_else(|| no_run(id))?;
+        let (stored, run) = (entry.value.clone(), shown(entry, &self.places.runs_of(cx.user())));
+        let lines: Vec<Entry<Line>> = self.conversations.all(cx, stored.conversation)?;
+        let own: Vec<_> = lines.into_iter().filter(|e| e.value.run == id).collect();
+        let mut steps = vec![];
+        for (n, line) in own.iter().enumerate() {
+            let later = || own[n + 1..].iter();
+            let given = |call: &str| later().filter_map(|e| e.value.result()).any(|r| r.tool_call_id == call);
+            let is_last = !later().any(|e| e.value.role == Role::Assistant);
+            steps.extend(steps_of(line, |call| match given(call) {
+                true => CallState::Done,
+                false if is_last => state_of(&stored, call),
+                false => CallState::Wanted,
+            }));
+        }
+        Ok(RunDetails { run, steps })
+    }
+
+    pub(crate) fn stored_run(&self, cx: &Cx, id: Id) -> Result<StoredRun> {
+        let found = self.conversations.runs.get_in(Scope::User(cx.user()), id)?;
+        found.map(|e| e.value).ok_or_else(|| no_run(id))
+    }
+
+    /// What a run of a person rests on.
+    pub(crate) fn waiting_on(&self, user: UserId, run: Id) -> Vec<WaitsFor> {
+        let asked =
+            self.parts.registry.approvals().and_then(|approvals| {
+                approvals.list(Some(user), |s| s == registry::State::Pending, None, usize::MAX).ok()
+            });
+        let own = asked.unwrap_or_default().into_iter().filter(|a| a.run_id == Some(run));
+        let mut all: Vec<WaitsFor> = own.map(|a| WaitsFor { id: a.id, about: format!("`{}`", a.tool) }).collect();
+        let shown = self.parts.interactions.waiting(user, run);
+        all.extend(shown.into_iter().map(|id| WaitsFor { id, about: String::new() }));
+        all
+    }
+}
+
+fn state_of(stored: &StoredRun, call: &str) -> CallState {
+    match stored.begun().iter().any(|b| b.call == call) {
+        _ if stored.waits().iter().any(|id| id == call) => CallState::Waiting,
+        true if stored.state.is_open() => CallState::Begun,
+        true => CallState::Unknown,
+        false => CallState::Wanted,
+    }
+}
+
+fn steps_of(line: &Entry<Line>, state: impl Fn(&str) -> CallState) -> Vec<RunStep> {
+    let (at, line) = (line.id.millis(), &line.value);
+    match (line.role, line.result()) {
+        (Role::User, _) => vec![RunStep::Message { at, text: line.content.clone() }],
+        (Role::Tool, Some(r)) => vec![RunStep::Result {
+            at,
+            call_id: r.tool_call_id,
+            name: r.name,
+            content: r.content,
+            is_error: r.is_error,
+            duration_ms: r.duration_ms,
+        }],
+        (Role::Tool, None) => vec![],
+        (Role::Assistant, _) => {
+            let answer = RunStep::Answer { at, text: line.content.clone(), model: line.model.clone() };
+            let calls = line.calls().into_iter().map(|c| RunStep::Call {
+                at,
+                state: state(&c.id),
+                arguments: serde_json::from_str(&c.arguments).unwrap_or(Value::String(c.arguments)),
+                call_id: c.id,
+                name: c.name,
+            });
+            std::iter::once(answer).chain(calls).collect()
+        }
+    }
+}
+
+impl Run {
+    /// Passes on what people are asked and shown for this run, while the guard is held.
+    pub(crate) fn hear_questions(&self) -> impl Sized + use<> {
+        let (steps, watch) = (self.steps.clone(), self.watch.clone());
+        let tell = move |step: Step| {
+            if let Some(watch) = &watch {
+                watch.on_step(&step);
+            }
+            let _ = steps.send(step);
+        };
+        let heard = tell.clone();
+        let asked = self.agent.parts.registry.approvals().map(|approvals| {
+            approvals.watch(self.run, move |approval| heard(Step::Approval { approval: Box::new(approval.clone()) }))
+        });
+        let shown = self.agent.parts.interactions.watch(self.run, move |told| tell(step_of(told)));
+        (asked, shown)
+    }
+
+    /// Tells the person what came of a run that nobody listened to and nobody waited for.
+    pub(crate) async fn tell_person(&self, step: &Step) {
+        let text = match step {
+            Step::Done(answer) if answer.waiting.is_empty() => answer.response.as_str(),
+            Step::Error { code, message } if !["closing", "cancelled"].contains(code) => message.as_str(),
+            _ => return,
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        notify(&self.cx, &self.text, text).await;
+    }
+}
+
+/// Tells the person what came of a run they did not wait for. That nobody could be told is no reason to do it all again.
+pub(crate) async fn notify(cx: &Cx, title: &str, text: &str) {
+    let args = json!({"title": clip(title, TITLE), "text": clip(text, TOLD)});
+    if let Err(error) = cx.call("notify", args).await {
+        tracing::warn!(%error, "nobody was told what a run gave");
+    }
+}
+
+fn step_of(told: Told) -> Step {
+    let asked = match told {
+        Told::Message(text) => return Step::Message { text: text.to_owned() },
+        Told::Asked(asked) => asked.clone(),
+    };
+    let (id, expires_at) = (asked.id, asked.expires_at);
+    let mut shown = Map::new();
+    let kind = match asked.kind {
+        Kind::Ask => {
+            let question = asked.question.unwrap_or_default();
+            return Step::Ask { id, question, options: asked.options, expires_at };
+        }
+        Kind::Blocks => {
+            shown.insert("blocks".into(), asked.blocks.into());
+            "blocks"
+        }
+        Kind::Component => {
+            shown.insert("code".into(), asked.code.into());
+            shown.insert("component".into(), asked.component.into());
+            shown.insert("props".into(), asked.props.map_or(Value::Null, Value::Object));
+            "component"
+        }
+    };
+    Step::Ui { id, kind: kind.into(), title: asked.title.unwrap_or_default(), shown, expires_at }
+}
+
+fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+fn no_run(id: Id) -> Error {
+    Error::not_found(format!("there is no run {id} of yours"))
+}

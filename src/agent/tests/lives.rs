@@ -1,0 +1,301 @@
+//! A house that loses power: its runtime is dropped in the middle of whatever it does, and another is built over the same store.
+
+use crate::{
+    Agent, Config, Documents, Interactions, Memories, Parts, RunDetails, Running, Say, State, Step, Watch, WhileBusy,
+};
+use embed::Embedder;
+use futures::{
+    StreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
+use llm::{Delta, Error as ModelError, Message, Provider, Request, ToolCall, Usage};
+use registry::{Registry, Terms, Waits};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use store::Store;
+use tokio::runtime::Runtime;
+use tool::{Channel, Id, Ports, Principal, Role, SystemClock, Via, prelude::*};
+use uploads::Uploads;
+
+/// What the model does next.
+pub enum Does {
+    /// Says this.
+    Says(&'static str),
+    /// Wants these calls: id, tool, what it is called with.
+    Calls(Vec<(&'static str, &'static str, &'static str)>),
+    /// Says this, and then nothing until the end.
+    Hangs(&'static str),
+    /// Any deltas.
+    Gives(Vec<Result<Delta, ModelError>>),
+}
+
+pub use Does::{Calls, Gives, Hangs, Says};
+
+struct Script {
+    acts: Mutex<VecDeque<Does>>,
+    asked: Arc<Mutex<Vec<Request>>>,
+    by_word: bool,
+}
+
+pub fn done() -> Result<Delta, ModelError> {
+    Ok(Delta::Done { cut: false, usage: Usage { total_tokens: 1, ..Usage::default() } })
+}
+
+impl Provider for Script {
+    fn model(&self) -> String {
+        "test/script".into()
+    }
+    fn acts_by_word(&self) -> bool {
+        self.by_word
+    }
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
+        self.asked.lock().unwrap().push(request);
+        let text = |text: &str| Ok(Delta::Text(text.to_owned()));
+        match self.acts.lock().unwrap().pop_front() {
+            None => stream::iter(vec![Err(ModelError::Broken("the script is over".into()))]).boxed(),
+            Some(Says(words)) => stream::iter(vec![text(words), done()]).boxed(),
+            Some(Gives(deltas)) => stream::iter(deltas).boxed(),
+            Some(Hangs(words)) => stream::iter(vec![text(words)]).chain(stream::pending()).boxed(),
+            Some(Calls(calls)) => {
+                let call = |(id, name, with): (&str, &str, &str)| {
+                    let arguments = json!({"name": with}).to_string();
+                    Ok(Delta::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments }))
+                };
+                stream::iter(calls.into_iter().map(call).chain([done()]).collect::<Vec<_>>()).boxed()
+            }
+        }
+    }
+}
+
+/// Do it.
+#[derive(Deserialize, JsonSchema)]
+pub struct Named {
+    /// What.
+    name: String,
+}
+
+/// What was done, in every life.
+pub type Effects = Arc<Mutex<Vec<String>>>;
+
+async fn mark(effects: Effects, _: Cx, args: Named) -> Result<String> {
+    effects.lock().unwrap().push(args.name.clone());
+    Ok(format!("did {}", args.name))
+}
+async fn hang(effects: Effects, _: Cx, args: Named) -> Result<String> {
+    effects.lock().unwrap().push(args.name);
+    std::future::pending().await
+}
+/// Hangs when it is called for the first time.
+async fn slow(effects: Effects, _: Cx, args: Named) -> Result<String> {
+    let before = {
+        let mut effects = effects.lock().unwrap();
+        let before = effects.contains(&args.name);
+        effects.push(args.name.clone());
+        before
+    };
+    if !before {
+        std::future::pending::<()>().await;
+    }
+    Ok(format!("did {}", args.name))
+}
+async fn read(_: Effects, _: Cx, _: Named) -> Result<Output> {
+    Ok(Output::text("a stranger's words").from_outside())
+}
+
+/// What lasts longer than one life.
+#[derive(Clone)]
+pub struct World {
+    pub store: Store,
+    pub effects: Effects,
+    pub asked: Arc<Mutex<Vec<Request>>>,
+    pub config: Config,
+    pub waits: Waits,
+    /// What the person may do; nothing when they are gone.
+    pub role: Option<Role>,
+    pub by_word: bool,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self {
+            store: Store::in_memory().unwrap(),
+            effects: Effects::default(),
+            asked: Arc::default(),
+            config: Config { max_turns: 20, max_tool_calls: 20, ..Config::default() },
+            waits: Waits::default(),
+            role: Some(Role::Admin),
+            by_word: false,
+        }
+    }
+
+    /// What was done so far.
+    pub fn done(&self) -> Vec<String> {
+        self.effects.lock().unwrap().clone()
+    }
+
+    /// What the model was shown last, but the system prompt: `>` before what the person said, `!` before results.
+    pub fn shown(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        let told = |m: &Message| match m {
+            Message::System(_) => None,
+            Message::User(said) => Some(format!("> {}", said.text())),
+            Message::Assistant(turn) if turn.tool_calls.is_empty() => Some(turn.content.clone()),
+            Message::Assistant(turn) => {
+                Some(turn.tool_calls.iter().map(|c| c.name.clone()).collect::<Vec<_>>().join("+"))
+            }
+            Message::Tool(result) => Some(format!("! {}", result.content)),
+        };
+        asked.last().unwrap().messages.iter().filter_map(told).collect()
+    }
+
+    pub fn asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+
+    /// A life in which the model does this.
+    pub fn lives(&self, acts: Vec<Does>) -> Life {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let _in = runtime.enter();
+        let terms = Terms { waits: self.waits, ..Terms::default() };
+        let registry = Registry::open(&self.store, terms, scrub::Scrubber::default()).unwrap();
+        let family = Family::new("test", "", self.effects.clone())
+            .tool("mark", Risk::Write, mark)
+            .tool("hang", Risk::Write, hang)
+            .tool("slow", Risk::Write, slow)
+            .repeatable()
+            .tool("wipe", Risk::Destroy, mark)
+            .tool("read", Risk::Observe, read);
+        registry.add(family).unwrap();
+        let interactions = Interactions::with_waits(
+            &self.store,
+            interaction::Waits { in_call_seconds: self.waits.in_call_seconds, parked_hours: self.waits.parked_hours },
+            scrub::Scrubber::default(),
+        );
+        registry.add(interaction::family(interactions.clone())).unwrap();
+        let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
+        ports.dispatch = Arc::new(registry.clone());
+        let cx = Cx::root(ports, Principal::owner(), Via::direct(Channel::Api));
+        let by_word = self.by_word;
+        let provider = Arc::new(Script { acts: Mutex::new(acts.into()), asked: self.asked.clone(), by_word });
+        let parts = Parts {
+            memories: Memories::new(&self.store, Embedder::new(Duration::from_secs(60))),
+            documents: Documents::new(&self.store),
+            interactions,
+            uploads: Uploads::new(&self.store, std::env::temp_dir().join(format!("hob-lives-{}", std::process::id()))),
+            registry,
+        };
+        let agent = Agent::new(self.config.clone(), &self.store, parts, provider);
+        drop(_in);
+        Life { agent, cx, runtime, role: self.role }
+    }
+
+    /// The same after a power cut: what was under way is gone on with.
+    pub fn recovers(&self, acts: Vec<Does>) -> Life {
+        let life = self.lives(acts);
+        life.recover();
+        life
+    }
+}
+
+pub struct Life {
+    pub agent: Agent,
+    pub cx: Cx,
+    pub runtime: Runtime,
+    role: Option<Role>,
+}
+
+impl Life {
+    pub fn recover(&self) {
+        let role = self.role;
+        let _in = self.runtime.enter();
+        self.agent.recover(self.cx.ports(), Arc::new(move |_| Ok(role))).unwrap();
+    }
+
+    pub fn begin(&self, text: &str) -> Running {
+        self.say(Say { message: text.into(), ..Say::default() }).unwrap()
+    }
+    pub fn say(&self, say: Say) -> Result<Running> {
+        self.runtime.block_on(self.agent.chat(&self.cx, say))
+    }
+    pub fn queue(&self, text: &str, conversation: Option<Id>) -> Result<Running> {
+        self.say(Say { message: text.into(), conversation, while_busy: WhileBusy::Queue, ..Say::default() })
+    }
+    /// The steps of a run to its end.
+    pub fn end(&self, mut running: Running) -> Step {
+        self.runtime.block_on(async {
+            let mut last = None;
+            while let Some(step) = running.steps.recv().await {
+                last = Some(step);
+            }
+            last.unwrap()
+        })
+    }
+    /// Waits until a step is of that sort.
+    pub fn until(&self, running: &mut Running, is: impl Fn(&Step) -> bool) {
+        self.runtime.block_on(async { while !is(&running.steps.recv().await.expect("more steps")) {} });
+    }
+    /// Waits until it is so.
+    pub fn wait(&self, what: &str, is: impl Fn() -> bool) {
+        for _ in 0..2000 {
+            if is() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("never came: {what}");
+    }
+    pub fn run(&self, run: Id) -> RunDetails {
+        self.agent.run(&self.cx, run).unwrap()
+    }
+    /// Waits until the run stands so.
+    pub fn comes_to(&self, run: Id, state: State) -> RunDetails {
+        for _ in 0..2000 {
+            let found = self.run(run);
+            if found.run.state == state && !self.agent.places.runs_of(self.cx.user()).iter().any(|r| r.0 == run) {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("never {state:?}: {:?}", self.run(run));
+    }
+    /// The words and results of a conversation.
+    pub fn kept(&self, conversation: Id) -> Vec<String> {
+        let all = self.agent.conversation(&self.cx, conversation).unwrap().messages;
+        let told = |m: crate::StoredMessage| match (m.tool_results.first(), m.tool_calls.is_empty()) {
+            (Some(result), _) => format!("! {}", result.content),
+            (None, false) => m.tool_calls.iter().map(|c| c.name.clone()).collect::<Vec<_>>().join("+"),
+            _ => m.content,
+        };
+        all.into_iter().map(told).collect()
+    }
+    /// The power goes.
+    pub fn killed(self) {
+        self.runtime.shutdown_timeout(Duration::from_millis(500));
+    }
+}
+
+pub fn error(step: &Step) -> (&'static str, String) {
+    match step {
+        Step::Error { code, message } => (code, message.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+pub fn response(step: &Step) -> String {
+    match step {
+        Step::Done(answer) => answer.response.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Never lets a call be made.
+pub struct Holds;
+
+impl Watch for Holds {
+    fn before_tool_call<'a>(&'a self, _: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::pending())
+    }
+}

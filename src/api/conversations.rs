@@ -1,0 +1,157 @@
+//! Conversations: found, read, copied, taken along, brought in and deleted.
+
+use crate::{
+    Caller, House,
+    describe::{Operation, Schemas, Taken},
+    envelope::{Answer, Failure, Json, PathId, Query, Raw, ok},
+    people::Deleted,
+};
+use agent::{Conversation, ConversationSummary, Exported};
+use axum::{
+    Extension,
+    extract::{FromRequest, Request, State},
+    http::header,
+};
+use serde::{Deserialize, Serialize};
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
+
+/// How large a conversation that is brought in may be, as JSON.
+const LARGEST: usize = 8 << 20;
+
+/// Which conversations.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Page {
+    /// Words that all have to occur in the title and messages.
+    #[serde(default)]
+    query: String,
+    /// How many at most, up to 200.
+    #[serde(default = "twenty")]
+    limit: usize,
+    /// How many of the latest to pass over.
+    #[serde(default)]
+    offset: usize,
+}
+
+/// Conversations, the latest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Conversations {
+    /// How many there are in all.
+    count: usize,
+    conversations: Vec<ConversationSummary>,
+}
+
+fn twenty() -> usize {
+    20
+}
+
+pub(crate) async fn list(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Query(page): Query<Page>,
+) -> Answer<Conversations> {
+    let cx = house.cx(&caller);
+    let found = house.agent.conversations(&cx, &page.query, page.limit.clamp(1, 200), page.offset).await?;
+    let (count, conversations) = found;
+    Ok(ok(Conversations { count, conversations }))
+}
+
+pub(crate) async fn one(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<Conversation> {
+    Ok(ok(house.agent.conversation(&house.cx(&caller), id)?))
+}
+
+pub(crate) async fn delete(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<Deleted> {
+    house.agent.delete_conversation(&house.cx(&caller), id).await?;
+    Ok(ok(Deleted::yes()))
+}
+
+/// How far a copy reaches.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Fork {
+    /// The last message of the copy; all of them where it is left out.
+    message_id: Option<Id>,
+}
+
+/// A copy of a conversation.
+pub(crate) async fn fork(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+    Json(fork): Json<Fork>,
+) -> Answer<ConversationSummary> {
+    Ok(ok(house.agent.fork(&house.cx(&caller), id, fork.message_id).await?))
+}
+
+/// Deletes what was said in a conversation.
+pub(crate) async fn reset(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<ConversationSummary> {
+    Ok(ok(house.agent.reset(&house.cx(&caller), id).await?))
+}
+
+/// A conversation to be taken along.
+pub(crate) async fn export(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<Exported> {
+    Ok(ok(house.agent.export(&house.cx(&caller), id)?))
+}
+
+/// A conversation as it was exported; longer than what other addresses take.
+pub(crate) struct Document(Exported);
+
+impl<S: Send + Sync> FromRequest<S> for Document {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        // As with every body of JSON: no browser sends this type across sites without asking first.
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+        if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+            let text = "send the header `Content-Type: application/json`, and the exported conversation as the body";
+            return Err(Failure::new(415, "not_json", text));
+        }
+        let Raw(bytes) = Raw::from_request(request, state).await?;
+        if bytes.len() > LARGEST {
+            let text = format!("the conversation is larger than {} MB: leave the oldest messages out", LARGEST >> 20);
+            return Err(Failure::new(413, "too_large", text));
+        }
+        let read = |e: serde_json::Error| {
+            let text = format!(
+                "this is no conversation that was exported from Hob (line {}, column {})",
+                e.line(),
+                e.column()
+            );
+            Failure::new(400, "bad_args", format!("{text}: send it as GET /api/v1/conversations/ID/export gave it"))
+        };
+        serde_json::from_slice(&bytes).map(Self).map_err(read)
+    }
+}
+
+impl Taken for Document {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        <Json<Exported> as Taken>::describe(schemas, operation);
+    }
+}
+
+/// Brings a conversation in.
+pub(crate) async fn import(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Document(document): Document,
+) -> Answer<ConversationSummary> {
+    Ok(ok(house.agent.import(&house.cx(&caller), document).await?))
+}

@@ -1,0 +1,256 @@
+//! `/api/v1/documents`: who the agent is, as texts with a history; and `/api/v1/prompt`: what the model is told of it.
+
+use crate::{
+    Caller, House,
+    describe::{Routes, Taken, get, post},
+    envelope::{Answer, Failure, Json, PathId, PathText, Query, ok},
+};
+use axum::{
+    Extension,
+    extract::{FromRequestParts, Path, State},
+    http::request::Parts,
+};
+use persona::{Document, Name, Past, PastHead};
+use serde::{Deserialize, Serialize};
+use tool::{
+    Role,
+    prelude::{JsonSchema, schemars},
+};
+
+pub(crate) fn routes() -> Routes<House> {
+    Routes::new()
+        .route("/", get(list, "The documents that make the agent what it is."))
+        .route("/{name}", get(one, "A document.").put(write, "Put another text in the place of a document."))
+        .route("/{name}/history", get(history, "The versions of a document, the newest first."))
+        .route("/{name}/history/{version}", get(version, "A version of a document."))
+        .route("/{name}/rollback", post(rollback, "Go back to the text of a version; it becomes a new one."))
+}
+
+/// A document and one of its versions, in the path.
+struct NameAndVersion(String, u32);
+
+impl Taken for NameAndVersion {}
+
+impl<S: Send + Sync> FromRequestParts<S> for NameAndVersion {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let path = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let read = path.ok().and_then(|Path((name, version))| Some(Self(name, version.parse().ok()?)));
+        let text = "the address ends with the number of a version: the history tells which there are";
+        read.ok_or_else(|| Failure::new(400, "bad_args", text))
+    }
+}
+
+/// The documents.
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    documents: Vec<Head>,
+}
+
+/// What is known of a document besides its text.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    /// Its name in addresses.
+    name: &'static str,
+    /// What people call it.
+    title: &'static str,
+    /// What stands in it.
+    about: &'static str,
+    /// Counts up from 1; 0 while nobody has written it.
+    version: u32,
+    /// How long it is, in characters.
+    length: usize,
+    /// When it was written: milliseconds since 1970.
+    updated_at: Option<u64>,
+}
+
+/// A document with its text.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    /// Its name in addresses.
+    name: &'static str,
+    /// Empty while nobody has written it.
+    text: String,
+    /// Counts up from 1; 0 while nobody has written it.
+    version: u32,
+    /// When it was written: milliseconds since 1970.
+    updated_at: Option<u64>,
+    /// What holds while it is empty.
+    built_in: Option<String>,
+}
+
+fn shown(house: &House, document: Document) -> Shown {
+    let Document { name, text, version, updated_ms, .. } = document;
+    let built_in = house.documents.built_in(name).map(str::to_owned);
+    Shown { name: name.word(), text, version, updated_at: updated_ms, built_in }
+}
+
+async fn list(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Listed> {
+    let cx = house.cx(&caller);
+    let head = |name: Name| {
+        let Document { text, version, updated_ms, .. } = house.documents.peek(&cx, name)?;
+        let (length, updated_at) = (text.chars().count(), updated_ms);
+        Ok(Head { name: name.word(), title: name.title(), about: name.about(), version, length, updated_at })
+    };
+    let documents = Name::ALL.into_iter().map(head).collect::<Result<Vec<Head>, Failure>>()?;
+    Ok(ok(Listed { documents }))
+}
+
+async fn one(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathText(name): PathText,
+) -> Answer<Shown> {
+    let document = house.documents.read(&house.cx(&caller), Name::of(&name)?)?;
+    Ok(ok(shown(&house, document)))
+}
+
+/// Another text.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    /// The text, 64 KB at most; empty takes the document away.
+    text: String,
+    /// The version it was made from: refused where another is there meanwhile.
+    version: Option<u32>,
+}
+
+async fn write(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathText(name): PathText,
+    Json(body): Json<Written>,
+) -> Answer<Shown> {
+    may_write(&caller)?;
+    let written = house.documents.write(&house.cx(&caller), Name::of(&name)?, &body.text, body.version).await?;
+    Ok(ok(shown(&house, written)))
+}
+
+/// Which versions.
+#[derive(Deserialize, JsonSchema)]
+struct Which {
+    /// How many at most, up to 200.
+    #[serde(default = "fifty")]
+    limit: usize,
+    /// How many to leave out before the first.
+    #[serde(default)]
+    offset: usize,
+}
+
+fn fifty() -> usize {
+    50
+}
+
+/// Versions, and how many there are.
+#[derive(Serialize, JsonSchema)]
+struct History {
+    count: usize,
+    versions: Vec<PastHead>,
+}
+
+async fn history(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathText(name): PathText,
+    Query(which): Query<Which>,
+) -> Answer<History> {
+    let (cx, limit) = (house.cx(&caller), which.limit.clamp(1, 200));
+    let (count, versions) = house.documents.history(&cx, Name::of(&name)?, limit, which.offset)?;
+    Ok(ok(History { count, versions }))
+}
+
+async fn version(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    NameAndVersion(name, version): NameAndVersion,
+) -> Answer<Past> {
+    Ok(ok(house.documents.version(&house.cx(&caller), Name::of(&name)?, version)?))
+}
+
+/// Where to go back to.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Back {
+    /// The version.
+    version: u32,
+}
+
+async fn rollback(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathText(name): PathText,
+    Json(back): Json<Back>,
+) -> Answer<Shown> {
+    may_write(&caller)?;
+    let written = house.documents.rollback(&house.cx(&caller), Name::of(&name)?, back.version).await?;
+    Ok(ok(shown(&house, written)))
+}
+
+fn may_write(caller: &Caller) -> Result<(), Failure> {
+    match caller.principal.role {
+        Role::Viewer => Err(Failure::new(403, "denied", "a viewer may read this, and not change it: ask an admin")),
+        Role::Member | Role::Admin => Ok(()),
+    }
+}
+
+/// The message that is to be answered.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Said {
+    /// Memories and goals that have to do with it are told too.
+    #[serde(default)]
+    message: String,
+}
+
+/// What the model would be told now, before the conversation.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Prompt {
+    /// The text.
+    prompt: String,
+    /// What it is made of, in order; what has nothing to say is not among them.
+    sections: Vec<Section>,
+    /// How long it is, in characters.
+    length: usize,
+    /// About how many tokens that are.
+    tokens: usize,
+}
+
+/// A part of the prompt.
+#[derive(Serialize, JsonSchema)]
+struct Section {
+    /// Its name.
+    name: &'static str,
+    /// How long it is, in characters.
+    length: usize,
+    /// Whether there is room for it.
+    shown: bool,
+}
+
+/// What the model would be told now.
+pub(crate) async fn prompt(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Query(said): Query<Said>,
+) -> Answer<Prompt> {
+    let prompt = house.agent.prompt(&house.cx(&caller), &said.message).await?;
+    let section = |s: persona::prompt::Section| Section { name: s.name, length: s.length, shown: s.shown };
+    let length = prompt.text.chars().count();
+    let sections = prompt.sections.into_iter().map(section).collect();
+    Ok(ok(Prompt { prompt: prompt.text, sections, length, tokens: length.div_ceil(4) }))
+}
+
+/// Puts all but the last exchange of a conversation into its summary.
+pub(crate) async fn compact(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<agent::Compacted> {
+    let cx = house.cx(&caller);
+    // What was begun is kept also when whoever asked is gone.
+    let agent = house.agent.clone();
+    let made = tokio::spawn(async move { agent.compact(&cx, id).await }).await;
+    let broken = |_| Failure::new(422, "failed", "the summary broke off: try again");
+    Ok(ok(made.map_err(broken)??))
+}

@@ -1,0 +1,114 @@
+//! What waits for the caller: questions, blocks and components; what they answer, and the runs that go on with it.
+
+use crate::{
+    Caller, House,
+    envelope::{Answer, Failure, Json, PathId, Query, ok},
+};
+use axum::{Extension, extract::State};
+use interaction::{Interaction, State as Standing, Wake, Which};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
+
+/// Which of them.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Asked {
+    /// `pending` (the default), `answered`, `expired` or `all`.
+    #[serde(default)]
+    state: Wanted,
+    /// How many at most, up to 200.
+    #[serde(default = "fifty")]
+    limit: usize,
+}
+
+#[derive(Default, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Wanted {
+    #[default]
+    Pending,
+    /// Those that were put aside too.
+    Answered,
+    Expired,
+    All,
+}
+
+fn fifty() -> usize {
+    50
+}
+
+/// What waits or waited, the newest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Listed {
+    count: usize,
+    interactions: Vec<Interaction>,
+}
+
+/// An answer: `{answer}` to a question, `{action: "submit", data}` or `{action: "dismiss"}` to blocks, `{action, …}` of a
+/// component.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct Response(#[schemars(with = "serde_json::Map<String, Value>")] Value);
+
+/// What waits for the caller.
+pub(crate) async fn list(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Query(asked): Query<Asked>,
+) -> Answer<Listed> {
+    let which = match asked.state {
+        Wanted::Pending => Which::In(Standing::Pending),
+        Wanted::Answered => Which::Answered,
+        Wanted::Expired => Which::In(Standing::Expired),
+        Wanted::All => Which::All,
+    };
+    let interactions = house.interactions.list(&house.cx(&caller), which, asked.limit.clamp(1, 200))?;
+    Ok(ok(Listed { count: interactions.len(), interactions }))
+}
+
+/// One of them.
+pub(crate) async fn one(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<Interaction> {
+    Ok(ok(house.interactions.get(&house.cx(&caller), id)?))
+}
+
+/// Takes an answer. Where its run rested, it goes on.
+pub(crate) async fn respond(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+    Json(Response(answer)): Json<Response>,
+) -> Answer<Interaction> {
+    ended(house, caller, id, Some(answer)).await
+}
+
+/// Puts it aside. Where its run rested, it goes on.
+pub(crate) async fn dismiss(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<Interaction> {
+    ended(house, caller, id, None).await
+}
+
+async fn ended(house: House, caller: Caller, id: Id, answer: Option<Value>) -> Answer<Interaction> {
+    let cx = house.cx(&caller);
+    // Goes on to its end also when whoever answered is gone: an answer that was written is acted on.
+    let settled = tokio::spawn(async move {
+        let (shown, wake) = match answer {
+            Some(answer) => house.interactions.respond(&cx, id, answer).await?,
+            None => house.interactions.dismiss(&cx, id).await?,
+        };
+        if let Some(Wake { user, run, .. }) = wake.filter(|_| house.lasting) {
+            house.agent.wake(&house.ports, user, run);
+        }
+        Ok::<_, tool::Error>(shown)
+    });
+    let broken = |_| Failure::new(422, "failed", "the answer broke off: look at it again");
+    Ok(ok(settled.await.map_err(broken)??))
+}

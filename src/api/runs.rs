@@ -1,0 +1,116 @@
+//! Runs: what is under way, what has been, and what happened in each.
+
+use crate::{
+    Caller, House,
+    envelope::{Answer, Failure, PathId, Query, ok},
+};
+use agent::{RunDetails, RunShown, State as Standing};
+use axum::{Extension, extract::State};
+use serde::{Deserialize, Serialize};
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
+
+/// Which runs.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Which {
+    /// How they stand: `queued`, `running`, `waiting`, `done`, `failed` or `cancelled`, or several of them with commas
+    /// between; any where it is left out.
+    #[serde(default)]
+    state: String,
+    /// Of which conversation.
+    conversation_id: Option<Id>,
+    /// How many at most, up to 200.
+    #[serde(default = "twenty")]
+    limit: usize,
+    /// How many of the newest to pass over.
+    #[serde(default)]
+    offset: usize,
+}
+
+fn twenty() -> usize {
+    20
+}
+
+/// Runs, the newest first.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Runs {
+    /// How many there are in all.
+    count: usize,
+    runs: Vec<RunShown>,
+}
+
+/// This person's runs.
+pub(crate) async fn list(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Query(which): Query<Which>,
+) -> Answer<Runs> {
+    let states = states(&which.state)?;
+    let (limit, offset) = (which.limit.clamp(1, 200), which.offset);
+    let (count, runs) = house.agent.runs(&house.cx(&caller), &states, which.conversation_id, limit, offset)?;
+    Ok(ok(Runs { count, runs }))
+}
+
+fn states(text: &str) -> Result<Vec<Standing>, Failure> {
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let state = |word: &str| {
+        serde_json::from_value(word.into()).map_err(|_| {
+            let word: String = word.chars().take(40).collect();
+            let text = format!("no run is `{word}`: it is queued, running, waiting, done, failed or cancelled");
+            Failure::new(400, "bad_args", text)
+        })
+    };
+    words.map(state).collect()
+}
+
+/// One run.
+pub(crate) async fn one(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<RunDetails> {
+    Ok(ok(house.agent.run(&house.cx(&caller), id)?))
+}
+
+/// A run was told to stop.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Cancelled {
+    cancelled: bool,
+}
+
+pub(crate) async fn cancel(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<Cancelled> {
+    if !house.agent.stop(&house.cx(&caller), id).await? {
+        return Err(Failure::new(404, "not_found", format!("no run {id} of yours is under way: it may have ended")));
+    }
+    Ok(ok(Cancelled { cancelled: true }))
+}
+
+/// Has a run go on that failed or was stopped.
+pub(crate) async fn resume(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+) -> Answer<RunShown> {
+    let cx = house.cx(&caller);
+    house.agent.resume(&cx, id).await?;
+    Ok(ok(house.agent.run(&cx, id)?.run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_named_by_words() {
+        assert_eq!(states("").ok(), Some(vec![]));
+        assert_eq!(states("queued, running").ok(), Some(vec![Standing::Queued, Standing::Running]));
+        assert!(states("sleeping").is_err() && states("0").is_err());
+    }
+}

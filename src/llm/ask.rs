@@ -1,0 +1,371 @@
+//! Asking a server once: the request goes out in the wire format of its endpoint, the answer comes back as deltas.
+
+use crate::{
+    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic, gemini,
+    lessons::{self, Lesson},
+    openai,
+    refusal::{Failure, Refusal, Trouble},
+    responses,
+    sse::Events,
+};
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use http_client::{ModelHttp, Streaming};
+use serde_json::Value;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// How large an answer may be that comes in one piece; a picture in it takes most.
+const WHOLE_ANSWER: usize = 12 << 20;
+/// How long an answer may be, thoughts and arguments included, in bytes: a model that never stops must not fill the device.
+const LONGEST_ANSWER: usize = 1 << 20;
+/// How large the pictures and sounds of one answer may be together, in bytes.
+const MOST_MEDIA: usize = 24 << 20;
+/// How often a request is mended after the server said what it does not take.
+const MENDINGS: usize = 4;
+
+/// Reads the answers of one wire format, event by event.
+pub(crate) trait Reader: Send {
+    /// Takes the data of one event and answers what can be said of it at once; calls wait until they are whole.
+    fn take(&mut self, event: Value) -> Result<Vec<Delta>, Failure>;
+    /// Takes an answer that came in one piece.
+    fn whole(&mut self, answer: Value) -> Result<Vec<Delta>, Failure> {
+        self.take(answer)
+    }
+    /// `[DONE]` was told: nothing follows.
+    fn told_done(&mut self) {}
+    /// Whether the server said that nothing follows.
+    fn ended(&self) -> bool {
+        false
+    }
+    /// Whether there is something of an answer in it that was not said yet.
+    fn holds(&self) -> bool;
+    /// How much of it there is, in bytes.
+    fn held(&self) -> usize;
+    /// The calls, what is to be kept, and the end; `None` when the answer was cut off before its end was told.
+    fn finish(&mut self) -> Result<Option<Vec<Delta>>, Failure>;
+}
+
+/// A model at a server, asked once for each request.
+pub(crate) struct Model {
+    endpoint: Endpoint,
+    /// What its refusals taught so far.
+    learnt: Learnt,
+    http: ModelHttp,
+}
+
+/// What is known of a server and its model, shared by all that ask it.
+type Learnt = Arc<Mutex<(Quirks, Facts)>>;
+
+impl Model {
+    pub fn new(endpoint: Endpoint) -> Self {
+        let learnt = Arc::new(Mutex::new((endpoint.quirks, endpoint.facts)));
+        let http = ModelHttp::new(endpoint.patience);
+        Self { endpoint, learnt, http }
+    }
+}
+
+impl Provider for Model {
+    fn model(&self) -> String {
+        format!("{}/{}", self.endpoint.provider, self.endpoint.model)
+    }
+
+    fn facts(&self) -> Facts {
+        self.learnt.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+        let (endpoint, http, learnt) = (self.endpoint.clone(), self.http.clone(), self.learnt.clone());
+        let key = endpoint.key.clone();
+        stream::once(ask(endpoint, learnt, http, request))
+            .flat_map(|begun| match begun {
+                Ok(answer) => answer,
+                Err(error) => stream::once(async { Err(error) }).boxed(),
+            })
+            // Servers like to repeat the key they were shown.
+            .map(move |said| said.map_err(|error| error.without(key.as_deref())))
+            .boxed()
+    }
+}
+
+/// The request body.
+pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
+    match endpoint.wire {
+        Wire::OpenAi => openai::body(endpoint, request),
+        Wire::Responses => responses::body(endpoint, request),
+        Wire::Anthropic => anthropic::body(endpoint, request),
+        Wire::Gemini => gemini::body(endpoint, request),
+    }
+}
+
+/// What reads the answer.
+pub(crate) fn reader(endpoint: &Endpoint) -> Box<dyn Reader> {
+    match endpoint.wire {
+        Wire::OpenAi => Box::new(openai::Pieces::new(endpoint)),
+        Wire::Responses => Box::new(responses::Items::new(endpoint)),
+        Wire::Anthropic => Box::new(anthropic::Blocks::new(endpoint)),
+        Wire::Gemini => Box::new(gemini::Parts::new(endpoint)),
+    }
+}
+
+async fn ask(
+    mut endpoint: Endpoint,
+    learnt: Learnt,
+    http: ModelHttp,
+    mut request: Request,
+) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
+    (endpoint.quirks, endpoint.facts) = *learnt.lock().unwrap_or_else(PoisonError::into_inner);
+    let (url, headers) = (endpoint.address(), endpoint.headers());
+    for mended in 0.. {
+        let text = body(&endpoint, &request).to_string();
+        let answer = http.post_stream(&url, &headers, text).await.map_err(|e| told(&endpoint.provider, e))?;
+        if answer.is_success() {
+            *learnt.lock().unwrap_or_else(PoisonError::into_inner) = (endpoint.quirks, endpoint.facts);
+            return read(&endpoint, answer).await;
+        }
+        let refusal = Refusal::read(answer, endpoint.key.as_deref()).await;
+        let lesson = Some(&refusal).filter(|_| mended < MENDINGS).and_then(|r| lessons::of(&endpoint, &request, r));
+        match lesson {
+            Some(Lesson::Quirks(quirks)) => endpoint.quirks = quirks,
+            Some(Lesson::Blind) => endpoint.facts.images = false,
+            Some(Lesson::WithoutKept) => lessons::forget_kept(&mut request, &endpoint.provider),
+            None => return Err(refusal.into_error(&endpoint)),
+        }
+        tracing::info!(provider = endpoint.provider, status = refusal.status, "the request is mended and made again");
+    }
+    Err(Error::Refused(format!("the model server `{}` takes the request in no form", endpoint.provider)))
+}
+
+/// An answer with a good status.
+async fn read(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
+    let who = &endpoint.provider;
+    let kind = answer.header("content-type").unwrap_or_default().to_ascii_lowercase();
+    if kind.starts_with("application/json") {
+        // Some servers do not stream, whatever they are asked.
+        return whole(endpoint, answer).await;
+    }
+    if kind.starts_with("text/html") {
+        return Err(Error::Refused(format!(
+            "the model server `{who}` answered with a web page, so it is no model server: check its address"
+        )));
+    }
+    Ok(streamed(endpoint, answer.into_stream().boxed()))
+}
+
+async fn whole(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
+    let who = &endpoint.provider;
+    let bytes = answer.bytes(WHOLE_ANSWER).await.map_err(|e| told(who, e))?;
+    let deltas = in_one_piece(who, endpoint.key.as_deref(), reader(endpoint).as_mut(), &bytes)?;
+    Ok(stream::iter(deltas.into_iter().map(Ok)).boxed())
+}
+
+/// All of an answer that came as one piece of JSON.
+fn in_one_piece(who: &str, key: Option<&str>, reader: &mut dyn Reader, bytes: &[u8]) -> Result<Vec<Delta>, Error> {
+    let broken =
+        |e| Error::Server(format!("the model server `{who}` sent an answer that is not JSON ({e}): check its address"));
+    let value: Value = serde_json::from_slice(bytes).map_err(broken)?;
+    let mut deltas = reader.whole(value).map_err(|failure| failure.in_stream(who, key, false))?;
+    let rest = reader.finish().map_err(|failure| failure.in_stream(who, key, false))?;
+    deltas.extend(rest.ok_or_else(|| Error::Server(format!("the model server `{who}` sent an empty answer")))?);
+    Ok(deltas)
+}
+
+/// A body on its way.
+pub(crate) type Body = BoxStream<'static, http_client::Result<http_client::Bytes>>;
+
+struct Reading {
+    who: String,
+    key: Option<String>,
+    body: Body,
+    events: Events,
+    reader: Box<dyn Reader>,
+    /// What came so far where it is no stream but one piece of JSON, although nobody said so.
+    whole: Option<Vec<u8>>,
+    touched: bool,
+    ready: VecDeque<Delta>,
+    failed: Option<Error>,
+    ended: bool,
+    begun: bool,
+    media: usize,
+}
+
+/// The deltas of a stream of events.
+pub(crate) fn streamed(endpoint: &Endpoint, body: Body) -> BoxStream<'static, Result<Delta, Error>> {
+    let reading = Reading {
+        who: endpoint.provider.clone(),
+        key: endpoint.key.clone(),
+        body,
+        events: Events::default(),
+        reader: reader(endpoint),
+        whole: None,
+        touched: false,
+        ready: VecDeque::new(),
+        failed: None,
+        ended: false,
+        begun: false,
+        media: 0,
+    };
+    stream::unfold(Some(reading), |reading| async {
+        let mut reading = reading?;
+        loop {
+            if let Some(delta) = reading.ready.pop_front() {
+                return Some((Ok(delta), Some(reading)));
+            }
+            // What came before it in the same piece is said first.
+            if let Some(error) = reading.failed.take() {
+                return Some((Err(error), None));
+            }
+            if reading.ended {
+                return None;
+            }
+            reading.failed = reading.read_on().await.err();
+        }
+    })
+    .boxed()
+}
+
+impl Reading {
+    async fn read_on(&mut self) -> Result<(), Error> {
+        let next = self.body.next().await;
+        if let Some(Ok(bytes)) = &next
+            && self.is_whole(bytes)
+        {
+            return Ok(());
+        }
+        let who = &self.who;
+        let data = match next {
+            Some(Ok(bytes)) => self.events.feed(&bytes).ok_or_else(|| {
+                Error::Broken(format!("the model server `{who}` sent something that is no event stream"))
+            })?,
+            Some(Err(error)) => {
+                // Whether anything was said decides if asking again is safe: half an answer is not asked for twice.
+                return Err(match told(who, error) {
+                    Error::Network(text) | Error::Timeout(text) if self.has_begun() => Error::Broken(text),
+                    other => other,
+                });
+            }
+            None if self.whole.is_some() => {
+                self.ended = true;
+                let bytes = self.whole.take().unwrap_or_default();
+                self.ready.extend(in_one_piece(&self.who, self.key.as_deref(), self.reader.as_mut(), &bytes)?);
+                return Ok(());
+            }
+            None => {
+                self.ended = true;
+                self.events.finish().into_iter().collect()
+            }
+        };
+        for event in data {
+            self.take(&event)?;
+            if self.reader.ended() {
+                self.ended = true;
+                break;
+            }
+        }
+        if self.ended {
+            let begun = self.has_begun();
+            let rest = self.reader.finish().map_err(|failure| self.failed(failure, begun))?;
+            self.ready.extend(rest.ok_or_else(|| match begun {
+                true => Error::Broken(format!(
+                    "the model server `{}` stopped in the middle of its answer: ask again",
+                    self.who
+                )),
+                // Nothing is lost: it may be asked again at once.
+                false => Error::Network(format!(
+                    "the model server `{}` stopped before the first word of its answer: ask again",
+                    self.who
+                )),
+            })?);
+        }
+        Ok(())
+    }
+
+    /// Whether this is one piece of JSON, told by its first letter: no line of a stream of events begins like that.
+    fn is_whole(&mut self, bytes: &[u8]) -> bool {
+        let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
+        if let (false, Some(first)) = (self.touched, first) {
+            self.touched = true;
+            self.whole = b"{[".contains(first).then(Vec::new);
+        }
+        let Some(all) = &mut self.whole else { return false };
+        if all.len() + bytes.len() > WHOLE_ANSWER {
+            // As the stream it claims to be, it has no end.
+            self.whole = None;
+            return false;
+        }
+        all.extend_from_slice(bytes);
+        true
+    }
+
+    fn failed(&self, failure: Failure, begun: bool) -> Error {
+        failure.in_stream(&self.who, self.key.as_deref(), begun)
+    }
+
+    fn has_begun(&self) -> bool {
+        self.begun || self.reader.holds()
+    }
+
+    fn take(&mut self, event: &str) -> Result<(), Error> {
+        let event = event.trim();
+        if event == "[DONE]" {
+            self.ended = true;
+            self.reader.told_done();
+            return Ok(());
+        }
+        if event.is_empty() {
+            return Ok(());
+        }
+        let value: Value = serde_json::from_str(event).map_err(|e| {
+            Error::Broken(format!("the model server `{}` sent an event that is not JSON ({e})", self.who))
+        })?;
+        let begun = self.has_begun();
+        let said = self.reader.take(value).map_err(|failure| self.failed(failure, begun))?;
+        self.begun |= !said.is_empty();
+        self.media += said.iter().map(media_bytes).sum::<usize>();
+        self.ready.extend(said);
+        let too_long = |what: &str, limit: usize| {
+            Err(Error::Broken(format!(
+                "the {what} of the model server `{}` is longer than {} MB and was stopped: ask for less at once",
+                self.who,
+                limit >> 20
+            )))
+        };
+        match (self.reader.held() > LONGEST_ANSWER, self.media > MOST_MEDIA) {
+            (true, _) => too_long("answer", LONGEST_ANSWER),
+            (_, true) => too_long("media", MOST_MEDIA),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn media_bytes(delta: &Delta) -> usize {
+    match delta {
+        Delta::Media(crate::Media { source: crate::Source::Bytes(bytes), .. }) => bytes.len(),
+        _ => 0,
+    }
+}
+
+/// A connection that failed, as the reader has to act on it.
+pub(crate) fn told(who: &str, error: http_client::Error) -> Error {
+    let text = format!("the model server `{who}` did not answer: {error}");
+    match error {
+        http_client::Error::TimedOut { .. } => Error::Timeout(text),
+        http_client::Error::Unreachable { .. } | http_client::Error::Broken { .. } => Error::Network(text),
+        _ => Error::Refused(text),
+    }
+}
+
+/// What becomes of an answer that the provider's filter stopped: the words that were said stay and say so; without any it is a
+/// refusal.
+pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<Delta, Failure> {
+    let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+    if said_anything {
+        return Ok(Delta::Text(format!("\n\n[The provider stopped the answer here{why}.]")));
+    }
+    let text = format!("it will not answer this{why}: say it in another way, or ask another model");
+    Err(Failure::new(Trouble::Refused, text))
+}

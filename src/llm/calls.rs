@@ -1,0 +1,94 @@
+//! Tool calls on the wire: ids a server takes, arguments that are JSON.
+
+use crate::ToolCall;
+use serde_json::{Map, Value};
+use std::{borrow::Cow, collections::HashSet};
+
+/// What a call or block counts for besides its words, in bytes: those without any must not be endless either.
+pub(crate) const EACH: usize = 64;
+
+/// The longest id OpenAI takes; others take more.
+const LONGEST_ID: usize = 40;
+
+/// The id as every server takes it: what another made may be too long, or have points and colons in it. The same id always
+/// comes to the same, so call and result stay together.
+pub(crate) fn fitting(id: &str, short: bool) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || (!short && "-_".contains(c));
+    let long = if short { id.len() != 9 } else { id.is_empty() || id.len() > LONGEST_ID };
+    if !long && id.chars().all(plain) {
+        return Cow::Borrowed(id);
+    }
+    let hash = format!("{:016x}", fnv(id.as_bytes()));
+    Cow::Owned(if short { hash[..9].to_owned() } else { format!("call_{hash}") })
+}
+
+/// FNV-1a: stable between versions, which the hash of the standard library is not.
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// The arguments of a call as an object. Those the model broke go back as an empty one: many servers refuse a history that is
+/// not JSON.
+pub(crate) fn arguments(call: &ToolCall) -> Map<String, Value> {
+    serde_json::from_str(&call.arguments).unwrap_or_default()
+}
+
+/// The same as text, as the model wrote it where that is whole.
+pub(crate) fn arguments_text(call: &ToolCall) -> &str {
+    let whole = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
+    if whole { &call.arguments } else { "{}" }
+}
+
+/// Calls as a server gave them, each with an id of its own and arguments that are not nothing.
+pub(crate) fn finished(calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolCall> {
+    let mut given = HashSet::new();
+    let mend = |(n, mut call): (usize, ToolCall)| {
+        if call.id.is_empty() || !given.insert(call.id.clone()) {
+            let id = fnv(tool::Id::new().as_bytes());
+            call.id = format!("call_{id:016x}_{n}");
+        }
+        if call.arguments.trim().is_empty() {
+            call.arguments = "{}".into();
+        }
+        call
+    };
+    calls.into_iter().enumerate().map(mend).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_fit_and_stay_together() {
+        for (id, short, same) in [
+            ("call_0_calculate", false, true),
+            ("toolu_01AbC-x", false, true),
+            ("functions.get_weather:0", false, false),
+            ("", false, false),
+            (&"x".repeat(41), false, false),
+            ("abcdefgh9", true, true),
+            ("call_1234", true, false),
+            ("call_0_calculate", true, false),
+        ] {
+            let fit = fitting(id, short);
+            assert_eq!(fit == id, same, "{id}: {fit}");
+            assert_eq!(fit, fitting(id, short));
+            assert!(fit.chars().all(|c| c.is_ascii_alphanumeric() || (!short && "-_".contains(c))), "{fit}");
+            assert!(if short { fit.len() == 9 } else { (1..=LONGEST_ID).contains(&fit.len()) }, "{fit}");
+        }
+        assert_ne!(fitting("functions.a:0", true), fitting("functions.a:1", true));
+    }
+
+    #[test]
+    fn calls_get_what_they_lack() {
+        let call =
+            |id: &str, arguments: &str| ToolCall { id: id.into(), name: "t".into(), arguments: arguments.into() };
+        let done = finished([call("a", "{}"), call("a", " "), call("", "{\"x\"")]);
+        assert_eq!(done[0].id, "a");
+        assert_eq!(done.iter().map(|c| &c.id).collect::<HashSet<_>>().len(), 3);
+        assert_eq!(done.iter().map(|c| c.arguments.as_str()).collect::<Vec<_>>(), ["{}", "{}", "{\"x\""]);
+        assert!(done.iter().all(|c| c.id.len() <= LONGEST_ID));
+        assert_eq!((arguments(&done[2]), arguments_text(&done[2])), (Map::new(), "{}"));
+    }
+}

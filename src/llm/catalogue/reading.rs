@@ -1,0 +1,309 @@
+//! Reading a catalogue entry by entry, so that a broken one costs itself alone and a large one little memory.
+
+use super::{Catalogue, Model, name};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::Value;
+use std::{fmt, sync::Arc};
+use tool::{Error, Result};
+
+/// How large a document may be. models.dev's has about two.
+const LARGEST: usize = 8 << 20;
+/// How many models are taken.
+const MOST: usize = 5000;
+/// How long a name may be.
+const LONGEST_NAME: usize = 200;
+/// No model costs that much for a million tokens, in US dollars.
+const DEAREST: f64 = 100_000.0;
+
+/// What a document says, and may be written down again in Hob's own form.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document {
+    models: Vec<Said>,
+    as_of: String,
+    /// How many entries made no sense.
+    #[serde(skip)]
+    pub skipped: usize,
+}
+
+/// What it says of one model; `None` and 0 where it says nothing.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Said {
+    /// In place of `model`, together with `name`.
+    #[serde(skip_serializing)]
+    provider: Option<String>,
+    model: String,
+    name: String,
+    context: u32,
+    output: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_price: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_price: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_price: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    images: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audio: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed: Option<u8>,
+}
+
+impl Said {
+    /// Over what was known of the model: what it does not say stays, and what nobody said is tried.
+    fn over(self, old: Option<&Model>) -> Model {
+        let known = old.map(Model::facts).unwrap_or_default();
+        let said = |said: u32, known: u32| if said > 0 { said } else { known };
+        let mut model = Model {
+            context: said(self.context, known.context),
+            output: said(self.output, known.output),
+            tools: self.tools.unwrap_or(known.tools),
+            images: self.images.unwrap_or(known.images),
+            audio: self.audio.unwrap_or(known.audio),
+            files: self.files.unwrap_or(known.files),
+            quality: self.quality.or(old.and_then(|old| old.quality)),
+            speed: self.speed.or(old.and_then(|old| old.speed)),
+            input_price: self.input_price,
+            cached_price: self.cached_price,
+            output_price: self.output_price,
+            model: self.model,
+            name: self.name,
+        };
+        if let Some(old) = old.filter(|_| model.input_price.is_none() && model.output_price.is_none()) {
+            (model.input_price, model.cached_price, model.output_price) =
+                (old.input_price, old.cached_price, old.output_price);
+        }
+        model
+    }
+}
+
+impl Document {
+    /// With nothing under it.
+    pub fn alone(self) -> Catalogue {
+        self.over(Catalogue::default())
+    }
+
+    /// Over what was known.
+    pub fn over(self, mut known: Catalogue) -> Catalogue {
+        for said in self.models {
+            let old = known.get(&said.model);
+            let model = said.over(old);
+            Arc::make_mut(&mut known.models).insert(model.model.clone(), model);
+        }
+        if !self.as_of.is_empty() {
+            known.as_of = self.as_of;
+        }
+        known
+    }
+
+    fn take(&mut self, model: Option<Said>) {
+        match model {
+            Some(model) if self.models.len() < MOST => self.models.push(model),
+            _ => self.skipped += 1,
+        }
+    }
+}
+
+/// Reads a document of either form.
+///
+/// # Errors
+/// `BadArgs` when it is neither, empty, or too large.
+pub(super) fn document(bytes: &[u8]) -> Result<Document> {
+    if bytes.len() > LARGEST {
+        let mb = LARGEST >> 20;
+        return Err(Error::bad_args(format!(
+            "the catalogue of models is larger than {mb} MB: give one that is smaller"
+        )));
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let read = Top.deserialize(&mut json).and_then(|document| json.end().map(|()| document));
+    let document = read.map_err(|e| {
+        Error::bad_args(format!("the catalogue of models cannot be read ({e}): give one like models.dev/api.json"))
+    })?;
+    if document.models.is_empty() {
+        return Err(Error::bad_args(format!(
+            "no model in this catalogue is of use ({} entries make no sense): give one like models.dev/api.json",
+            document.skipped
+        )));
+    }
+    Ok(document)
+}
+
+/// `{"asOf": …, "models": [ours, …]}` or `{provider: {"models": {id: theirs, …}}, …}`.
+struct Top;
+
+impl<'de> DeserializeSeed<'de> for Top {
+    type Value = Document;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Document, D::Error> {
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Top {
+    type Value = Document;
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("models by provider")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+        let mut document = Document::default();
+        while let Some(key) = map.next_key::<String>()? {
+            match (key.as_str(), name::provider(&key)) {
+                ("asOf", _) => document.as_of = map.next_value::<String>()?.chars().take(40).collect(),
+                ("models", _) => map.next_value_seed(Ours(&mut document))?,
+                (_, Some(provider)) => map.next_value_seed(Theirs { document: &mut document, provider })?,
+                (_, None) => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(document)
+    }
+}
+
+/// A list of models in Hob's own form.
+struct Ours<'a>(&'a mut Document);
+
+impl<'de> DeserializeSeed<'de> for Ours<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Ours<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a list of models")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(entry) = list.next_element::<Value>()? {
+            self.0.take(serde_json::from_value(entry).ok().and_then(ours));
+        }
+        Ok(())
+    }
+}
+
+/// One provider of models.dev.
+struct Theirs<'a> {
+    document: &'a mut Document,
+    provider: &'static str,
+}
+
+impl<'de> DeserializeSeed<'de> for Theirs<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Theirs<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a provider with its models")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key != "models" {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            for (id, entry) in map.next_value::<serde_json::Map<String, Value>>()? {
+                let model =
+                    serde_json::from_value(entry).ok().and_then(|theirs: Their| theirs.model(self.provider, id));
+                match model {
+                    Some(None) => {}
+                    model => self.document.take(model.flatten()),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A model in Hob's own form: named by `model`, or by `provider` and `name`.
+fn ours(mut said: Said) -> Option<Said> {
+    if let Some(provider) = said.provider.take() {
+        said.model = format!("{provider}/{}", said.name);
+    }
+    said.quality = said.quality.map(|q| q.min(100));
+    said.speed = said.speed.map(|s| s.min(100));
+    sensible(said)
+}
+
+/// A model as models.dev describes it, as far as Hob cares.
+#[derive(Deserialize)]
+struct Their {
+    cost: Option<Cost>,
+    #[serde(default)]
+    limit: Limit,
+    #[serde(default)]
+    modalities: Modalities,
+    tool_call: Option<bool>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Cost {
+    input: Option<f64>,
+    output: Option<f64>,
+    cache_read: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Limit {
+    context: u32,
+    output: u32,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Modalities {
+    input: Option<Vec<String>>,
+    output: Vec<String>,
+}
+
+impl Their {
+    /// `None` when it makes no sense, `Some(None)` when it is no model one talks to.
+    fn model(self, provider: &str, id: String) -> Option<Option<Said>> {
+        let Self { cost, limit, modalities: Modalities { input, output }, tool_call: tools } = self;
+        if !output.is_empty() && !output.iter().any(|kind| kind == "text") {
+            return Some(None);
+        }
+        let reads = |kind: &str| input.as_ref().map(|input| input.iter().any(|i| i == kind));
+        let cost = cost.unwrap_or_default();
+        sensible(Said {
+            model: format!("{provider}/{id}"),
+            name: id,
+            context: limit.context,
+            output: limit.output,
+            input_price: cost.input,
+            cached_price: cost.cache_read,
+            output_price: cost.output,
+            tools,
+            images: reads("image"),
+            audio: reads("audio"),
+            files: reads("pdf"),
+            ..Said::default()
+        })
+        .map(Some)
+    }
+}
+
+/// A model whose name and prices can be; `None` otherwise.
+fn sensible(model: Said) -> Option<Said> {
+    let named = model.model.strip_suffix(model.name.as_str()).is_some_and(|p| p.len() > 1 && p.ends_with('/'));
+    let clean = model.model.len() <= LONGEST_NAME && !model.name.is_empty() && !model.model.contains(char::is_control);
+    let prices = [model.input_price, model.cached_price, model.output_price];
+    let priced = prices.into_iter().flatten().all(|price| (0.0..=DEAREST).contains(&price));
+    (named && clean && priced).then_some(model)
+}

@@ -1,0 +1,194 @@
+//! Several models as one: when the first does not answer, the next does, and reflex last.
+//!
+//! What passes over to the next model is what says nothing about the request: no connection, silence, too many requests, a
+//! failure of the server, a spent budget. What the first model refuses (the key, the model's name, the request) is told: the
+//! person chose it, and has to hear. What one that stands in refuses is its own affair. Once anything was said there is no
+//! other model: half an answer is not begun again by somebody else.
+
+use crate::{
+    Delta, Error, Facts, Health, Link, Message, Provider, Request, Strategy, Surety, ToolChoice,
+    router::{self, Needs},
+};
+use futures::{
+    StreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// What [`crate::Kept::provider`] says of a turn of reflex.
+const REFLEX: &str = "reflex";
+
+/// The models of a house, the chosen one first, and reflex.
+#[derive(Clone)]
+pub struct Chain {
+    links: Arc<[Link]>,
+    reflex: Arc<dyn Provider>,
+    prefer_reflex: bool,
+    strategy: Strategy,
+    health: Arc<Health>,
+}
+
+impl Chain {
+    /// A chain that asks the links in their order, and reflex last; with `prefer_reflex` reflex comes first where it is sure.
+    /// Without links it is reflex alone.
+    pub fn new(links: Vec<Link>, reflex: Arc<dyn Provider>, prefer_reflex: bool) -> Self {
+        Self { links: links.into(), reflex, prefer_reflex, strategy: Strategy::Fallback, health: Arc::default() }
+    }
+
+    /// The same, with another way to choose among the links.
+    pub fn strategy(self, strategy: Strategy) -> Self {
+        Self { strategy, ..self }
+    }
+
+    /// The same, with what another chain has seen of the models.
+    pub fn health(self, health: Arc<Health>) -> Self {
+        Self { health, ..self }
+    }
+
+    /// The model it goes by: the chosen one.
+    fn first(&self) -> &dyn Provider {
+        self.links.first().map_or(&*self.reflex, |link| &*link.provider)
+    }
+
+    /// The links in the order they are asked in: what failed a moment ago comes last.
+    fn order(&self, request: &Request) -> Vec<usize> {
+        let order = router::order(self.strategy, &Needs::of(request), &self.links, &self.health);
+        let (resting, ready): (Vec<_>, Vec<_>) =
+            order.into_iter().partition(|at| self.health.resting(&self.links[*at].provider.model()));
+        ready.into_iter().chain(resting).collect()
+    }
+
+    async fn answer(self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+        if self.links.is_empty() {
+            return self.reflex.stream(request);
+        }
+        if self.reflex_goes_on(&request) || self.reflex_is_sure(&request).await {
+            match begin(&self.reflex, request.clone()).await {
+                Ok(answer) => return self.by(&self.reflex, answer),
+                Err(error) => tracing::warn!(%error, "reflex did not answer; a model is asked"),
+            }
+        }
+        // Why the chosen model did not answer: what those that stand in say is their own affair.
+        let mut failed: Option<Error> = None;
+        for at in self.order(&request) {
+            let provider = &self.links[at].provider;
+            let (model, asked) = (provider.model(), Instant::now());
+            let error = match begin(provider, request.clone()).await {
+                Ok(answer) => {
+                    self.health.answered(&model, asked.elapsed());
+                    return self.by(provider, answer);
+                }
+                Err(error) => error,
+            };
+            if matches!(error, Error::Network(_) | Error::Timeout(_)) {
+                self.health.failed(&model);
+            }
+            tracing::warn!(%error, model, "a model did not answer");
+            if at == 0 {
+                let final_word = matches!(error, Error::Refused(_));
+                failed = Some(error);
+                if final_word {
+                    break;
+                }
+            }
+        }
+        match failed {
+            Some(error) if !self.reflex_stands_in(&request, &error).await => stream::once(async { Err(error) }).boxed(),
+            _ => self.by(&self.reflex, self.reflex.stream(request)),
+        }
+    }
+
+    /// What reflex called is told by reflex: it makes the sentence of the results.
+    fn reflex_goes_on(&self, request: &Request) -> bool {
+        let since = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
+        let mut turns = since.filter_map(|message| match message {
+            Message::Assistant(turn) => Some(turn),
+            _ => None,
+        });
+        turns.next().is_some_and(|turn| turn.kept.as_ref().is_some_and(|kept| kept.provider == REFLEX))
+    }
+
+    async fn reflex_is_sure(&self, request: &Request) -> bool {
+        let fresh = matches!(request.messages.last(), Some(Message::User(said)) if said.media().next().is_none());
+        // Without tools it is no command that is asked for, but a summary or the like.
+        let free = request.tool_choice == ToolChoice::Auto && !request.tools.is_empty();
+        self.prefer_reflex && fresh && free && self.reflex.would_answer(request, Surety::Sure).await
+    }
+
+    /// Whether reflex has something better to say than that the models failed. What the chosen model refused is told, and so
+    /// is a failure where no tools were offered: a summary by reflex would be none.
+    async fn reflex_stands_in(&self, request: &Request, error: &Error) -> bool {
+        !matches!(error, Error::Refused(_))
+            && !request.tools.is_empty()
+            && self.reflex.would_answer(request, Surety::Understood).await
+    }
+
+    /// The answer, with who gives it where that is not the chosen model.
+    fn by(
+        &self,
+        provider: &Arc<dyn Provider>,
+        answer: BoxStream<'static, Result<Delta, Error>>,
+    ) -> BoxStream<'static, Result<Delta, Error>> {
+        let model = provider.model();
+        if model == self.first().model() {
+            return answer;
+        }
+        let by = Delta::By { model, by_word: provider.acts_by_word() };
+        stream::once(async { Ok(by) }).chain(answer).boxed()
+    }
+}
+
+/// Asks, and waits until something is said or it fails.
+async fn begin(
+    provider: &Arc<dyn Provider>,
+    request: Request,
+) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
+    let mut answer = provider.stream(request);
+    let mut begun = vec![];
+    loop {
+        match answer.next().await {
+            Some(Ok(delta)) => {
+                let silent = match &delta {
+                    Delta::Text(text) | Delta::Thinking(text) => text.is_empty(),
+                    Delta::Keep(_) | Delta::By { .. } => true,
+                    _ => false,
+                };
+                begun.push(Ok(delta));
+                if !silent {
+                    return Ok(stream::iter(begun).chain(answer).boxed());
+                }
+            }
+            Some(Err(error)) => return Err(error),
+            None => {
+                let model = provider.model();
+                return Err(Error::Broken(format!("the model `{model}` ended without a word: ask again")));
+            }
+        }
+    }
+}
+
+impl Provider for Chain {
+    fn model(&self) -> String {
+        self.first().model()
+    }
+    fn reads_context(&self) -> bool {
+        self.first().reads_context()
+    }
+    fn acts_by_word(&self) -> bool {
+        self.first().acts_by_word()
+    }
+    fn facts(&self) -> Facts {
+        self.first().facts()
+    }
+    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
+        self.first().would_answer(request, surety)
+    }
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+        stream::once(self.clone().answer(request)).flatten().boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

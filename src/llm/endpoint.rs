@@ -1,0 +1,239 @@
+//! Where a model is, how it is spoken to, and the provider that comes of it.
+
+use crate::{Facts, Provider, ask::Model, retry::Retrying};
+use http_client::Patience;
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::Arc, time::Duration};
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wire {
+    /// OpenAI's chat completions, which most servers speak.
+    #[default]
+    OpenAi,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Google's generateContent.
+    Gemini,
+}
+
+/// What a server does otherwise than its format says. Most do nothing of this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Quirks {
+    /// The limit of an answer is called `max_completion_tokens`, and `max_tokens` is refused (OpenAI's own).
+    pub max_completion_tokens: bool,
+    /// `stream_options` is refused; usage comes without being asked for, or not at all.
+    pub no_stream_options: bool,
+    /// A tool cannot be demanded: `required` and a tool by name become `auto`.
+    pub no_tool_choice_required: bool,
+    /// Instructions come from `developer`, not from `system`.
+    pub system_as_developer: bool,
+    /// Thoughts of turns that call tools are demanded back as `reasoning_content` (DeepSeek).
+    pub reasoning_back: bool,
+    /// Parameters of tools are cut down to the plain words of JSON Schema.
+    pub strip_schema: bool,
+    /// The temperature is fixed, and giving one is refused (reasoning models).
+    pub no_temperature: bool,
+    /// `prompt_cache_key` is understood (OpenAI's own).
+    pub prompt_cache_key: bool,
+    /// PDF files may go in as a `file` part (OpenAI's own; most others refuse it, whatever the model reads).
+    pub file_parts: bool,
+    /// Reasoning does not come encrypted, and asking for it is refused (OpenAI's models that do not reason).
+    pub no_encrypted_reasoning: bool,
+    /// Ids of calls have nine letters and digits, and any other is refused (Mistral).
+    pub short_ids: bool,
+    /// The model may make pictures (Gemini: pictures among the kinds of answer).
+    pub makes_images: bool,
+}
+
+impl Quirks {
+    /// A server that does all as its format says.
+    pub const NONE: Quirks = Quirks {
+        max_completion_tokens: false,
+        no_stream_options: false,
+        no_tool_choice_required: false,
+        system_as_developer: false,
+        reasoning_back: false,
+        strip_schema: false,
+        no_temperature: false,
+        prompt_cache_key: false,
+        file_parts: false,
+        no_encrypted_reasoning: false,
+        short_ids: false,
+        makes_images: false,
+    };
+}
+
+/// Where a model is and how it is asked.
+#[derive(Clone, Default)]
+pub struct Endpoint {
+    /// The provider's name, as in `provider/model`.
+    pub provider: String,
+    /// The model's name at that server.
+    pub model: String,
+    /// How it is spoken to.
+    pub wire: Wire,
+    /// The base address, such as `http://192.168.1.5:8080/v1`; with or without the version.
+    pub url: String,
+    /// The API key, where the server wants one.
+    pub key: Option<String>,
+    /// The most tokens one answer may have; the server's own limit when `None`.
+    pub max_tokens: Option<u32>,
+    /// How long to wait for what.
+    pub patience: Patience,
+    /// How often to ask again.
+    pub retries: u32,
+    /// The first pause before asking again.
+    pub retry_delay: Duration,
+    /// What is known of the model.
+    pub facts: Facts,
+    /// What the server does otherwise.
+    pub quirks: Quirks,
+}
+
+impl fmt::Debug for Endpoint {
+    /// Without the key: this may land in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("model", &format_args!("{}/{}", self.provider, self.model))
+            .field("wire", &self.wire)
+            .field("url", &self.url)
+            .field("has_key", &self.key.is_some())
+            .field("quirks", &self.quirks)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// The address without what is asked for, version included: `…/v1` or, for Gemini, `…/v1beta`. People write it with or
+    /// without the version, and some paste the whole of it.
+    pub(crate) fn base(&self) -> String {
+        let (version, tails): (&str, &[&str]) = match self.wire {
+            Wire::OpenAi => ("v1", &["/chat/completions"]),
+            Wire::Responses => ("v1", &["/responses", "/chat/completions"]),
+            Wire::Anthropic => ("v1", &["/messages"]),
+            Wire::Gemini => ("v1beta", &["/models"]),
+        };
+        let mut base = self.url.trim().trim_end_matches('/');
+        for tail in tails {
+            base = base.strip_suffix(tail).unwrap_or(base).trim_end_matches('/');
+        }
+        let path = base.split_once("://").map_or(base, |(_, rest)| rest).split_once('/').map(|(_, path)| path);
+        let is_version = |s: &str| s.strip_prefix('v').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+        let complete = match self.wire {
+            // Servers have their format at all sorts of paths; a bare host gets the usual one.
+            Wire::OpenAi | Wire::Responses => path.is_some(),
+            Wire::Anthropic | Wire::Gemini => path.and_then(|p| p.rsplit('/').next()).is_some_and(is_version),
+        };
+        if complete { base.to_owned() } else { format!("{base}/{version}") }
+    }
+
+    /// Where an answer is asked for.
+    pub(crate) fn address(&self) -> String {
+        let base = self.base();
+        match self.wire {
+            Wire::OpenAi => format!("{base}/chat/completions"),
+            Wire::Responses => format!("{base}/responses"),
+            Wire::Anthropic => format!("{base}/messages"),
+            Wire::Gemini => format!("{base}/{}:streamGenerateContent?alt=sse", model_path(&self.model)),
+        }
+    }
+
+    /// The headers that say who asks, and in which version of the format.
+    pub(crate) fn headers(&self) -> Vec<(String, String)> {
+        let mut headers = vec![];
+        if self.wire == Wire::Anthropic {
+            headers.push(("anthropic-version".to_owned(), "2023-06-01".to_owned()));
+        }
+        let key = self.key.as_deref().filter(|key| !key.is_empty());
+        headers.extend(key.map(|key| match self.wire {
+            Wire::OpenAi | Wire::Responses => ("authorization".to_owned(), format!("Bearer {key}")),
+            Wire::Anthropic => ("x-api-key".to_owned(), key.to_owned()),
+            // Never in the address, where Google's examples have it: addresses land in logs.
+            Wire::Gemini => ("x-goog-api-key".to_owned(), key.to_owned()),
+        }));
+        headers
+    }
+
+    /// How many tokens the answer to a request may have: what is asked for, within what was set and what the model can.
+    pub(crate) fn limit(&self, wanted: Option<u32>) -> Option<u32> {
+        let least = [wanted, self.max_tokens].into_iter().flatten().min()?;
+        Some(if self.facts.output > 0 { least.min(self.facts.output) } else { least })
+    }
+}
+
+/// The model in the path of an address: `models/NAME`, where the name is not already a path; nothing in it can end the path.
+fn model_path(model: &str) -> String {
+    let path = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"-._/@".contains(b);
+    path.bytes().map(|b| if plain(&b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+/// The provider of an endpoint: it asks again after failures that pass.
+pub fn connect(endpoint: Endpoint) -> Arc<dyn Provider> {
+    let (retries, delay) = (endpoint.retries, endpoint.retry_delay);
+    Arc::new(Retrying::new(Model::new(endpoint), retries, delay))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_people_write() {
+        use Wire::*;
+        let gemini = "https://g.org/v1beta/models/m:streamGenerateContent?alt=sse";
+        for (wire, url, expected) in [
+            (OpenAi, "http://pi:8080", "http://pi:8080/v1/chat/completions"),
+            (OpenAi, "http://pi:8080/v1/", "http://pi:8080/v1/chat/completions"),
+            (OpenAi, "https://x.org/openai/v1", "https://x.org/openai/v1/chat/completions"),
+            (OpenAi, "https://x.org/v1/chat/completions", "https://x.org/v1/chat/completions"),
+            (Responses, "https://x.org", "https://x.org/v1/responses"),
+            (Responses, "https://x.org/v1/responses", "https://x.org/v1/responses"),
+            (Anthropic, "https://a.org", "https://a.org/v1/messages"),
+            (Anthropic, "https://a.org/v1", "https://a.org/v1/messages"),
+            (Anthropic, "https://d.org/anthropic/", "https://d.org/anthropic/v1/messages"),
+            (Anthropic, "https://a.org/v1/messages", "https://a.org/v1/messages"),
+            (Gemini, "https://g.org", gemini),
+            (Gemini, "https://g.org/v1beta/", gemini),
+            (Gemini, "https://g.org/v1beta/models", gemini),
+            (Gemini, "https://g.org/v1", "https://g.org/v1/models/m:streamGenerateContent?alt=sse"),
+        ] {
+            let endpoint = Endpoint { wire, url: url.into(), model: "m".into(), ..Endpoint::default() };
+            assert_eq!(endpoint.address(), expected, "{url}");
+        }
+        assert_eq!(model_path("a?key=1#b c"), "models/a%3Fkey%3D1%23b%20c");
+        assert_eq!(model_path("tunedModels/x"), "tunedModels/x");
+    }
+
+    #[test]
+    fn keys_are_in_headers_and_not_in_the_log() {
+        for (wire, name) in [
+            (Wire::OpenAi, "authorization"),
+            (Wire::Responses, "authorization"),
+            (Wire::Anthropic, "x-api-key"),
+            (Wire::Gemini, "x-goog-api-key"),
+        ] {
+            let endpoint = Endpoint { wire, key: Some("geheim".into()), ..Endpoint::default() };
+            let header = endpoint.headers().into_iter().find(|h| h.0 == name).unwrap();
+            assert!(header.1.contains("geheim"));
+            assert!(!format!("{endpoint:?} {}", endpoint.address()).contains("geheim"));
+        }
+    }
+
+    #[test]
+    fn the_least_limit_counts() {
+        let limit = |set, output, wanted| {
+            let facts = Facts { output, ..Facts::default() };
+            Endpoint { max_tokens: set, facts, ..Endpoint::default() }.limit(wanted)
+        };
+        assert_eq!(limit(None, 100, None), None);
+        assert_eq!(limit(Some(50), 100, Some(70)), Some(50));
+        assert_eq!(limit(Some(500), 100, None), Some(100));
+        assert_eq!(limit(None, 0, Some(70)), Some(70));
+    }
+}

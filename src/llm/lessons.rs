@@ -1,0 +1,161 @@
+//! What a server's refusal teaches about how to ask it, so that the same request can be made in a form it takes.
+
+use crate::{Endpoint, Kind, Media, Message, Quirks, Request, ToolChoice, Wire, refusal::Refusal};
+
+/// What to change before asking again.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Lesson {
+    /// The server has these habits, for good.
+    Quirks(Quirks),
+    /// What was kept of earlier turns is not accepted any more: another model, other keys at the provider.
+    WithoutKept,
+    /// The model does not see pictures, although nobody knew.
+    Blind,
+}
+
+/// What can be learnt of a refusal. Each lesson is learnt once: one that changes nothing is none.
+pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &Refusal) -> Option<Lesson> {
+    let says = refusal.failure.text.to_lowercase();
+    let says = |word: &str| says.contains(word);
+    if endpoint.facts.images && has_pictures(request) && tells_blindness(refusal.status, says) {
+        return Some(Lesson::Blind);
+    }
+    let kept = ["thinking", "signature", "reasoning", "encrypted", "not persisted", "initialized field"];
+    if kept.into_iter().any(says) && refusal.status == 404 && has_kept(request, &endpoint.provider) {
+        return Some(Lesson::WithoutKept);
+    }
+    if ![400, 422].contains(&refusal.status) {
+        return None;
+    }
+    let known = endpoint.quirks;
+    let mut quirks = known;
+    let chat = endpoint.wire == Wire::OpenAi;
+    quirks.max_completion_tokens |= chat && says("max_completion_tokens");
+    quirks.no_stream_options |= chat && says("stream_options");
+    quirks.no_temperature |= request.temperature.is_some() && says("temperature");
+    quirks.reasoning_back |= chat && says("reasoning_content");
+    quirks.no_encrypted_reasoning |=
+        endpoint.wire == Wire::Responses && says("encrypted content") && says("not supported");
+    let demanded = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named { .. });
+    quirks.no_tool_choice_required |= demanded && (says("tool_choice") || says("tool choice"));
+    // Gemini's are plain from the first.
+    quirks.strip_schema |= endpoint.wire != Wire::Gemini && !request.tools.is_empty() && says("schema");
+    if quirks != known {
+        return Some(Lesson::Quirks(quirks));
+    }
+    (kept.into_iter().any(says) && has_kept(request, &endpoint.provider)).then_some(Lesson::WithoutKept)
+}
+
+/// Whether a server says that its model sees no pictures at all; one that is too large or broken is another matter.
+fn tells_blindness(status: u16, says: impl Fn(&str) -> bool + Copy) -> bool {
+    const PICTURES: [&str; 5] = ["image", "vision", "multimodal", "multi-modal", "mmproj"];
+    const NOT: [&str; 5] = ["not support", "unsupported", "unknown variant", "mmproj", "no endpoints found"];
+    const OTHER: [&str; 6] = ["format", "media type", "large", "size", "dimension", "decode"];
+    // llama.cpp says it with 500, OpenRouter with 404.
+    [400, 404, 415, 422, 500, 501].contains(&status)
+        && PICTURES.into_iter().any(says)
+        && NOT.into_iter().any(says)
+        && !OTHER.into_iter().any(says)
+}
+
+fn has_pictures(request: &Request) -> bool {
+    let picture = |media: &Media| media.kind == Kind::Image;
+    request.messages.iter().any(|m| matches!(m, Message::User(said) if said.media().any(picture)))
+}
+
+fn has_kept(request: &Request, provider: &str) -> bool {
+    request.messages.iter().any(|m| matches!(m, Message::Assistant(turn) if is_kept(turn, provider)))
+}
+
+fn is_kept(turn: &crate::Turn, provider: &str) -> bool {
+    turn.kept.as_ref().is_some_and(|kept| kept.provider == provider)
+}
+
+/// Takes out what was kept for that provider.
+pub(crate) fn forget_kept(request: &mut Request, provider: &str) {
+    for message in &mut request.messages {
+        if let Message::Assistant(turn) = message
+            && is_kept(turn, provider)
+        {
+            turn.kept = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Kept, ToolDefinition, Turn, refusal::Failure};
+    use serde_json::json;
+
+    #[test]
+    fn a_model_that_sees_nothing_is_told_from_a_bad_picture() {
+        let picture = Media {
+            kind: Kind::Image,
+            media_type: "image/png".into(),
+            name: "a".into(),
+            source: crate::Source::Bytes([1][..].into()),
+        };
+        let sent = Message::user(crate::Content(vec![crate::Part::Media(picture)]));
+        let request = Request { messages: vec![sent], ..Request::default() };
+        let endpoint = Endpoint::default();
+        for (status, text, blind) in [
+            (500, "image input is not supported - hint: you may need to provide the mmproj", true),
+            (400, "Failed to deserialize: messages[0]: unknown variant `image_url`, expected `text`", true),
+            (404, "No endpoints found that support image input", true),
+            (400, "This model does not support image inputs", true),
+            (400, "Unsupported image format: only png is supported", false),
+            (400, "image is too large and not supported", false),
+            (503, "image input is not supported", false),
+            (400, "no", false),
+        ] {
+            let refusal = Refusal { status, failure: Failure::of(&json!({"error": text})) };
+            assert_eq!(of(&endpoint, &request, &refusal) == Some(Lesson::Blind), blind, "{text}");
+            assert_eq!(of(&endpoint, &Request::default(), &refusal), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_lesson_is_learnt_once() {
+        let kept = Some(Kept { provider: "p".into(), value: json!({}) });
+        let mut request = Request {
+            messages: vec![Message::Assistant(Turn { kept, ..Turn::default() })],
+            tools: vec![ToolDefinition { name: "t".into(), description: "".into(), parameters: json!({}) }],
+            tool_choice: ToolChoice::Required,
+            temperature: Some(0.5),
+            ..Request::default()
+        };
+        let none = Quirks::default();
+        let rows = [
+            (Wire::OpenAi, "Use 'max_completion_tokens' instead.", Quirks { max_completion_tokens: true, ..none }),
+            (Wire::OpenAi, "unknown field stream_options", Quirks { no_stream_options: true, ..none }),
+            (Wire::Anthropic, "`temperature` is deprecated for this model", Quirks { no_temperature: true, ..none }),
+            (Wire::OpenAi, "The `reasoning_content` must be passed back", Quirks { reasoning_back: true, ..none }),
+            (Wire::OpenAi, "tool_choice must be auto", Quirks { no_tool_choice_required: true, ..none }),
+            (Wire::OpenAi, "Invalid schema for function 't'", Quirks { strip_schema: true, ..none }),
+            (
+                Wire::Responses,
+                "Encrypted content is not supported with this model.",
+                Quirks { no_encrypted_reasoning: true, ..none },
+            ),
+        ];
+        let refused = |text: &str| Refusal { status: 400, failure: Failure::of(&json!({"error": text})) };
+        for (wire, text, quirks) in rows {
+            let mut endpoint = Endpoint { provider: "p".into(), wire, ..Endpoint::default() };
+            assert_eq!(of(&endpoint, &request, &refused(text)), Some(Lesson::Quirks(quirks)), "{text}");
+            endpoint.quirks = quirks;
+            assert!(!matches!(of(&endpoint, &request, &refused(text)), Some(Lesson::Quirks(_))), "{text}");
+        }
+        let endpoint = Endpoint { provider: "p".into(), wire: Wire::Anthropic, ..Endpoint::default() };
+        let signature = refused("messages.1.content.0: Invalid `signature` in `thinking` block");
+        assert_eq!(of(&endpoint, &request, &signature), Some(Lesson::WithoutKept));
+        let gone = Refusal { status: 404, ..refused("Item with id 'rs_1' not found. Items are not persisted") };
+        assert_eq!(of(&endpoint, &request, &gone), Some(Lesson::WithoutKept));
+        assert_eq!(of(&endpoint, &request, &Refusal { status: 500, ..refused("temperature") }), None);
+        assert_eq!(of(&endpoint, &request, &refused("no")), None);
+        forget_kept(&mut request, "other");
+        assert!(has_kept(&request, "p"));
+        forget_kept(&mut request, "p");
+        assert_eq!(of(&endpoint, &request, &signature), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! What a model is asked goes into the ledger, and no more is asked than the day's budget has.
+
+use crate::{Delta, Error, Facts, Ledger, Price, Provider, Request, Surety, Usage, router};
+use futures::{
+    StreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
+use std::{sync::Arc, task::ready};
+
+/// A model that is paid for: refuses when the day's budget is spent, and writes down what every answer cost. What costs
+/// nothing is written down too, and never refused.
+pub struct Metered {
+    inner: Arc<dyn Provider>,
+    ledger: Arc<Ledger>,
+    price: Price,
+}
+
+impl Metered {
+    /// Wraps `inner`, whose tokens cost `price`.
+    pub fn new(inner: Arc<dyn Provider>, ledger: Arc<Ledger>, price: Price) -> Self {
+        Self { inner, ledger, price }
+    }
+}
+
+impl Provider for Metered {
+    fn model(&self) -> String {
+        self.inner.model()
+    }
+    fn reads_context(&self) -> bool {
+        self.inner.reads_context()
+    }
+    fn acts_by_word(&self) -> bool {
+        self.inner.acts_by_word()
+    }
+    fn facts(&self) -> Facts {
+        self.inner.facts()
+    }
+    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
+        self.inner.would_answer(request, surety)
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+        if self.price != Price::Free
+            && let Some(sentence) = self.ledger.refusal()
+        {
+            return stream::once(async { Err(Error::Spent(sentence)) }).boxed();
+        }
+        let mut tally = Tally {
+            ledger: self.ledger.clone(),
+            model: self.inner.model(),
+            price: self.price,
+            read: router::tokens(&request),
+            written: 0,
+            at: At::Unsent,
+        };
+        let mut answer = self.inner.stream(request);
+        stream::poll_fn(move |cx| {
+            tally.send();
+            let mut said = ready!(answer.poll_next_unpin(cx));
+            match &mut said {
+                Some(Ok(delta)) => tally.hear(delta),
+                Some(Err(_)) => tally.fail(),
+                None => {}
+            }
+            said.into()
+        })
+        .boxed()
+    }
+}
+
+/// What one answer has cost so far. An answer that is broken off, by the person or the line, was paid for as well, and so was
+/// the prompt of one that was given up before its first word: then what is written down is an estimate.
+struct Tally {
+    ledger: Arc<Ledger>,
+    model: String,
+    price: Price,
+    read: u64,
+    /// In bytes.
+    written: u64,
+    at: At,
+}
+
+/// How far an answer is.
+#[derive(PartialEq)]
+enum At {
+    /// Nobody wanted to hear it yet, so nothing was sent.
+    Unsent,
+    Sent,
+    Said,
+    /// It is written down, or cost nothing.
+    Closed,
+}
+
+impl Tally {
+    fn send(&mut self) {
+        if self.at == At::Unsent {
+            self.at = At::Sent;
+        }
+    }
+
+    /// Takes note of a failure: where nothing was said, nothing is paid.
+    fn fail(&mut self) {
+        if self.at == At::Sent {
+            self.at = At::Closed;
+        }
+    }
+
+    /// Takes note of what is said; the end is told what all of it cost.
+    fn hear(&mut self, delta: &mut Delta) {
+        match delta {
+            Delta::Text(text) | Delta::Thinking(text) => self.more(text.len()),
+            Delta::ToolCall(call) => self.more(call.name.len() + call.arguments.len()),
+            Delta::Media(_) => self.more(0),
+            Delta::Keep(_) | Delta::By { .. } => {}
+            Delta::Done { usage, .. } => {
+                let cost = self.close(Some(*usage).filter(|usage| *usage != Usage::default()));
+                usage.micros = cost.map(|cost| (cost * 1e6).round() as u64);
+            }
+        }
+    }
+
+    fn more(&mut self, bytes: usize) {
+        self.at = At::Said;
+        self.written += bytes as u64;
+    }
+
+    /// Writes down what was used and answers what it cost, in US dollars.
+    fn close(&mut self, told: Option<Usage>) -> Option<f64> {
+        self.at = At::Closed;
+        let usage = told.unwrap_or_else(|| {
+            let (prompt_tokens, completion_tokens) = (self.read, self.written.div_ceil(4));
+            let total_tokens = prompt_tokens + completion_tokens;
+            Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0, micros: None }
+        });
+        let cost = self.price.cost(&usage);
+        if told.is_some() {
+            self.ledger.record(&self.model, &usage, cost);
+        } else {
+            self.ledger.record_estimate(&self.model, &usage, cost);
+        }
+        cost
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        if matches!(self.at, At::Sent | At::Said) {
+            self.close(None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

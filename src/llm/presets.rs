@@ -1,0 +1,434 @@
+//! Who offers models: where each provider is, how it is spoken to, where its key comes from.
+
+use crate::{Endpoint, Quirks, Wire};
+use std::net::IpAddr;
+
+/// A provider Hob knows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Preset {
+    /// As in `provider/model`.
+    pub id: &'static str,
+    /// Other ids people use for it.
+    pub aliases: &'static [&'static str],
+    /// What people call it.
+    pub name: &'static str,
+    /// How it is spoken to at its usual address; see [`Preset::wire_at`].
+    pub wire: Wire,
+    /// Its usual address; empty where only the person knows it.
+    pub url: &'static str,
+    /// The environment variable with its key.
+    pub key_env: &'static str,
+    /// The environment variable with another address.
+    pub url_env: &'static str,
+    /// Whether it answers nobody without a key.
+    pub needs_key: bool,
+    /// Whether it is a server of one's own; see [`Preset::free_at`].
+    pub local: bool,
+    /// Whether its models' calls may come as text at its usual address; see [`Preset::reads_text_at`].
+    pub reads_text: bool,
+    /// Where to get a key, or what to start, in a sentence.
+    pub key_hint: &'static str,
+    /// What it does otherwise than its format says, at its usual address; see [`Preset::quirks_for`].
+    pub quirks: Quirks,
+}
+
+/// A provider in the cloud that speaks chat completions and wants a key; the rest is said where it differs.
+const CLOUD: Preset = Preset {
+    id: "",
+    aliases: &[],
+    name: "",
+    wire: Wire::OpenAi,
+    url: "",
+    key_env: "",
+    url_env: "",
+    needs_key: true,
+    local: false,
+    reads_text: false,
+    key_hint: "",
+    quirks: Quirks::NONE,
+};
+
+/// A server of one's own.
+const OWN: Preset = Preset { needs_key: false, local: true, reads_text: true, ..CLOUD };
+
+/// All of them, in the order they are shown.
+///
+/// `openai` is spoken to by Responses: from GPT-5.4 on, OpenAI refuses tools together with reasoning in chat completions, and
+/// thoughts are kept from one tool call to the next only there.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        id: "anthropic",
+        aliases: &["claude"],
+        name: "Anthropic",
+        wire: Wire::Anthropic,
+        url: "https://api.anthropic.com/v1",
+        key_env: "ANTHROPIC_API_KEY",
+        url_env: "ANTHROPIC_BASE_URL",
+        key_hint: "Make one at platform.claude.com under API keys; it begins with sk-ant-.",
+        ..CLOUD
+    },
+    Preset {
+        id: "openai",
+        name: "OpenAI",
+        wire: Wire::Responses,
+        url: "https://api.openai.com/v1",
+        key_env: "OPENAI_API_KEY",
+        url_env: "OPENAI_BASE_URL",
+        key_hint: "Make one at platform.openai.com under API keys; it begins with sk-.",
+        quirks: Quirks { max_completion_tokens: true, prompt_cache_key: true, file_parts: true, ..Quirks::NONE },
+        ..CLOUD
+    },
+    Preset {
+        id: "google",
+        aliases: &["gemini"],
+        name: "Google Gemini",
+        wire: Wire::Gemini,
+        url: "https://generativelanguage.googleapis.com/v1beta",
+        key_env: "GEMINI_API_KEY",
+        url_env: "GEMINI_BASE_URL",
+        key_hint: "Make one at aistudio.google.com under Get API key.",
+        ..CLOUD
+    },
+    Preset {
+        id: "deepseek",
+        name: "DeepSeek",
+        url: "https://api.deepseek.com/v1",
+        key_env: "DEEPSEEK_API_KEY",
+        url_env: "DEEPSEEK_BASE_URL",
+        reads_text: true,
+        key_hint: "Make one at platform.deepseek.com under API keys.",
+        quirks: Quirks { reasoning_back: true, ..Quirks::NONE },
+        ..CLOUD
+    },
+    Preset {
+        id: "groq",
+        name: "Groq",
+        url: "https://api.groq.com/openai/v1",
+        key_env: "GROQ_API_KEY",
+        url_env: "GROQ_BASE_URL",
+        reads_text: true,
+        key_hint: "Make one at console.groq.com under API keys; it begins with gsk_.",
+        ..CLOUD
+    },
+    Preset {
+        id: "mistral",
+        name: "Mistral",
+        url: "https://api.mistral.ai/v1",
+        key_env: "MISTRAL_API_KEY",
+        url_env: "MISTRAL_BASE_URL",
+        key_hint: "Make one at console.mistral.ai under API keys.",
+        // It refuses fields it does not know, and tells the usage unasked.
+        quirks: Quirks { no_stream_options: true, short_ids: true, ..Quirks::NONE },
+        ..CLOUD
+    },
+    Preset {
+        id: "zhipu",
+        aliases: &["zhipuai", "glm"],
+        name: "Zhipu GLM",
+        url: "https://open.bigmodel.cn/api/paas/v4",
+        key_env: "ZHIPU_API_KEY",
+        url_env: "ZHIPU_BASE_URL",
+        key_hint: "Make one at open.bigmodel.cn; with a key of z.ai put https://api.z.ai/api/paas/v4 as the address.",
+        quirks: Quirks { no_tool_choice_required: true, ..Quirks::NONE },
+        ..CLOUD
+    },
+    Preset {
+        id: "cohere",
+        name: "Cohere",
+        url: "https://api.cohere.ai/compatibility/v1",
+        key_env: "COHERE_API_KEY",
+        url_env: "COHERE_BASE_URL",
+        key_hint: "Make one at dashboard.cohere.com under API keys.",
+        quirks: Quirks { no_stream_options: true, no_tool_choice_required: true, ..Quirks::NONE },
+        ..CLOUD
+    },
+    Preset {
+        id: "together",
+        aliases: &["togetherai"],
+        name: "Together AI",
+        url: "https://api.together.xyz/v1",
+        key_env: "TOGETHER_API_KEY",
+        url_env: "TOGETHER_BASE_URL",
+        reads_text: true,
+        key_hint: "Make one at api.together.ai under API keys.",
+        ..CLOUD
+    },
+    Preset {
+        id: "fireworks",
+        aliases: &["fireworks-ai"],
+        name: "Fireworks AI",
+        url: "https://api.fireworks.ai/inference/v1",
+        key_env: "FIREWORKS_API_KEY",
+        url_env: "FIREWORKS_BASE_URL",
+        reads_text: true,
+        key_hint: "Make one at app.fireworks.ai under API keys; it begins with fw_.",
+        ..CLOUD
+    },
+    Preset {
+        id: "perplexity",
+        name: "Perplexity",
+        // With a path, which goes nowhere: a bare host would get a version, and what is documented has none.
+        url: "https://api.perplexity.ai/.",
+        key_env: "PERPLEXITY_API_KEY",
+        url_env: "PERPLEXITY_BASE_URL",
+        key_hint: "Make one at perplexity.ai in the settings under API; it begins with pplx-.",
+        quirks: Quirks { no_stream_options: true, no_tool_choice_required: true, ..Quirks::NONE },
+        ..CLOUD
+    },
+    Preset {
+        id: "openrouter",
+        name: "OpenRouter",
+        url: "https://openrouter.ai/api/v1",
+        key_env: "OPENROUTER_API_KEY",
+        url_env: "OPENROUTER_BASE_URL",
+        reads_text: true,
+        key_hint: "Make one at openrouter.ai under Keys; it begins with sk-or-.",
+        quirks: Quirks { file_parts: true, ..Quirks::NONE },
+        ..CLOUD
+    },
+    Preset {
+        id: "xai",
+        aliases: &["grok"],
+        name: "xAI",
+        url: "https://api.x.ai/v1",
+        key_env: "XAI_API_KEY",
+        url_env: "XAI_BASE_URL",
+        key_hint: "Make one at console.x.ai under API keys; it begins with xai-.",
+        ..CLOUD
+    },
+    Preset {
+        id: "ollama",
+        name: "Ollama",
+        url: "http://127.0.0.1:11434/v1",
+        key_env: "OLLAMA_API_KEY",
+        url_env: "OLLAMA_BASE_URL",
+        key_hint: "No key: start Ollama, and let it read more than 4096 tokens with OLLAMA_CONTEXT_LENGTH.",
+        ..OWN
+    },
+    Preset {
+        id: "llamacpp",
+        aliases: &["local", "llama.cpp"],
+        name: "llama.cpp",
+        url: "http://127.0.0.1:8080/v1",
+        key_env: "LLAMACPP_API_KEY",
+        url_env: "LLAMACPP_BASE_URL",
+        key_hint: "No key: start llama-server with --jinja, so that the model can call tools.",
+        ..OWN
+    },
+    Preset {
+        id: "lmstudio",
+        name: "LM Studio",
+        url: "http://127.0.0.1:1234/v1",
+        key_env: "LMSTUDIO_API_KEY",
+        url_env: "LMSTUDIO_BASE_URL",
+        key_hint: "No key: load a model in LM Studio and start its server.",
+        ..OWN
+    },
+    Preset {
+        id: "custom",
+        name: "Another server",
+        url: "",
+        key_env: "HOB_LLM_KEY",
+        url_env: "HOB_LLM_URL",
+        needs_key: false,
+        reads_text: true,
+        key_hint: "Any server that speaks OpenAI's chat completions: give its address, and a key if it wants one.",
+        ..CLOUD
+    },
+];
+
+/// A provider by its id or another name for it.
+pub fn preset(id: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.id == id || preset.aliases.contains(&id))
+}
+
+impl Preset {
+    /// How it is spoken to under an address. Whoever stands in for OpenAI at another one, a proxy or a server at home, is
+    /// sure to know chat completions and often nothing else.
+    pub fn wire_at(&self, url: &str) -> Wire {
+        if self.wire == Wire::Responses && !self.is_at_home_with(url) { Wire::OpenAi } else { self.wire }
+    }
+
+    /// Whether calls are to be read from the text of its models under an address: servers that hand on many makers' open
+    /// models leave some of them there. What the makers of closed models write into their text is a quotation.
+    pub fn reads_text_at(&self, url: &str) -> bool {
+        self.reads_text || (self.id == "openai" && !self.is_at_home_with(url))
+    }
+
+    /// What it does otherwise than its format says, asked for this model under this address.
+    pub fn quirks_for(&self, model: &str, url: &str) -> Quirks {
+        let usual = if self.id == "openai" && !self.is_at_home_with(url) { Quirks::NONE } else { self.quirks };
+        let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
+        let thinks = match self.id {
+            "openai" => begins(&["o1", "o3", "o4", "gpt-5", "gpt-6"]) && !model.contains("chat"),
+            "anthropic" => {
+                let newer = begins(&["claude-opus-4-7", "claude-opus-4-8", "claude-fable", "claude-mythos"]);
+                newer || begins(&["claude-opus-5", "claude-sonnet-5", "claude-haiku-5"])
+            }
+            _ => false,
+        };
+        Quirks {
+            no_temperature: usual.no_temperature || thinks,
+            no_encrypted_reasoning: usual.no_encrypted_reasoning || (self.id == "openai" && !thinks),
+            makes_images: usual.makes_images || (self.id == "google" && model.contains("-image")),
+            ..usual
+        }
+    }
+
+    /// Whether what is asked under this address costs nothing: it is a server of one's own, and stands in the house.
+    pub fn free_at(&self, url: &str) -> bool {
+        (self.local || self.id == "custom") && in_the_house(if url.is_empty() { self.url } else { url })
+    }
+
+    /// A model of this provider: where it is and how it is asked. An empty `url` is the usual one. Patience, retries and
+    /// facts are left to be filled in.
+    pub fn endpoint(&self, model: &str, url: &str, key: Option<String>) -> Endpoint {
+        let url = if url.is_empty() { self.url } else { url };
+        Endpoint {
+            provider: self.id.into(),
+            model: model.into(),
+            wire: self.wire_at(url),
+            url: url.into(),
+            key,
+            quirks: self.quirks_for(model, url),
+            ..Endpoint::default()
+        }
+    }
+
+    /// Whether that address is the provider's own.
+    fn is_at_home_with(&self, url: &str) -> bool {
+        // OpenAI has hosts for parts of the world too, such as eu.api.openai.com.
+        let (asked, own) = (host(url), host(self.url));
+        url.is_empty() || asked == own || asked.strip_suffix(&own).is_some_and(|part| part.ends_with('.'))
+    }
+}
+
+/// Whether an address is of this device or the network it is in.
+fn in_the_house(url: &str) -> bool {
+    let host = host(url);
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(v4)) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
+        Ok(IpAddr::V6(v6)) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
+        Err(_) => {
+            let names = [".local", ".lan", ".home", ".internal", ".home.arpa", ".localhost"];
+            !host.is_empty() && (!host.contains('.') || names.iter().any(|end| host.ends_with(end)))
+        }
+    }
+}
+
+/// The host in a URL, in lower case.
+fn host(url: &str) -> String {
+    let after = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    let host = match place.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => place.split(':').next().unwrap_or_default(),
+    };
+    host.to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_preset_can_be_used() {
+        let mut names = BTreeSet::new();
+        for p in PRESETS {
+            for id in p.aliases.iter().chain([&p.id]) {
+                assert!(names.insert(*id), "`{id}` is there twice");
+                assert_eq!(preset(id).map(|p| p.id), Some(p.id));
+            }
+            assert!(!p.name.is_empty() && p.key_hint.ends_with('.'), "{}", p.id);
+            assert!(p.key_env.ends_with("_KEY"), "{}", p.id);
+            assert!(p.id == "custom" || p.url_env.ends_with("_BASE_URL"), "{}", p.id);
+            let address = p.url.starts_with("https://") || (p.local && p.url.starts_with("http://127.0.0.1:"));
+            assert!(address || p.id == "custom", "{}", p.id);
+            assert_eq!(p.needs_key, !p.local && p.id != "custom", "{}", p.id);
+            assert_eq!(p.free_at(""), p.local, "{}", p.id);
+        }
+        assert_eq!(preset("nobody"), None);
+        assert_eq!(preset("gemini").map(|p| p.key_env), Some("GEMINI_API_KEY"));
+    }
+
+    #[test]
+    fn openai_itself_is_asked_by_responses_and_whoever_stands_in_by_chat_completions() {
+        let openai = preset("openai").unwrap();
+        for (url, wire, newer_limit) in [
+            ("", Wire::Responses, true),
+            ("https://api.openai.com/v1/", Wire::Responses, true),
+            ("https://API.openai.com", Wire::Responses, true),
+            ("https://eu.api.openai.com/v1", Wire::Responses, true),
+            ("https://evilapi.openai.com/v1", Wire::OpenAi, false),
+            ("http://127.0.0.1:8080/v1", Wire::OpenAi, false),
+            ("https://api.openai.com.evil.example/v1", Wire::OpenAi, false),
+        ] {
+            let endpoint = openai.endpoint("gpt-4o", url, None);
+            assert_eq!((endpoint.wire, endpoint.quirks.max_completion_tokens), (wire, newer_limit), "{url}");
+            assert!(!endpoint.url.is_empty());
+        }
+        let anthropic = preset("anthropic").unwrap();
+        assert_eq!(anthropic.wire_at("http://10.0.0.2/v1"), Wire::Anthropic, "only OpenAI's wire is copied by all");
+    }
+
+    #[test]
+    fn what_a_model_refuses_is_known_by_its_name() {
+        let quirks = |id: &str, model: &str| preset(id).unwrap().quirks_for(model, "");
+        for (id, model, fixed) in [
+            ("openai", "gpt-5.6-terra", true),
+            ("openai", "gpt-5-chat-latest", false),
+            ("openai", "gpt-4.1", false),
+            ("anthropic", "claude-opus-4-8", true),
+            ("anthropic", "claude-haiku-4-5", false),
+            ("groq", "openai/gpt-oss-120b", false),
+        ] {
+            assert_eq!(quirks(id, model).no_temperature, fixed, "{id}/{model}");
+        }
+        assert!(quirks("google", "gemini-3-pro-image").makes_images);
+        assert!(!quirks("google", "gemini-3.8-flash").makes_images);
+        assert!(quirks("deepseek", "deepseek-v4-pro").reasoning_back);
+    }
+
+    #[test]
+    fn whose_calls_are_read_from_text() {
+        for (id, url, expected) in [
+            ("openai", "", false),
+            ("openai", "https://eu.api.openai.com/v1", false),
+            ("openai", "http://127.0.0.1:8080/v1", true),
+            ("anthropic", "", false),
+            ("google", "", false),
+            ("mistral", "", false),
+            ("xai", "", false),
+            ("openrouter", "", true),
+            ("together", "", true),
+            ("fireworks", "", true),
+            ("groq", "", true),
+            ("deepseek", "", true),
+            ("ollama", "https://rented.example.com/v1", true),
+            ("llamacpp", "", true),
+            ("lmstudio", "", true),
+            ("custom", "https://models.example.com/v1", true),
+        ] {
+            assert_eq!(preset(id).unwrap().reads_text_at(url), expected, "{id} {url}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_the_house_costs_nothing() {
+        let free = |id: &str, url: &str| preset(id).unwrap().free_at(url);
+        for (id, url, expected) in [
+            ("custom", "http://192.168.1.5:8080/v1", true),
+            ("custom", "http://gpu-box:8080", true),
+            ("custom", "http://user:pw@kitchen.local/v1", true),
+            ("custom", "http://[fd00::1]:8080/v1", true),
+            ("custom", "https://models.example.com/v1", false),
+            ("custom", "", false),
+            ("ollama", "https://rented.example.com/v1", false),
+            ("openai", "http://192.168.1.5:4000/v1", false),
+        ] {
+            assert_eq!(free(id, url), expected, "{id} {url}");
+        }
+    }
+}

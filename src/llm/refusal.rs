@@ -1,0 +1,361 @@
+//! What servers say when they do not answer, and which error that is to the reader.
+
+use crate::{Endpoint, Error};
+use http_client::Streaming;
+use jiff::{Timestamp, fmt::rfc2822};
+use serde_json::Value;
+use std::time::Duration;
+
+/// How much of an error body is read.
+const ERROR_BODY: usize = 64 * 1024;
+/// How much of what a server says is passed on, in characters.
+const LONGEST_SAYING: usize = 300;
+
+/// What sort of trouble a server is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The key is not accepted.
+    Key,
+    /// The account has nothing left to spend.
+    Credit,
+    /// It is asked too often.
+    Busy,
+    /// It waited too long itself.
+    Timeout,
+    /// It failed on its side.
+    Server,
+    /// It will not take this request, however often it is made.
+    Refused,
+}
+
+/// Words servers have for each trouble, the most telling first: OpenAI's `invalid_api_key` comes with the type
+/// `invalid_request_error`.
+const WORDS: [(Trouble, &[&str]); 6] = [
+    (
+        Trouble::Credit,
+        &[
+            "insufficient_quota",
+            "billing_error",
+            "billing_hard_limit_reached",
+            "insufficient_balance",
+            "insufficient_credits",
+        ],
+    ),
+    (
+        Trouble::Key,
+        &[
+            "invalid_api_key",
+            "api_key_invalid",
+            "authentication_error",
+            "permission_error",
+            "unauthenticated",
+            "permission_denied",
+        ],
+    ),
+    (
+        Trouble::Busy,
+        &["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests", "requests", "tokens"],
+    ),
+    (Trouble::Timeout, &["timeout_error", "deadline_exceeded", "request_timeout"]),
+    (
+        Trouble::Server,
+        &[
+            "overloaded_error",
+            "server_error",
+            "api_error",
+            "internal_server_error",
+            "internal_error",
+            "internal",
+            "unavailable",
+            "service_unavailable",
+            "server_is_overloaded",
+        ],
+    ),
+    (
+        Trouble::Refused,
+        &[
+            "invalid_request_error",
+            "invalid_argument",
+            "invalid_prompt",
+            "not_found_error",
+            "not_found",
+            "model_not_found",
+            "failed_precondition",
+            "request_too_large",
+            "context_length_exceeded",
+            "content_filter",
+            "content_policy_violation",
+        ],
+    ),
+];
+
+/// What a server told of a failure, in whatever place: an answer with an error status, or an event of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Failure {
+    /// What it is; `None` where the server does not tell.
+    pub trouble: Option<Trouble>,
+    /// The server's words, on one line; may be empty. All of them until [`Failure::without`].
+    pub text: String,
+    /// How long it asks to wait.
+    pub after: Option<Duration>,
+}
+
+impl Failure {
+    /// A failure this side names.
+    pub fn new(trouble: Trouble, text: impl Into<String>) -> Self {
+        Self { trouble: Some(trouble), text: text.into(), after: None }
+    }
+
+    /// What an error object says: `{message, type, code, status, details}`, a plain string, or any of it under `error`.
+    pub fn of(value: &Value) -> Self {
+        // Google wraps the errors of a stream in a list.
+        let value = value.as_array().and_then(|all| all.first()).unwrap_or(value);
+        let error = Some(&value["error"]).filter(|e| e.is_object()).unwrap_or(value);
+        let texts = [
+            &error["message"],
+            &value["error"],
+            &value["message"],
+            &value["detail"],
+            &value["detail"][0]["msg"],
+            value,
+        ];
+        let text = texts.into_iter().find_map(Value::as_str).map(one_line).unwrap_or_default();
+        let details = error["details"].as_array();
+        let words = [&error["code"], &error["type"], &error["status"]].into_iter().filter_map(Value::as_str);
+        let words: Vec<String> = words
+            .chain(details.into_iter().flatten().filter_map(|d| d["reason"].as_str()))
+            .map(str::to_ascii_lowercase)
+            .collect();
+        let named = |(_, names): &&(Trouble, &[&str])| names.iter().any(|name| words.iter().any(|w| w == name));
+        let number = || error["code"].as_u64().and_then(|code| u16::try_from(code).ok()).and_then(by_status);
+        let trouble = WORDS.iter().find(named).map(|(trouble, _)| *trouble).or_else(number);
+        let delay = |d: &Value| d["retryDelay"].as_str().and_then(|s| seconds(s.trim_end_matches('s')));
+        let after = details.into_iter().flatten().find_map(delay);
+        Self { trouble, text, after }
+    }
+
+    /// The same in fewer words, without the key in them: servers like to repeat what they were shown. It is taken out before
+    /// anything is cut, so that no half of it stays.
+    fn without(mut self, key: Option<&str>) -> Self {
+        if let Some(key) = key.filter(|key| !key.is_empty()) {
+            self.text = self.text.replace(key, "[key]");
+        }
+        self.text = self.text.chars().take(LONGEST_SAYING).collect();
+        self
+    }
+
+    /// What became of an answer that had begun with a good status. Where anything of the answer was said, asking again is not
+    /// safe: half an answer is not asked for twice.
+    pub fn in_stream(self, who: &str, key: Option<&str>, begun: bool) -> Error {
+        let Self { trouble, text, after } = self.without(key);
+        let text = Some(text).filter(|t| !t.is_empty()).unwrap_or_else(|| "it does not say why".into());
+        let text = format!("the model server `{who}` gave up: {text}");
+        match trouble {
+            _ if begun => Error::Broken(text),
+            Some(Trouble::Busy) => Error::Busy { text, after },
+            Some(Trouble::Timeout) => Error::Timeout(text),
+            Some(Trouble::Key | Trouble::Credit | Trouble::Refused) => Error::Refused(text),
+            Some(Trouble::Server) | None => Error::Server(text),
+        }
+    }
+}
+
+/// The trouble an HTTP status stands for.
+fn by_status(status: u16) -> Option<Trouble> {
+    match status {
+        401 | 403 => Some(Trouble::Key),
+        402 => Some(Trouble::Credit),
+        408 => Some(Trouble::Timeout),
+        429 => Some(Trouble::Busy),
+        500.. => Some(Trouble::Server),
+        400.. => Some(Trouble::Refused),
+        _ => None,
+    }
+}
+
+/// An answer with an error status.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// The status.
+    pub status: u16,
+    /// What the server told.
+    pub failure: Failure,
+}
+
+impl Refusal {
+    /// Reads the rest of an answer that is not 2xx.
+    pub async fn read(answer: Streaming, key: Option<&str>) -> Self {
+        let status = answer.status;
+        let told = waiting(|name| answer.header(name), Timestamp::now());
+        let body = answer.bytes(ERROR_BODY).await.unwrap_or_default();
+        let body = String::from_utf8_lossy(&body);
+        let failure = match serde_json::from_str::<Value>(&body) {
+            Ok(value) => Failure::of(&value),
+            Err(_) => Failure { trouble: None, text: one_line(&body), after: None },
+        };
+        let mut failure = failure.without(key);
+        failure.after = told.or(failure.after);
+        Self { status, failure }
+    }
+
+    /// The error, in words that say what to do.
+    pub fn into_error(self, endpoint: &Endpoint) -> Error {
+        let (who, model, status) = (&endpoint.provider, &endpoint.model, self.status);
+        let Failure { trouble, text, after } = self.failure;
+        let said = if text.is_empty() { text } else { format!(" (it says: {text})") };
+        // The status decides, but for what servers tell only in words: Google answers 400 to a wrong key.
+        let trouble = match (trouble, by_status(status)) {
+            (Some(telling @ (Trouble::Key | Trouble::Credit)), _) => telling,
+            (_, Some(status)) => status,
+            (told, None) => told.unwrap_or(Trouble::Refused),
+        };
+        match (trouble, status) {
+            (Trouble::Key, _) => {
+                Error::Refused(format!("the model server `{who}` does not accept the key: set the right one{said}"))
+            }
+            (Trouble::Credit, _) => Error::Refused(format!(
+                "the account at the model server `{who}` has no credit left: add some there, or choose another model{said}"
+            )),
+            (Trouble::Busy, _) => Error::Busy {
+                text: format!("the model server `{who}` is asked too often: wait a little and ask again{said}"),
+                after,
+            },
+            (Trouble::Timeout, _) => Error::Timeout(format!("the model server `{who}` gave up waiting{said}")),
+            (Trouble::Server, _) => {
+                Error::Server(format!("the model server `{who}` failed (status {status}): try again later{said}"))
+            }
+            (Trouble::Refused, 404) => Error::Refused(format!(
+                "the model server `{who}` has no model `{model}` at this address: check both{said}"
+            )),
+            (Trouble::Refused, 413) => Error::Refused(format!(
+                "the request is too large for the model server `{who}`: send less at once, or begin a new conversation{said}"
+            )),
+            (Trouble::Refused, _) => {
+                Error::Refused(format!("the model server `{who}` refused the request (status {status}){said}"))
+            }
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// How long the headers of an answer ask to wait: milliseconds, seconds, or until a date. The date is counted from the server's
+/// own clock where it tells that: a device without a battery may be years off.
+fn waiting<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp) -> Option<Duration> {
+    if let Some(milliseconds) = header("retry-after-ms").and_then(|ms| ms.trim().parse::<f64>().ok()) {
+        return seconds_of(milliseconds / 1000.0);
+    }
+    let after = header("retry-after")?.trim();
+    let date = |text: &str| rfc2822::parse(text.trim()).ok().map(|at| at.timestamp());
+    seconds(after).or_else(|| {
+        let from = header("date").and_then(date).unwrap_or(now);
+        let until = date(after)?;
+        Some(Duration::try_from(until.duration_since(from)).unwrap_or_default())
+    })
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    text.trim().parse().ok().and_then(seconds_of)
+}
+
+fn seconds_of(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_servers_say_of_themselves() {
+        use Trouble::*;
+        for (body, trouble, text) in [
+            (
+                json!({"error": {"message": "bad  key", "type": "invalid_request_error", "code": "invalid_api_key"}}),
+                Some(Key),
+                "bad key",
+            ),
+            (json!({"error": {"message": "gone", "type": "insufficient_quota"}}), Some(Credit), "gone"),
+            (json!({"error": "plain"}), None, "plain"),
+            (
+                json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+                Some(Server),
+                "Overloaded",
+            ),
+            (json!({"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}), Some(Server), "m"),
+            (json!([{"error": {"code": 429, "message": "m"}}]), Some(Busy), "m"),
+            (
+                json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "m", "details": [{"reason": "API_KEY_INVALID"}]}}),
+                Some(Key),
+                "m",
+            ),
+            (json!({"message": "overloaded", "code": 529}), Some(Server), "overloaded"),
+            (json!({"detail": [{"msg": "field required"}]}), None, "field required"),
+            (json!("words"), None, "words"),
+            (json!(null), None, ""),
+        ] {
+            let failure = Failure::of(&body);
+            assert_eq!((failure.trouble, failure.text.as_str()), (trouble, text), "{body}");
+        }
+        let told =
+            json!({"error": {"code": 429, "details": [{"@type": "x/google.rpc.RetryInfo", "retryDelay": "13.5s"}]}});
+        assert_eq!(Failure::of(&told).after, Some(Duration::from_millis(13_500)));
+    }
+
+    #[test]
+    fn how_long_to_wait() {
+        let now: Timestamp = "2026-01-30T10:00:00Z".parse().unwrap();
+        let date = "Fri, 30 Jan 2026 10:00:20 GMT";
+        for (headers, expected) in [
+            (vec![("retry-after", "7")], Some(7_000)),
+            (vec![("retry-after", "0.5")], Some(500)),
+            (vec![("retry-after-ms", "250"), ("retry-after", "7")], Some(250)),
+            (vec![("retry-after", date)], Some(20_000)),
+            (vec![("retry-after", date), ("date", "Fri, 30 Jan 2026 10:00:15 GMT")], Some(5_000)),
+            (vec![("retry-after", date), ("date", "Fri, 30 Jan 2026 11:00:00 GMT")], Some(0)),
+            (vec![("retry-after", "-3")], None),
+            (vec![("retry-after", "soon")], None),
+            (vec![], None),
+        ] {
+            let header = |name: &str| headers.iter().find(|h| h.0 == name).map(|h| h.1);
+            assert_eq!(waiting(header, now), expected.map(Duration::from_millis), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn statuses_and_what_is_told_beside_them() {
+        let endpoint = Endpoint { provider: "p".into(), model: "m".into(), ..Endpoint::default() };
+        let row = |status, told: Value| Refusal { status, failure: Failure::of(&told) }.into_error(&endpoint);
+        let is = |error: Error| match error {
+            Error::Refused(text) => ("refused", text),
+            Error::Busy { text, .. } => ("busy", text),
+            Error::Server(text) => ("server", text),
+            Error::Timeout(text) => ("timeout", text),
+            other => ("?", other.to_string()),
+        };
+        let quota = json!({"error": {"message": "quota", "code": "insufficient_quota"}});
+        let key = json!({"error": {"message": "k", "details": [{"reason": "API_KEY_INVALID"}]}});
+        for (status, told, kind, part) in [
+            (401, json!({}), "refused", "key"),
+            (403, json!({}), "refused", "key"),
+            (400, key, "refused", "does not accept the key"),
+            (429, quota, "refused", "no credit left"),
+            (402, json!({}), "refused", "no credit left"),
+            (429, json!({"error": "slow"}), "busy", "it says: slow"),
+            (404, json!({}), "refused", "no model `m`"),
+            (413, json!({}), "refused", "too large"),
+            (408, json!({}), "timeout", "gave up waiting"),
+            (500, json!({}), "server", "status 500"),
+            (504, json!({}), "server", "status 504"),
+            (529, json!({"error": {"type": "overloaded_error"}}), "server", "status 529"),
+            (400, json!({"error": {"message": "too long", "type": "api_error"}}), "refused", "it says: too long"),
+            (302, json!({}), "refused", "status 302"),
+        ] {
+            let (got, text) = is(row(status, told));
+            assert!(got == kind && text.contains(part), "{status}: {got}, {text}");
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Making a request fit the context of its model: what matters least goes first.
+
+use super::driven::{DIVIDER, first_sentence, section};
+use crate::{
+    Content, Error, Facts, Message, Part, Request, ToolChoice, ToolDefinition, ToolResult, Turn,
+    parts::{self, Shown},
+};
+use serde_json::Value;
+
+/// The room an answer has where the model's limit is not known, in tokens.
+const ANSWER: usize = 1024;
+/// In a context up to this, tools are always told in short: a prompt that stays the same is read only once.
+const SMALL: usize = 8192;
+/// What is left of an older result, and of the last one, in bytes.
+const STUB: usize = 200;
+const LAST_RESULT: usize = 2000;
+const SHORTENED: &str = "\n[shortened: call again if it matters]";
+/// What a picture, sound or file counts for, in tokens.
+const MEDIA: usize = 1500;
+/// What is around each message, call and result, in tokens.
+const AROUND: usize = 4;
+const AROUND_CALL: usize = 18;
+
+/// The same request made to fit the model's context, with room left for its answer. In this order: descriptions of tools are
+/// shortened; sections of the system prompt go, from the end, until it is a quarter of the context; older results are
+/// shortened; the oldest exchanges go; more sections; what the current run did first; tools. The first section and the
+/// person's last words always stay whole.
+///
+/// # Errors
+/// [`Error::Refused`] where even these are too long.
+pub(super) fn fit(request: Request, facts: &Facts) -> Result<Request, Error> {
+    let context = facts.context as usize;
+    if context == 0 {
+        return Ok(request);
+    }
+    let room = context - reserve(&request, facts);
+    let mut fitting = Fitting::new(request, facts, room);
+    if context <= SMALL || fitting.over() > 0 {
+        fitting.shorten_tools();
+    }
+    if fitting.over() > 0 {
+        fitting.drop_sections(context / 4);
+        fitting.shorten_results(fitting.last_turn(), STUB);
+        fitting.drop_exchanges();
+        fitting.drop_sections(0);
+        fitting.shorten_results(usize::MAX, LAST_RESULT);
+        fitting.drop_rounds();
+        fitting.shorten_results(usize::MAX, STUB);
+        fitting.drop_tools();
+    }
+    if fitting.over() > 0 {
+        return Err(Error::Refused(format!(
+            "this is too long for this model ({context} tokens): say it in fewer words, or choose a model that reads more"
+        )));
+    }
+    let free = context - fitting.total().min(context);
+    let mut request = fitting.request;
+    request.max_tokens = request.max_tokens.map(|most| most.min(u32::try_from(free).unwrap_or(u32::MAX)));
+    Ok(request)
+}
+
+/// What is kept free for the answer, in tokens.
+fn reserve(request: &Request, facts: &Facts) -> usize {
+    let most = match (request.max_tokens, facts.output) {
+        (Some(most), _) => most as usize,
+        (None, 0) => ANSWER,
+        (None, output) => output as usize,
+    };
+    most.min(facts.context as usize / 4)
+}
+
+/// A request on its way to fit.
+struct Fitting {
+    request: Request,
+    facts: Facts,
+    room: usize,
+    /// What each message costs.
+    costs: Vec<usize>,
+    tools: usize,
+}
+
+impl Fitting {
+    fn new(request: Request, facts: &Facts, room: usize) -> Self {
+        let costs = request.messages.iter().map(|message| tokens_of(message, facts)).collect();
+        let mut fitting = Self { request, facts: *facts, room, costs, tools: 0 };
+        fitting.count_tools();
+        fitting
+    }
+
+    fn count_tools(&mut self) {
+        let Request { tools, tool_choice, .. } = &self.request;
+        self.tools = match self.facts.tools {
+            true => tools.iter().map(tokens_of_tool).sum(),
+            false => words(section(tools, tool_choice).len() + DIVIDER.len()) + AROUND,
+        };
+    }
+
+    fn total(&self) -> usize {
+        self.tools + self.costs.iter().sum::<usize>()
+    }
+
+    /// How many tokens it is too long.
+    fn over(&self) -> usize {
+        self.total().saturating_sub(self.room)
+    }
+
+    fn recount(&mut self, at: usize) {
+        self.costs[at] = tokens_of(&self.request.messages[at], &self.facts);
+    }
+
+    /// Where the last turn of the model is: results after it are what it is about to read.
+    fn last_turn(&self) -> usize {
+        self.request.messages.iter().rposition(|m| matches!(m, Message::Assistant(_))).unwrap_or(0)
+    }
+
+    fn last_words(&self) -> Option<usize> {
+        self.request.messages.iter().rposition(|m| matches!(m, Message::User(_)))
+    }
+
+    fn shorten_tools(&mut self) {
+        for tool in &mut self.request.tools {
+            tool.description = first_sentence(&tool.description).to_owned();
+            forget_descriptions(&mut tool.parameters, true);
+        }
+        self.count_tools();
+    }
+
+    /// Sections go from the end while the prompt is longer than so many tokens, but for the first.
+    fn drop_sections(&mut self, least: usize) {
+        while self.over() > 0 && self.costs.first().is_some_and(|cost| *cost > least) {
+            let Some(Message::System(prompt)) = self.request.messages.first_mut() else { return };
+            let Some(end) = prompt.rfind(DIVIDER) else { return };
+            prompt.truncate(end);
+            self.recount(0);
+        }
+    }
+
+    /// Results before message `end` are shortened to so many bytes, the oldest first.
+    fn shorten_results(&mut self, end: usize, least: usize) {
+        for at in 0..self.request.messages.len().min(end) {
+            if self.over() == 0 {
+                return;
+            }
+            let Message::Tool(ToolResult { content, .. }) = &mut self.request.messages[at] else { continue };
+            if content.len() > least + SHORTENED.len() {
+                content.truncate(content.floor_char_boundary(least));
+                content.push_str(SHORTENED);
+                self.recount(at);
+            }
+        }
+    }
+
+    fn drop_messages(&mut self, range: std::ops::Range<usize>) {
+        self.request.messages.drain(range.clone());
+        self.costs.drain(range);
+    }
+
+    /// The oldest exchanges go: from one message of the person to the next.
+    fn drop_exchanges(&mut self) {
+        while self.over() > 0 {
+            let messages = &self.request.messages;
+            let first = messages.iter().position(|m| !matches!(m, Message::System(_))).unwrap_or(messages.len());
+            let next = (first + 1..messages.len()).find(|at| matches!(messages[*at], Message::User(_)));
+            let Some(next) = next else { return };
+            self.drop_messages(first..next);
+        }
+    }
+
+    /// What the run under way did goes, the oldest call first; the last calls and their results stay.
+    fn drop_rounds(&mut self) {
+        while self.over() > 0 {
+            let Some(said) = self.last_words() else { return };
+            let turns = |from: usize| {
+                (from..self.request.messages.len())
+                    .find(|at| matches!(self.request.messages[*at], Message::Assistant(_)))
+            };
+            let Some(first) = turns(said + 1) else { return };
+            let Some(second) = turns(first + 1) else { return };
+            self.drop_messages(first..second);
+        }
+    }
+
+    /// Tools go, from the end; the one that has to be called stays.
+    fn drop_tools(&mut self) {
+        let named = match &self.request.tool_choice {
+            ToolChoice::Named { name } => Some(name.clone()),
+            _ => None,
+        };
+        while self.over() > 0 {
+            let Some(at) = self.request.tools.iter().rposition(|tool| Some(&tool.name) != named.as_ref()) else {
+                return;
+            };
+            self.request.tools.remove(at);
+            if self.request.tools.is_empty() {
+                self.request.tool_choice = ToolChoice::Auto;
+            }
+            self.count_tools();
+        }
+    }
+}
+
+/// Takes the descriptions out of a schema, but for properties of that name.
+fn forget_descriptions(schema: &mut Value, is_schema: bool) {
+    match schema {
+        Value::Object(map) => {
+            if is_schema && map.get("description").is_some_and(Value::is_string) {
+                map.remove("description");
+            }
+            for (key, value) in map {
+                let inner = !is_schema || !matches!(key.as_str(), "properties" | "$defs" | "patternProperties");
+                if key != "enum" && key != "default" && key != "const" || !is_schema {
+                    forget_descriptions(value, inner);
+                }
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(|value| forget_descriptions(value, is_schema)),
+        _ => {}
+    }
+}
+
+/// Four bytes of words are a token.
+fn words(bytes: usize) -> usize {
+    bytes.div_ceil(4)
+}
+
+/// JSON takes more: 3.2 bytes are a token.
+fn json(bytes: usize) -> usize {
+    (bytes * 5).div_ceil(16)
+}
+
+fn tokens_of_tool(tool: &ToolDefinition) -> usize {
+    json(tool.name.len() + tool.description.len() + tool.parameters.to_string().len()) + AROUND_CALL
+}
+
+fn tokens_of(message: &Message, facts: &Facts) -> usize {
+    let tokens = match message {
+        Message::System(text) => words(text.len()),
+        Message::User(Content(parts)) => parts.iter().map(|part| tokens_of_part(part, facts)).sum(),
+        Message::Assistant(Turn { content, tool_calls, .. }) => {
+            let calls = tool_calls.iter().map(|c| json(c.name.len() + c.arguments.len()) + AROUND_CALL);
+            words(content.len()) + calls.sum::<usize>()
+        }
+        Message::Tool(ToolResult { name, content, .. }) => {
+            let is_json = content.starts_with(['{', '[']);
+            let content = if is_json { json(content.len()) } else { words(content.len()) };
+            content + words(name.len()) + AROUND_CALL
+        }
+    };
+    tokens + AROUND
+}
+
+fn tokens_of_part(part: &Part, facts: &Facts) -> usize {
+    match part {
+        Part::Text(text) => words(text.len()),
+        Part::Media(media) => match parts::shown(media, facts) {
+            Shown::Words(bytes) => words(bytes),
+            Shown::Itself => MEDIA,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::driven, *};
+    use crate::{Kind, Media, Source, ToolCall};
+    use serde_json::json;
+
+    /// Random numbers that repeat, so that a failure can be seen again.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, count: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % count
+        }
+        /// Mostly short, sometimes long.
+        fn text(&mut self) -> String {
+            let bytes = 1 << self.below(14);
+            "word ".repeat(self.below(bytes + 1) / 5 + 1)
+        }
+    }
+
+    fn estimate(request: &Request, facts: &Facts) -> usize {
+        Fitting::new(request.clone(), facts, 0).total()
+    }
+
+    fn tools(count: usize) -> Vec<ToolDefinition> {
+        let parameters =
+            json!({"type": "object", "properties": {"description": {"type": "string", "description": "What it is."}}});
+        let tool = |n| ToolDefinition {
+            name: format!("tool_{n}"),
+            description: "Does this. And explains at length.".into(),
+            parameters: parameters.clone(),
+        };
+        (0..count).map(tool).collect()
+    }
+
+    fn result(content: String) -> Message {
+        Message::Tool(ToolResult { call_id: "c".into(), name: "tool_0".into(), content, say: None, is_error: false })
+    }
+
+    fn rounds(dice: &mut Dice, messages: &mut Vec<Message>) {
+        for _ in 0..dice.below(4) {
+            let call = ToolCall { id: "c".into(), name: "tool_0".into(), arguments: "{\"description\":\"x\"}".into() };
+            messages.extend([Message::calls("", vec![call]), result(dice.text())]);
+        }
+    }
+
+    /// Base and last exchange, with results as short as they may become.
+    fn alone(request: &Request) -> Request {
+        let base = match &request.messages[0] {
+            Message::System(text) => text.split(DIVIDER).next().unwrap_or_default().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        let last = request.messages.iter().rposition(|m| matches!(m, Message::User(_))).unwrap();
+        let turn = request.messages.iter().rposition(|m| matches!(m, Message::Assistant(_))).filter(|at| *at > last);
+        let mut messages = vec![Message::System(base), request.messages[last].clone()];
+        for message in turn.map(|at| &request.messages[at..]).unwrap_or_default() {
+            messages.push(match message {
+                Message::Tool(r) => result("x".repeat(r.content.len().min(STUB + SHORTENED.len()))),
+                other => other.clone(),
+            });
+        }
+        Request { messages, ..Request::default() }
+    }
+
+    #[test]
+    fn whatever_was_said_fits_or_is_refused() {
+        let mut dice = Dice(3);
+        let (mut fitted, mut refused) = (0, 0);
+        for _ in 0..1500 {
+            let context = [512, 1024, 2048, 4096, 8192, 32_768][dice.below(6)];
+            let facts =
+                Facts { context, output: [0, 512, 8192][dice.below(3)], tools: dice.below(2) == 0, ..Facts::default() };
+            let prompt: Vec<String> = (0..1 + dice.below(6)).map(|_| dice.text()).collect();
+            let mut messages = vec![Message::System(prompt.join(DIVIDER))];
+            for _ in 0..dice.below(12) {
+                messages.push(Message::user(dice.text()));
+                rounds(&mut dice, &mut messages);
+                messages.push(Message::said(dice.text()));
+            }
+            messages.push(Message::user(dice.text()));
+            rounds(&mut dice, &mut messages);
+            let request = Request { messages, tools: tools(dice.below(12)), ..Request::default() };
+            let room = context as usize - reserve(&request, &facts);
+            let fits = estimate(&alone(&request), &facts) <= room;
+            match fit(request.clone(), &facts) {
+                Ok(sent) => {
+                    let words = request.messages.iter().rfind(|m| matches!(m, Message::User(_)));
+                    assert!(estimate(&sent, &facts) <= room);
+                    assert!(sent.messages.contains(words.unwrap()), "the last words are whole");
+                    if !facts.tools {
+                        let sent = driven::in_words(sent);
+                        assert!(estimate(&sent, &Facts::default()) <= room, "also as it is sent");
+                    }
+                    fitted += 1;
+                }
+                Err(error) => {
+                    assert!(!fits, "{error}: it fits when cut to its least");
+                    let wanted = format!("too long for this model ({context} tokens)");
+                    assert!(matches!(&error, Error::Refused(text) if text.contains(&wanted)), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(fitted > 500 && refused > 50, "{fitted} {refused}");
+    }
+
+    #[test]
+    fn files_count_for_what_is_sent_of_them() {
+        let sees = Facts { images: true, files: true, audio: true, context: 8192, ..Facts::default() };
+        let blind = Facts { images: false, files: false, audio: false, ..sees };
+        let large = 900_000;
+        for (kind, media_type, facts, least, most) in [
+            (Kind::File, "text/plain", sees, 4096, 4300),
+            (Kind::File, "application/json; charset=utf-8", blind, 4096, 4300),
+            (Kind::File, "video/mp4", sees, 10, 100),
+            (Kind::File, "application/zip", sees, 10, 100),
+            (Kind::File, "application/pdf", sees, MEDIA, MEDIA),
+            (Kind::File, "application/pdf", blind, 10, 100),
+            (Kind::Image, "image/png", sees, MEDIA, MEDIA),
+            (Kind::Image, "image/png", blind, 10, 100),
+            (Kind::Audio, "audio/wav", blind, 10, 100),
+        ] {
+            let source = Source::Bytes(vec![b'x'; large].into());
+            let media = Part::Media(Media { kind, media_type: media_type.into(), name: "a".into(), source });
+            let counted = tokens_of_part(&media, &facts);
+            assert!((least..=most).contains(&counted), "{media_type}: {counted}");
+            let request = Request { messages: vec![Message::User(Content(vec![media]))], ..Request::default() };
+            assert!(fit(request, &facts).is_ok(), "{media_type}");
+        }
+    }
+
+    #[test]
+    fn what_matters_least_goes_first() {
+        let facts = |context| Facts { context, ..Facts::default() };
+        let section = |n: &str| format!("{n}{}", "s".repeat(400));
+        let prompt = ["base", &section("profile"), &section("time")].join(DIVIDER);
+        let mut messages = vec![Message::System(prompt.clone())];
+        messages.extend([Message::user("old"), Message::said("a".repeat(400)), Message::user("now")]);
+        let request = Request { messages, tools: tools(3), ..Request::default() };
+        assert_eq!(
+            fit(request.clone(), &facts(0)).unwrap().messages,
+            request.messages,
+            "nothing is known of its context"
+        );
+        let large = fit(request.clone(), &facts(100_000)).unwrap();
+        assert_eq!((large.tools, large.messages.len()), (request.tools.clone(), 4));
+
+        let small = fit(request.clone(), &facts(8192)).unwrap();
+        assert_eq!(small.tools[0].description, "Does this.");
+        assert_eq!(
+            small.tools[0].parameters["properties"]["description"],
+            json!({"type": "string"}),
+            "a property stays"
+        );
+        assert_eq!(small.messages, request.messages);
+
+        let tight = fit(request.clone(), &facts(520)).unwrap();
+        let Message::System(told) = &tight.messages[0] else { panic!("{tight:?}") };
+        assert!(told.starts_with("base") && !told.contains("time"), "{told}");
+        assert_eq!(tight.messages.last(), Some(&Message::user("now")));
+        let tiny = fit(request.clone(), &facts(64)).unwrap();
+        assert_eq!((tiny.messages, tiny.tools.len()), (vec![Message::System("base".into()), Message::user("now")], 0));
+        assert!(
+            fit(Request { messages: vec![Message::user("x".repeat(500))], ..request.clone() }, &facts(64)).is_err()
+        );
+
+        let most = Request { max_tokens: Some(50_000), ..request };
+        assert!(
+            fit(most, &facts(8192)).unwrap().max_tokens.unwrap() < 8192,
+            "the answer has its room within the context"
+        );
+    }
+}

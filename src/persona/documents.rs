@@ -1,0 +1,389 @@
+//! The documents as they are kept: the text of today, and every text there was.
+
+use crate::{Edit, Name, prompt::BASE};
+use serde::Serialize;
+use std::sync::Arc;
+use store::{Audience, Coded, Collection, Entry, Keep, Key, Level, Record, Stamp, Store, Tx, Walk};
+use tool::{Cx, Error, Id, Label, Result, Scope, prelude::*};
+
+/// The longest text, in bytes.
+const LONGEST: usize = 64 * 1024;
+/// How many versions of a document are kept.
+const VERSIONS: u32 = 200;
+
+/// Current texts, by name.
+const BY_NAME: u8 = 1;
+/// Texts there were, by name and version.
+const BY_VERSION: u8 = 1;
+
+/// The text of today. New fields go last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Current {
+    name: String,
+    text: String,
+    /// 1 for the first text that was written.
+    version: u32,
+}
+
+impl Record for Current {
+    const NAME: &'static str = "documents";
+    const WORD: &'static str = "document";
+    /// Those of one person have a scope of their own; it is always said which is meant.
+    const LEVEL: Level = Level::Agent;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::unique(BY_NAME, ended(&self.name))]
+    }
+}
+
+/// Who wrote a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// A person, with their own hand.
+    Person,
+    /// The agent, in a run; or a program's tool.
+    Agent,
+}
+
+impl Coded for By {
+    const ALL: &'static [Self] = &[By::Person, By::Agent];
+    const UNKNOWN: Self = By::Agent;
+}
+
+/// A text there was, the one of today among them. New fields go last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Version {
+    name: String,
+    text: String,
+    version: u32,
+    #[serde(with = "store::coded")]
+    by: By,
+    operation: String,
+}
+
+impl Record for Version {
+    const NAME: &'static str = "document-versions";
+    const WORD: &'static str = "version of a document";
+    const LEVEL: Level = Level::Agent;
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::unique(BY_VERSION, versioned(&self.name, self.version))]
+    }
+}
+
+/// A name as it lies in the index: ended, so that none is the beginning of another.
+fn ended(name: &str) -> Vec<u8> {
+    [name.as_bytes(), &[0]].concat()
+}
+
+fn versioned(name: &str, version: u32) -> Vec<u8> {
+    [&ended(name)[..], &version.to_be_bytes()].concat()
+}
+
+/// A document as it is today.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Which.
+    pub name: Name,
+    /// Its text; empty where nobody has written one.
+    pub text: String,
+    /// Counts up from 1; 0 where nobody has written one.
+    pub version: u32,
+    /// When it was written: milliseconds since 1970.
+    pub updated_ms: Option<u64>,
+    /// Where it came from. What is from outside taints whoever is told it.
+    pub label: Label,
+}
+
+impl Document {
+    fn unwritten(name: Name) -> Self {
+        Self { name, text: String::new(), version: 0, updated_ms: None, label: Label::Own }
+    }
+
+    fn of(name: Name, entry: Entry<Current>) -> Self {
+        Self {
+            name,
+            text: entry.value.text,
+            version: entry.value.version,
+            updated_ms: Some(entry.updated_ms),
+            label: entry.label,
+        }
+    }
+}
+
+/// What is known of a version besides its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PastHead {
+    /// Its number.
+    pub version: u32,
+    /// When it was written: milliseconds since 1970.
+    pub at: u64,
+    /// Who wrote it.
+    pub by: By,
+    /// `replace`, `find_replace`, `append`, `prepend`, `delete` or `rollback`.
+    pub operation: String,
+    /// How long it is, in characters.
+    pub length: usize,
+}
+
+/// A version with its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Past {
+    /// What is known of it.
+    #[serde(flatten)]
+    pub head: PastHead,
+    /// The text.
+    pub text: String,
+}
+
+/// The documents of all agents; cheap to clone.
+#[derive(Clone)]
+pub struct Documents {
+    current: Collection<Current>,
+    versions: Collection<Version>,
+    base: Arc<str>,
+}
+
+impl Documents {
+    /// The documents in `store`.
+    pub fn new(store: &Store) -> Self {
+        Self { current: store.collection(), versions: store.collection(), base: BASE.into() }
+    }
+
+    /// With another text in the place of a system prompt that nobody has written; Hob's own when it is empty.
+    pub fn with_base(mut self, text: &str) -> Self {
+        self.base = if text.trim().is_empty() { BASE.into() } else { text.into() };
+        self
+    }
+
+    /// What stands in the place of a document that nobody has written, or that was emptied.
+    pub fn built_in(&self, name: Name) -> Option<&str> {
+        (name == Name::SystemPrompt).then_some(&*self.base)
+    }
+
+    /// A document as this caller is told it: their own where they have one. One from outside taints the run.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn read(&self, cx: &Cx, name: Name) -> Result<Document> {
+        let found = self.peek(cx, name)?;
+        cx.taint(found.label);
+        Ok(found)
+    }
+
+    /// The same without tainting, for a caller that tells no more of it than its length.
+    ///
+    /// # Errors
+    /// As [`Documents::read`].
+    pub fn peek(&self, cx: &Cx, name: Name) -> Result<Document> {
+        let walk = Walk::prefix(BY_NAME, ended(name.word()));
+        for scope in scopes(cx, name) {
+            // Which scope is meant is checked: it is the caller's own, or everybody's.
+            if let Some(entry) = self.current.walk_in(scope, &walk, |_| Keep::Yes)?.pop() {
+                let found = Document::of(name, entry);
+                // What is there for everybody is no version of their own.
+                return Ok(if scope == own_scope(cx, name) { found } else { Document { version: 0, ..found } });
+            }
+        }
+        Ok(Document::unwritten(name))
+    }
+
+    /// The text of a document, or what stands in its place; empty where there is neither.
+    ///
+    /// # Errors
+    /// As [`Documents::read`].
+    pub fn text(&self, cx: &Cx, name: Name) -> Result<String> {
+        Ok(self.or_built_in(name, self.read(cx, name)?.text))
+    }
+
+    pub(crate) fn or_built_in(&self, name: Name, text: String) -> String {
+        if text.is_empty() { self.built_in(name).unwrap_or_default().to_owned() } else { text }
+    }
+
+    /// Puts another text in the place of a document; an empty one takes it away. With `expected`, only when that is the
+    /// version there is.
+    ///
+    /// # Errors
+    /// `BadArgs` when it is too long; `Unavailable` when another version is there, or the disk is full.
+    pub async fn write(&self, cx: &Cx, name: Name, text: &str, expected: Option<u32>) -> Result<Document> {
+        let edit = Edit::Replace(text.to_owned());
+        self.change(cx, name, expected, Change { operation: edit.operation(), label: cx.label(), edit }).await
+    }
+
+    /// Changes a document; where nobody has written it, what stands in its place.
+    ///
+    /// # Errors
+    /// `BadArgs` when the piece is not there, or it grows too long; `Unavailable` when the disk is full.
+    pub async fn edit(&self, cx: &Cx, name: Name, edit: Edit) -> Result<Document> {
+        if edit.keeps() {
+            // Errors show a piece of it, and what is left of it stays what it is.
+            self.read(cx, name)?;
+        }
+        self.change(cx, name, None, Change { operation: edit.operation(), label: cx.label(), edit }).await
+    }
+
+    /// A new version with the text of an old one, and with its label: whoever goes back has not looked at it.
+    ///
+    /// # Errors
+    /// `NotFound` when that version is not kept; as [`Documents::write`].
+    pub async fn rollback(&self, cx: &Cx, name: Name, version: u32) -> Result<Document> {
+        let entry = self.entry(cx, name, version)?;
+        let label = entry.label.max(cx.label());
+        let change = Change { operation: "rollback", label, edit: Edit::Replace(entry.value.text) };
+        self.change(cx, name, None, change).await
+    }
+
+    async fn change(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<Document> {
+        let scope = own_scope(cx, name);
+        let scopes = scopes(cx, name);
+        let by = if cx.is_in_person() { By::Person } else { By::Agent };
+        let stamp = Stamp {
+            scope,
+            owner: cx.user(),
+            audience: if name.is_personal() { Audience::Private } else { Audience::Household },
+            label: change.label,
+            source: change.operation.into(),
+        };
+        let this = self.clone();
+        let write = move |tx: &Tx| {
+            let mut found = None;
+            for place in &scopes {
+                let entry = this.current.find(tx, *place, BY_NAME, &ended(name.word()))?.pop();
+                found = found.or(entry.map(|entry| (*place, entry)));
+            }
+            let (old, id) = match found {
+                // What is there for everybody is where a person's own begins, and stays as it is.
+                Some((place, entry)) if place == scope => {
+                    let id = entry.id;
+                    (Document::of(name, entry), Some(id))
+                }
+                Some((_, entry)) => (Document { version: 0, ..Document::of(name, entry) }, None),
+                None => (Document::unwritten(name), None),
+            };
+            if let Some(expected) = expected
+                && expected != old.version
+            {
+                return Ok(Err(old.version));
+            }
+            let before = if old.text.is_empty() { this.built_in(name).unwrap_or_default() } else { &old.text };
+            let text = change.edit.made_to(before).and_then(|text| checked(name, text)).map_err(refusal)?;
+            let mut stamp = stamp.clone();
+            if change.edit.keeps() {
+                stamp.label = stamp.label.max(old.label);
+            }
+            if text == old.text && stamp.label == old.label && (id.is_some() || text.is_empty()) {
+                return Ok(Ok((old, false)));
+            }
+            let version = old.version + 1;
+            let operation = change.operation.to_owned();
+            let past = Version { name: name.word().into(), text: text.clone(), version, by, operation };
+            this.versions.put(tx, Id::new(), &stamp, &past)?;
+            if let Some(gone) = version.checked_sub(VERSIONS) {
+                for entry in this.versions.find(tx, scope, BY_VERSION, &versioned(name.word(), gone))? {
+                    this.versions.remove(tx, scope, entry.id)?;
+                }
+            }
+            let current = Current { name: name.word().into(), text, version };
+            let kept = this.current.put(tx, id.unwrap_or_else(Id::new), &stamp, &current)?;
+            Ok(Ok((Document::of(name, kept), true)))
+        };
+        match self.current.store().write(write).await? {
+            Ok((document, changed)) => {
+                if changed {
+                    let to = Some(cx.user()).filter(|_| name.is_personal());
+                    let data = json!({"name": name.word(), "version": document.version});
+                    cx.ports().bus.publish("document:changed", to, data);
+                }
+                Ok(document)
+            }
+            Err(now) => Err(Error::unavailable(format!(
+                "`{}` was changed meanwhile, it is version {now}: read it again, and make your change in that",
+                name.word()
+            ))),
+        }
+    }
+
+    /// How many versions of a document are kept, and `limit` of them from the `offset`th on, the newest first.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    pub fn history(&self, cx: &Cx, name: Name, limit: usize, offset: usize) -> Result<(usize, Vec<PastHead>)> {
+        let (mut count, mut heads) = (0, vec![]);
+        let walk = Walk::prefix(BY_VERSION, ended(name.word())).down();
+        self.versions.walk_in(own_scope(cx, name), &walk, |entry| {
+            if count >= offset && heads.len() < limit {
+                heads.push(head(entry));
+            }
+            count += 1;
+            Keep::No
+        })?;
+        Ok((count, heads))
+    }
+
+    /// One version with its text. One from outside taints the run.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not kept.
+    pub fn version(&self, cx: &Cx, name: Name, version: u32) -> Result<Past> {
+        let entry = self.entry(cx, name, version)?;
+        cx.taint(entry.label);
+        Ok(Past { head: head(&entry), text: entry.value.text })
+    }
+
+    fn entry(&self, cx: &Cx, name: Name, version: u32) -> Result<Entry<Version>> {
+        let walk = Walk::prefix(BY_VERSION, versioned(name.word(), version));
+        let found = self.versions.walk_in(own_scope(cx, name), &walk, |_| Keep::Yes)?.pop();
+        found.ok_or_else(|| {
+            Error::not_found(format!(
+                "there is no version {version} of `{}`: its history tells which are kept, the last {VERSIONS} at most",
+                name.word()
+            ))
+        })
+    }
+}
+
+/// A change that is about to be made.
+#[derive(Clone)]
+struct Change {
+    operation: &'static str,
+    /// Of what is new in it.
+    label: Label,
+    edit: Edit,
+}
+
+/// Where this caller's document is written.
+fn own_scope(cx: &Cx, name: Name) -> Scope {
+    if name.is_personal() { Scope::AgentUser(cx.agent(), cx.user()) } else { Scope::Agent(cx.agent()) }
+}
+
+/// Where it is looked for, the first first.
+fn scopes(cx: &Cx, name: Name) -> Vec<Scope> {
+    let everybodys = Scope::Agent(cx.agent());
+    if name.is_personal() { vec![own_scope(cx, name), everybodys] } else { vec![everybodys] }
+}
+
+fn head(entry: &Entry<Version>) -> PastHead {
+    let Version { text, version, by, operation, .. } = &entry.value;
+    let (length, operation) = (text.chars().count(), operation.clone());
+    PastHead { version: *version, at: entry.updated_ms, by: *by, operation, length }
+}
+
+/// A text that can be kept; one of spaces alone is none.
+fn checked(name: Name, text: String) -> Result<String, String> {
+    if text.len() > LONGEST {
+        let kb = LONGEST / 1024;
+        let length = text.len().div_ceil(1024);
+        return Err(format!("`{}` would be {length} KB long, and {kb} KB is the most: make it shorter", name.word()));
+    }
+    if let Some(c) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(format!("there is a control character ({:#x}) in the text: take it out", u32::from(c)));
+    }
+    Ok(if text.trim().is_empty() { String::new() } else { text })
+}
+
+/// Why a change within a write cannot be: it reaches the caller as `BadArgs`.
+fn refusal(text: String) -> store::Error {
+    store::Error::Conflict(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Documents: who reads and writes which, what is kept of what was, and where labels go.
+
+use super::*;
+use std::sync::Arc;
+use tool::{AgentId, Channel, Ports, Principal, Role, SystemClock, UserId, Via};
+
+fn ports() -> Ports {
+    Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()))
+}
+
+/// Somebody with their own hand.
+fn anna() -> Cx {
+    Cx::root(ports(), Principal::owner(), Via::direct(Channel::Api))
+}
+
+fn ben() -> Cx {
+    let principal = Principal { user: UserId(Id::new()), role: Role::Member, agent: AgentId::GENERAL };
+    Cx::root(ports(), principal, Via::direct(Channel::Api))
+}
+
+/// The same person's agent, in a run.
+fn run_of(cx: &Cx) -> Cx {
+    Cx::root(ports(), cx.principal().clone(), cx.via().clone()).in_run(Id::new(), None, Default::default())
+}
+
+fn documents() -> Documents {
+    Documents::new(&Store::in_memory().unwrap())
+}
+
+async fn call(documents: &Documents, cx: &Cx, name: &str, args: Value) -> Result<Output> {
+    let (_, _, _, tools) = crate::family(documents.clone()).into_parts();
+    let tool = tools.into_iter().find(|t| &*t.name == name).unwrap();
+    (tool.run)(cx.clone(), args).await
+}
+
+#[tokio::test]
+async fn the_tools_read_and_edit() {
+    let (documents, cx) = (documents(), anna());
+    let read = async |tool: &str| call(&documents, &cx, tool, json!({})).await.unwrap().content;
+    assert_eq!(read("read_system_prompt").await, json!({"prompt": BASE, "version": 0}));
+    assert_eq!(read("read_learned_notes").await, json!({"notes": "", "version": 0}));
+    let edits = [
+        (json!({"operation": "append", "content": "Sing."}), "Sing."),
+        (json!({"operation": "prepend", "content": "Hum."}), "Hum.\nSing."),
+        (json!({"operation": "find_replace", "find": "m.", "replace": "m softly."}), "Hum softly.\nSing."),
+        (json!({"operation": "find_replace", "find": "S", "replace": "s", "replace_all": true}), "Hum softly.\nsing."),
+        (json!({"operation": "delete", "content": "\nsing."}), "Hum softly."),
+        (json!({"operation": "replace", "content": "Be a cat."}), "Be a cat."),
+        (json!({"operation": "replace", "content": ""}), ""),
+    ];
+    for (version, (args, text)) in edits.into_iter().enumerate() {
+        let edited = call(&documents, &cx, "edit_learned_notes", args).await.unwrap().content;
+        assert_eq!(edited, json!({"version": version + 1}));
+        assert_eq!(read("read_learned_notes").await, json!({"notes": text, "version": version + 1}));
+    }
+    // What nobody has written yet is not lost by adding to it.
+    let add = json!({"operation": "append", "content": "Speak German."});
+    call(&documents, &cx, "edit_system_prompt", add).await.unwrap();
+    assert_eq!(read("read_system_prompt").await["prompt"], format!("{BASE}\nSpeak German."));
+    call(&documents, &cx, "edit_system_prompt", json!({"operation": "replace", "content": " "})).await.unwrap();
+    assert_eq!(read("read_system_prompt").await, json!({"prompt": BASE, "version": 2}));
+}
+
+#[tokio::test]
+async fn what_cannot_be_edited_is_refused_and_nothing_changes() {
+    let (documents, cx) = (documents(), anna());
+    documents.write(&cx, Name::LearnedNotes, "Nora rows.", None).await.unwrap();
+    let rows = [
+        (json!({}), "missing field `operation`"),
+        (json!({"operation": "swap"}), "unknown variant"),
+        (json!({"operation": "replace"}), "`replace` needs `content`"),
+        (json!({"operation": "append"}), "`append` needs `content`"),
+        (json!({"operation": "prepend", "content": ""}), "`prepend` needs `content`"),
+        (json!({"operation": "delete"}), "`delete` needs `content`"),
+        (json!({"operation": "find_replace", "replace": "x"}), "`find_replace` needs `find`"),
+        (json!({"operation": "find_replace", "find": "", "replace": "x"}), "`find_replace` needs `find`"),
+        (json!({"operation": "find_replace", "find": "x"}), "`find_replace` needs `replace`"),
+        (json!({"operation": "find_replace", "find": "Nora swims", "replace": "x"}), "there: Nora rows."),
+        (json!({"operation": "delete", "content": "swims"}), "nothing was changed"),
+        (json!({"operation": "append", "content": "x".repeat(LONGEST)}), "64 KB is the most"),
+        (json!({"operation": "append", "content": "a\u{0}b"}), "control character"),
+        (json!({"operation": "append", "content": "a", "more": 1}), "unknown field"),
+    ];
+    for (args, expected) in rows {
+        let error = call(&documents, &cx, "edit_learned_notes", args.clone()).await.unwrap_err();
+        assert!(matches!(&error, Error::BadArgs(why) if why.contains(expected)), "{args}: {error}");
+    }
+    let kept = documents.read(&cx, Name::LearnedNotes).unwrap();
+    assert_eq!((kept.text.as_str(), kept.version), ("Nora rows.", 1));
+    documents.write(&cx, Name::Soul, &"x".repeat(LONGEST), None).await.unwrap();
+}
+
+#[tokio::test]
+async fn versions_are_kept_told_and_gone_back_to() {
+    let (documents, cx) = (documents(), anna());
+    documents.write(&cx, Name::Soul, "one", Some(0)).await.unwrap();
+    documents.edit(&run_of(&cx), Name::Soul, Edit::Append("two".into())).await.unwrap();
+    let stale = documents.write(&cx, Name::Soul, "mine", Some(1)).await.unwrap_err();
+    assert!(matches!(&stale, Error::Unavailable(why) if why.contains("it is version 2")), "{stale}");
+    let same = documents.write(&cx, Name::Soul, "one\ntwo", Some(2)).await.unwrap();
+    assert_eq!(same.version, 2, "the same text is no new version");
+    let back = documents.rollback(&cx, Name::Soul, 1).await.unwrap();
+    assert_eq!((back.text.as_str(), back.version), ("one", 3));
+    let (count, heads) = documents.history(&cx, Name::Soul, 10, 0).unwrap();
+    let told: Vec<_> = heads.iter().map(|h| (h.version, h.by, h.operation.as_str(), h.length)).collect();
+    let expected = [(3, By::Person, "rollback", 3), (2, By::Agent, "append", 7), (1, By::Person, "replace", 3)];
+    assert_eq!((count, told), (3, expected.to_vec()));
+    assert!(heads.iter().all(|h| h.at > 0));
+    let (count, heads) = documents.history(&cx, Name::Soul, 1, 1).unwrap();
+    assert_eq!((count, heads[0].version, heads.len()), (3, 2, 1));
+    assert_eq!(documents.version(&cx, Name::Soul, 2).unwrap().text, "one\ntwo");
+    for none in [0, 4] {
+        assert!(matches!(documents.rollback(&cx, Name::Soul, none).await, Err(Error::NotFound(_))));
+    }
+    assert_eq!(documents.history(&cx, Name::Team, 10, 0).unwrap().0, 0, "one document has nothing of another");
+}
+
+#[tokio::test]
+async fn no_more_versions_are_kept_than_that() {
+    let (documents, cx) = (documents(), anna());
+    for n in 0..VERSIONS + 3 {
+        documents.write(&cx, Name::Tools, &n.to_string(), None).await.unwrap();
+    }
+    let (count, heads) = documents.history(&cx, Name::Tools, 1, 199).unwrap();
+    assert_eq!((count, heads[0].version), (200, 4));
+    assert!(documents.version(&cx, Name::Tools, 3).is_err());
+}
+
+#[tokio::test]
+async fn each_person_has_their_own_and_everybody_the_rest() {
+    let (documents, anna, ben) = (documents(), anna(), ben());
+    documents.write(&anna, Name::User, "rows", None).await.unwrap();
+    documents.write(&anna, Name::Team, "the yard", None).await.unwrap();
+    let text = |cx: &Cx, name| documents.text(cx, name).unwrap();
+    assert_eq!((text(&anna, Name::User).as_str(), text(&ben, Name::User).as_str()), ("rows", ""));
+    assert_eq!((text(&anna, Name::Team).as_str(), text(&ben, Name::Team).as_str()), ("the yard", "the yard"));
+    assert_eq!(documents.history(&ben, Name::User, 9, 0).unwrap().0, 0);
+    assert!(documents.version(&ben, Name::User, 1).is_err());
+    // What is there for everybody is where somebody's own begins.
+    let common = Stamp {
+        scope: Scope::Agent(AgentId::GENERAL),
+        owner: UserId::OWNER,
+        audience: Audience::Household,
+        label: Label::Own,
+        source: "test".into(),
+    };
+    let record = Current { name: "MEMORY.md".into(), text: "the house".into(), version: 7 };
+    documents.current.insert_as(common, record).await.unwrap();
+    assert_eq!((text(&anna, Name::Memory).as_str(), text(&ben, Name::Memory).as_str()), ("the house", "the house"));
+    let own = documents.edit(&ben, Name::Memory, Edit::Append("mine".into())).await.unwrap();
+    assert_eq!((own.text.as_str(), own.version), ("the house\nmine", 1));
+    assert_eq!(text(&anna, Name::Memory), "the house");
+}
+
+#[tokio::test]
+async fn what_came_from_outside_taints_until_a_person_writes() {
+    let (documents, person) = (documents(), anna());
+    let write = async |run: &Cx, operation: Edit| documents.edit(run, Name::LearnedNotes, operation).await.unwrap();
+    let told = || {
+        let reader = run_of(&person);
+        documents.text(&reader, Name::LearnedNotes).unwrap();
+        reader.label()
+    };
+    let tainted = run_of(&person);
+    tainted.taint(Label::Outside);
+    write(&tainted, Edit::Replace("from a page".into())).await;
+    assert_eq!(told(), Label::Outside);
+    // A clean run that adds to it, and a person who does, do not make it better.
+    let clean = run_of(&person);
+    write(&clean, Edit::Append("more".into())).await;
+    assert_eq!((clean.label(), told()), (Label::Outside, Label::Outside));
+    documents.edit(&anna(), Name::LearnedNotes, Edit::Append("still".into())).await.unwrap();
+    assert_eq!(told(), Label::Outside);
+    // The same text, written by a person, does; going back to the old one is no vouching for it.
+    let text = documents.peek(&anna(), Name::LearnedNotes).unwrap().text;
+    documents.write(&anna(), Name::LearnedNotes, &text, None).await.unwrap();
+    assert_eq!(told(), Label::Own);
+    documents.rollback(&anna(), Name::LearnedNotes, 1).await.unwrap();
+    assert_eq!(told(), Label::Outside);
+    // Learning how long it is tells nothing of it.
+    let reader = run_of(&person);
+    documents.peek(&reader, Name::LearnedNotes).unwrap();
+    assert_eq!(reader.label(), Label::Own);
+}
+
+#[tokio::test]
+async fn a_change_is_told_to_whom_it_concerns() {
+    let (documents, cx) = (documents(), anna());
+    let mut heard = cx.ports().bus.listen(None);
+    documents.write(&cx, Name::Soul, "one", None).await.unwrap();
+    documents.write(&cx, Name::Soul, "one", None).await.unwrap();
+    documents.write(&cx, Name::User, "two", None).await.unwrap();
+    let mut all = vec![];
+    for _ in 0..2 {
+        let tool::Heard::Event(event) = heard.next().await.unwrap() else { panic!() };
+        all.push((event.data.clone(), event.to));
+    }
+    let expected =
+        [(json!({"name": "SOUL.md", "version": 1}), None), (json!({"name": "USER.md", "version": 1}), Some(cx.user()))];
+    assert_eq!(all, expected);
+}

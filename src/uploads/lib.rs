@@ -1,0 +1,210 @@
+//! Layer 2: files people send and models make, typed by their content and kept beside the data.
+//!
+//! What is known of a file is a record of its person; its bytes are a file of that id. The bytes are on the disk before the
+//! record says so, and gone after it: nobody is told of a file that is not there. What a power cut leaves half written, the next
+//! start removes.
+
+mod kind;
+
+pub use kind::media_type;
+
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use store::{Collection, Level, Listing, Record, Store};
+use tool::{
+    Cx, Error, Id, Result, Scope,
+    prelude::{JsonSchema, schemars},
+};
+
+/// The largest file, in bytes.
+pub const LARGEST: usize = 20 << 20;
+/// How much one person may keep, in bytes: the data shares a small card with everything else.
+const ALL: u64 = 256 << 20;
+/// What the name of a file ends in while it is written.
+const HALF: &str = ".half";
+/// The longest name, in characters.
+const NAME: usize = 120;
+
+/// What is known of a file. New fields go last.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Stored {
+    name: String,
+    media_type: String,
+    size: u64,
+}
+
+impl Record for Stored {
+    const NAME: &'static str = "uploads";
+    const WORD: &'static str = "file";
+    const LEVEL: Level = Level::User;
+}
+
+/// A file that is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Upload {
+    /// Its id.
+    pub id: Id,
+    /// Its name, for people; never empty.
+    pub name: String,
+    /// Its type by what is in it, such as `image/png`.
+    pub media_type: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it came: milliseconds since 1970.
+    pub created_at: u64,
+}
+
+impl From<store::Entry<Stored>> for Upload {
+    fn from(entry: store::Entry<Stored>) -> Self {
+        let Stored { name, media_type, size } = entry.value;
+        Upload { id: entry.id, name, media_type, size, created_at: entry.id.millis() }
+    }
+}
+
+/// The files of everybody; cheap to clone.
+#[derive(Clone)]
+pub struct Uploads {
+    records: Collection<Stored>,
+    folder: Arc<Path>,
+    /// One file at a time, so that what is kept is counted right.
+    adding: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Uploads {
+    /// The files in `folder`, which is made when the first one comes, and what is known of them in `store`.
+    pub fn new(store: &Store, folder: PathBuf) -> Self {
+        Self { records: store.collection(), folder: folder.into(), adding: Arc::default() }
+    }
+
+    /// Keeps a file. `declared` is the type its sender gives; it counts only among texts, which look alike.
+    ///
+    /// # Errors
+    /// `BadArgs` when it is empty or larger than [`LARGEST`], `Unavailable` when this person keeps too much or the disk is
+    /// full.
+    pub async fn put(&self, cx: &Cx, name: &str, declared: &str, bytes: Vec<u8>) -> Result<Upload> {
+        if bytes.is_empty() {
+            return Err(Error::bad_args("the file is empty: send its bytes as the body"));
+        }
+        if bytes.len() > LARGEST {
+            let text =
+                format!("the file has {} bytes, and {} MB is the most: send a smaller one", bytes.len(), LARGEST >> 20);
+            return Err(Error::bad_args(text));
+        }
+        let _adding = self.adding.lock().await;
+        let kept: u64 =
+            self.records.list_in(Scope::User(cx.user()), &Listing::default())?.iter().map(|e| e.value.size).sum();
+        if kept + bytes.len() as u64 > ALL {
+            return Err(Error::unavailable("your files fill their 256 MB: delete some that are not needed any more"));
+        }
+        let media_type = media_type(&bytes, declared, name);
+        let stored = Stored { name: plain_name(name, &media_type), media_type, size: bytes.len() as u64 };
+        let (id, folder) = (Id::new(), self.folder.clone());
+        let written = tokio::task::spawn_blocking(move || write(&folder, id, &bytes)).await;
+        written.map_err(|e| Error::failed(format!("the file was not kept: {e}")))?.map_err(not_kept)?;
+        let (records, stamp) = (self.records.clone(), self.records.stamp(cx, "upload"));
+        let kept = self.records.store().write(move |tx| records.put(tx, id, &stamp, &stored)).await;
+        kept.map(Upload::from).map_err(|error| {
+            let _ = fs::remove_file(self.path(id));
+            error.into()
+        })
+    }
+
+    /// What is known of a file of this person.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not theirs.
+    pub fn get(&self, cx: &Cx, id: Id) -> Result<Upload> {
+        self.records.get(cx, id)?.map(Upload::from).ok_or_else(|| missing(id))
+    }
+
+    /// A file of this person, with its bytes.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not theirs, `Failed` when it cannot be read.
+    pub async fn load(&self, cx: &Cx, id: Id) -> Result<(Upload, Arc<[u8]>)> {
+        let (upload, path) = (self.get(cx, id)?, self.path(id));
+        let read = tokio::task::spawn_blocking(move || fs::read(path)).await;
+        let bytes = read
+            .map_err(|e| Error::failed(format!("the file could not be read: {e}")))?
+            .map_err(|e| Error::failed(format!("the file `{}` could not be read: {e}", upload.name)))?;
+        Ok((upload, bytes.into()))
+    }
+
+    /// Deletes a file.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not this person's.
+    pub async fn delete(&self, cx: &Cx, id: Id) -> Result<()> {
+        if !self.records.delete(cx, id).await? {
+            return Err(missing(id));
+        }
+        match fs::remove_file(self.path(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, "a deleted file is still there")
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Removes what was left half written.
+    pub fn tidy(&self) {
+        for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if file.file_name().to_string_lossy().ends_with(HALF)
+                && let Err(error) = fs::remove_file(file.path())
+            {
+                tracing::warn!(%error, "half a file is still there");
+            }
+        }
+    }
+
+    fn path(&self, id: Id) -> PathBuf {
+        self.folder.join(id.to_string())
+    }
+}
+
+/// Writes the bytes so that a file of that name is whole or not there.
+fn write(folder: &Path, id: Id, bytes: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let (path, half) = (folder.join(id.to_string()), folder.join(format!("{id}{HALF}")));
+    let written = fs::File::create(&half)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&half, &path))
+        .and_then(|()| fs::File::open(folder)?.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(&half);
+    }
+    written
+}
+
+fn not_kept(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Error::unavailable("the disk is full: delete something and send the file again")
+        }
+        _ => Error::failed(format!("the file was not kept: {error}")),
+    }
+}
+
+/// The last part of a name, without what does not belong into one.
+fn plain_name(name: &str, media_type: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain: String = last.chars().filter(|c| !c.is_control()).take(NAME).collect();
+    match plain.trim().trim_start_matches('.') {
+        "" => media_type.split('/').next().unwrap_or("file").to_owned(),
+        plain => plain.to_owned(),
+    }
+}
+
+fn missing(id: Id) -> Error {
+    Error::not_found(format!("there is no file {id} of yours: send it with POST /api/v1/files"))
+}
+
+#[cfg(test)]
+mod tests;

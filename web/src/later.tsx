@@ -1,0 +1,43 @@
+// Parts of the page that are fetched when they are first wanted, so that the first load stays light.
+import type { ComponentType, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { useAway } from './away';
+import { Notice } from './form';
+import { text } from './text';
+
+interface Fetched<P> {
+  (props: P): JSX.Element;
+  /** Fetches the code before it is shown, where it is likely to be. */
+  ahead: () => void;
+}
+
+/** A component whose code comes when it is first shown; until then a quiet word, and where it does not come, how to get it. */
+export function later<P extends object>(load: () => Promise<ComponentType<P>>): Fetched<P> {
+  let arrived: ComponentType<P> | undefined;
+  // What does not come now is fetched, and complained about, when it is shown.
+  const ahead = () => void (arrived ?? load().then((found) => (arrived = found), () => undefined));
+  function Later(props: P): JSX.Element {
+    const [Part, setPart] = useState<ComponentType<P> | undefined>(() => arrived);
+    const [failed, setFailed] = useState(false);
+    const away = useAway();
+    useEffect(() => {
+      if (Part || away) return;
+      load().then(
+        (found) => {
+          arrived = found;
+          setPart(() => found);
+        },
+        () => setFailed(true),
+      );
+    }, [away]);
+    if (Part) return <Part {...props} />;
+    if (!failed) return <p class="soft small" role="status">{text.memoryRoom.listsLoading}</p>;
+    return (
+      <>
+        <Notice bad>{text.memoryRoom.listsFailed}</Notice>
+        <p><button type="button" onClick={() => location.reload()}>{text.memoryRoom.reload}</button></p>
+      </>
+    );
+  }
+  return Object.assign(Later, { ahead });
+}

@@ -1,0 +1,18 @@
+// The pages of the Device room about Hob's mind; fetched when the first of them is opened.
+import type { JSX } from 'preact';
+import { Document } from './document';
+import './mind.css';
+import { Models } from './models';
+import { Persona } from './persona';
+import { Prompt } from './prompt';
+import { Runs } from './runs';
+
+export function MindPages({ path }: { path: string[] }): JSX.Element {
+  const [page, name] = path;
+  switch (page) {
+    case 'models': return <Models />;
+    case 'prompt': return <Prompt />;
+    case 'runs': return <Runs />;
+    default: return name ? <Document key={name} name={name} /> : <Persona />;
+  }
+}

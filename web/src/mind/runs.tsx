@@ -1,0 +1,127 @@
+// Recent runs: how each stands, its steps when it is opened, stopped while it is under way, taken up again where it broke off.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { cancel } from '../api';
+import { useAway } from '../away';
+import { Page, useAct } from '../device/part';
+import { Notice, SelectField } from '../form';
+import { Chevron } from '../icons';
+import { useNews } from '../live';
+import { href } from '../rooms';
+import { duration, facts, moment, sentence, text, trouble } from '../text';
+import { mind } from '../text/mind';
+import { dollars, short } from './amounts';
+import * as api from './api';
+
+const words = mind.runs;
+
+const COUNT = 25;
+const STATES = [{ value: '', label: words.any }, ...Object.entries(words.states).map(([value, label]) => ({ value, label }))];
+const LOOKS: Record<string, string> = { done: '', running: 'rests', queued: 'rests', waiting: 'rests' };
+/** A step's text up to this long is shown. */
+const LONG = 600;
+
+const cut = (value: unknown): string => {
+  const whole = typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value, null, 2);
+  return whole.length > LONG ? `${whole.slice(0, LONG)}…` : whole;
+};
+
+function tokensOf(usage: api.Run['usage']): number {
+  return (usage?.['promptTokens'] ?? 0) + (usage?.['completionTokens'] ?? 0) || (usage?.['totalTokens'] ?? 0);
+}
+
+function Step({ step }: { step: api.RunStep }): JSX.Element {
+  const name = step.name && <code>{step.name}</code>;
+  const said = step.kind === 'call' ? cut(step.arguments) : cut(step.text ?? step.content);
+  return (
+    <li>
+      <p class="small">
+        <b>{words.kinds[step.kind] ?? step.kind}</b> {name}{' '}
+        <span class="soft">{facts(step.state && (words.callStates[step.state] ?? step.state), step.isError && words.failed, step.durationMs !== undefined && duration(Math.max(1, step.durationMs)), step.kind === 'answer' && step.model)}</span>
+      </p>
+      {said && said !== '{}' && <pre tabIndex={0} role="group" aria-label={words.kinds[step.kind] ?? step.kind}>{said}</pre>}
+    </li>
+  );
+}
+
+function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => void }): JSX.Element {
+  const [steps, setSteps] = useState<api.RunStep[] | null>(null);
+  const act = useAct();
+  const at = moment(run.startedAt, true);
+  const over = run.endedAt ?? 0;
+  const alive = run.state === 'running' || run.state === 'queued' || run.state === 'waiting';
+  const tokens = tokensOf(run.usage);
+  const open = () => act.run(async () => setSteps((await api.run(run.id)).steps ?? []));
+  // What is open grows with the run.
+  useEffect(() => {
+    if (steps) void open();
+  }, [run]);
+  return (
+    <li class={`act ${LOOKS[run.state] ?? 'bad'}`}>
+      <span class="dot" />
+      <div>
+        <p class="act-head"><span>{words.states[run.state] ?? run.state}</span> <time class="soft small" dateTime={new Date(run.startedAt).toISOString()}>{at}</time></p>
+        <p class="soft small">
+          {facts(
+            run.model, over > run.startedAt && duration(over - run.startedAt), run.toolCalls !== undefined && run.toolCalls > 0 && words.calls(run.toolCalls),
+            tokens > 0 && words.tokens(short(tokens)), run.cost ? dollars(run.cost) : '', run.resumed ? words.resumed(run.resumed) : '',
+          )}
+        </p>
+        {run.error && <p class="small">{sentence(run.error.message)}</p>}
+        <div class="run-buttons">
+          {alive && <button type="button" class="quiet" aria-disabled={act.busy} aria-label={words.cancelOf(at)} onClick={() => void act.run(async () => (await cancel(run.id), onChanged(words.cancelled)))}>{words.cancel}</button>}
+          {(run.state === 'failed' || run.state === 'cancelled') && <button type="button" class="quiet" aria-disabled={act.busy} aria-label={words.resumeOf(at)} onClick={() => void act.run(async () => (await api.resume(run.id), onChanged(words.resumedNow)))}>{words.resume}</button>}
+          {run.conversationId && <a class="quiet button" href={href('talk', run.conversationId)}>{words.conversation}</a>}
+        </div>
+        {act.problem && <Notice bad>{act.problem}</Notice>}
+        <details class="steps" onToggle={(event) => event.currentTarget.open && !steps && void open()}>
+          <summary><span class="soft small">{words.steps}</span><Chevron /></summary>
+          {steps === null ? <p class="soft small">{mind.loading}</p> : <ol>{steps.map((step, n) => <Step key={n} step={step} />)}</ol>}
+        </details>
+      </div>
+    </li>
+  );
+}
+
+export function Runs(): JSX.Element {
+  const [state, setState] = useState('');
+  const [runs, setRuns] = useState<api.Run[] | null>(null);
+  const [count, setCount] = useState(0);
+  const [problem, setProblem] = useState('');
+  const [done, setDone] = useState('');
+  const away = useAway();
+  const asked = useRef(0);
+  const read = async (many: number) => {
+    const turn = ++asked.current;
+    try {
+      const found = await api.runs(state, many);
+      if (turn !== asked.current) return;
+      setRuns(found.runs);
+      setCount(found.count);
+      setProblem('');
+    } catch (cause) {
+      if (turn === asked.current) setProblem(trouble(cause));
+    }
+  };
+  const shown = Math.max(COUNT, runs?.length ?? 0);
+  useEffect(() => {
+    if (!away) void read(COUNT);
+  }, [state, away]);
+  useNews(['run:started', 'run:ended', 'run:resumed', 'interaction:pending', 'interaction:ended', 'approval:asked', 'approval:settled'], () => void read(shown));
+  return (
+    <Page title={words.title} back={words.back} to={href('device', 'activity')}>
+      <p class="soft small">{words.why}</p>
+      <div class="sieve"><SelectField label={words.state} value={state} options={STATES} onInput={setState} /></div>
+      {problem && <Notice bad>{problem}</Notice>}
+      {done && <Notice>{done}</Notice>}
+      <p class="soft" role="status">{!problem && (runs === null ? mind.loading : !runs.length && (state ? words.noneLike : words.none))}</p>
+      <ul class="acts">
+        {runs?.map((run) => <Entry key={run.id} run={run} onChanged={(said) => (setDone(said), void read(shown))} />)}
+      </ul>
+      <div class="buttons">
+        {runs && runs.length < count && <button type="button" onClick={() => void read(shown + COUNT)}>{words.older}</button>}
+        <button type="button" class="quiet" onClick={() => void read(shown)}>{text.activity.again}</button>
+      </div>
+    </Page>
+  );
+}
