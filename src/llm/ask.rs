@@ -1,7 +1,7 @@
 //! Asking a server once: the request goes out in the wire format of its endpoint, the answer comes back as deltas.
 
 use crate::{
-    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic, gemini,
+    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic, gemini, halves::Halves,
     lessons::{self, Lesson},
     openai,
     refusal::{Failure, Refusal, Trouble},
@@ -167,7 +167,10 @@ async fn whole(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'stat
 fn in_one_piece(who: &str, key: Option<&str>, reader: &mut dyn Reader, bytes: &[u8]) -> Result<Vec<Delta>, Error> {
     let broken =
         |e| Error::Server(format!("the model server `{who}` sent an answer that is not JSON ({e}): check its address"));
-    let value: Value = serde_json::from_slice(bytes).map_err(broken)?;
+    let value: Value = match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(_) => serde_json::from_str(&Halves::default().joined(&String::from_utf8_lossy(bytes))).map_err(broken)?,
+    };
     let mut deltas = reader.whole(value).map_err(|failure| failure.in_stream(who, key, false))?;
     let rest = reader.finish().map_err(|failure| failure.in_stream(who, key, false))?;
     deltas.extend(rest.ok_or_else(|| Error::Server(format!("the model server `{who}` sent an empty answer")))?);
@@ -183,6 +186,7 @@ struct Reading {
     body: Body,
     events: Events,
     reader: Box<dyn Reader>,
+    halves: Halves,
     /// What came so far where it is no stream but one piece of JSON, although nobody said so.
     whole: Option<Vec<u8>>,
     touched: bool,
@@ -201,6 +205,7 @@ pub(crate) fn streamed(endpoint: &Endpoint, body: Body) -> BoxStream<'static, Re
         body,
         events: Events::default(),
         reader: reader(endpoint),
+        halves: Halves::default(),
         whole: None,
         touched: false,
         ready: VecDeque::new(),
@@ -319,9 +324,12 @@ impl Reading {
         if event.is_empty() {
             return Ok(());
         }
-        let value: Value = serde_json::from_str(event).map_err(|e| {
-            Error::Broken(format!("the model server `{}` sent an event that is not JSON ({e})", self.who))
-        })?;
+        let broken =
+            |e| Error::Broken(format!("the model server `{}` sent an event that is not JSON ({e})", self.who));
+        let value: Value = match serde_json::from_str(event) {
+            Ok(value) => value,
+            Err(_) => serde_json::from_str(&self.halves.joined(event)).map_err(broken)?,
+        };
         let begun = self.has_begun();
         let said = self.reader.take(value).map_err(|failure| self.failed(failure, begun))?;
         self.begun |= !said.is_empty();

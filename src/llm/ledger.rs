@@ -119,6 +119,8 @@ struct State {
     pruned: Option<Date>,
     /// In millionths of a US dollar.
     budget: Option<u64>,
+    /// What the answers under way are expected to cost, likewise.
+    held: u64,
     /// The day for which it was told that the budget is spent.
     told: Option<Date>,
     when_spent: Option<WhenSpent>,
@@ -317,18 +319,44 @@ impl Ledger {
         self.lock().when_spent = Some(Arc::new(hear));
     }
 
-    /// Why nothing more may be asked today that costs money; `None` while it may.
-    pub(crate) fn refusal(&self) -> Option<String> {
-        let budget = self.lock().budget?;
+    /// Sets aside what a question is expected to cost, so that many at once do not each spend what is left of the day.
+    ///
+    /// # Errors
+    /// Why nothing more may be asked now that costs money, in a sentence.
+    pub(crate) fn hold(self: &Arc<Self>, price: Price, expected: &Usage) -> Result<Hold, String> {
         let spent = self.spent_micros();
-        (spent >= budget).then(|| {
-            format!(
-                "today's budget of ${:.2} for models is spent (${:.2}): raise it in the Device room under Models, or wait \
-                 until tomorrow",
-                dollars(budget),
-                dollars(spent)
-            )
-        })
+        let mut state = self.lock();
+        let held = state.held;
+        if let Some(budget) = state.budget.filter(|budget| spent.saturating_add(held) >= *budget) {
+            let [budget, spent, held] = [budget, spent, held].map(dollars);
+            return Err(match held {
+                0.0 => format!(
+                    "today's budget of ${budget:.2} for models is spent (${spent:.2}): raise it in the Device room under \
+                     Models, or wait until tomorrow"
+                ),
+                held => format!(
+                    "the answers under way may use up today's budget of ${budget:.2} for models (${spent:.2} spent, about \
+                     ${held:.2} under way): ask again when they are there, or raise it in the Device room under Models"
+                ),
+            });
+        }
+        let micros = price.cost(expected).or_else(|| GUESS.cost(expected)).map_or(0, micros);
+        state.held = held.saturating_add(micros);
+        drop(state);
+        Ok(Hold { ledger: self.clone(), micros })
+    }
+}
+
+/// What was set aside for one answer, until this is dropped.
+pub(crate) struct Hold {
+    ledger: Arc<Ledger>,
+    micros: u64,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut state = self.ledger.lock();
+        state.held = state.held.saturating_sub(self.micros);
     }
 }
 

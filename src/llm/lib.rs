@@ -13,6 +13,7 @@ mod content;
 mod endpoint;
 mod error;
 mod gemini;
+mod halves;
 mod kept;
 mod ledger;
 mod lessons;

@@ -1,12 +1,15 @@
 //! What a model is asked goes into the ledger, and no more is asked than the day's budget has.
 
-use crate::{Delta, Error, Facts, Ledger, Price, Provider, Request, Surety, Usage, router};
+use crate::{Delta, Error, Facts, Ledger, Price, Provider, Request, Surety, Usage, ledger::Hold, router};
 use futures::{
     StreamExt,
     future::BoxFuture,
     stream::{self, BoxStream},
 };
 use std::{sync::Arc, task::ready};
+
+/// How long an answer is expected to be, in tokens, while nobody has said it.
+const ANSWER: u64 = 1_000;
 
 /// A model that is paid for: refuses when the day's budget is spent, and writes down what every answer cost. What costs
 /// nothing is written down too, and never refused.
@@ -41,18 +44,22 @@ impl Provider for Metered {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
-        if self.price != Price::Free
-            && let Some(sentence) = self.ledger.refusal()
-        {
-            return stream::once(async { Err(Error::Spent(sentence)) }).boxed();
-        }
+        let read = router::tokens(&request);
+        let hold = match self.price {
+            Price::Free => None,
+            price => match self.ledger.hold(price, &expected(read, request.max_tokens)) {
+                Ok(hold) => Some(hold),
+                Err(sentence) => return stream::once(async { Err(Error::Spent(sentence)) }).boxed(),
+            },
+        };
         let mut tally = Tally {
             ledger: self.ledger.clone(),
             model: self.inner.model(),
             price: self.price,
-            read: router::tokens(&request),
+            read,
             written: 0,
             at: At::Unsent,
+            hold,
         };
         let mut answer = self.inner.stream(request);
         stream::poll_fn(move |cx| {
@@ -69,6 +76,16 @@ impl Provider for Metered {
     }
 }
 
+/// What an answer to so many tokens is expected to take: most are shorter than this.
+fn expected(read: u64, most: Option<u32>) -> Usage {
+    usage(read, most.map_or(ANSWER, |most| ANSWER.min(most.into())))
+}
+
+fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
+    let total_tokens = prompt_tokens.saturating_add(completion_tokens);
+    Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0, micros: None }
+}
+
 /// What one answer has cost so far. An answer that is broken off, by the person or the line, was paid for as well, and so was
 /// the prompt of one that was given up before its first word: then what is written down is an estimate.
 struct Tally {
@@ -79,6 +96,8 @@ struct Tally {
     /// In bytes.
     written: u64,
     at: At,
+    /// What is set aside for it, until it is written down.
+    hold: Option<Hold>,
 }
 
 /// How far an answer is.
@@ -103,6 +122,7 @@ impl Tally {
     fn fail(&mut self) {
         if self.at == At::Sent {
             self.at = At::Closed;
+            self.hold = None;
         }
     }
 
@@ -129,9 +149,7 @@ impl Tally {
     fn close(&mut self, told: Option<Usage>) -> Option<f64> {
         self.at = At::Closed;
         let usage = told.unwrap_or_else(|| {
-            let (prompt_tokens, completion_tokens) = (self.read, self.written.div_ceil(4));
-            let total_tokens = prompt_tokens + completion_tokens;
-            Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0, micros: None }
+            usage(self.read, self.written.div_ceil(4))
         });
         let cost = self.price.cost(&usage);
         if told.is_some() {
@@ -139,6 +157,7 @@ impl Tally {
         } else {
             self.ledger.record_estimate(&self.model, &usage, cost);
         }
+        self.hold = None;
         cost
     }
 }

@@ -1,5 +1,5 @@
 //! The system prompt: ten sections in a fixed order, within a length. What changes least comes first, so that providers can
-//! keep the beginning; the base always goes in whole. No I/O: whoever composes it has read everything already.
+//! keep the beginning; the base is never left out. No I/O: whoever composes it has read everything already.
 
 use policy::Autonomy;
 use serde::{Deserialize, Serialize};
@@ -98,13 +98,16 @@ pub struct Options {
     pub time: bool,
     /// What the agent can do.
     pub capabilities: bool,
-    /// The most characters; the base goes in whole all the same.
+    /// The most characters; the base goes in all the same.
     pub max_length: usize,
+    /// The most characters of the base: however long it is, a model has to have room for what is said.
+    #[serde(skip)]
+    pub base: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tools: true, profile: true, time: true, capabilities: true, max_length: LONGEST }
+        Self { tools: true, profile: true, time: true, capabilities: true, max_length: LONGEST, base: usize::MAX }
     }
 }
 
@@ -112,8 +115,8 @@ impl Options {
     /// For a model that reads so many tokens in all, 0 where that is not known: the prompt is a quarter of it at most.
     pub fn within(self, context: u32) -> Self {
         // A quarter of the tokens, of four characters each.
-        let most = if context == 0 { self.max_length } else { self.max_length.min(context as usize) };
-        Self { max_length: most, ..self }
+        let most = if context == 0 { usize::MAX } else { context as usize };
+        Self { max_length: self.max_length.min(most), base: most, ..self }
     }
 }
 
@@ -137,9 +140,10 @@ pub struct Prompt {
     pub sections: Vec<Section>,
 }
 
-/// The prompt of these sections. Where they are too long together, sections are left out from the end, each as a whole.
+/// The prompt of these sections. Where they are too long together, sections are left out from the end, each as a whole, but
+/// never the base.
 pub fn compose(sections: &Sections, options: &Options) -> Prompt {
-    let base = base(sections);
+    let base = base(sections, options.base);
     // What can be long shares what the base leaves; so nothing has to go because somebody wrote a long document.
     let room = options.max_length.saturating_sub(base.chars().count() + SMALL.min(options.max_length / 4));
     let on = |on: bool, section: String| if on { section } else { String::new() };
@@ -194,13 +198,25 @@ fn paragraphs(texts: impl IntoIterator<Item = String>) -> String {
     texts.join("\n\n")
 }
 
-fn base(s: &Sections) -> String {
+/// Whole, where it is within so many characters; else each document takes half of what those before it have left, the most
+/// needed first.
+fn base(s: &Sections, most: usize) -> String {
     let system = if s.system.trim().is_empty() { BASE } else { s.system.trim() };
     let first = match s.bootstrap.trim() {
         "" => String::new(),
         steps => format!("What you do first, until it is done and the person has emptied BOOTSTRAP.md:\n{steps}"),
     };
-    paragraphs([s.identity.trim().to_owned(), s.soul.trim().to_owned(), system.to_owned(), first])
+    let [mut identity, mut soul, mut system, mut first] = [s.identity.trim(), s.soul.trim(), system, &first].map(str::to_owned);
+    let whole = paragraphs([identity.clone(), soul.clone(), system.clone(), first.clone()]);
+    if whole.chars().count() <= most {
+        return whole;
+    }
+    let mut left = most;
+    for part in [&mut system, &mut first, &mut identity, &mut soul] {
+        *part = clipped(part, left / 2, "the rest had no room");
+        left -= part.chars().count().min(left);
+    }
+    paragraphs([identity, soul, system, first])
 }
 
 /// Within so many characters: documents are cut where they are long, and the rest is filled with memories and goals.

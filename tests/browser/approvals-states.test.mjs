@@ -1,7 +1,7 @@
 // What asks for a decision, in every state: the card in the flow, at the top, on a tool's page, in two pages at once, and with bad answers. The API is staged.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, desktop, exchanges, fits, launch, message, phone, schemes, shot, sizes, visit } from './page.mjs';
+import { accessible, becomes, counted, desktop, exchanges, fits, launch, message, phone, schemes, shot, shows, sizes, visit } from './page.mjs';
 import { bad, good, owner, staged as stage } from './staged.mjs';
 
 let browser;
@@ -84,24 +84,24 @@ test('the card says what, with what and why; one press allows, and the run goes 
   await message(page).focus();
   await begin(page);
   const it = card(page);
-  assert.match(await it.innerText(), /Drive one output pin; it stays driven until changed\.\s+Pin\s+17\s+High\s+yes/);
-  assert.match(await it.innerText(), /Why it asks: Your autonomy is medium.*It waits until \d\d:\d\d\./s);
-  assert.equal(await it.getByText('after reading something from outside').count(), 0);
-  assert.equal(await it.locator('pre').isVisible(), false, 'no JSON first');
-  assert.equal(await page.evaluate(() => document.activeElement?.id), 'message', 'the focus is not stolen');
+  await shows(() => it.innerText(), /Drive one output pin; it stays driven until changed\.\s+Pin\s+17\s+High\s+yes/);
+  await shows(() => it.innerText(), /Why it asks: Your autonomy is medium.*It waits until \d\d:\d\d\./s);
+  await counted(it.getByText('after reading something from outside'), 0);
+  await becomes(() => it.locator('pre').isVisible(), false, 'no JSON first');
+  await becomes(() => page.evaluate(() => document.activeElement?.id), 'message', 'the focus is not stolen');
   await page.getByRole('status').getByText('Hob wants to use gpio_write', { exact: true }).waitFor();
   await page.getByText('Hob waits for your decision').waitFor();
   assert.equal(await page.getByText('thinking…').count() + await page.locator('.flame.alive').count(), 0, 'waiting is not thinking');
-  assert.equal(await page.locator('details.did').count(), 0, 'the card stands in the place of the line');
+  await counted(page.locator('details.did'), 0, 'the card stands in the place of the line');
   await talkLink(page, /^Talk.*a decision waits$/).waitFor();
   await it.getByText('The exact call').click();
-  assert.match(await it.locator('pre').innerText(), /^gpio_write \{\s+"pin": 17,\s+"high": true\s+\}$/);
+  await shows(() => it.locator('pre').innerText(), /^gpio_write \{\s+"pin": 17,\s+"high": true\s+\}$/);
   await it.getByText('risk actuate, asked by the rule autonomy').waitFor();
   await button(it, 'Allow once').click();
   await page.getByText('You allowed gpio_write', { exact: true }).waitFor();
   assert.deepEqual(decided, [['a1', { decision: 'allow_once', nonce: 'n1' }, owner.csrfToken]]);
-  assert.equal(await it.count(), 0);
-  assert.equal(await page.evaluate(() => document.activeElement?.innerText), 'You allowed gpio_write', 'the focus stays where it was');
+  await counted(it, 0);
+  await becomes(() => page.evaluate(() => document.activeElement?.innerText), 'You allowed gpio_write', 'the focus stays where it was');
   await talkLink(page, 'Talk').waitFor();
   await tell(page, 'approval:settled', { id: 'a1', state: 'approved', decision: 'allow_once', tool: 'gpio_write', runId: 'r1', conversationId: 'c1' });
   await say(page, 'tool_end', { callId: 'k1', name: 'gpio_write', result: { pin: 17, high: true }, say: 'Pin 17 is on.', isError: false, durationMs: 3 });
@@ -109,8 +109,8 @@ test('the card says what, with what and why; one press allows, and the run goes 
   await say(page, 'done', { response: 'The lamp is on.', conversationId: 'c1', runId: 'r1', model: 'custom/test' });
   await page.locator('.words').getByText('The lamp is on.').waitFor();
   await page.locator('details.did.ended').getByText('set a pin').waitFor();
-  assert.equal(await page.getByText('You allowed gpio_write', { exact: true }).count(), 1, 'news of what is known change nothing');
-  assert.equal(await exchanges(page).count(), 1);
+  await counted(page.getByText('You allowed gpio_write', { exact: true }), 1, 'news of what is known change nothing');
+  await counted(exchanges(page), 1);
   assert.deepEqual(problems, []);
   await context.close();
 });
@@ -135,7 +135,7 @@ test('always: with these values, or with any; by the keyboard alone', async () =
   await press('Always…');
   const choice = it.getByRole('group', { name: 'From now on, without asking' });
   await choice.waitFor();
-  assert.equal(await button(choice, 'With just these values').evaluate((one) => one === document.activeElement), true);
+  await becomes(() => button(choice, 'With just these values').evaluate((one) => one === document.activeElement), true);
   await choice.getByText('Hob may do exactly this again.').waitFor();
   await choice.getByText('Hob may use gpio_write whenever it sees fit.').waitFor();
   await accessible(page, 'the choice of always');
@@ -191,10 +191,10 @@ test('after reading from outside it says so, and offers no blank cheque', async 
   await begin(page, mail());
   const it = card(page, 'send_email');
   await it.getByText('This came up after reading something from outside').waitFor();
-  assert.match(await it.innerText(), /To\s+jonas@example.org, ida@example.org\s+Subject\s+The boiler\s+Body\s+It was serviced on 3 October\.\s+All is well\.\s+Urgent\s+no/);
+  await shows(() => it.innerText(), /To\s+jonas@example.org, ida@example.org\s+Subject\s+The boiler\s+Body\s+It was serviced on 3 October\.\s+All is well\.\s+Urgent\s+no/);
   await button(it, 'Always…').click();
   await button(it, 'With just these values').waitFor();
-  assert.equal(await button(it, 'With any values').count(), 0);
+  await counted(button(it, 'With any values'), 0);
   await context.close();
 });
 
@@ -298,8 +298,8 @@ test('a run that rests says so, composing goes on, and after the answer it goes 
   await tell(page, 'run:ended', { runId: 'r1', conversationId: 'c1', outcome: 'ok' });
   await page.locator('.words').getByText('They know now.').waitFor();
   await page.getByText('You allowed send_email', { exact: true }).waitFor();
-  assert.equal(await page.locator('.remark').count(), 0);
-  assert.equal(await message(page).inputValue(), 'and another thing');
+  await counted(page.locator('.remark'), 0);
+  await becomes(() => message(page).inputValue(), 'and another thing');
   await context.close();
 });
 
@@ -310,9 +310,9 @@ test('after a reload the card stands where its call stands', async () => {
   }, { init: here, size: desktop });
   const article = exchanges(page).first();
   await article.locator('.asks').waitFor();
-  assert.equal(await page.locator('details.did').count(), 0, 'what was not done is not said to be done');
+  await counted(page.locator('details.did'), 0, 'what was not done is not said to be done');
   await article.locator('.remark').getByText('Hob waits for your decision').waitFor();
-  assert.equal(await page.getByRole('region', { name: 'Waiting for your decision' }).count(), 0);
+  await counted(page.getByRole('region', { name: 'Waiting for your decision' }), 0);
   await button(card(page, 'send_email'), 'Deny').click();
   await page.getByText('You said no to send_email', { exact: true }).waitFor();
   await context.close();
@@ -326,9 +326,9 @@ test('what belongs to no conversation here stands at the top, with the way to it
   });
   const top = page.getByRole('region', { name: 'Waiting for your decision' });
   await top.waitFor();
-  assert.equal(await top.getByRole('group', { name: /^Hob wants/ }).count(), 2);
+  await counted(top.getByRole('group', { name: /^Hob wants/ }), 2);
   await top.getByText('a program asked for it').waitFor();
-  assert.equal(await top.getByRole('link', { name: 'Its conversation' }).count(), 1);
+  await counted(top.getByRole('link', { name: 'Its conversation' }), 1);
   await talkLink(page, /^Talk.*2 decisions wait$/).waitFor();
   await accessible(page, 'decisions at the top');
   await fits(page, phone, 'decisions at the top');
@@ -340,7 +340,7 @@ test('what belongs to no conversation here stands at the top, with the way to it
   await top.getByText('You said no to gpio_write').waitFor();
   await top.getByRole('link', { name: 'Its conversation' }).click();
   await exchanges(page).first().locator('.asks').waitFor();
-  assert.equal(await top.count(), 0, 'the settled one is not kept for the next conversation');
+  await counted(top, 0, 'the settled one is not kept for the next conversation');
   all['GET /api/v1/approvals'] = none;
   await context.close();
 });
@@ -385,8 +385,8 @@ test('hostile and huge arguments stay text, and the card stays small', async () 
   const it = card(page, 'write_file');
   await it.getByText('<script>document.title=2</script>').first().waitFor();
   await it.getByText(/and 11 more, in the exact call/).waitFor();
-  assert.equal(await it.locator('img, script, i, b').count(), 0);
-  assert.equal(await page.title(), 'Hob');
+  await counted(it.locator('img, script, i, b'), 0);
+  await becomes(() => page.title(), 'Hob');
   await fits(page, NARROW, 'a huge card');
   assert.ok((await it.boundingBox()).height < 1400);
   await accessible(page, 'a huge card');
@@ -420,7 +420,7 @@ test('somebody else who signs in on this page is shown nothing of the one before
   await page.getByLabel('Token').fill('hob_0123456789');
   await page.getByLabel('Token').press('Enter');
   await message(page).waitFor();
-  assert.equal(await card(page).count(), 0);
+  await counted(card(page), 0);
   await context.close();
 });
 

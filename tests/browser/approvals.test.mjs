@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { calls, modelServer, says } from './model.mjs';
-import { accessible, api, desktop, enter, enterAs, exchanges, fits, hob, launch, message, phone, shot, unfold, visit } from './page.mjs';
+import { accessible, api, becomes, counted, desktop, enter, enterAs, exchanges, fits, hob, launch, message, phone, shot, shows, unfold, visit } from './page.mjs';
 
 let browser, model, context, page, problems;
 before(async () => {
@@ -42,7 +42,7 @@ test('what cannot be undone is asked about; a yes lets it happen once', async ()
   const id = await keep('the bins go out on Mondays');
   await say('forget about the bins', [calls(['forget', { memoryId: id }]), says('Forgotten.')]);
   await card('forget').waitFor();
-  assert.match(await card('forget').innerText(), new RegExp(`Memory id\\s+${id}`));
+  await shows(() => card('forget').innerText(), new RegExp(`Memory id\\s+${id}`));
   await bar().getByRole('link', { name: /^Talk.*a decision waits$/ }).waitFor();
   await accessible(page, 'a real card');
   await fits(page, phone, 'a real card');
@@ -97,7 +97,7 @@ test('always: the same is not asked again, until it is taken back in Tools', asy
   await page.goto(`${hob}/#/tools/gpio_write`);
   const how = page.getByRole('region', { name: 'When Hob wants to use it' });
   await how.getByText(/^Hob asks first: /).waitFor();
-  assert.match(await how.locator('.grants').innerText(), /High\s+yes\s+Pin\s+17/);
+  await shows(() => how.locator('.grants').innerText(), /High\s+yes\s+Pin\s+17/);
   await how.getByText('Every rule, in order').click();
   await how.locator('.decided').getByText('autonomy', { exact: true }).waitFor();
   await accessible(page, 'how a tool stands');
@@ -131,14 +131,14 @@ test('anything else rests, over a reload too, and goes on by itself after the an
   const last = exchanges(page).last();
   await last.locator('.asks').waitFor();
   await last.locator('.remark').getByText('Hob waits for your decision').waitFor();
-  assert.equal(await page.getByRole('region', { name: 'Waiting for your decision' }).count(), 0);
+  await counted(page.getByRole('region', { name: 'Waiting for your decision' }), 0);
   await shot(page, 'parked-real');
   model.script = [says('The ladder is forgotten.')];
   await button(card('forget'), 'Allow once').click();
   await over('The ladder is forgotten.');
   await page.getByText('You allowed forget', { exact: true }).waitFor();
   assert.equal(await kept(id), false);
-  assert.equal(await last.locator('.remark').count(), 0);
+  await counted(last.locator('.remark'), 0);
   assert.deepEqual(await pending(), []);
 });
 
@@ -175,7 +175,7 @@ test('a group is turned off and on again, and its tools with it', async () => {
   await accessible(page, 'the real groups');
   await fits(page, phone, 'the real groups');
   await shot(page, 'groups-real');
-  assert.equal(await toggle.isChecked(), true);
+  await becomes(() => toggle.isChecked(), true);
   await toggle.press('Space');
   await page.waitForFunction((id) => !document.getElementById(`group-${id}`).querySelector('input').checked, group);
   await page.getByRole('link', { name: 'All tools' }).click();
@@ -227,7 +227,7 @@ test('autonomy is kept', async () => {
   await page.getByText('So it is from now on.').waitFor();
   await page.reload();
   await choices.getByText('You chose this.').waitFor();
-  assert.equal(await choices.getByRole('radio', { name: /^Much/ }).isChecked(), true);
+  await becomes(() => choices.getByRole('radio', { name: /^Much/ }).isChecked(), true);
 });
 
 test('what was done is told, with what was decided', async () => {
@@ -237,7 +237,7 @@ test('what was done is told, with what was decided', async () => {
   await page.getByLabel('Tool').fill('gpio_write');
   await page.getByLabel('How it ended').selectOption('denied');
   await page.waitForFunction(() => [...document.querySelectorAll('.act a')].every((one) => one.textContent === 'gpio_write') && document.querySelector('.act.bad'));
-  assert.match(await acts.first().innerText(), /was not allowed.*Hob, for you/s);
+  await shows(() => acts.first().innerText(), /was not allowed.*Hob, for you/s);
   await page.getByLabel('How it ended').selectOption('ok');
   await page.waitForFunction(() => document.querySelector('.act') && !document.querySelector('.act.bad'));
   await accessible(page, 'the real log');
@@ -248,14 +248,14 @@ test('a member has a log and a standing of their own, and no switch of the house
   const guest = await enterAs(browser, 'member', { size: phone });
   await guest.page.goto(`${hob}/#/tools/groups`);
   await guest.page.getByText('An admin can switch them.').waitFor();
-  assert.equal(await guest.page.getByRole('switch').count(), 0);
+  await counted(guest.page.getByRole('switch'), 0);
   await guest.page.goto(`${hob}/#/device/activity`);
   await guest.page.getByRole('heading', { level: 2, name: 'Activity' }).waitFor();
-  assert.equal(await guest.page.getByRole('switch').count(), 0);
+  await counted(guest.page.getByRole('switch'), 0);
   await guest.page.getByText('gpio_write').waitFor({ state: 'detached' });
   await guest.page.goto(`${hob}/#/device/services`);
   await guest.page.getByRole('heading', { level: 2, name: 'Services' }).waitFor();
-  assert.equal(await button(guest.page, 'New service').count(), 0);
+  await counted(button(guest.page, 'New service'), 0);
   assert.deepEqual(guest.problems, []);
   assert.deepEqual(problems, []);
   await guest.context.close();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { button, focused, house, last, part, PRINT, ready, session, state, visitor } from './house.mjs';
-import { accessible, desktop, fits, hob, launch, phone, schemes, shot, sizes } from './page.mjs';
+import { accessible, becomes, counted, desktop, fits, hob, launch, phone, schemes, shot, sizes } from './page.mjs';
 import { bad, good } from './staged.mjs';
 
 let browser, visit;
@@ -42,10 +42,10 @@ test('claiming with the link, a name and a password', async () => {
   const it = house({ in: false });
   const { page, context, problems } = await visit(it, { at: '#claim=abcd-efgh-jkmn', answers: unclaimed(it), size: desktop });
   await page.getByText('The code ABCD-EFGH-JKMN came with the link').waitFor();
-  assert.equal(await page.getByLabel('Claim code').count(), 0);
+  await counted(page.getByLabel('Claim code'), 0);
   const password = page.getByRole('textbox', { name: 'A password' });
-  assert.equal(await password.getAttribute('autocomplete'), 'new-password');
-  assert.equal(await page.getByLabel('What are you called?').getAttribute('autocomplete'), 'username');
+  await becomes(() => password.getAttribute('autocomplete'), 'new-password');
+  await becomes(() => page.getByLabel('What are you called?').getAttribute('autocomplete'), 'username');
   await page.getByLabel('What are you called?').fill('Marta');
   await password.fill('short');
   await page.getByText('5 more characters.').waitFor();
@@ -56,9 +56,9 @@ test('claiming with the link, a name and a password', async () => {
   await page.getByText('easy to guess').waitFor();
   await password.fill('four words in a row');
   await page.getByText('Good.', { exact: true }).waitFor();
-  assert.equal(await password.getAttribute('type'), 'password');
+  await becomes(() => password.getAttribute('type'), 'password');
   await button(page, 'Show the password').click();
-  assert.equal(await password.getAttribute('type'), 'text');
+  await becomes(() => password.getAttribute('type'), 'text');
   await button(page, 'Claim this Hob').click();
   await page.getByRole('navigation', { name: 'Rooms' }).waitFor();
   assert.deepEqual(it.calls.find(([, path]) => path === '/api/v1/claim')[2], { code: 'ABCD-EFGH-JKMN', person: 'Marta', password: 'four words in a row' });
@@ -75,7 +75,7 @@ test('a wrong code opens the field, an expired one says where a fresh one is', a
   await page.getByRole('alert').getByText('code is not the one').waitFor();
   const code = page.getByLabel('Claim code');
   await code.fill(`${hob}/#claim=abcd-efgh-jkmn`);
-  assert.equal(await code.inputValue(), 'ABCD-EFGH-JKMN', 'a pasted link is understood');
+  await becomes(() => code.inputValue(), 'ABCD-EFGH-JKMN', 'a pasted link is understood');
   answers['POST /api/v1/claim'] = bad(401, 'code_expired', 'that code has expired');
   await button(page, 'Claim this Hob').click();
   await page.getByRole('alert').getByText('printed a fresh one where it was started, and keeps it in the file claim-code').waitFor();
@@ -91,7 +91,7 @@ test('where others could read along, both doors lead to the encrypted address', 
   const { page, context } = await visit(it, { at: '#claim=ABCD-EFGH-JKMN', answers });
   await button(page, 'Claim this Hob').click();
   const link = page.getByRole('alert').getByRole('link');
-  assert.equal(await link.getAttribute('href'), `https://${new URL(hob).hostname}:4621/#claim=ABCD-EFGH-JKMN`, 'the code is carried along');
+  await becomes(() => link.getAttribute('href'), `https://${new URL(hob).hostname}:4621/#claim=ABCD-EFGH-JKMN`, 'the code is carried along');
   await accessible(page, 'claim over http');
   await fits(page, phone, 'claim over http');
   await shot(page, 'claim-tls');
@@ -102,7 +102,7 @@ test('where others could read along, both doors lead to the encrypted address', 
   await page.getByLabel('Name').fill('Marta');
   await page.getByRole('textbox', { name: 'Password' }).fill('four words in a row');
   await page.keyboard.press('Enter');
-  assert.equal(await link.getAttribute('href'), 'https://192.168.1.20:4621/');
+  await becomes(() => link.getAttribute('href'), 'https://192.168.1.20:4621/');
   await accessible(page, 'sign in over http');
   await shot(page, 'sign-in-tls');
   await context.close();
@@ -114,9 +114,9 @@ test('signing in with a name and a password, or with a token', async () => {
   const name = page.getByLabel('Name');
   const password = page.getByRole('textbox', { name: 'Password' });
   await name.waitFor();
-  assert.equal(await name.getAttribute('autocomplete'), 'username');
-  assert.equal(await password.getAttribute('autocomplete'), 'current-password');
-  assert.equal(await name.evaluate((field) => field === document.activeElement), true);
+  await becomes(() => name.getAttribute('autocomplete'), 'username');
+  await becomes(() => password.getAttribute('autocomplete'), 'current-password');
+  await becomes(() => name.evaluate((field) => field === document.activeElement), true);
   await name.fill('Marta');
   await password.fill('something else');
   await password.press('Enter');
@@ -198,7 +198,7 @@ test('the room says how the device is, in words; what needs looking after stands
   for (const line of ['2.2 GB of 8.3 GB in use, 81 MB of it by Hob', '41.2 GB of 62.0 GB free', '51 °C', '0.4 of 4 processors busy', '3 days, since']) {
     await health.locator('dd').getByText(line).waitFor();
   }
-  assert.equal(await health.getByRole('alert').count(), 0);
+  await counted(health.getByRole('alert'), 0);
   it.state = state({ temperature: 83, load: [9, 8, 7], concerns: ['the disk is nearly full', 'the processor is too hot'] });
   it.say = 'Careful, the disk is nearly full and the processor is too hot: 27% of memory is in use.';
   await page.reload();
@@ -215,7 +215,7 @@ test('an admin renames the device, and compares its certificate', async () => {
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const self = part(page, 'This device');
   await self.getByText('https://kitchen.local:4621').waitFor();
-  assert.equal(await self.locator('.print code').textContent(), PRINT);
+  await becomes(() => self.locator('.print code').textContent(), PRINT);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await button(self, 'Copy fingerprint').click();
   await button(self, 'Copied').waitFor();
@@ -233,7 +233,7 @@ test('an admin renames the device, and compares its certificate', async () => {
   it.device.renameable = false;
   await page.reload();
   await self.getByText('pantry.local').waitFor();
-  assert.equal(await button(self, 'Rename').count(), 0);
+  await counted(button(self, 'Rename'), 0);
   assert.deepEqual(problems, []);
   await context.close();
 });
@@ -258,7 +258,7 @@ test('another model is chosen; its key is never shown and never goes to another 
   assert.deepEqual(last(it)[2], { model: 'custom/qwen3', url: 'http://192.168.1.5:8080/v1', key: 'sk-secret' });
   await model.getByText('A key is set').waitFor();
   await button(model, 'Change model').click();
-  assert.equal(await model.getByLabel('Key').inputValue(), '');
+  await becomes(() => model.getByLabel('Key').inputValue(), '');
   await model.getByLabel('Model', { exact: true }).fill('qwen4');
   await button(model, 'Save').click();
   await model.getByText('From now on qwen4 answers.').waitFor();
@@ -281,7 +281,7 @@ test('where the environment decides about the model, it is said and not offered'
   const place = part(page, 'Model');
   await place.getByText('gpt-5-mini answers, at OpenAI').waitFor();
   await place.getByText('HOB_MODEL').waitFor();
-  assert.equal(await place.getByRole('button').count(), 0);
+  await counted(place.getByRole('button'), 0);
   await context.close();
 });
 
@@ -291,7 +291,7 @@ test('people are added, changed and removed', async () => {
   const people = part(page, 'People');
   await people.getByText('Jonas').waitFor();
   await people.getByText('may look').first().waitFor();
-  assert.equal(await people.getByRole('button', { name: /Marta/ }).count(), 0, 'oneself is changed under You');
+  await counted(people.getByRole('button', { name: /Marta/ }), 0, 'oneself is changed under You');
   await button(people, 'Add a person').click();
   await people.getByLabel('Name').fill('jonas');
   await button(people, 'Add a person').click();
@@ -370,7 +370,7 @@ test('a token is made for what it may reach, shown once, and taken back', async 
   await button(tokens, 'Copy token').click();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^hob_[0-9a-f]{64}$/);
   await button(tokens, 'I have it').click();
-  assert.equal(await tokens.getByText(/hob_0123/).count(), 0);
+  await counted(tokens.getByText(/hob_0123/), 0);
   await button(tokens, 'Take back porch-button').click();
   await button(tokens.getByRole('alertdialog'), 'Take back').click();
   await tokens.getByText('porch-button', { exact: true }).waitFor({ state: 'detached' });
@@ -385,7 +385,7 @@ test('one sees where one is signed in, signs out elsewhere, and here', async () 
   await sessions.getByText('Firefox on Linux').waitFor();
   await button(sessions, 'Sign out Safari on iPhone').click();
   await sessions.getByText('Safari on iPhone').waitFor({ state: 'detached' });
-  assert.equal(await button(sessions, 'Sign out Firefox on Linux').count(), 0);
+  await counted(button(sessions, 'Sign out Firefox on Linux'), 0);
   await button(sessions, 'Sign out Chrome on Windows').click();
   await sessions.getByText('signed in here only').waitFor();
   await button(sessions, 'Sign out here').click();
@@ -466,9 +466,9 @@ test('a viewer sees what a viewer may, and no dead buttons', async () => {
     const opened = await visit(it, { ...options, at: '#/device' });
     await ready(opened.page);
     await part(opened.page, 'You').getByText('may look').waitFor();
-    for (const title of ['People', 'Tokens', 'Backup']) assert.equal(await part(opened.page, title).count(), 0, title);
-    for (const title of ['Health', 'Model', 'About']) assert.equal(await part(opened.page, title).getByRole('button').count(), 0, title);
-    assert.equal(await button(part(opened.page, 'This device'), 'Rename').count(), 0);
+    for (const title of ['People', 'Tokens', 'Backup']) await counted(part(opened.page, title), 0, title);
+    for (const title of ['Health', 'Model', 'About']) await counted(part(opened.page, title).getByRole('button'), 0, title);
+    await counted(button(part(opened.page, 'This device'), 'Rename'), 0);
     await button(part(opened.page, 'You'), 'Set a password').waitFor();
     return opened;
   });

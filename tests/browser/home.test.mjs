@@ -1,7 +1,7 @@
 // The Home room against the real daemon with its simulated board: pins live on two pages at once, by finger and by keyboard; what is on the network.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, api, desktop, enter, enterAs, fits, hob, launch, phone, schemes, shot, sizes, visit } from './page.mjs';
+import { accessible, api, becomes, counted, desktop, enter, enterAs, fits, hob, launch, phone, schemes, shot, shows, sizes, visit } from './page.mjs';
 import { bad, good, staged } from './staged.mjs';
 
 let browser;
@@ -40,7 +40,7 @@ test('the header is drawn as it is on the board', async () => {
     assert.ok(spots[n].x < spots[n + 1].x && spots[n].y === spots[n + 1].y, `${n + 1} and ${n + 2} are side by side`);
     if (n) assert.ok(spots[n].y > spots[n - 1].y, `${n + 1} is below ${n - 1}`);
   }
-  assert.equal(await page.locator('button.spot').count(), 28);
+  await counted(page.locator('button.spot'), 28);
   assert.deepEqual(problems, []);
   await context.close();
 });
@@ -52,14 +52,14 @@ test('a tap switches a pin, and another page sees it at once', async () => {
   await pin(one.page, 17).tap();
   await shown(one.page, 17, 'on');
   await shown(two.page, 17, 'on');
-  assert.equal(await pin(two.page, 17).getAttribute('aria-pressed'), 'true');
+  await becomes(() => pin(two.page, 17).getAttribute('aria-pressed'), 'true');
   await pin(two.page, 17).click();
   await shown(one.page, 17, 'off');
-  assert.equal(await pin(one.page, 17).getAttribute('aria-pressed'), 'false');
+  await becomes(() => pin(one.page, 17).getAttribute('aria-pressed'), 'false');
   // From now on Hob drives it, and both know.
   for (const { page } of [one, two]) {
     await page.waitForFunction(() => /^GPIO 17, physical pin 11, off$/.test(document.querySelector('[data-pin="17"]').ariaLabel));
-    assert.equal(await pin(page, 18).getAttribute('aria-label'), 'GPIO 18, physical pin 12, off, not driven by Hob');
+    await becomes(() => pin(page, 18).getAttribute('aria-label'), 'GPIO 18, physical pin 12, off, not driven by Hob');
   }
   await api(one.context, 'POST', '/api/v1/tools/gpio_write/execute', { arguments: { pin: 27, high: true } });
   await shown(one.page, 27, 'on');
@@ -103,7 +103,7 @@ test('a viewer sees the pins, and is told why they do not switch', async () => {
   await pin(page, 27).tap();
   const told = page.getByRole('alert');
   await told.waitFor();
-  assert.match(await told.innerText(), /role.*\.$/);
+  await shows(() => told.innerText(), /role.*\.$/);
   await shown(page, 27, 'on');
   await accessible(page, 'refused at a pin');
   await shot(page, 'home-viewer');
@@ -117,7 +117,7 @@ test('without pins it says why', async () => {
   }, { at: '#/home' });
   await page.getByText('This machine has no header that Hob knows').waitFor();
   await page.getByText('Looking around is switched off').waitFor();
-  assert.equal(await page.locator('.board').count(), 0);
+  await counted(page.locator('.board'), 0);
   await accessible(page, 'no pins');
   await shot(page, 'home-none');
   await context.close();

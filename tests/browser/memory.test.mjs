@@ -1,7 +1,7 @@
 // A person in the Memory room: writes something down, finds it by what it means, changes it, forgets it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, api, desktop, enter, fits, hob, launch, schemes, shot, sizes, visit } from './page.mjs';
+import { accessible, api, becomes, counted, desktop, enter, fits, hob, launch, schemes, shot, shows, sizes, visit } from './page.mjs';
 
 let browser, context, page, problems;
 
@@ -35,7 +35,7 @@ test('the empty room says how something comes in, and something does', async () 
   await page.getByRole('button', { name: 'Remember', exact: true }).click();
   await line('Marta serviced the boiler').waitFor();
   await heard('Remembered.').waitFor();
-  assert.match(await lines().innerText(), /event[^]*matters a lot[^]*#house[^]*#boiler/);
+  await shows(() => lines().innerText(), /event[^]*matters a lot[^]*#house[^]*#boiler/);
   await page.getByText('1 memory', { exact: true }).waitFor();
   const { memories } = await call('list_memories');
   assert.deepEqual(memories.map((m) => [m.type, m.tags, m.shared]), [['event', ['house', 'boiler'], false]]);
@@ -50,21 +50,21 @@ test('what comes in by another door appears by itself', async () => {
   await line('Anna likes green tea').waitFor();
   await page.getByText('4 memories', { exact: true }).waitFor();
   await lines().nth(3).waitFor();
-  assert.equal(await lines().count(), 4);
+  await counted(lines(), 4);
 });
 
 test('the words of a question find what means the same, and why is told', async () => {
   await search().fill('who looked after the heating?');
   await page.getByText('similar meaning').first().waitFor();
-  assert.match(await lines().first().innerText(), /Marta serviced the boiler/);
-  assert.match(await lines().first().getByRole('img').getAttribute('aria-label'), /^Fits \d+ of 100$/);
+  await shows(() => lines().first().innerText(), /Marta serviced the boiler/);
+  await shows(() => lines().first().getByRole('img').getAttribute('aria-label'), /^Fits \d+ of 100$/);
   await search().fill('E24');
   await page.getByText(/same words: e24/).waitFor();
   await search().fill('quantum chromodynamics lecture notes');
   await page.getByText('Nothing in memory is about that.').waitFor();
   await page.getByRole('button', { name: 'Clear' }).click();
   await line('Anna likes green tea').waitFor();
-  assert.equal(await lines().count(), 4);
+  await counted(lines(), 4);
 });
 
 test('an answer that comes too late is dropped', async () => {
@@ -88,8 +88,8 @@ test('an answer that comes too late is dropped', async () => {
   await late;
   await page.waitForTimeout(100);
   assert.equal(slow, 1);
-  assert.match(await lines().first().innerText(), /wifi/);
-  assert.equal(await line('green tea').count(), 0);
+  await shows(() => lines().first().innerText(), /wifi/);
+  await counted(line('green tea'), 0);
   await page.unroute('**/tools/recall/execute');
 });
 
@@ -105,20 +105,20 @@ test('without the model for meanings the page says so', async () => {
   await page.unroute('**/tools/recall/execute');
   await search().fill('');
   await line('Anna likes green tea').waitFor();
-  assert.equal(await page.getByText('only the same words are found').count(), 0);
+  await counted(page.getByText('only the same words are found'), 0);
 });
 
 test('sorts and tags narrow the list', async () => {
   await page.getByRole('button', { name: 'Preferences 1' }).click();
   await line('Marta').waitFor({ state: 'detached' });
-  assert.equal(await lines().count(), 1);
+  await counted(lines(), 1);
   await page.getByRole('button', { name: 'All 4' }).click();
   await page.getByRole('button', { name: 'Only what is tagged house' }).first().click();
   await line('Anna likes green tea').waitFor({ state: 'detached' });
-  assert.equal(await lines().count(), 2);
+  await counted(lines(), 2);
   await search().fill('boiler');
   await line('wifi').waitFor({ state: 'detached' });
-  assert.equal(await lines().count(), 1);
+  await counted(lines(), 1);
   await search().fill('');
   await page.getByRole('button', { name: 'No longer only house' }).click();
   await line('Anna likes green tea').waitFor();
@@ -127,7 +127,7 @@ test('sorts and tags narrow the list', async () => {
 test('a memory is changed in its place', async () => {
   const before = (await call('list_memories')).memories.find((m) => m.content === 'Anna likes green tea');
   await page.getByRole('button', { name: 'Edit: Anna likes green tea' }).click();
-  assert.equal(await content().inputValue(), 'Anna likes green tea');
+  await becomes(() => content().inputValue(), 'Anna likes green tea');
   await content().fill(' ');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Write down what is to be remembered.').waitFor();
@@ -172,9 +172,9 @@ test('what is half written and what was looked for stay while one is in another 
   await search().fill('boiler');
   await visit(page, 'Tools');
   await visit(page, 'Memory');
-  assert.equal(await search().inputValue(), 'boiler');
+  await becomes(() => search().inputValue(), 'boiler');
   await page.getByRole('button', { name: 'Remember something' }).click();
-  assert.equal(await content().inputValue(), 'The ladder is behind the');
+  await becomes(() => content().inputValue(), 'The ladder is behind the');
   await search().fill('');
   assert.deepEqual(problems, []);
 });
@@ -183,8 +183,8 @@ test('an address names one memory among those its words find', async () => {
   const [{ id }] = (await call('recall', { query: 'wifi' })).memories;
   await page.goto(`${hob}/#/memory/${id}/router`);
   await page.getByText(/same words: router/).waitFor();
-  assert.equal(await search().inputValue(), 'router');
-  assert.match(await page.locator('.memories > .sought').innerText(), /guest wifi password/);
+  await becomes(() => search().inputValue(), 'router');
+  await shows(() => page.locator('.memories > .sought').innerText(), /guest wifi password/);
   await search().fill('');
 });
 
@@ -203,7 +203,7 @@ test('while Hob is away nothing typed is lost, and the search carries on when it
   await page.route('**/healthz', (route) => route.abort());
   await search().fill('boiler');
   await page.getByText('Hob is away; trying again').waitFor();
-  assert.equal(await search().inputValue(), 'boiler');
+  await becomes(() => search().inputValue(), 'boiler');
   await page.unroute('**/api/v1/**');
   await page.unroute('**/healthz');
   await page.getByText(/same words: boiler/).waitFor();

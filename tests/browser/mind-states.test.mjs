@@ -1,7 +1,7 @@
 // What Hob asks and shows, files, queues, and the pages about its mind in every state. The page is the daemon's own; the API is staged.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, desktop, exchanges, fits, launch, message, phone, schemes, shot, sizes } from './page.mjs';
+import { accessible, becomes, counted, desktop, exchanges, fits, launch, message, phone, schemes, shot, shows, sizes } from './page.mjs';
 import { bad, good, owner, staged, stream } from './staged.mjs';
 
 let browser;
@@ -128,10 +128,10 @@ test('blocks of all kinds are drawn, and put aside with one press', async () => 
     return opened;
   });
   const { page, context, it, problems } = await waiting({ kind: 'blocks', title: 'The house this week', blocks: BLOCKS });
-  assert.equal(await card(page).locator('.chart').count(), 4);
-  assert.equal(await card(page).locator('.blocks img').count(), 1, 'no picture is fetched from elsewhere');
+  await counted(card(page).locator('.chart'), 4);
+  await counted(card(page).locator('.blocks img'), 1, 'no picture is fetched from elsewhere');
   await card(page).locator('.chart').first().getByText('The numbers').click();
-  assert.match(await card(page).locator('.chart table').first().innerText(), /Thu\s+2\s+6/);
+  await shows(() => card(page).locator('.chart table').first().innerText(), /Thu\s+2\s+6/);
   await button(card(page), 'Done').click();
   await page.getByText('You put “The house this week” aside').waitFor();
   assert.deepEqual(it.sent, [{ action: 'dismiss' }]);
@@ -147,12 +147,12 @@ test('a form: defaults, what is needed, what the device says of a field, and wha
   });
   const { page, context, it } = await waiting({ kind: 'blocks', title: 'The train', blocks: [FORM] }, { refuse: bad(422, 'bad_args', '`seats`: there are 4 at most') });
   const form = card(page);
-  assert.equal(await form.getByLabel('Seats').inputValue(), '2');
-  assert.equal(await form.getByLabel('Quiet car').isChecked(), true);
-  assert.equal(await form.getByLabel('Day').inputValue(), '2026-12-01');
+  await becomes(() => form.getByLabel('Seats').inputValue(), '2');
+  await becomes(() => form.getByLabel('Quiet car').isChecked(), true);
+  await becomes(() => form.getByLabel('Day').inputValue(), '2026-12-01');
   await form.getByLabel('Seats').fill('many');
   await button(form, 'Book it').click();
-  assert.equal(await form.getByText('This is needed.').count(), 2);
+  await counted(form.getByText('This is needed.'), 2);
   await form.getByText('This is not a number.').waitFor();
   assert.deepEqual(it.sent, []);
   await form.getByLabel('Who').fill('Anna');
@@ -253,7 +253,7 @@ test('told words, a summary, pictures and an earlier answer stand quietly in the
     await last.getByText('12 earlier messages were summed up for Hob').waitFor();
     await last.locator('.aside-words').getByText('One moment.').waitFor();
     await last.getByText('There.').waitFor();
-    assert.equal(await last.locator('.media img').count(), 1);
+    await counted(last.locator('.media img'), 1);
     return opened;
   });
 });
@@ -273,7 +273,7 @@ test('while Hob works, a message waits for its turn and can be taken back', asyn
   await message(page).fill('and then the plants');
   await button(page, 'Send').click();
   await page.getByRole('list', { name: 'waits for its turn' }).getByText('and then the plants').waitFor();
-  assert.equal(await exchanges(page).count(), 1);
+  await counted(exchanges(page), 1);
   assert.deepEqual(sent[1], { message: 'and then the plants', stream: true, whileBusy: 'queue' });
   await accessible(page, 'a queue');
   await fits(page, phone, 'a queue');
@@ -303,7 +303,7 @@ test('files: progress, too large, left out, sent with the message', async () => 
   await picker.setInputFiles({ name: 'roof.png', mimeType: 'image/png', buffer: Buffer.from(BLOCKS.find(({ url }) => url).url.split(',')[1], 'base64') });
   await page.getByRole('progressbar', { name: 'Sending roof.png' }).waitFor();
   await message(page).fill('what is this?');
-  assert.equal(await button(page, 'Send').getAttribute('aria-disabled'), 'true', 'it is not sent before its files');
+  await becomes(() => button(page, 'Send').getAttribute('aria-disabled'), 'true', 'it is not sent before its files');
   await accessible(page, 'a file on its way');
   await fits(page, phone, 'a file on its way');
   await shot(page, 'attached');
@@ -312,7 +312,7 @@ test('files: progress, too large, left out, sent with the message', async () => 
   await button(page, 'Send').click();
   await exchanges(page).first().getByText('A roof.').waitFor();
   assert.deepEqual(sent[0].message, [{ type: 'text', text: 'what is this?' }, { type: 'image', file: 'f1' }]);
-  assert.equal(await page.locator('.you img').count(), 1);
+  await counted(page.locator('.you img'), 1);
   assert.deepEqual(problems, []);
   await context.close();
 });
@@ -333,7 +333,7 @@ test('files are pasted and dropped too; one that cannot be kept says why, and is
   }, [type, on, name]);
   await give('paste', '#message', 'a.txt');
   await page.locator('.attached').getByRole('alert').getByText('There is no room for more files: delete some.').waitFor();
-  assert.equal(await button(page, 'Send').getAttribute('aria-disabled'), 'true');
+  await becomes(() => button(page, 'Send').getAttribute('aria-disabled'), 'true');
   await give('dragover', '.conversation', 'b.txt');
   await page.getByText('Drop them here').waitFor();
   await accessible(page, 'a file held over the room');
@@ -341,7 +341,7 @@ test('files are pasted and dropped too; one that cannot be kept says why, and is
   await give('drop', '.conversation', 'b.txt');
   await page.locator('.attached').getByText('b.txt').waitFor();
   await page.waitForFunction(() => !document.querySelector('.attached progress'));
-  assert.equal(await button(page, 'Send').getAttribute('aria-disabled'), 'false', 'a file alone can be sent');
+  await becomes(() => button(page, 'Send').getAttribute('aria-disabled'), 'false', 'a file alone can be sent');
   await button(page, 'Leave out a.txt').click();
   await button(page, 'Leave out b.txt').click();
   await page.locator('.attached').waitFor({ state: 'detached' });
@@ -442,7 +442,7 @@ test('a member sees the models and changes nothing', async () => {
   }, { at: '#/device/models' });
   await page.getByText('An admin can change this.').waitFor();
   await page.locator('.stand-ins').getByText('gpt-5-mini').first().waitFor();
-  assert.equal(await page.locator('.page button').count(), 0);
+  await counted(page.locator('.page button'), 0);
   await accessible(page, 'the models for a member');
   assert.deepEqual(problems, []);
   await context.close();
@@ -490,7 +490,7 @@ test('documents: read, changed, a conflict, history, rolled back; what the model
   it.text = 'Theirs.';
   await button(page, 'Save').click();
   await page.getByText('Somebody changed it meanwhile').waitFor();
-  assert.equal(await page.getByLabel('Text', { exact: true }).inputValue(), 'Mine.', 'what was typed stays');
+  await becomes(() => page.getByLabel('Text', { exact: true }).inputValue(), 'Mine.', 'what was typed stays');
   await button(page, 'See the newer text').click();
   await page.getByText('Theirs.').waitFor();
   await accessible(page, 'a conflict');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { calls, modelServer, says } from './model.mjs';
-import { accessible, api, desktop, enter, exchanges, fits, hob, launch, message, phone, shot } from './page.mjs';
+import { accessible, api, counted, desktop, enter, exchanges, fits, hob, launch, message, phone, shot } from './page.mjs';
 
 let browser, model, context, page, problems;
 before(async () => {
@@ -72,7 +72,7 @@ test('one that is not answered at once rests, over a reload, and is answered on 
 test('told words stand quietly between what was done', async () => {
   await say('look everywhere', [calls(['send_message', { text: 'Still **looking**…' }]), says('Nothing found.')]);
   await over('Nothing found.');
-  assert.equal(await exchanges(page).last().locator('.aside-words').count(), 1);
+  await counted(exchanges(page).last().locator('.aside-words'), 1);
   await exchanges(page).last().locator('.aside-words').getByText('looking').waitFor();
   await settled();
 });
@@ -92,9 +92,9 @@ const FORM = [
 test('blocks with a form: what was filled in reaches the model', async () => {
   await say('book the train', [calls(['render_blocks', { title: 'The train', blocks: FORM }]), says('Booked.')]);
   await card().getByText('Two trains go.').waitFor();
-  assert.equal(await card().locator('.chart').count(), 1);
+  await counted(card().locator('.chart'), 1);
   await button(card(), 'Book').click();
-  assert.equal(await card().getByText('This is needed.').count(), 2);
+  await counted(card().getByText('This is needed.'), 2);
   await card().getByLabel('Who').fill('Anna');
   await card().getByLabel('Class').selectOption('second');
   await card().getByText('Quiet car').click();
@@ -171,7 +171,7 @@ test('while Hob works, the next message waits for its turn', async () => {
   await over('One.');
   await over('Two.');
   await settled();
-  assert.equal(await page.getByRole('list', { name: 'waits for its turn' }).count(), 0);
+  await counted(page.getByRole('list', { name: 'waits for its turn' }), 0);
   const said = await exchanges(page).evaluateAll((all) => all.slice(-2).map((one) => one.innerText.replace(/\s+/g, ' ')));
   assert.match(said[0], /first.*One\./);
   assert.match(said[1], /second.*Two\./);
@@ -181,7 +181,7 @@ test('a conversation branches off, is saved as a file and brought back', async (
   await page.getByRole('button', { name: 'Branch off at “make it warmer”' }).click();
   await page.getByText('This is a new conversation').waitFor();
   await exchanges(page).first().getByText('The kitchen it is.').waitFor();
-  assert.equal(await exchanges(page).count(), 1);
+  await counted(exchanges(page), 1);
   await button(page, 'Conversations').click();
   const drawer = page.getByRole('dialog', { name: 'Conversations' });
   await drawer.locator('.line').nth(1).waitFor();

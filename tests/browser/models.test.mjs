@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { modelServer, says } from './model.mjs';
-import { accessible, api, enter, enterAs, exchanges, fits, hob, launch, message, phone, schemes, shot, sizes } from './page.mjs';
+import { accessible, api, counted, enter, enterAs, exchanges, fits, hob, launch, message, phone, schemes, shot, sizes } from './page.mjs';
 
 let browser, model, context, page, problems;
 before(async () => {
@@ -116,7 +116,7 @@ test('both sizes, light and dark; a member may look', async () => {
   const guest = await enterAs(browser, 'member', { size: phone });
   await guest.page.goto(`${hob}/#/device/models`);
   await guest.page.getByText('An admin can change this.').waitFor();
-  assert.equal(await guest.page.locator('.page button').count(), 0);
+  await counted(guest.page.locator('.page button'), 0);
   assert.deepEqual(guest.problems, []);
   await guest.context.close();
 });

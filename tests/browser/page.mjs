@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { chromium } from 'playwright-core';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -31,6 +33,13 @@ export function launch() {
   });
 }
 
+/** `SLOW=6` shows what a machine six times slower would see: a test must not depend on which of two things comes first. */
+async function slow(page) {
+  if (!process.env.SLOW) return;
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: Number(process.env.SLOW) });
+}
+
 /** A fresh browser profile; `problems` collects script errors, CSP refusals and requests that leave the device. */
 export async function open(browser, { size = phone, scheme = 'light', storageState, scale = 1 } = {}) {
   const context = await browser.newContext({
@@ -39,6 +48,7 @@ export async function open(browser, { size = phone, scheme = 'light', storageSta
   });
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
+  await slow(page);
   const problems = [];
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (line) => {
@@ -93,6 +103,19 @@ export async function visit(page, room) {
   await page.getByRole('navigation', { name: 'Rooms' }).getByRole('link', { name: room }).click();
   await page.getByRole('heading', { level: 1, name: room === 'Talk' ? 'Hob' : room }).waitFor();
 }
+
+/** Reads the page until this holds of it: where a test looks only once, a busy machine decides what it sees. */
+async function until(read, holds) {
+  const end = Date.now() + 10_000;
+  for (;;) {
+    const seen = await read();
+    if (holds(seen) || Date.now() > end) return seen;
+    await sleep(50);
+  }
+}
+export const becomes = async (read, expected, why) => assert.deepEqual(await until(read, (seen) => isDeepStrictEqual(seen, expected)), expected, why);
+export const shows = async (read, pattern, why) => assert.match(await until(read, (seen) => pattern.test(seen)), pattern, why);
+export const counted = (places, number, why) => becomes(() => places.count(), number, why);
 
 /** Opens the families of the Tools room that are folded away, as they are where there are many tools. */
 export async function unfold(page) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { calls, modelServer, says } from './model.mjs';
-import { accessible, api, ask, enter, enterAs, fits, hob, launch, message, phone, schemes, shot, sizes } from './page.mjs';
+import { accessible, api, ask, becomes, counted, enter, enterAs, fits, hob, launch, message, phone, schemes, shot, shows, sizes } from './page.mjs';
 
 let browser, model, context, page, problems;
 before(async () => {
@@ -46,8 +46,8 @@ test('Hob changes it itself: the page follows, and the history says who', async 
   await other.context.close();
   await page.locator('pre.document').getByText('Jonas likes it cool.').waitFor();
   await page.getByText('Version 2 · current').waitFor();
-  assert.match(await page.locator('.versions li').first().innerText(), /by Hob\s· added to/);
-  assert.match(await page.locator('.versions li').last().innerText(), /by a person/);
+  await shows(() => page.locator('.versions li').first().innerText(), /by Hob\s· added to/);
+  await shows(() => page.locator('.versions li').last().innerText(), /by a person/);
   await accessible(page, 'a document');
   await shot(page, 'document-real');
 });
@@ -58,7 +58,7 @@ test('two who change it at once: the second is told, and loses nothing', async (
   await api(context, 'PUT', AT, { text: 'Theirs.', version: 2 });
   await button(page, 'Save').click();
   await page.getByText('Somebody changed it meanwhile').waitFor();
-  assert.equal(await text().inputValue(), 'Mine.');
+  await becomes(() => text().inputValue(), 'Mine.');
   await button(page, 'See the newer text').click();
   await page.getByText('Theirs.').waitFor();
   await button(page, 'Save mine over it').click();
@@ -105,7 +105,7 @@ test('both sizes, light and dark; a viewer reads and changes nothing', async () 
   const guest = await enterAs(browser, 'viewer', { size: phone });
   await guest.page.goto(`${hob}/#/device/persona/system_prompt`);
   await guest.page.getByRole('heading', { name: 'History' }).waitFor();
-  assert.equal(await button(guest.page, 'Edit').count(), 0);
+  await counted(button(guest.page, 'Edit'), 0);
   assert.deepEqual(guest.problems, []);
   await guest.context.close();
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { execute, iso, lists } from './lists.mjs';
-import { accessible, api, desktop, enter, enterAs, hob, launch, open, phone, shot, visit } from './page.mjs';
+import { accessible, api, becomes, counted, desktop, enter, enterAs, hob, launch, open, phone, shot, shows, visit } from './page.mjs';
 
 let browser, context, page, problems;
 
@@ -24,8 +24,8 @@ test('the tabs lead to every part; the address keeps it, and the back button goe
   for (const name of ['Tasks', 'Notes', 'Calendar', 'Contacts', 'Money', 'Bookmarks', 'Goals', 'Tables', 'Schedules']) {
     await section(name);
     await page.locator('.where').getByText(name, { exact: true }).waitFor();
-    assert.equal(await page.evaluate(() => location.hash), `#/memory/${name.toLowerCase()}`);
-    assert.equal(await page.getByRole('navigation', { name: 'What is kept' }).locator('[aria-current="page"]').innerText(), name);
+    await becomes(() => page.evaluate(() => location.hash), `#/memory/${name.toLowerCase()}`);
+    await becomes(() => page.getByRole('navigation', { name: 'What is kept' }).locator('[aria-current="page"]').innerText(), name);
   }
   await page.goBack();
   await page.locator('.where').getByText('Tables', { exact: true }).waitFor();
@@ -52,7 +52,7 @@ test('a task is added, refused with nothing lost, ticked off, opened again, chan
   await press('Add');
   await heard('“Milk” is added.').waitFor();
   await line('Milk').waitFor();
-  assert.match(await line('Milk').innerText(), /The one with the red cap[^]*due tomorrow, 10:00[^]*high[^]*shopping/);
+  await shows(() => line('Milk').innerText(), /The one with the red cap[^]*due tomorrow, 10:00[^]*high[^]*shopping/);
   const [kept] = (await call('list_tasks')).tasks;
   assert.deepEqual([kept.title, kept.category, kept.priority, kept.shared, kept.dueDate.slice(0, 16)], ['Milk', 'shopping', 'high', false, `${iso(1)}T10:00`]);
 
@@ -65,8 +65,8 @@ test('a task is added, refused with nothing lost, ticked off, opened again, chan
   assert.equal((await call('list_tasks')).tasks[0].status, 'pending');
 
   await press('Edit: Milk');
-  assert.equal(await field('Due: day').inputValue(), iso(1));
-  assert.equal(await field('Due: time').inputValue(), '10:00');
+  await becomes(() => field('Due: day').inputValue(), iso(1));
+  await becomes(() => field('Due: time').inputValue(), '10:00');
   await field('What is to be done').fill('Oat milk');
   await field('Due: day').fill('');
   await field('Due: time').fill('');
@@ -87,8 +87,8 @@ test('what Hob refuses is said at its field or under the form, and nothing typed
   await press('Add');
   const said = form().locator('.problem');
   await said.getByText(/300/).waitFor();
-  assert.equal(await field('What is to be done').getAttribute('aria-invalid'), 'true');
-  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-invalid')), 'true');
+  await becomes(() => field('What is to be done').getAttribute('aria-invalid'), 'true');
+  await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('aria-invalid')), 'true');
   assert.equal((await field('What is to be done').inputValue()).length, 301);
   await shot(page, 'records-refused-field');
   await field('What is to be done').fill('Clear out the attic');
@@ -96,7 +96,7 @@ test('what Hob refuses is said at its field or under the form, and nothing typed
     route.fulfill({ status: 503, json: { success: false, error: { code: 'unavailable', message: 'the disk is full: make room' } } }));
   await press('Add');
   await form().getByRole('alert').getByText('The disk is full: make room.').waitFor();
-  assert.equal(await field('List').inputValue(), 'attic');
+  await becomes(() => field('List').inputValue(), 'attic');
   await page.unroute('**/tools/add_task/execute');
   await page.route('**/tools/add_task/execute', (route) => route.abort());
   await press('Add');
@@ -107,7 +107,7 @@ test('what Hob refuses is said at its field or under the form, and nothing typed
   await section('Notes');
   await section('Tasks');
   await press('Add a task');
-  assert.equal(await field('What is to be done').inputValue(), 'Clear out the attic');
+  await becomes(() => field('What is to be done').inputValue(), 'Clear out the attic');
   await press('Add');
   await line('Clear out the attic').waitFor();
 });
@@ -120,14 +120,14 @@ test('tasks are filtered, searched and read on, and what comes in by another doo
     ],
   });
   await line('Passport').waitFor();
-  assert.match(await line('Rent').innerText(), /overdue since[^]*urgent/);
+  await shows(() => line('Rent').innerText(), /overdue since[^]*urgent/);
   await page.getByRole('combobox', { name: 'Due' }).selectOption('overdue');
   await line('Eggs').waitFor({ state: 'detached' });
-  assert.equal(await lines().count(), 1);
+  await counted(lines(), 1);
   await page.getByRole('combobox', { name: 'Due' }).selectOption('');
   await line('Eggs').getByRole('button', { name: 'Only shopping' }).click();
   await line('Rent').waitFor({ state: 'detached' });
-  assert.equal(await lines().count(), 2);
+  await counted(lines(), 2);
   await search('Search tasks').fill('bre');
   await line('Eggs').waitFor({ state: 'detached' });
   await heard('1 found').waitFor();
@@ -135,7 +135,7 @@ test('tasks are filtered, searched and read on, and what comes in by another doo
   await section('Notes');
   await section('Tasks');
   await line('Bread').waitFor();
-  assert.equal(await lines().count(), 1);
+  await counted(lines(), 1);
   await press('No longer only shopping');
   await search('Search tasks').fill('nothing like it');
   await page.getByText('Nothing here fits.').waitFor();
@@ -147,10 +147,10 @@ test('tasks are filtered, searched and read on, and what comes in by another doo
 
   await call('batch_add_tasks', { tasks: Array.from({ length: 40 }, (_, n) => ({ title: `Nail ${n}`, category: 'nails' })) });
   await page.getByRole('button', { name: 'Show more' }).waitFor();
-  assert.equal(await lines().count(), 30);
+  await counted(lines(), 30);
   await press('Show more');
   await page.waitForFunction(() => document.querySelectorAll('.records > li').length === 45);
-  assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0);
+  await counted(page.getByRole('button', { name: 'Show more' }), 0);
   const ids = (await call('list_tasks', { category: 'nails', limit: 50 })).tasks.map((task) => task.id);
   for (const taskId of ids) await call('delete_task', { taskId });
   await line('Nail 39').waitFor({ state: 'detached' });
@@ -182,13 +182,13 @@ test('a note is written, found, shortened in the list, read and changed as a who
   const long = `${'The roof was mended. '.repeat(60)}The end.`;
   await call('add_note', { title: 'Roof', content: long });
   await line('Roof').waitFor();
-  assert.match(await lines().first().innerText(), /Paint[^]*pinned[^]*#house[^]*#paint/);
+  await shows(() => lines().first().innerText(), /Paint[^]*pinned[^]*#house[^]*#paint/);
   assert.doesNotMatch(await line('Roof').innerText(), /The end\./);
   await line('Roof').getByRole('button', { name: 'Show all of it: Roof' }).click();
   await line('Roof').getByText('The end.').waitFor();
   await line('Roof').getByRole('button', { name: 'Show less: Roof' }).click();
   await press('Edit: Roof');
-  assert.equal(await field('Text').inputValue(), long.trimEnd());
+  await becomes(() => field('Text').inputValue(), long.trimEnd());
   await field('Title').fill('The roof');
   await press('Save');
   await line('The roof').waitFor();
@@ -214,13 +214,13 @@ test('a contact is added with a wrong address first, changed, made a favourite a
   await field('Phone').fill('0664 1234567');
   await press('Add');
   await form().locator('.field', { has: page.getByLabel('E-mail') }).locator('.problem').waitFor();
-  assert.equal(await field('Phone').inputValue(), '0664 1234567');
+  await becomes(() => field('Phone').inputValue(), '0664 1234567');
   await field('E-mail').fill('anna@example.org');
   await more();
   await field('Birthday').fill('--10-03');
   await press('Add');
   await line('Anna Berger').waitFor();
-  assert.match(await line('Anna Berger').innerText(), /0664 1234567[^]*anna@example\.org[^]*birthday 3 October, next/);
+  await shows(() => line('Anna Berger').innerText(), /0664 1234567[^]*anna@example\.org[^]*birthday 3 October, next/);
   await call('add_contact', { name: 'Ben', company: 'Novak' });
   await line('Ben').waitFor();
   await press('Edit: Ben');
@@ -319,7 +319,7 @@ test('what is private is shown to nobody else; what is shared can be read and no
   await api(other.context, 'POST', '/api/v1/session', { person: 'Jonas', password: 'told at breakfast' });
   await other.page.goto(`${hob}/#/memory/tasks`);
   await line('Water the plants', other.page).getByText('the household sees it').waitFor();
-  assert.equal(await line('A secret present', other.page).count(), 0);
+  await counted(line('A secret present', other.page), 0);
   await other.page.getByRole('button', { name: 'Delete: Water the plants' }).click();
   await other.page.getByRole('button', { name: 'Yes, delete it' }).click();
   await other.page.getByText('Only they can change it.').waitFor();
@@ -327,7 +327,7 @@ test('what is private is shown to nobody else; what is shared can be read and no
   await field('What is to be done', other.page).fill('Mine now');
   await press('Save', other.page);
   await form(other.page).getByText('Only they can change it.').waitFor();
-  assert.equal(await field('What is to be done', other.page).inputValue(), 'Mine now');
+  await becomes(() => field('What is to be done', other.page).inputValue(), 'Mine now');
   // Shared no longer, it goes from the page of the others by itself.
   await press('Cancel', other.page);
   await call('update_task', { taskId: 'Water the plants', shared: false });
@@ -335,7 +335,7 @@ test('what is private is shown to nobody else; what is shared can be read and no
   for (const part of ['notes', 'calendar', 'contacts', 'money', 'bookmarks', 'goals']) {
     await other.page.goto(`${hob}/#/memory/${part}`);
     await other.page.locator('.nothing:not(:has-text("Looking"))').waitFor();
-    assert.equal(await lines(other.page).count(), 0, part);
+    await counted(lines(other.page), 0, part);
   }
   assert.deepEqual(other.problems, []);
   await other.context.close();
@@ -389,7 +389,7 @@ test('whoever may only look has nothing to press', async () => {
     await viewer.page.goto(`${hob}/#/memory/${part}`);
     await viewer.page.locator('.lists').waitFor();
     await viewer.page.waitForTimeout(300);
-    assert.equal(await viewer.page.getByRole('button', { name: /^(Add|Edit|Delete|Set|New table)/ }).count(), 0, part);
+    await counted(viewer.page.getByRole('button', { name: /^(Add|Edit|Delete|Set|New table)/ }), 0, part);
   }
   assert.deepEqual(viewer.problems, []);
   await viewer.context.close();

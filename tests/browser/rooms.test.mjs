@@ -1,7 +1,7 @@
 // Between the rooms: the bar, the search over everything, a run that outlives a reload, and a device that goes away and comes back.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, api, ask, desktop, enter, exchanges, fits, hob, launch, message, phone, schemes, shot, sizes, visit } from './page.mjs';
+import { accessible, api, ask, becomes, counted, desktop, enter, exchanges, fits, hob, launch, message, phone, schemes, shot, shows, sizes, visit } from './page.mjs';
 import { bad, good, owner, staged as stage, stream } from './staged.mjs';
 
 let browser;
@@ -33,9 +33,9 @@ test('the bar leads to every room; heading, title and address follow, and the ba
     for (const room of ROOMS.slice(1)) {
       await visit(page, room);
       await page.waitForFunction((name) => document.activeElement?.tagName === 'H1' && document.activeElement.innerText === name, room);
-      assert.equal(await page.title(), `${room} · Hob`);
+      await becomes(() => page.title(), `${room} · Hob`);
       assert.equal(new URL(page.url()).hash, `#/${room.toLowerCase()}`);
-      assert.equal(await page.locator('.bar [aria-current="page"]').innerText(), room);
+      await becomes(() => page.locator('.bar [aria-current="page"]').innerText(), room);
     }
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Memory' }).waitFor();
@@ -43,7 +43,7 @@ test('the bar leads to every room; heading, title and address follow, and the ba
     await page.getByRole('heading', { level: 1, name: 'Memory' }).waitFor();
     await visit(page, 'Talk');
     await message(page).waitFor();
-    assert.equal(await page.title(), 'Hob');
+    await becomes(() => page.title(), 'Hob');
     await page.goto(`${hob}/#/no-such-room`);
     await message(page).waitFor();
     await fits(page, size, 'the bar');
@@ -60,19 +60,19 @@ test('the search opens by key and by button, leads to pins, tools, memories and 
   await message(page).fill('1/2');
   await message(page).press('End');
   await page.keyboard.type('/');
-  assert.equal(await message(page).inputValue(), '1/2/', 'a slash that is typed is a slash');
-  assert.equal(await finder(page).count(), 0);
+  await becomes(() => message(page).inputValue(), '1/2/', 'a slash that is typed is a slash');
+  await counted(finder(page), 0);
   await page.keyboard.press('Control+k');
   await option(page, 'Home').waitFor();
   await page.keyboard.press('Escape');
   await finder(page).waitFor({ state: 'detached' });
-  assert.equal(await focused(page), 'Message', 'the focus is back where it was');
+  await becomes(() => focused(page), 'Message', 'the focus is back where it was');
   await message(page).fill('');
 
   await page.getByRole('button', { name: 'Find' }).click();
   await field(page).fill('pin 17');
   await option(page, 'GPIO 17').waitFor();
-  assert.equal(await option(page, 'GPIO 17').getAttribute('aria-selected'), 'true');
+  await becomes(() => option(page, 'GPIO 17').getAttribute('aria-selected'), 'true');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => document.activeElement?.dataset['pin'] === '17');
 
@@ -82,9 +82,9 @@ test('the search opens by key and by button, leads to pins, tools, memories and 
   await first.waitFor();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowUp');
-  assert.equal(await first.getAttribute('aria-selected'), 'true');
+  await becomes(() => first.getAttribute('aria-selected'), 'true');
   await page.keyboard.press('ArrowUp');
-  assert.equal(await finder(page).getByRole('option').last().getAttribute('aria-selected'), 'true', 'up from the first is the last');
+  await becomes(() => finder(page).getByRole('option').last().getAttribute('aria-selected'), 'true', 'up from the first is the last');
   await field(page).fill('gpio_read');
   await page.waitForFunction(() => /^gpio_read/.test(document.querySelector('[role="option"][aria-selected="true"]')?.innerText ?? ''));
   await page.keyboard.press('Enter');
@@ -146,7 +146,7 @@ test('two pages of one person in one conversation: what is said on one appears o
   await message(two.page).fill('half a thought');
   await ask(one.page, 'what is 6 * 7 + 1?');
   await exchanges(two.page).nth(1).getByText('43').first().waitFor();
-  assert.equal(await message(two.page).inputValue(), 'half a thought');
+  await becomes(() => message(two.page).inputValue(), 'half a thought');
   await one.context.close();
   await two.context.close();
 });
@@ -164,7 +164,7 @@ const midRun = (answers, options) => staged({
 test('a run goes on over a reload, and its end is heard', async () => {
   const { page, context, all } = await midRun({});
   await page.getByRole('button', { name: 'Stop' }).waitFor();
-  assert.equal(await exchanges(page).getAttribute('data-state'), 'running');
+  await becomes(() => exchanges(page).getAttribute('data-state'), 'running');
   await message(page).fill('and then');
   await accessible(page, 'a run from before the reload');
   await shot(page, 'run-after-reload');
@@ -172,8 +172,8 @@ test('a run goes on over a reload, and its end is heard', async () => {
   await page.evaluate(() => globalThis.tell('run:ended', { runId: 'r9', conversationId: 'c1', outcome: 'ok' }));
   await exchanges(page).getByText('Once upon a time').waitFor();
   await page.getByRole('button', { name: 'Send' }).waitFor();
-  assert.match(await page.locator('[aria-live="polite"]').innerText(), /Once upon/);
-  assert.equal(await message(page).inputValue(), 'and then');
+  await shows(() => page.locator('[aria-live="polite"]').innerText(), /Once upon/);
+  await becomes(() => message(page).inputValue(), 'and then');
   await context.close();
 });
 
@@ -252,7 +252,7 @@ test('a device that goes away is noticed without a touch, and the page catches u
   await page.waitForFunction(() => globalThis.asked.length === 2);
   assert.deepEqual(await page.evaluate(() => globalThis.asked), ['/api/v1/events', '/api/v1/events?after=2']);
   await visit(page, 'Talk');
-  assert.equal(await message(page).inputValue(), 'not sent yet');
+  await becomes(() => message(page).inputValue(), 'not sent yet');
   await context.close();
 });
 
@@ -260,7 +260,7 @@ test('after a resync the pins are read anew', async () => {
   const pins = (high) => good({ tool: 'gpio_list', result: { driver: 'sim', why: 'simulated', pins: [{ pin: 17, high, driven: true }] } });
   const { page, context, all } = await staged({ 'POST /api/v1/tools/gpio_list/execute': pins(false), 'GET /api/v1/discover': good({ count: 0, found: [] }) }, { at: '#/home' });
   await page.getByRole('button', { name: 'GPIO 17, physical pin 11, off' }).waitFor();
-  assert.match(await page.locator('[data-pin="18"]').getAttribute('aria-label'), /held by another program/);
+  await shows(() => page.locator('[data-pin="18"]').getAttribute('aria-label'), /held by another program/);
   all['POST /api/v1/tools/gpio_list/execute'] = pins(true);
   await page.evaluate(() => globalThis.tell('resync'));
   await page.getByRole('button', { name: 'GPIO 17, physical pin 11, on' }).waitFor();

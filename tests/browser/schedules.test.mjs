@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { execute, iso, lists } from './lists.mjs';
-import { accessible, api, desktop, enter, fits, hob, launch, message, open, schemes, shot, sizes, visit } from './page.mjs';
+import { accessible, api, becomes, counted, desktop, enter, fits, hob, launch, message, open, schemes, shot, shows, sizes, visit } from './page.mjs';
 
 let browser, context, page, problems;
 
@@ -46,7 +46,7 @@ test('a reminder for every day: refused while it says nothing, then a sentence w
   await field('Time').fill('07:30');
   await press('Add');
   await line('Take out the bins').waitFor();
-  assert.match(await line('Take out the bins').innerText(), /every day at 07:30[^]*next (today|tomorrow), 07:30/);
+  await shows(() => line('Take out the bins').innerText(), /every day at 07:30[^]*next (today|tomorrow), 07:30/);
   const kept = await schedule('bins');
   assert.deepEqual([kept.schedule, kept.action, kept.missed, kept.retries], ['30 7 * * *', { type: 'notify', message: 'Take out the bins' }, 'once', 2]);
 });
@@ -59,27 +59,27 @@ test('every way to say when becomes what the tool takes, and stands in the form 
       await form().getByText('Choose at least one day.').waitFor();
       for (const name of ['Monday', 'Thursday']) await form().getByRole('button', { name, exact: true }).click();
       await field('Time').fill('20:15');
-    }, '15 20 * * 1,4', async () => assert.equal(await form().getByRole('button', { name: 'Thursday', exact: true }).getAttribute('aria-pressed'), 'true')],
+    }, '15 20 * * 1,4', () => becomes(() => form().getByRole('button', { name: 'Thursday', exact: true }).getAttribute('aria-pressed'), 'true')],
     ['monthly', async () => {
       await field('Day of the month').fill('40');
       await press('Add');
       await form().getByText('A day from 1 to 31.').waitFor();
       await field('Day of the month').fill('3');
-    }, '0 7 3 * *', async () => assert.equal(await field('Day of the month').inputValue(), '3')],
+    }, '0 7 3 * *', () => becomes(() => field('Day of the month').inputValue(), '3')],
     ['interval', async () => {
       await field('Every').fill('6');
       await field('Unit').selectOption('hours');
-    }, 'every 6 hours', async () => assert.equal(await field('Unit').inputValue(), 'hours')],
+    }, 'every 6 hours', () => becomes(() => field('Unit').inputValue(), 'hours')],
     ['once', async () => {
       await form().getByLabel('Day and time: day').fill('2020-01-01');
       await form().getByLabel('Day and time: time').fill('10:00');
       await press('Add');
       // Hob itself says that this is over.
       await form().locator('.problem').first().waitFor();
-      assert.equal(await field('What it tells').inputValue(), 'When: once');
+      await becomes(() => field('What it tells').inputValue(), 'When: once');
       await form().getByLabel('Day and time: day').fill(iso(3));
-    }, `${iso(3)}T10:00`, async () => assert.equal(await form().getByLabel('Day and time: time').inputValue(), '10:00')],
-    ['cron', async () => field('Schedule').fill('*/20 6-9 * * 1-5'), '*/20 6-9 * * 1-5', async () => assert.equal(await field('Schedule').inputValue(), '*/20 6-9 * * 1-5')],
+    }, `${iso(3)}T10:00`, () => becomes(() => form().getByLabel('Day and time: time').inputValue(), '10:00')],
+    ['cron', async () => field('Schedule').fill('*/20 6-9 * * 1-5'), '*/20 6-9 * * 1-5', () => becomes(() => field('Schedule').inputValue(), '*/20 6-9 * * 1-5')],
   ];
   for (const [kind, fill, written, look] of ways) {
     const name = `When: ${kind}`;
@@ -91,7 +91,7 @@ test('every way to say when becomes what the tool takes, and stands in the form 
     await line(name).waitFor();
     assert.equal((await schedule(name)).schedule, written, kind);
     await press(`Edit: ${name}`);
-    assert.equal(await field('When').inputValue(), kind);
+    await becomes(() => field('When').inputValue(), kind);
     await look();
     await press('Cancel');
     await remove(name);
@@ -148,7 +148,7 @@ test('a tool is used later, with a form of its own', async () => {
   assert.equal(kept.action.tool, 'gpio_write');
   assert.equal(kept.action.arguments.pin, 17);
   await press('Edit: gpio write');
-  assert.equal(await form().getByLabel(/^Pin/).inputValue(), '17');
+  await becomes(() => form().getByLabel(/^Pin/).inputValue(), '17');
   await press('Cancel');
   await remove('gpio write');
 });
@@ -165,7 +165,7 @@ test('what needs a yes is asked about in the form, before it is kept', async () 
   await form().getByRole('button', { name: 'Deny' }).click();
   await form().getByRole('alert').last().waitFor();
   assert.equal(await schedule('water plants'), undefined);
-  assert.equal(await field('Tool').inputValue(), 'water_plants');
+  await becomes(() => field('Tool').inputValue(), 'water_plants');
   await press('Add');
   await form().getByRole('button', { name: 'Allow once' }).waitFor();
   await accessible(page, 'a schedule that is asked about');
@@ -180,7 +180,7 @@ test('what needs a yes is asked about in the form, before it is kept', async () 
 test('a trigger waits for an event, tells, is looked at, paused and deleted', async () => {
   await press('Add a trigger');
   await press('Add');
-  assert.equal(await form().locator('[aria-invalid]').count(), 3);
+  await counted(form().locator('[aria-invalid]'), 3);
   await field('Name').fill('Bell');
   await field('Event').fill('pin:changed');
   await field('Only if').fill('{"pin": 17');
@@ -190,7 +190,7 @@ test('a trigger waits for an event, tells, is looked at, paused and deleted', as
   await field('Only if').fill('{"pin": 17, "high": true}');
   await press('Add');
   await line('Bell').waitFor();
-  assert.match(await line('Bell').innerText(), /pin:changed[^]*17/);
+  await shows(() => line('Bell').innerText(), /pin:changed[^]*17/);
   await call('gpio_write', { pin: 17, high: true });
   await card().getByText('Somebody is at the door').waitFor();
   await line('Bell').getByText(/^acted once/).waitFor();
@@ -231,7 +231,7 @@ test('a trigger looks with a tool, again and again', async () => {
   const [kept] = (await call('list_triggers')).triggers;
   assert.deepEqual([kept.type, kept.config.check.op, kept.config.check.value, kept.config.everySeconds], ['condition', 'lt', 1_000_000, 60]);
   await press('Edit: Too warm');
-  assert.equal(await field('With what').inputValue(), '1000000');
+  await becomes(() => field('With what').inputValue(), '1000000');
   await press('Cancel');
   await remove('Too warm');
   assert.deepEqual(problems, []);
@@ -279,8 +279,8 @@ test('a notice is for one person alone', async () => {
   await other.page.getByText('Nothing is planned.').waitFor();
   await call('notify', { text: 'For the owner alone' });
   await card().getByText('For the owner alone').waitFor();
-  assert.equal(await card(other.page).count(), 0);
-  assert.equal(await line('Bins', other.page).count(), 0);
+  await counted(card(other.page), 0);
+  await counted(line('Bins', other.page), 0);
   await call('dismiss_notice', { noticeId: 'all' });
   await card().waitFor({ state: 'detached' });
   await other.context.close();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { execute, iso, lists } from './lists.mjs';
-import { desktop, enter, hob, launch } from './page.mjs';
+import { becomes, counted, desktop, enter, hob, launch, shows } from './page.mjs';
 
 let browser, context, page, problems;
 
@@ -39,7 +39,7 @@ test('money: a month as a picture with its numbers, filtered by pressing a categ
   await page.locator('.spent .called').getByText('€839.80').waitFor();
   await page.getByText('3 expenses, €279.93 each on average').waitFor();
   const picture = page.getByRole('region', { name: 'Spent' });
-  assert.match(await picture.getByRole('table').innerText(), /€19\.80/);
+  await shows(() => picture.getByRole('table').innerText(), /€19\.80/);
   assert.match((await picture.getByRole('list', { name: 'By category' }).innerText()).replace(/\s+/g, ' '), /Housing €820\.00 98 % Food €19\.80 2 %/);
   await picture.getByRole('combobox', { name: 'Currency' }).selectOption('USD');
   await page.locator('.spent .called').getByText('US$20.00').waitFor();
@@ -62,7 +62,7 @@ test('money: a month as a picture with its numbers, filtered by pressing a categ
   assert.match(csv, /Bread and =cheese/);
   assert.equal(csv.trim().split('\n').length, 5);
   await press('Edit: Lunch');
-  assert.equal(await field('Amount').inputValue(), '12.5');
+  await becomes(() => field('Amount').inputValue(), '12.5');
   await field('Amount').fill('13');
   await press('Save');
   await page.locator('.spent .called').getByText('€840.30').waitFor();
@@ -78,19 +78,19 @@ test('the calendar: a month that is walked over by keys, and below it the day', 
   await month.waitFor();
   await page.getByText('Nothing planned.').waitFor();
   await press('Add an event');
-  assert.equal(await field('Begins: day').inputValue(), '2027-03-10');
+  await becomes(() => field('Begins: day').inputValue(), '2027-03-10');
   await field('What').fill('Dentist');
   await field('Begins: time').fill('15:00');
   await field('Where').fill('Ring 4');
   await field('Ends: day').fill('2027-03-09');
   await press('Add');
   await form().locator('.problem').first().waitFor();
-  assert.equal(await field('Where').inputValue(), 'Ring 4');
+  await becomes(() => field('Where').inputValue(), 'Ring 4');
   await field('Ends: day').fill('');
   await field('Remind me').selectOption('60');
   await press('Add');
   await line('Dentist').waitFor();
-  assert.match(await line('Dentist').innerText(), /15:00 – 16:00[^]*Ring 4[^]*reminds 1 hour before/);
+  await shows(() => line('Dentist').innerText(), /15:00 – 16:00[^]*Ring 4[^]*reminds 1 hour before/);
   await call('batch_add_calendar_events', {
     events: [
       { title: 'Holidays', startTime: '2027-03-12', endTime: '2027-03-16' }, { title: 'Night train', startTime: '2027-03-31T22:00', endTime: '2027-04-01T07:00' },
@@ -109,11 +109,11 @@ test('the calendar: a month that is walked over by keys, and below it the day', 
   for (const [key, day] of [['ArrowRight', '2027-03-11'], ['ArrowDown', '2027-03-18'], ['ArrowLeft', '2027-03-17'], ['ArrowUp', '2027-03-10'], ['Home', '2027-03-08'], ['End', '2027-03-14'], ['PageDown', '2027-04-14'], ['PageUp', '2027-03-14']]) {
     await page.keyboard.press(key);
     await page.waitForFunction((wanted) => document.activeElement?.dataset.day === wanted, day);
-    assert.equal(await focused(), day, key);
+    await becomes(() => focused(), day, key);
   }
   await page.getByRole('heading', { name: 'Sunday, 14 March 2027' }).waitFor();
   await line('Holidays').waitFor();
-  assert.equal(await lines().count(), 1);
+  await counted(lines(), 1);
   // Moved to another day, the calendar stays; its time goes and comes.
   await cell('Wednesday, 10 March 2027: 15:00 Dentist').click();
   await press('Edit: Dentist');
@@ -132,7 +132,7 @@ test('the calendar: a month that is walked over by keys, and below it the day', 
   await page.locator('td.now[aria-selected="true"]').waitFor();
   await search('Search events').fill('train');
   await line('Night train').waitFor();
-  assert.equal(await page.getByRole('grid').count(), 0);
+  await counted(page.getByRole('grid'), 0);
   await search('Search events').fill('');
   await page.goto(`${hob}/#/memory/calendar/2027-03-10`);
   await line('Dentist').waitFor();
@@ -185,7 +185,7 @@ test('a table is made, filled, sorted, filtered, given a column and deleted', as
   await press('Sort by height');
   await page.locator('th[aria-sort="ascending"]').waitFor();
   await page.waitForFunction(() => document.querySelector('.grid tbody td')?.textContent === 'Basil');
-  assert.deepEqual(await plants(), ['Basil', 'Monstera', 'Palm']);
+  await becomes(() => plants(), ['Basil', 'Monstera', 'Palm']);
   await press('Sort by height');
   await page.waitForFunction(() => document.querySelector('.grid tbody td')?.textContent === 'Palm');
   const sieve = page.getByRole('group', { name: 'Filter' });
@@ -229,7 +229,7 @@ test('the search over everything finds the lists and what is in them', async () 
   await page.getByRole('combobox', { name: 'Find anything' }).fill('skates');
   await page.getByRole('option', { name: /Sharpen the skates Tasks/ }).click();
   await line('Sharpen the skates').waitFor();
-  assert.equal(await search('Search tasks').inputValue(), 'Sharpen the skates');
+  await becomes(() => search('Search tasks').inputValue(), 'Sharpen the skates');
   await search('Search tasks').fill('');
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Find anything' }).fill('calendar');

@@ -1,7 +1,7 @@
 // States a healthy daemon does not show on demand: away, refused, cut off, stopped, hostile text. The page is the daemon's own; only /api and /healthz answer from here.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, desktop, exchanges, fits, hob, launch, message, phone, schemes, shot, sizes } from './page.mjs';
+import { accessible, becomes, counted, desktop, exchanges, fits, hob, launch, message, phone, schemes, shot, shows, sizes } from './page.mjs';
 import { bad, good, owner, staged as stage, stream } from './staged.mjs';
 
 let browser;
@@ -47,20 +47,20 @@ test('markdown is drawn, and nothing in it runs', async () => {
       await say(page, 'markdown');
       const words = page.locator('.words').first();
       await page.locator('[data-state="done"]').waitFor();
-      assert.equal(await words.locator('strong').first().innerText(), '3 October');
-      assert.equal(await words.locator('em').innerText(), 'fine');
-      assert.equal(await words.locator('ol > li').count(), 2);
-      assert.equal(await words.locator('ol ul > li').count(), 2);
-      assert.match(await words.locator('pre').innerText(), /<b>not bold<\/b>/);
-      assert.match(await words.innerText(), /snake_case_stays/);
-      assert.match(await words.innerText(), /<img src=x onerror=/);
-      assert.equal(await words.locator('img, script').count(), 0);
+      await becomes(() => words.locator('strong').first().innerText(), '3 October');
+      await becomes(() => words.locator('em').innerText(), 'fine');
+      await counted(words.locator('ol > li'), 2);
+      await counted(words.locator('ol ul > li'), 2);
+      await shows(() => words.locator('pre').innerText(), /<b>not bold<\/b>/);
+      await shows(() => words.innerText(), /snake_case_stays/);
+      await shows(() => words.innerText(), /<img src=x onerror=/);
+      await counted(words.locator('img, script'), 0);
       const links = await words.locator('a').evaluateAll((all) => all.map((a) => [a.getAttribute('href'), a.rel]));
       assert.deepEqual(links, [
         ['https://example.org/a_(b)', 'noopener noreferrer'],
         ['https://example.org/x?y=z', 'noopener noreferrer'],
       ]);
-      assert.equal(await page.title(), 'Hob');
+      await becomes(() => page.title(), 'Hob');
       await accessible(page, `markdown, ${name}, ${scheme}`);
       await fits(page, size, 'markdown');
       await shot(page, `markdown-${name}-${scheme}`);
@@ -80,7 +80,7 @@ test('away: the banner shows, the words come back into the box, survive a reload
   await say(page, 'are you there?');
   await page.getByText('Hob is away; trying again').waitFor();
   await page.waitForFunction(() => document.querySelector('textarea').value === 'are you there?');
-  assert.equal(await exchanges(page).count(), 0);
+  await counted(exchanges(page), 0);
   await accessible(page, 'away');
   await shot(page, 'away');
   await page.reload();
@@ -93,7 +93,7 @@ test('away: the banner shows, the words come back into the box, survive a reload
   await page.getByText('Hello.').first().waitFor();
   await page.reload();
   await message(page).waitFor();
-  assert.equal(await message(page).inputValue(), '', 'a message that was sent does not come back');
+  await becomes(() => message(page).inputValue(), '', 'a message that was sent does not come back');
   await context.close();
 });
 
@@ -125,7 +125,7 @@ test('refused before the stream: the reason stands in place with a way to ask ag
   await shot(page, 'refused');
   await page.getByRole('button', { name: 'Ask again' }).click();
   await page.locator('.words').getByText('Here it is.').waitFor();
-  assert.equal(await exchanges(page).count(), 1);
+  await counted(exchanges(page), 1);
   await context.close();
 });
 
@@ -143,10 +143,10 @@ test('an error in the stream keeps what was said and what was done, with the rea
   await page.locator('.trouble').getByText('The model did not answer.').waitFor();
   await page.getByText('Let me look.').first().waitFor();
   const line = page.locator('details.did.failed');
-  assert.match(await line.locator('summary').innerText(), /searched the web · did not work · 1\.2 s/);
+  await shows(() => line.locator('summary').innerText(), /searched the web · did not work · 1\.2 s/);
   await line.locator('summary').click();
   await line.getByText('Check the cable').waitFor();
-  assert.match(await page.locator('[aria-live="polite"]').innerText(), /Check that it runs/);
+  await shows(() => page.locator('[aria-live="polite"]').innerText(), /Check that it runs/);
   await accessible(page, 'a failed answer');
   await shot(page, 'failed');
   await context.close();
@@ -167,7 +167,7 @@ test('a stream cut off is said so, and made whole from what the device stored', 
   });
   all['GET /healthz'] = good({});
   await page.getByText('all is well').waitFor();
-  assert.equal(await exchanges(page).count(), 1);
+  await counted(exchanges(page), 1);
   await context.close();
 });
 
@@ -233,8 +233,8 @@ test('streamed words never jump, on a phone and on a desktop', async () => {
       assert.ok(places['.you'][0] >= 0 && places['.you'][0] < fold * 0.6, `${words}, ${name}: the question stood at ${places['.you']}`);
       if (words.startsWith('a long')) assert.ok(end > fold, 'the long answer is longer than the screen');
     }
-    assert.equal(await page.locator('.words strong').first().innerText(), 'bold words');
-    assert.match(await page.locator('.words').last().innerText(), /^wörter0 wörter1 /);
+    await becomes(() => page.locator('.words strong').first().innerText(), 'bold words');
+    await shows(() => page.locator('.words').last().innerText(), /^wörter0 wörter1 /);
     const more = page.getByRole('button', { name: 'More below' });
     await shot(page, `stream-${name}`);
     await more.click();
@@ -251,8 +251,8 @@ test('Stop in the middle keeps what was said', async () => {
   await page.getByText('wörter80 ').first().waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.locator('[data-state="stopped"]').waitFor();
-  assert.equal(await page.locator('.trouble').count(), 0);
-  assert.match(await page.locator('.words').innerText(), /^wörter0/);
+  await counted(page.locator('.trouble'), 0);
+  await shows(() => page.locator('.words').innerText(), /^wörter0/);
   await context.close();
 });
 
@@ -267,7 +267,7 @@ test('Stop stops, at once, and what was typed meanwhile stays', async () => {
   await button.click();
   await page.getByText('stopped').first().waitFor();
   await page.getByRole('button', { name: 'Send' }).waitFor();
-  assert.equal(await message(page).inputValue(), 'and then');
+  await becomes(() => message(page).inputValue(), 'and then');
   await context.close();
 });
 
@@ -302,7 +302,7 @@ test('a session that ended leads to the sign-in screen and back, with the draft'
   await page.getByLabel('Token').fill('hob_0123456789');
   await page.getByLabel('Token').press('Enter');
   await message(page).waitFor();
-  assert.equal(await message(page).inputValue(), 'still me');
+  await becomes(() => message(page).inputValue(), 'still me');
   await context.close();
 });
 
@@ -316,7 +316,7 @@ test('the doors, both sizes, light and dark', async () => {
       }, { size, scheme });
       await page.getByRole('heading', { name: 'Claim this Hob' }).waitFor();
       await page.getByLabel('Claim code').fill(`${hob}/#claim=abcde-fghjk-mnpqr`);
-      assert.equal(await page.getByLabel('Claim code').inputValue(), 'ABCDE-FGHJK-MNPQR', 'a pasted link is understood');
+      await becomes(() => page.getByLabel('Claim code').inputValue(), 'ABCDE-FGHJK-MNPQR', 'a pasted link is understood');
       await accessible(page, `claim, ${name}, ${scheme}`);
       await fits(page, size, 'claim');
       await shot(page, `claim-${name}-${scheme}`);

@@ -43,7 +43,7 @@ test('a wrong code is told so in a sentence', async () => {
   await page.getByRole('button', { name: 'Claim this Hob' }).click();
   const told = page.getByRole('alert');
   await told.waitFor();
-  assert.match(await told.innerText(), /code is not the one.*\./);
+  await shows(() => told.innerText(), /code is not the one.*\./);
   await accessible(page, 'the claim screen');
   await fits(page, phone, 'the claim screen');
   await shot(page, 'claim-wrong');
@@ -60,21 +60,21 @@ test('the printed link claims with one press and leaves no code in the address',
 
 test('it works out a sum, and says that it did', async () => {
   const exchange = await ask(page, 'what is 12 * 12?');
-  assert.match(await answer(exchange).innerText(), /144/);
-  assert.equal(await exchange.locator('.mark').innerText(), 'reflex');
+  await shows(() => answer(exchange).innerText(), /144/);
+  await becomes(() => exchange.locator('.mark').innerText(), 'reflex');
 });
 
 test('it remembers, and the line of what it did opens', async () => {
   await ask(page, 'remember that Marta serviced the boiler on 3 October');
   const exchange = await ask(page, 'who looked after the heating?');
-  assert.match(await answer(exchange).locator('.words').innerText(), /Marta/);
+  await shows(() => answer(exchange).locator('.words').innerText(), /Marta/);
   const line = exchange.locator('details.did').first();
   const summary = line.locator('summary');
-  assert.match(await summary.innerText(), /memory.* · \d+(\.\d)? m?s/s);
+  await shows(() => summary.innerText(), /memory.* · \d+(\.\d)? m?s/s);
   await summary.click();
   assert.ok(await line.getByText('Asked with').isVisible());
-  assert.match(await line.innerText(), /Marta/);
-  assert.match(await line.innerText(), /Took/);
+  await shows(() => line.innerText(), /Marta/);
+  await shows(() => line.innerText(), /Took/);
   await accessible(page, 'an open tool line');
   await shot(page, 'tool-line');
   await summary.click();
@@ -83,16 +83,16 @@ test('it remembers, and the line of what it did opens', async () => {
 
 test('it sets a pin', async () => {
   const exchange = await ask(page, 'turn on pin 17');
-  assert.match(await answer(exchange).innerText(), /17/);
-  assert.ok((await exchange.locator('details.did').count()) > 0);
-  assert.equal(await exchange.locator('details.did.failed').count(), 0, await exchange.innerText());
+  await shows(() => answer(exchange).innerText(), /17/);
+  await exchange.locator('details.did').first().waitFor();
+  await counted(exchange.locator('details.did.failed'), 0, await exchange.innerText());
 });
 
 test('Shift+Enter is a new line, Enter sends', async () => {
   await message(page).fill('what is');
   await message(page).press('Shift+Enter');
   await message(page).pressSequentially('2 + 2?');
-  assert.equal(await message(page).inputValue(), 'what is\n2 + 2?');
+  await becomes(() => message(page).inputValue(), 'what is\n2 + 2?');
   await message(page).fill('');
 });
 
@@ -100,11 +100,11 @@ test('a reload shows the conversation again', async () => {
   await page.reload();
   const first = exchanges(page).first();
   await first.waitFor();
-  assert.equal(await exchanges(page).count(), 4);
-  assert.match(await first.innerText(), /12 \* 12[^]*144/);
+  await counted(exchanges(page), 4);
+  await shows(() => first.innerText(), /12 \* 12[^]*144/);
   const line = exchanges(page).nth(2).locator('details.did').first();
   await line.locator('summary').click();
-  assert.match(await line.innerText(), /Marta/);
+  await shows(() => line.innerText(), /Marta/);
   await line.locator('summary').click();
 });
 
@@ -148,7 +148,7 @@ test('the conversations are searched, by what was said in them too', async () =>
   await lines.nth(1).waitFor();
   await drawer(page).getByRole('searchbox', { name: 'Search what was said' }).fill('boiler');
   await lines.nth(1).waitFor({ state: 'detached' });
-  assert.match(await lines.innerText(), /12 \* 12[^]*boiler/, 'the excerpt shows where');
+  await shows(() => lines.innerText(), /12 \* 12[^]*boiler/, 'the excerpt shows where');
   await accessible(page, 'a search in the conversations');
   await fits(page, phone, 'a search in the conversations');
   await shot(page, 'search');
@@ -169,7 +169,7 @@ test('a conversation is deleted, after a question', async () => {
   await fits(page, phone, 'the question before deleting');
   await shot(page, 'delete');
   await question.getByRole('button', { name: 'Keep' }).click();
-  assert.equal(await lines.count(), 2);
+  await counted(lines, 2);
   await page.getByRole('button', { name: 'Delete “what is 3 * 5?”' }).click();
   await question.getByRole('button', { name: 'Delete' }).click();
   await lines.nth(1).waitFor({ state: 'detached' });
@@ -197,7 +197,7 @@ test('the keyboard alone reaches and works everything', async () => {
     if (seen.at(-1) === 'SUMMARY') await other.page.keyboard.press('Enter');
   }
   for (const wanted of all) assert.ok(seen.includes(wanted), `${wanted} in ${seen}`);
-  assert.ok((await other.page.locator('details.did[open]').count()) > 0);
+  await other.page.locator('details.did[open]').first().waitFor();
   await other.context.close();
 });
 
@@ -208,7 +208,7 @@ test('signing out leads to the sign-in screen, which knows a wrong token', async
   await page.getByRole('button', { name: 'Use a token instead' }).click();
   await page.getByLabel('Token').fill('not-a-token-of-this-hob-at-all-000000');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  assert.match(await page.getByRole('alert').innerText(), /does not know that token/);
+  await shows(() => page.getByRole('alert').innerText(), /does not know that token/);
   await accessible(page, 'the sign-in screen');
   await fits(page, phone, 'the sign-in screen');
   await shot(page, 'sign-in-wrong');

@@ -1,7 +1,7 @@
 // A person in the Tools room: finds a tool, uses it by hand, is asked before what cannot be undone, writes a tool and deletes it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, api, desktop, enter, enterAs, fits, hob, launch, phone, schemes, shot, sizes, unfold, visit } from './page.mjs';
+import { accessible, api, becomes, counted, desktop, enter, enterAs, fits, hob, launch, phone, schemes, shot, shows, sizes, unfold, visit } from './page.mjs';
 
 let browser, context, page, problems;
 
@@ -31,18 +31,18 @@ test('every tool is in its family, and one field finds among them', async () => 
   await visit(page, 'Tools');
   await unfold(page);
   await row('calculate').waitFor();
-  assert.equal(await page.locator('.family a.tool-row').count(), tools.length);
-  assert.match(await row('recall').innerText(), /looks[^]*Also called memory_recall/);
-  assert.match(await row('gpio_write').innerText(), /moves things/);
+  await counted(page.locator('.family a.tool-row'), tools.length);
+  await shows(() => row('recall').innerText(), /looks[^]*Also called memory_recall/);
+  await shows(() => row('gpio_write').innerText(), /moves things/);
   for (const [typed, name] of [['remember bat', 'batch_remember'], ['memory_recall', 'recall'], ['MATHEMATICAL', 'calculate']]) {
     await filter().fill(typed);
     await row(name).waitFor();
-    assert.equal(await page.locator('a.tool-row').count(), 1, typed);
+    await counted(page.locator('a.tool-row'), 1, typed);
   }
   await filter().fill('no such thing');
   await page.getByText('No tool fits “no such thing”.').waitFor();
   await filter().press('Escape');
-  assert.equal(await filter().inputValue(), '');
+  await becomes(() => filter().inputValue(), '');
   await row('calculate').waitFor();
 });
 
@@ -64,8 +64,8 @@ test('bad input is told in words, by the page and by Hob', async () => {
   await page.getByLabel('Expression').press('Control+Enter');
   const told = page.getByRole('alert').filter({ hasText: 'cannot be worked out' });
   await told.waitFor();
-  assert.match(await told.innerText(), /write it like/);
-  assert.equal(await result().count(), 0);
+  await shows(() => told.innerText(), /write it like/);
+  await counted(result(), 0);
 });
 
 test('a tool says what it gave, then shows all of it; what was typed stays', async () => {
@@ -80,9 +80,9 @@ test('a tool says what it gave, then shows all of it; what was typed stays', asy
   await row('calculate').waitFor();
   await page.goBack();
   await result().getByText('12 * 12 = 144.').waitFor();
-  assert.equal(await page.getByLabel('Expression').inputValue(), '12 * 12');
+  await becomes(() => page.getByLabel('Expression').inputValue(), '12 * 12');
   await page.getByRole('button', { name: 'Start over' }).click();
-  assert.equal(await page.getByLabel('Expression').inputValue(), '');
+  await becomes(() => page.getByLabel('Expression').inputValue(), '');
 });
 
 test('what moves something in the world asks first', async () => {
@@ -93,8 +93,8 @@ test('what moves something in the world asks first', async () => {
   await page.getByRole('switch', { name: 'High' }).click();
   await run().click();
   const question = page.getByRole('alertdialog', { name: 'Do this now?' });
-  assert.match(await question.innerText(), /Moves something in the world[^]*gpio_write \{\s*"pin": 22,\s*"high": true/);
-  assert.equal(await question.getByRole('button', { name: 'No' }).evaluate((button) => button === document.activeElement), true);
+  await shows(() => question.innerText(), /Moves something in the world[^]*gpio_write \{\s*"pin": 22,\s*"high": true/);
+  await becomes(() => question.getByRole('button', { name: 'No' }).evaluate((button) => button === document.activeElement), true);
   await page.keyboard.press('Escape');
   await question.waitFor({ state: 'detached' });
   assert.equal(await high(), false);
@@ -107,7 +107,7 @@ test('what moves something in the world asks first', async () => {
 test('a form of rows, lists and choices gives what the tool takes', async () => {
   await at('batch_remember');
   const content = page.getByLabel('Content');
-  assert.equal(await content.count(), 1, 'one row is there to begin with');
+  await counted(content, 1, 'one row is there to begin with');
   await content.first().fill('Ana keeps the spare key');
   await page.getByLabel('Type').selectOption('preference');
   const tag = page.getByLabel('Tags 1', { exact: true });
@@ -155,7 +155,7 @@ test('every sort of field has its form, and the rest is JSON', async () => {
   });
   await at('everything');
   await page.reload();
-  assert.equal(await page.getByLabel('Share').inputValue(), '0.1');
+  await becomes(() => page.getByLabel('Share').inputValue(), '0.1');
   await run().click();
   await page.getByText('2 things above are not right yet.').waitFor();
   await page.getByLabel('Sort').selectOption('cold');
@@ -184,12 +184,12 @@ test('a tool that is off says how it comes on', async () => {
     route.fulfill({ json: { success: true, data: { count: 1, tools: [{ ...EVERYTHING, name: 'get_weather', group: 'weather', enabled: false }] } } }));
   await at('');
   await page.reload();
-  assert.match(await row('get_weather').innerText(), /off: turn on Weather/);
+  await shows(() => row('get_weather').innerText(), /off: turn on Weather/);
   await row('get_weather').click();
   await page.getByRole('status').getByText('This tool is off: turn on its group, Weather.').waitFor();
-  assert.equal(await run().getAttribute('aria-disabled'), 'true');
+  await becomes(() => run().getAttribute('aria-disabled'), 'true');
   await run().press('Enter');
-  assert.equal(await page.getByText('This is needed.').count(), 0);
+  await counted(page.getByText('This is needed.'), 0);
   await page.unroute('**/api/v1/tools');
   await at('');
   await page.reload();
@@ -216,7 +216,7 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   await page.getByLabel('Crates').fill('3');
   await test.click();
   await result().getByText('That did not work').waitFor();
-  assert.match(await result().innerText(), /bottle_count. failed: TypeError/);
+  await shows(() => result().innerText(), /bottle_count. failed: TypeError/);
   await code.fill('console.log("counting"); return { bottles: args.crates * 12 };');
   await test.click();
   await result().getByText('"bottles": 36').waitFor();
@@ -225,10 +225,10 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   // Half written, it waits while one looks elsewhere.
   await visit(page, 'Home');
   await page.goBack();
-  assert.equal(await name.inputValue(), 'bottle_count');
+  await becomes(() => name.inputValue(), 'bottle_count');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { level: 2, name: 'bottle_count' }).waitFor();
-  assert.match(await page.locator('.status-line').innerText(), /active\s*made by a person\s*version 1\s*never used/);
+  await shows(() => page.locator('.status-line').innerText(), /active\s*made by a person\s*version 1\s*never used/);
 
   await page.getByRole('link', { name: 'Run' }).click();
   await page.getByLabel('Crates').fill('2');
@@ -244,7 +244,7 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   await page.getByRole('button', { name: 'Turn off' }).click();
   await page.locator('.status-line').getByText('off').waitFor();
   await at('');
-  assert.match(await row('bottle_count').innerText(), /off\s*made by a person\s*version 2/);
+  await shows(() => row('bottle_count').innerText(), /off\s*made by a person\s*version 2/);
   await row('bottle_count').click();
   await page.getByRole('button', { name: 'Turn on' }).click();
   await page.locator('.status-line').getByText('active').waitFor();
@@ -255,7 +255,7 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   await page.getByRole('button', { name: 'Delete' }).click();
   await question.getByRole('button', { name: 'Yes, delete it' }).click();
   await filter().waitFor();
-  assert.equal(await row('bottle_count').count(), 0);
+  await counted(row('bottle_count'), 0);
   assert.deepEqual((await api(context, 'GET', '/api/v1/custom-tools')).tools, []);
 });
 
@@ -268,7 +268,7 @@ test('what Hob wrote waits for a decision', async () => {
   for (const name of ['restart_radio', 'restart_router']) await api(context, 'POST', '/api/v1/custom-tools', byHob(name));
   await at('');
   await page.reload();
-  assert.match(await row('restart_radio').innerText(), /waits for a decision\s*made by Hob/);
+  await shows(() => row('restart_radio').innerText(), /waits for a decision\s*made by Hob/);
   await page.getByRole('link', { name: /2 tools wait for a decision/ }).waitFor();
   await row('restart_radio').click();
   const card = page.getByRole('region', { name: 'Hob wrote this tool. May it be used?' });
@@ -290,8 +290,8 @@ test('whoever may only look is told so in words', async () => {
   await run(guest.page).click();
   const told = guest.page.getByRole('alert');
   await told.waitFor();
-  assert.match(await told.innerText(), /viewer|admin|may/i);
-  assert.equal(await result(guest.page).count(), 0);
+  await shows(() => told.innerText(), /viewer|admin|may/i);
+  await counted(result(guest.page), 0);
   await guest.context.close();
 });
 

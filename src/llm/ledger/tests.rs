@@ -36,10 +36,15 @@ fn usage(read: u64, written: u64) -> Usage {
     }
 }
 
+/// Why nothing may be asked; what is asked is expected to cost nothing.
+fn refusal(ledger: &Arc<Ledger>) -> Option<String> {
+    ledger.hold(Price::Unknown, &Usage::default()).err()
+}
+
 #[tokio::test]
 async fn what_is_recorded_is_there_at_once_and_after_a_restart() {
     let (store, clock) = (Store::in_memory().unwrap(), clock());
-    let ledger = Ledger::open(&store, clock.clone()).unwrap();
+    let ledger = Arc::new(Ledger::open(&store, clock.clone()).unwrap());
     assert_eq!(ledger.days(30).unwrap(), []);
     assert_eq!(ledger.this_day().unwrap().date, "2026-11-22", "the household's day");
     ledger.record("openai/gpt-4o", &usage(1000, 100), Some(0.25));
@@ -92,12 +97,12 @@ async fn what_is_flushed_is_on_disk() {
 #[tokio::test]
 async fn a_new_day_begins_at_nothing_and_a_clock_set_back_finds_its_day_again() {
     let (store, clock) = (Store::in_memory().unwrap(), clock());
-    let ledger = Ledger::open(&store, clock.clone()).unwrap();
+    let ledger = Arc::new(Ledger::open(&store, clock.clone()).unwrap());
     ledger.set_budget(Some(1.0));
     ledger.record("openai/a", &usage(1, 1), Some(1.5));
-    assert!(ledger.refusal().is_some());
+    assert!(refusal(&ledger).is_some());
     later(&clock, 1);
-    assert_eq!((ledger.spent_micros(), ledger.left(), ledger.refusal()), (0, Some(1.0), None));
+    assert_eq!((ledger.spent_micros(), ledger.left(), refusal(&ledger)), (0, Some(1.0), None));
     ledger.record("openai/a", &usage(1, 1), Some(0.25));
     assert_eq!(ledger.left(), Some(0.75));
     // Many days on, the first is no longer in memory.
@@ -113,29 +118,29 @@ async fn a_new_day_begins_at_nothing_and_a_clock_set_back_finds_its_day_again() 
     assert!(ledger.lock().read.len() <= IN_MEMORY);
     later(&clock, -11);
     assert_eq!(ledger.spent_micros(), 1_500_000);
-    assert!(ledger.refusal().is_some());
+    assert!(refusal(&ledger).is_some());
     assert_eq!(ledger.days(30).unwrap().len(), 1, "what is yet to come is not told");
 }
 
 #[tokio::test]
 async fn the_budget_is_told_in_a_sentence_and_once_a_day() {
     let (store, clock) = (Store::in_memory().unwrap(), clock());
-    let ledger = Ledger::open(&store, clock.clone()).unwrap();
+    let ledger = Arc::new(Ledger::open(&store, clock.clone()).unwrap());
     let told = Arc::new(AtomicU32::new(0));
     let counted = told.clone();
     ledger.when_spent(move |spent, budget| {
         assert!(spent >= budget);
         counted.fetch_add(1, Ordering::SeqCst);
     });
-    assert_eq!((ledger.budget(), ledger.left(), ledger.refusal()), (None, None, None));
+    assert_eq!((ledger.budget(), ledger.left(), refusal(&ledger)), (None, None, None));
     ledger.set_budget(Some(2.0));
     ledger.record("openai/a", &usage(1, 1), Some(1.99));
-    assert_eq!((ledger.refusal(), told.load(Ordering::SeqCst)), (None, 0));
+    assert_eq!((refusal(&ledger), told.load(Ordering::SeqCst)), (None, 0));
     ledger.record("openai/a", &usage(1, 1), Some(0.04));
     ledger.record("openai/a", &usage(1, 1), Some(0.0));
     assert_eq!(told.load(Ordering::SeqCst), 1);
     assert_eq!(
-        ledger.refusal().unwrap(),
+        refusal(&ledger).unwrap(),
         "today's budget of $2.00 for models is spent ($2.03): raise it in the Device room under Models, or wait until tomorrow"
     );
     assert_eq!(ledger.left(), Some(0.0));
@@ -143,19 +148,37 @@ async fn the_budget_is_told_in_a_sentence_and_once_a_day() {
         [(Some(3.0), false), (Some(0.0), true), (Some(-1.0), true), (Some(f64::NAN), true), (None, false)]
     {
         ledger.set_budget(budget);
-        assert_eq!(ledger.refusal().is_some(), refused, "{budget:?}");
+        assert_eq!(refusal(&ledger).is_some(), refused, "{budget:?}");
     }
+}
+
+#[tokio::test]
+async fn what_is_under_way_counts_against_the_budget() {
+    let ledger = Arc::new(Ledger::open(&Store::in_memory().unwrap(), clock()).unwrap());
+    ledger.set_budget(Some(1.0));
+    let price = Price::Known { input: 1.0, cached: 1.0, output: 1.0 };
+    let first = ledger.hold(price, &usage(400_000, 200_000)).unwrap();
+    let second = ledger.hold(price, &usage(400_000, 200_000)).unwrap();
+    let refused = refusal(&ledger).unwrap();
+    assert!(refused.contains("($0.00 spent, about $1.20 under way)"), "{refused}");
+    assert_eq!(ledger.left(), Some(1.0), "nothing of it is spent yet");
+    drop(first);
+    assert_eq!(refusal(&ledger), None);
+    ledger.record("openai/a", &usage(1, 1), Some(0.5));
+    assert!(refusal(&ledger).is_some());
+    drop(second);
+    assert_eq!(refusal(&ledger), None);
 }
 
 #[tokio::test]
 async fn what_nobody_knows_the_price_of_is_stopped_by_the_budget_too() {
     let (store, clock) = (Store::in_memory().unwrap(), clock());
-    let ledger = Ledger::open(&store, clock.clone()).unwrap();
+    let ledger = Arc::new(Ledger::open(&store, clock.clone()).unwrap());
     ledger.set_budget(Some(2.0));
     ledger.record("custom/x", &usage(500_000, 100_000), None);
-    assert_eq!((ledger.left(), ledger.refusal()), (Some(1.0), None));
+    assert_eq!((ledger.left(), refusal(&ledger)), (Some(1.0), None));
     ledger.record("custom/x", &usage(500_000, 100_000), None);
-    assert!(ledger.refusal().is_some_and(|sentence| sentence.contains("($2.00)")));
+    assert!(refusal(&ledger).is_some_and(|sentence| sentence.contains("($2.00)")));
     let day = ledger.this_day().unwrap();
     assert_eq!((day.cost, day.unpriced, day.guessed), (0.0, 2, 2.0), "told apart from what is known");
     ledger.records.store().flush().await.unwrap();
@@ -166,7 +189,7 @@ async fn what_nobody_knows_the_price_of_is_stopped_by_the_budget_too() {
 async fn what_is_older_than_four_hundred_days_is_forgotten() {
     let (store, clock) = (Store::in_memory().unwrap(), clock());
     let records = store.collection::<Spent>();
-    let ledger = Ledger::open(&store, clock.clone()).unwrap();
+    let ledger = Arc::new(Ledger::open(&store, clock.clone()).unwrap());
     ledger.record("openai/old", &usage(1, 1), Some(1.0));
     ledger.records.store().flush().await.unwrap();
     let left =

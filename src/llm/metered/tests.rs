@@ -73,6 +73,23 @@ async fn a_request_given_up_before_its_first_word_is_paid_for_as_well() {
 }
 
 #[tokio::test]
+async fn many_at_once_do_not_each_spend_what_is_left() {
+    let ledger = ledger();
+    ledger.set_budget(Some(1.0));
+    let slow = || vec![text("hi"), done(1, 1)];
+    let metered = Metered::new(Script::new("a/m", (0..9).map(|_| slow())).shared(), ledger.clone(), DEAR);
+    let mut answers: Vec<_> = (0..9).map(|_| metered.stream(request())).collect();
+    let mut said = vec![];
+    for answer in &mut answers {
+        said.push(answer.next().await.unwrap());
+    }
+    assert_eq!(said.iter().filter(|said| **said == text("hi")).count(), 1, "{said:?}");
+    assert!(said[1..].iter().all(|said| matches!(said, Err(Error::Spent(s)) if s.contains("under way"))), "{said:?}");
+    drop(answers);
+    assert_eq!(ledger.this_day().unwrap().requests, 1);
+}
+
+#[tokio::test]
 async fn a_spent_budget_refuses_what_costs() {
     let answer = || vec![text("hi"), done(1, 1)];
     let ledger = ledger();

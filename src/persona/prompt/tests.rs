@@ -120,6 +120,18 @@ fn sections_stand_in_their_order_and_go_from_the_end() {
 }
 
 #[test]
+fn a_small_model_is_told_the_beginning_of_a_base_that_is_long() {
+    let long = Sections { soul: "soul ".repeat(1_600), identity: "Hob of the attic.".into(), ..full() };
+    let small = compose(&long, &Options::default().within(4096)).text;
+    assert!(small.chars().count() <= 4096, "{}", small.chars().count());
+    for part in ["Hob of the attic.\n\nsoul soul", "[…] (the rest had no room)", &full().system] {
+        assert!(small.contains(part), "{part}: {small}");
+    }
+    let known = compose(&long, &Options::default().within(200_000)).text;
+    assert!(known.contains(long.soul.trim()), "a model that reads enough is told all of it");
+}
+
+#[test]
 fn what_is_switched_off_is_left_out() {
     let whole = Options::default();
     let rows = [
