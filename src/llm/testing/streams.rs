@@ -43,6 +43,7 @@ fn answers() -> Vec<Expected> {
     let stopped = "First you\n\n[The provider stopped the answer here (";
     vec![
         ("openai-text.sse", "Grüß dich 🙂", "", vec![], none(), false),
+        ("openai-halves.sse", "Grüß dich 🙂", "", vec![], none(), false),
         ("openai-thinking.sse", "42", "Let me look.", vec![], none(), false),
         ("openai-call.sse", "", "I need the time.", vec![("call_a1", "get_time", TIME)], none(), false),
         ("openai-parallel.sse", "Let me see.", "", three("call_a1", "call_b2", "call_c3"), none(), false),
