@@ -5,7 +5,7 @@ use crate::{
     document::Streamable,
     envelope::{Data, Failure, Json, ok},
 };
-use agent::{Running, Say, Step, WhileBusy};
+use agent::{Preset, Running, Say, Step, WhileBusy};
 use axum::{
     Extension,
     extract::State,
@@ -45,6 +45,10 @@ pub(crate) struct ChatBody {
     /// What becomes of the message while the conversation is still answering: `refuse` (the default) or `queue`.
     #[serde(default)]
     while_busy: WhileBusy,
+    /// How the run goes: `agent` (the default: calls side by side, an error at the limit) or `orchestrator` (ten turns, one call
+    /// after the other; at the limit it ends with what was said last).
+    #[serde(default)]
+    preset: Preset,
 }
 
 /// How many parts a message may have.
@@ -105,6 +109,7 @@ pub(crate) async fn chat(
         tool_choice,
         only,
         while_busy: body.while_busy,
+        preset: body.preset,
         ..Say::default()
     };
     let running = house.agent.chat(&house.cx(&caller), say).await?;

@@ -157,6 +157,58 @@ test('a picture goes with a message, is shown in it, and reaches the model', asy
   await shot(page, 'picture-real');
 });
 
+/** What a camera makes of a wall that is red on the left: lying on its side, and a note of how it was held. */
+async function photo() {
+  const lying = await page.evaluate(() => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: 3200, height: 1600 });
+    const pen = canvas.getContext('2d');
+    pen.fillStyle = '#00f';
+    pen.fillRect(0, 0, 3200, 1600);
+    pen.fillStyle = '#f00';
+    pen.fillRect(0, 800, 3200, 800);
+    return canvas.toDataURL('image/jpeg', 0.95).split(',')[1];
+  });
+  const bytes = Buffer.from(lying, 'base64');
+  // EXIF with one entry: orientation 6, to be turned a quarter to the right.
+  const turned = Buffer.from('ffe1002245786966000049492a0008000000010012010300010000000600000000000000', 'hex');
+  return Buffer.concat([bytes.subarray(0, 2), turned, bytes.subarray(2)]);
+}
+
+test('a large photo is made smaller and upright before it leaves; what this browser cannot read goes as it is', async () => {
+  const fetched = () => page.evaluate(() => performance.getEntriesByType('resource').some(({ name }) => name.includes('/shrink-')));
+  await page.reload();
+  await message(page).waitFor();
+  assert.equal(await fetched(), false, 'the code for it is no part of the first load');
+  const picker = page.locator('.composer input[type="file"]');
+  await picker.setInputFiles({ name: 'wall.of.mine.jpeg', mimeType: 'image/jpeg', buffer: await photo() });
+  await page.locator('.attached').getByText('wall.of.mine.jpg').waitFor();
+  await page.getByRole('progressbar').waitFor({ state: 'detached' });
+  assert.equal(await fetched(), true);
+  await say('which wall?', [says('A red one.')]);
+  await over('A red one.');
+  await settled();
+  const { url } = model.asked.at(-1).messages.at(-1).content.find(({ type }) => type === 'image_url').image_url;
+  assert.match(url, /^data:image\/jpeg;base64,/);
+  const seen = await page.evaluate(async (url) => {
+    const image = Object.assign(new Image(), { src: url });
+    await image.decode();
+    const canvas = Object.assign(document.createElement('canvas'), { width: image.naturalWidth, height: image.naturalHeight });
+    const pen = canvas.getContext('2d');
+    pen.drawImage(image, 0, 0);
+    const at = (x) => [...pen.getImageData(x, 1000, 1, 1).data].map((part) => Math.round(part / 255));
+    return { size: [canvas.width, canvas.height], left: at(100), right: at(canvas.width - 100) };
+  }, url);
+  assert.deepEqual(seen, { size: [1024, 2048], left: [1, 0, 0, 1], right: [0, 0, 1, 1] });
+
+  const raw = Buffer.alloc(3_600_000, 7);
+  await picker.setInputFiles({ name: 'raw.heic', mimeType: 'image/heic', buffer: raw });
+  await page.locator('.attached').getByText('raw.heic').waitFor();
+  await page.getByRole('progressbar').waitFor({ state: 'detached' });
+  await page.locator('.attached').getByText('3.6 MB').waitFor();
+  await button(page, 'Leave out raw.heic').click();
+  await counted(page.locator('.attached li'), 0);
+});
+
 test('while Hob works, the next message waits for its turn', async () => {
   let go;
   model.hold = new Promise((done) => (go = done));

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import {
-  accessible, answer, ask, claim, desktop, exchanges, fits, hob, launch, message, need, open, phone, schemes, shot, sizes, visit,
+  accessible, answer, ask, becomes, claim, counted, desktop, exchanges, fits, hob, launch, message, need, open, phone, schemes, shot, shows,
+  sizes, visit,
 } from './page.mjs';
 
 const link = need('HOB_CLAIM');

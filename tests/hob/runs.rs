@@ -255,3 +255,20 @@ fn pictures_go_with_a_message() {
     hob.post("/api/v1/chat", json!({"message": gone})).refusal(404, "not_found");
     hob.assert_alive();
 }
+
+#[test]
+fn an_orchestrator_ends_with_what_was_said_last() {
+    let (mut hob, server) = with_model("");
+    let turn = |n: usize| {
+        let call = |with: usize| ("calculate".to_owned(), json!({"expression": format!("{n} + {with}")}).to_string());
+        Answer::Calls(format!("That was step {n}."), vec![call(1), call(2)])
+    };
+    server.script((1..=12).map(turn).collect());
+    let done = hob.post("/api/v1/chat", json!({"message": "go on and on", "preset": "orchestrator"})).data(200);
+    assert_eq!((done["response"].as_str(), server.asked().len()), (Some("That was step 10."), 10));
+    let of_run = run(&hob, &text(&done["runId"]));
+    assert_eq!((&of_run["state"], &of_run["turns"]), (&json!("done"), &json!(10)));
+    let unknown = hob.post("/api/v1/chat", json!({"message": "go", "preset": "swarm"})).refusal(400, "bad_args");
+    assert!(unknown.contains("orchestrator"), "{unknown}");
+    hob.assert_alive();
+}
