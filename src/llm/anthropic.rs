@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 /// What fits into a message.
 const CARRIES: Carries = Carries {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    largest_image: 10 << 20,
     audio: &[],
     files: &["application/pdf"],
 };
@@ -121,7 +122,9 @@ fn spoken(endpoint: &Endpoint, turn: &Turn) -> Vec<Value> {
         Strand::Text(text) => Some(json!({"type": "text", "text": text})),
         Strand::Call(call) => {
             let id = calls::fitting(&call.id, false);
-            Some(json!({"type": "tool_use", "id": id, "name": call.name, "input": calls::arguments(call)}))
+            Some(
+                json!({"type": "tool_use", "id": id, "name": calls::fitting_name(&call.name), "input": calls::arguments(call)}),
+            )
         }
         Strand::Kept(block) => Some(block),
     };
@@ -266,6 +269,7 @@ impl Blocks {
             total_tokens: prompt_tokens + written,
             cached_tokens: from_cache,
             micros: None,
+            written_to_cache: to_cache,
         }
     }
 }
@@ -344,5 +348,19 @@ impl Reader for Blocks {
         let cut = matches!(self.stop.as_deref(), Some("max_tokens" | "model_context_window_exceeded"));
         rest.push(Delta::Done { cut, usage: self.usage() });
         Ok(Some(rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_at_the_provider_counts_as_read_and_as_kept() {
+        let mut blocks = Blocks::default();
+        let told = json!({"input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 3000});
+        blocks.count(&told);
+        let usage = blocks.usage();
+        assert_eq!((usage.prompt_tokens, usage.cached_tokens, usage.written_to_cache), (3210, 200, 3000));
     }
 }

@@ -1,7 +1,8 @@
 //! Asking a server once: the request goes out in the wire format of its endpoint, the answer comes back as deltas.
 
 use crate::{
-    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic, gemini, halves::Halves,
+    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic, gemini,
+    halves::Halves,
     lessons::{self, Lesson},
     openai,
     refusal::{Failure, Refusal, Trouble},
@@ -124,7 +125,7 @@ async fn ask(
         let text = body(&endpoint, &request).to_string();
         let answer = http.post_stream(&url, &headers, text).await.map_err(|e| told(&endpoint.provider, e))?;
         if answer.is_success() {
-            *learnt.lock().unwrap_or_else(PoisonError::into_inner) = (endpoint.quirks, endpoint.facts);
+            remember(&learnt, &endpoint);
             return read(&endpoint, answer).await;
         }
         let refusal = Refusal::read(answer, endpoint.key.as_deref()).await;
@@ -132,12 +133,24 @@ async fn ask(
         match lesson {
             Some(Lesson::Quirks(quirks)) => endpoint.quirks = quirks,
             Some(Lesson::Blind) => endpoint.facts.images = false,
+            Some(Lesson::WithoutTools) => {
+                // How to do without is for `text::fitted`, which knows it by the facts.
+                learnt.lock().unwrap_or_else(PoisonError::into_inner).1.tools = false;
+                let (who, model, says) = (&endpoint.provider, &endpoint.model, refusal.failure.text);
+                return Err(Error::Refused(format!("the model `{model}` of `{who}` calls no tools (it says: {says})")));
+            }
             Some(Lesson::WithoutKept) => lessons::forget_kept(&mut request, &endpoint.provider),
             None => return Err(refusal.into_error(&endpoint)),
         }
         tracing::info!(provider = endpoint.provider, status = refusal.status, "the request is mended and made again");
     }
     Err(Error::Refused(format!("the model server `{}` takes the request in no form", endpoint.provider)))
+}
+
+/// What a request was taken with is remembered. That the model calls no tools another may have learnt meanwhile.
+fn remember(learnt: &Learnt, endpoint: &Endpoint) {
+    let mut learnt = learnt.lock().unwrap_or_else(PoisonError::into_inner);
+    *learnt = (endpoint.quirks, Facts { tools: learnt.1.tools, ..endpoint.facts });
 }
 
 /// An answer with a good status.
@@ -163,17 +176,22 @@ async fn whole(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'stat
     Ok(stream::iter(deltas.into_iter().map(Ok)).boxed())
 }
 
+/// A failure of a server that asks for nothing.
+fn server(text: String) -> Error {
+    Error::Server { text, after: None }
+}
+
 /// All of an answer that came as one piece of JSON.
 fn in_one_piece(who: &str, key: Option<&str>, reader: &mut dyn Reader, bytes: &[u8]) -> Result<Vec<Delta>, Error> {
     let broken =
-        |e| Error::Server(format!("the model server `{who}` sent an answer that is not JSON ({e}): check its address"));
+        |e| server(format!("the model server `{who}` sent an answer that is not JSON ({e}): check its address"));
     let value: Value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
         Err(_) => serde_json::from_str(&Halves::default().joined(&String::from_utf8_lossy(bytes))).map_err(broken)?,
     };
     let mut deltas = reader.whole(value).map_err(|failure| failure.in_stream(who, key, false))?;
     let rest = reader.finish().map_err(|failure| failure.in_stream(who, key, false))?;
-    deltas.extend(rest.ok_or_else(|| Error::Server(format!("the model server `{who}` sent an empty answer")))?);
+    deltas.extend(rest.ok_or_else(|| server(format!("the model server `{who}` sent an empty answer")))?);
     Ok(deltas)
 }
 
@@ -324,8 +342,7 @@ impl Reading {
         if event.is_empty() {
             return Ok(());
         }
-        let broken =
-            |e| Error::Broken(format!("the model server `{}` sent an event that is not JSON ({e})", self.who));
+        let broken = |e| Error::Broken(format!("the model server `{}` sent an event that is not JSON ({e})", self.who));
         let value: Value = match serde_json::from_str(event) {
             Ok(value) => value,
             Err(_) => serde_json::from_str(&self.halves.joined(event)).map_err(broken)?,
@@ -361,6 +378,7 @@ fn media_bytes(delta: &Delta) -> usize {
 pub(crate) fn told(who: &str, error: http_client::Error) -> Error {
     let text = format!("the model server `{who}` did not answer: {error}");
     match error {
+        http_client::Error::TimedOut { what: "could not be connected to", .. } => Error::Unconnected(text),
         http_client::Error::TimedOut { .. } => Error::Timeout(text),
         http_client::Error::Unreachable { .. } | http_client::Error::Broken { .. } => Error::Network(text),
         _ => Error::Refused(text),

@@ -22,6 +22,22 @@ pub(crate) fn fitting(id: &str, short: bool) -> Cow<'_, str> {
     Cow::Owned(if short { hash[..9].to_owned() } else { format!("call_{hash}") })
 }
 
+/// The longest name of a tool that every server takes.
+const LONGEST_NAME: usize = 64;
+
+/// The name of a tool as every server takes it: what a model invented stays in the conversation, and may have anything in it.
+/// The same name always comes to the same, so call and result stay together.
+pub(crate) fn fitting_name(name: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if name.starts_with(begins) && name.len() <= LONGEST_NAME && name.chars().all(plain) {
+        return Cow::Borrowed(name);
+    }
+    let fit: String = name.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    let first = if fit.starts_with(begins) { "" } else { "_" };
+    Cow::Owned(first.chars().chain(fit.chars()).take(LONGEST_NAME).collect())
+}
+
 /// FNV-1a: stable between versions, which the hash of the standard library is not.
 pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))

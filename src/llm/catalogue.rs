@@ -13,6 +13,8 @@ use tool::prelude::{JsonSchema, schemars};
 
 /// The catalogue in the binary.
 const BUILT_IN: &str = include_str!("models.json");
+/// What Anthropic takes for a token it keeps for five minutes, as a multiple of one it reads.
+const ANTHROPIC_CACHE_WRITE: f64 = 1.25;
 /// What Ollama reads of a conversation unless it was told otherwise. It drops the beginning of what is longer, instructions
 /// first, without a word.
 const OLLAMA_CONTEXT: u32 = 4096;
@@ -33,6 +35,9 @@ pub struct Model {
     pub input_price: Option<f64>,
     /// US dollars for a million tokens read from the provider's cache.
     pub cached_price: Option<f64>,
+    /// US dollars for a million tokens read and written to the provider's cache.
+    #[serde(skip)]
+    pub cache_write_price: Option<f64>,
     /// US dollars for a million tokens written.
     pub output_price: Option<f64>,
     /// Whether it calls tools in its provider's format.
@@ -65,7 +70,12 @@ impl Model {
     pub fn price(&self) -> Price {
         match (self.input_price, self.output_price) {
             (Some(0.0), Some(0.0)) => Price::Free,
-            (Some(input), Some(output)) => Price::Known { input, cached: self.cached_price.unwrap_or(input), output },
+            (Some(input), Some(output)) => {
+                let usual = if self.provider() == "anthropic" { input * ANTHROPIC_CACHE_WRITE } else { input };
+                let (cached, cache_write) =
+                    (self.cached_price.unwrap_or(input), self.cache_write_price.unwrap_or(usual));
+                Price::Known { input, cached, cache_write, output }
+            }
             _ => Price::Unknown,
         }
     }
@@ -82,6 +92,8 @@ pub enum Price {
         input: f64,
         /// Read from the provider's cache.
         cached: f64,
+        /// Read and written to the provider's cache.
+        cache_write: f64,
         /// Written.
         output: f64,
     },
@@ -94,9 +106,11 @@ impl Price {
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
         match *self {
             Price::Free => Some(0.0),
-            Price::Known { input, cached, output } => {
+            Price::Known { input, cached, cache_write, output } => {
                 let from_cache = usage.cached_tokens.min(usage.prompt_tokens);
-                let read = (usage.prompt_tokens - from_cache) as f64 * input + from_cache as f64 * cached;
+                let to_cache = usage.written_to_cache.min(usage.prompt_tokens - from_cache);
+                let plain = usage.prompt_tokens - from_cache - to_cache;
+                let read = plain as f64 * input + from_cache as f64 * cached + to_cache as f64 * cache_write;
                 Some((read + usage.completion_tokens as f64 * output) / 1e6)
             }
             Price::Unknown => None,
@@ -112,6 +126,7 @@ impl Price {
             total_tokens: total,
             cached_tokens: 0,
             micros: None,
+            written_to_cache: 0,
         })
     }
 }

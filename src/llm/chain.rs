@@ -82,7 +82,7 @@ impl Chain {
                 }
                 Err(error) => error,
             };
-            if matches!(error, Error::Network(_) | Error::Timeout(_)) {
+            if matches!(error, Error::Network(_) | Error::Unconnected(_) | Error::Timeout(_)) {
                 self.health.failed(&model);
             }
             tracing::warn!(%error, model, "a model did not answer");
@@ -118,10 +118,12 @@ impl Chain {
     }
 
     /// Whether reflex has something better to say than that the models failed. What the chosen model refused is told, and so
-    /// is a failure where no tools were offered: a summary by reflex would be none.
+    /// is a failure where no tools were offered (a summary by reflex would be none) or in the middle of a model's work: reflex
+    /// would tell of the calls that were made as if they were all that was asked for.
     async fn reflex_stands_in(&self, request: &Request, error: &Error) -> bool {
         !matches!(error, Error::Refused(_))
             && !request.tools.is_empty()
+            && matches!(request.messages.last(), Some(Message::User(_)))
             && self.reflex.would_answer(request, Surety::Understood).await
     }
 

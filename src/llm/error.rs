@@ -8,6 +8,9 @@ pub enum Error {
     /// It could not be reached, or the connection broke before anything was said.
     #[error("{0}")]
     Network(String),
+    /// No connection came about in time: nothing was sent.
+    #[error("{0}")]
+    Unconnected(String),
     /// It said nothing for too long.
     #[error("{0}")]
     Timeout(String),
@@ -20,8 +23,13 @@ pub enum Error {
         after: Option<Duration>,
     },
     /// It failed on its side.
-    #[error("{0}")]
-    Server(String),
+    #[error("{text}")]
+    Server {
+        /// The sentence.
+        text: String,
+        /// How long the server asked to wait.
+        after: Option<Duration>,
+    },
     /// The key, model name or request is not accepted; asking again cannot help.
     #[error("{0}")]
     Refused(String),
@@ -39,9 +47,10 @@ impl Error {
         let Some(key) = key.filter(|k| !k.is_empty()) else { return self };
         match &mut self {
             Error::Network(text)
+            | Error::Unconnected(text)
             | Error::Timeout(text)
             | Error::Busy { text, .. }
-            | Error::Server(text)
+            | Error::Server { text, .. }
             | Error::Refused(text)
             | Error::Broken(text)
             | Error::Spent(text) => *text = text.replace(key, "[key]"),
@@ -51,6 +60,6 @@ impl Error {
 
     /// Whether the same request may soon succeed when made again. After a time-out the person has waited long enough.
     pub fn worth_retrying(&self) -> bool {
-        matches!(self, Error::Network(_) | Error::Busy { .. } | Error::Server(_))
+        matches!(self, Error::Network(_) | Error::Busy { .. } | Error::Server { .. })
     }
 }

@@ -18,6 +18,7 @@ use std::collections::HashSet;
 /// What fits into a message.
 const CARRIES: Carries = Carries {
     images: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+    largest_image: usize::MAX,
     audio: &["audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac"],
     files: &["application/pdf"],
 };
@@ -119,7 +120,7 @@ fn parts(endpoint: &Endpoint, ids: &HashSet<String>, message: &Message) -> Vec<V
         Message::Assistant(turn) => spoken(endpoint, turn),
         Message::Tool(result) => {
             let key = if result.is_error { "error" } else { "output" };
-            let mut response = json!({"name": result.name, "response": {key: result.content}});
+            let mut response = json!({"name": calls::fitting_name(&result.name), "response": {key: result.content}});
             if ids.contains(&result.call_id) {
                 response["id"] = result.call_id.as_str().into();
             }
@@ -145,7 +146,8 @@ fn spoken(endpoint: &Endpoint, turn: &Turn) -> Vec<Value> {
     }
     for (n, call) in turn.tool_calls.iter().enumerate() {
         let own = signed.as_ref().and_then(|s| s.calls.get(n));
-        let mut part = json!({"functionCall": {"name": call.name, "args": calls::arguments(call)}});
+        let mut part =
+            json!({"functionCall": {"name": calls::fitting_name(&call.name), "args": calls::arguments(call)}});
         if let Some(id) = own.and_then(|own| own.id.as_deref()) {
             part["functionCall"]["id"] = id.into();
         }
@@ -159,11 +161,11 @@ fn spoken(endpoint: &Endpoint, turn: &Turn) -> Vec<Value> {
     parts
 }
 
-/// Whether a model refuses calls without a signature: from Gemini 3 on.
+/// Whether a model refuses calls without a signature: from Gemini 3 on, which names without a number stand for by now.
 fn wants_signatures(model: &str) -> bool {
     let version = model.rsplit('/').next().and_then(|name| name.strip_prefix("gemini-")).unwrap_or_default();
     let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse::<u32>().is_ok_and(|n| n >= 3)
+    if digits.is_empty() { version.ends_with("-latest") } else { digits.parse::<u32>().is_ok_and(|n| n >= 3) }
 }
 
 /// What has come so far of an answer.
@@ -232,6 +234,7 @@ impl Parts {
             total_tokens: tokens(&told["totalTokenCount"]).unwrap_or(prompt_tokens + completion_tokens),
             cached_tokens: n("cachedContentTokenCount"),
             micros: None,
+            written_to_cache: 0,
         };
     }
 
@@ -343,7 +346,10 @@ mod tests {
             ("gemini-3-pro-preview", true),
             ("models/gemini-3.1-pro", true),
             ("gemini-12", true),
-            ("gemini-flash-latest", false),
+            ("gemini-flash-latest", true),
+            ("models/gemini-pro-latest", true),
+            ("gemini-2.5-pro-latest", false),
+            ("gemma-latest", false),
             ("gemma-3-27b", false),
         ] {
             assert_eq!(wants_signatures(model), wants, "{model}");

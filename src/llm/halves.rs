@@ -18,7 +18,8 @@ impl Halves {
         while let Some(c) = rest.chars().next() {
             let Some(half) = escape(rest) else {
                 // The letter after a backslash is no beginning of anything.
-                let length = if c == '\\' { 1 + rest[1..].chars().next().map_or(0, char::len_utf8) } else { c.len_utf8() };
+                let length =
+                    if c == '\\' { 1 + rest[1..].chars().next().map_or(0, char::len_utf8) } else { c.len_utf8() };
                 text.push_str(&rest[..length]);
                 opens = c == '"';
                 rest = &rest[length..];
@@ -33,7 +34,9 @@ impl Halves {
                 self.first = Some(half);
             } else {
                 let pair = before.filter(|_| opens && is_second(half)).map(|first| [first, half]);
-                text.push(pair.and_then(|pair| char::decode_utf16(pair).next()?.ok()).unwrap_or(char::REPLACEMENT_CHARACTER));
+                text.push(
+                    pair.and_then(|pair| char::decode_utf16(pair).next()?.ok()).unwrap_or(char::REPLACEMENT_CHARACTER),
+                );
             }
             opens = false;
         }

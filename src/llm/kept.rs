@@ -48,6 +48,14 @@ pub(crate) fn own<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Option<&'a Value> 
     (kept.value["model"] == endpoint.model).then_some(&kept.value)
 }
 
+/// About how many tokens of what was kept of a turn go back to that model, named as `provider/model`.
+pub(crate) fn tokens(turn: &Turn, model: &str) -> usize {
+    let own = |kept: &&Kept| {
+        model.split_once('/').is_some_and(|(who, model)| kept.provider == who && kept.value["model"] == model)
+    };
+    turn.kept.as_ref().filter(own).map_or(0, |kept| kept.value.to_string().len() / 4)
+}
+
 /// A turn as it was said: words, calls and what was kept, each in its place. Of another model's turn, words and calls remain.
 pub(crate) fn woven<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Vec<Strand<'a>> {
     let kept = own(turn, endpoint).and_then(|value| Blocks::deserialize(value).ok()).unwrap_or_default();
@@ -104,5 +112,6 @@ mod tests {
         assert_eq!(show("p", "other"), "\"Grüße an alle\" a b");
         assert_eq!(show("q", "m"), "\"Grüße an alle\" a b");
         assert!(keep("p", "m", vec![]).is_none());
+        assert!(tokens(&turn, "p/m") > 30 && tokens(&turn, "p/other") + tokens(&turn, "q/m") + tokens(&turn, "p") == 0);
     }
 }

@@ -22,7 +22,7 @@ const KEPT: i32 = 400;
 const IN_MEMORY: usize = 4;
 /// What a model of unknown price is taken to cost, so that a budget stops it too: more than most small models cost, and less
 /// than the largest. In US dollars for a million tokens.
-const GUESS: Price = Price::Known { input: 1.0, cached: 1.0, output: 5.0 };
+const GUESS: Price = Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 5.0 };
 /// The index by day and model.
 const BY_DAY: u8 = 0;
 
@@ -328,15 +328,15 @@ impl Ledger {
         let mut state = self.lock();
         let held = state.held;
         if let Some(budget) = state.budget.filter(|budget| spent.saturating_add(held) >= *budget) {
-            let [budget, spent, held] = [budget, spent, held].map(dollars);
+            let [budget, spent, under_way] = [budget, spent, held].map(shown);
             return Err(match held {
-                0.0 => format!(
-                    "today's budget of ${budget:.2} for models is spent (${spent:.2}): raise it in the Device room under \
-                     Models, or wait until tomorrow"
+                0 => format!(
+                    "today's budget of {budget} for models is spent ({spent}): raise it in the Device room under Models, or \
+                     wait until tomorrow"
                 ),
-                held => format!(
-                    "the answers under way may use up today's budget of ${budget:.2} for models (${spent:.2} spent, about \
-                     ${held:.2} under way): ask again when they are there, or raise it in the Device room under Models"
+                _ => format!(
+                    "the answers under way may use up today's budget of {budget} for models ({spent} spent, about \
+                     {under_way} under way): ask again when they are there, or raise it in the Device room under Models"
                 ),
             });
         }
@@ -377,6 +377,12 @@ fn micros(dollars: f64) -> u64 {
 
 fn dollars(micros: u64) -> f64 {
     micros as f64 / 1e6
+}
+
+/// An amount for people; of less than ten cents its parts too.
+fn shown(micros: u64) -> String {
+    let digits = if (1..100_000).contains(&micros) { 4 } else { 2 };
+    format!("${:.digits$}", dollars(micros))
 }
 
 fn day(date: String, counts: impl Iterator<Item = Spent>) -> Day {

@@ -11,6 +11,8 @@ pub(crate) enum Lesson {
     WithoutKept,
     /// The model does not see pictures, although nobody knew.
     Blind,
+    /// The model calls no tools in its provider's format, although nobody knew.
+    WithoutTools,
 }
 
 /// What can be learnt of a refusal. Each lesson is learnt once: one that changes nothing is none.
@@ -19,6 +21,9 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &Refusal) -> O
     let says = |word: &str| says.contains(word);
     if endpoint.facts.images && has_pictures(request) && tells_blindness(refusal.status, says) {
         return Some(Lesson::Blind);
+    }
+    if endpoint.facts.tools && !request.tools.is_empty() && tells_no_tools(refusal.status, says) {
+        return Some(Lesson::WithoutTools);
     }
     let kept = ["thinking", "signature", "reasoning", "encrypted", "not persisted", "initialized field"];
     if kept.into_iter().any(says) && refusal.status == 404 && has_kept(request, &endpoint.provider) {
@@ -56,6 +61,21 @@ fn tells_blindness(status: u16, says: impl Fn(&str) -> bool + Copy) -> bool {
         && PICTURES.into_iter().any(says)
         && NOT.into_iter().any(says)
         && !OTHER.into_iter().any(says)
+}
+
+/// Whether a server says that its model calls no tools at all; one tool or one way to use them is another matter. The words
+/// are those of Ollama, vLLM, OpenRouter, Groq, Google and llama.cpp, the last of which says it with 500.
+fn tells_no_tools(status: u16, says: impl Fn(&str) -> bool) -> bool {
+    const NONE: [&str; 7] = [
+        "does not support tools",
+        "--enable-auto-tool-choice",
+        "no endpoints found that support tool use",
+        "`tools` is not supported",
+        "function calling is not enabled",
+        "tools param requires --jinja",
+        "unsupported param: tools",
+    ];
+    [400, 404, 422, 500, 501].contains(&status) && NONE.into_iter().any(says)
 }
 
 fn has_pictures(request: &Request) -> bool {

@@ -126,6 +126,9 @@ pub struct Usage {
     /// What it cost, in millionths of a US dollar, where the price is known.
     #[serde(skip)]
     pub micros: Option<u64>,
+    /// Of those read, how many were written to the provider's cache, where that costs more: only to reckon what it cost.
+    #[serde(skip)]
+    pub written_to_cache: u64,
 }
 
 /// More tokens than any request has.
@@ -150,6 +153,7 @@ impl std::ops::AddAssign for Usage {
         self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
         self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.written_to_cache = self.written_to_cache.saturating_add(other.written_to_cache);
         // What is known: a model of unknown price does not make the others' unknown.
         self.micros = self.micros.into_iter().chain(other.micros).reduce(|a, b| a.saturating_add(b));
     }

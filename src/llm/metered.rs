@@ -44,7 +44,7 @@ impl Provider for Metered {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
-        let read = router::tokens(&request);
+        let read = router::tokens(&request, &self.inner.model());
         let hold = match self.price {
             Price::Free => None,
             price => match self.ledger.hold(price, &expected(read, request.max_tokens)) {
@@ -67,7 +67,7 @@ impl Provider for Metered {
             let mut said = ready!(answer.poll_next_unpin(cx));
             match &mut said {
                 Some(Ok(delta)) => tally.hear(delta),
-                Some(Err(_)) => tally.fail(),
+                Some(Err(error)) => tally.fail(error),
                 None => {}
             }
             said.into()
@@ -83,7 +83,7 @@ fn expected(read: u64, most: Option<u32>) -> Usage {
 
 fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
     let total_tokens = prompt_tokens.saturating_add(completion_tokens);
-    Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0, micros: None }
+    Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0, micros: None, written_to_cache: 0 }
 }
 
 /// What one answer has cost so far. An answer that is broken off, by the person or the line, was paid for as well, and so was
@@ -118,11 +118,18 @@ impl Tally {
         }
     }
 
-    /// Takes note of a failure: where nothing was said, nothing is paid.
-    fn fail(&mut self) {
-        if self.at == At::Sent {
-            self.at = At::Closed;
-            self.hold = None;
+    /// Takes note of a failure: where nothing was said, nothing is paid; but what was silent for too long, or broke off, may
+    /// have thought, and was sent all there is to read.
+    fn fail(&mut self, error: &Error) {
+        match (&self.at, error) {
+            (At::Sent, Error::Timeout(_) | Error::Broken(_)) => {
+                self.close(None);
+            }
+            (At::Sent, _) => {
+                self.at = At::Closed;
+                self.hold = None;
+            }
+            _ => {}
         }
     }
 
@@ -148,9 +155,7 @@ impl Tally {
     /// Writes down what was used and answers what it cost, in US dollars.
     fn close(&mut self, told: Option<Usage>) -> Option<f64> {
         self.at = At::Closed;
-        let usage = told.unwrap_or_else(|| {
-            usage(self.read, self.written.div_ceil(4))
-        });
+        let usage = told.unwrap_or_else(|| usage(self.read, self.written.div_ceil(4)));
         let cost = self.price.cost(&usage);
         if told.is_some() {
             self.ledger.record(&self.model, &usage, cost);

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 /// What fits into a message.
 const CARRIES: Carries = Carries {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    largest_image: usize::MAX,
     audio: &["audio/wav", "audio/mpeg"],
     files: &["application/pdf"],
 };
@@ -121,7 +122,7 @@ fn assistant(endpoint: &Endpoint, turn: &Turn) -> Value {
         }
         let call = |(n, call): (usize, &crate::ToolCall)| {
             let id = calls::fitting(&call.id, endpoint.quirks.short_ids);
-            let function = json!({"name": call.name, "arguments": calls::arguments_text(call)});
+            let function = json!({"name": calls::fitting_name(&call.name), "arguments": calls::arguments_text(call)});
             let mut out = json!({"id": id, "type": "function", "function": function});
             if let Some(extra) = own.and_then(|kept| kept["extra"].get(n.to_string())) {
                 out["extra_content"] = extra.clone();

@@ -10,6 +10,8 @@ const LONGEST_TEXT: usize = 256 << 10;
 /// The media types a wire format carries.
 pub(crate) struct Carries {
     pub images: &'static [&'static str],
+    /// How long a picture may be in base64, in bytes.
+    pub largest_image: usize,
     pub audio: &'static [&'static str],
     pub files: &'static [&'static str],
 }
@@ -119,6 +121,12 @@ fn piece<'a>(media: &'a Media, facts: &Facts, carries: &Carries) -> Piece<'a> {
         let others = if carried.is_empty() { String::new() } else { format!(", only of {}", carried.join(", ")) };
         return note(format!("this model does not {does_not} of the type {media_type}{others}"));
     }
+    // A picture that is refused would be refused with every message from then on.
+    let most = carries.largest_image / 4 * 3;
+    if media.kind == Kind::Image && bytes.len() > most {
+        let most = most as f64 / f64::from(1 << 20);
+        return note(format!("it is too large, for this model takes {most:.1} MB at most"));
+    }
     Piece::Data { kind: media.kind, media_type, name, base64: STANDARD.encode(bytes) }
 }
 
@@ -129,6 +137,8 @@ fn plain_type(media_type: &str) -> String {
         "image/jpg" => "image/jpeg".into(),
         "audio/mp3" => "audio/mpeg".into(),
         "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => "audio/wav".into(),
+        "audio/x-flac" => "audio/flac".into(),
+        "audio/x-aiff" => "audio/aiff".into(),
         _ => plain,
     }
 }
@@ -206,7 +216,12 @@ pub(crate) fn data_url(url: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    const CARRIES: Carries = Carries { images: &["image/png", "image/jpeg"], audio: &[], files: &["application/pdf"] };
+    const CARRIES: Carries = Carries {
+        images: &["image/png", "image/jpeg"],
+        largest_image: usize::MAX,
+        audio: &["audio/flac", "audio/aiff"],
+        files: &["application/pdf"],
+    };
 
     fn media(kind: Kind, media_type: &str, name: &str, bytes: &[u8]) -> Part {
         let source = Source::Bytes(bytes.into());
@@ -235,7 +250,7 @@ mod tests {
             (
                 sees,
                 media(Kind::Audio, "audio/wav", "a", b"1"),
-                "[sound a: this model does not hear sound of the type audio/wav]",
+                "[sound a: this model does not hear sound of the type audio/wav, only of audio/flac, audio/aiff]",
             ),
             (
                 blind,
@@ -243,6 +258,8 @@ mod tests {
                 "[file a.pdf: this model does not read such files]",
             ),
             (sees, media(Kind::File, "application/pdf", "a.pdf", b"1"), "application/pdf MQ=="),
+            (sees, media(Kind::Audio, "audio/x-flac", "a", b"1"), "audio/flac MQ=="),
+            (sees, media(Kind::Audio, "audio/x-aiff", "a", b"1"), "audio/aiff MQ=="),
             (
                 blind,
                 media(Kind::File, "text/csv; charset=utf-8", "a.csv", "\u{feff}ä,b\n".as_bytes()),

@@ -16,6 +16,8 @@ pub struct Preset {
     pub wire: Wire,
     /// Its usual address; empty where only the person knows it.
     pub url: &'static str,
+    /// Where it was before; empty where it never moved. A key that was given for that address is good at the usual one.
+    pub former_url: &'static str,
     /// The environment variable with its key.
     pub key_env: &'static str,
     /// The environment variable with another address.
@@ -39,6 +41,7 @@ const CLOUD: Preset = Preset {
     name: "",
     wire: Wire::OpenAi,
     url: "",
+    former_url: "",
     key_env: "",
     url_env: "",
     needs_key: true,
@@ -167,12 +170,20 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         id: "perplexity",
         name: "Perplexity",
-        // With a path, which goes nowhere: a bare host would get a version, and what is documented has none.
-        url: "https://api.perplexity.ai/.",
+        wire: Wire::Responses,
+        url: "https://api.perplexity.ai/v1",
+        // Its chat completions, which ended on 27 September 2026.
+        former_url: "https://api.perplexity.ai/.",
         key_env: "PERPLEXITY_API_KEY",
         url_env: "PERPLEXITY_BASE_URL",
         key_hint: "Make one at perplexity.ai in the settings under API; it begins with pplx-.",
-        quirks: Quirks { no_stream_options: true, no_tool_choice_required: true, ..Quirks::NONE },
+        // It refuses fields it does not know, `include` among them; its reasoning never comes as an item.
+        quirks: Quirks {
+            no_stream_options: true,
+            no_tool_choice_required: true,
+            no_encrypted_reasoning: true,
+            ..Quirks::NONE
+        },
         ..CLOUD
     },
     Preset {
@@ -331,6 +342,8 @@ fn host(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Message, Request, ToolChoice, ToolDefinition, ask};
+    use serde_json::json;
     use std::collections::BTreeSet;
 
     #[test]
@@ -371,6 +384,26 @@ mod tests {
         }
         let anthropic = preset("anthropic").unwrap();
         assert_eq!(anthropic.wire_at("http://10.0.0.2/v1"), Wire::Anthropic, "only OpenAI's wire is copied by all");
+    }
+
+    #[test]
+    fn perplexity_is_asked_by_responses_with_nothing_it_does_not_know() {
+        let endpoint = preset("perplexity").unwrap().endpoint("perplexity/sonar", "", None);
+        assert_eq!(endpoint.address(), "https://api.perplexity.ai/v1/responses");
+        let request = Request {
+            messages: vec![Message::System("s".into()), Message::user("hi")],
+            tools: vec![ToolDefinition { name: "t".into(), description: "d".into(), parameters: json!({}) }],
+            tool_choice: ToolChoice::Required,
+            max_tokens: Some(100),
+            temperature: Some(0.5),
+            user: Some(tool::UserId::OWNER),
+        };
+        let body = ask::body(&endpoint, &request);
+        let mut fields: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        let known = ["input", "instructions", "max_output_tokens", "model", "store", "stream", "temperature", "tools"];
+        assert_eq!(fields, known);
+        assert_eq!((&body["model"], &body["store"]), (&json!("perplexity/sonar"), &json!(false)));
     }
 
     #[test]

@@ -24,13 +24,15 @@ pub(crate) enum Trouble {
     Timeout,
     /// It failed on its side.
     Server,
+    /// Its model wrote a call of a tool that cannot be read; the next may be better.
+    Call,
     /// It will not take this request, however often it is made.
     Refused,
 }
 
 /// Words servers have for each trouble, the most telling first: OpenAI's `invalid_api_key` comes with the type
 /// `invalid_request_error`.
-const WORDS: [(Trouble, &[&str]); 6] = [
+const WORDS: [(Trouble, &[&str]); 7] = [
     (
         Trouble::Credit,
         &[
@@ -71,6 +73,8 @@ const WORDS: [(Trouble, &[&str]); 6] = [
             "server_is_overloaded",
         ],
     ),
+    // Groq's, with the type `invalid_request_error` and the status 400.
+    (Trouble::Call, &["tool_use_failed"]),
     (
         Trouble::Refused,
         &[
@@ -155,7 +159,7 @@ impl Failure {
             Some(Trouble::Busy) => Error::Busy { text, after },
             Some(Trouble::Timeout) => Error::Timeout(text),
             Some(Trouble::Key | Trouble::Credit | Trouble::Refused) => Error::Refused(text),
-            Some(Trouble::Server) | None => Error::Server(text),
+            Some(Trouble::Server | Trouble::Call) | None => Error::Server { text, after },
         }
     }
 }
@@ -203,9 +207,10 @@ impl Refusal {
         let (who, model, status) = (&endpoint.provider, &endpoint.model, self.status);
         let Failure { trouble, text, after } = self.failure;
         let said = if text.is_empty() { text } else { format!(" (it says: {text})") };
-        // The status decides, but for what servers tell only in words: Google answers 400 to a wrong key.
+        // The status decides, but for what servers tell only in words: Google answers 400 to a wrong key, Groq to a call its
+        // model wrote badly.
         let trouble = match (trouble, by_status(status)) {
-            (Some(telling @ (Trouble::Key | Trouble::Credit)), _) => telling,
+            (Some(telling @ (Trouble::Key | Trouble::Credit | Trouble::Call)), _) => telling,
             (_, Some(status)) => status,
             (told, None) => told.unwrap_or(Trouble::Refused),
         };
@@ -221,9 +226,16 @@ impl Refusal {
                 after,
             },
             (Trouble::Timeout, _) => Error::Timeout(format!("the model server `{who}` gave up waiting{said}")),
-            (Trouble::Server, _) => {
-                Error::Server(format!("the model server `{who}` failed (status {status}): try again later{said}"))
-            }
+            (Trouble::Server, _) => Error::Server {
+                text: format!("the model server `{who}` failed (status {status}): try again later{said}"),
+                after,
+            },
+            (Trouble::Call, _) => Error::Server {
+                text: format!(
+                    "the model `{model}` of `{who}` wrote a call of a tool that cannot be read: ask again{said}"
+                ),
+                after,
+            },
             (Trouble::Refused, 404) => Error::Refused(format!(
                 "the model server `{who}` has no model `{model}` at this address: check both{said}"
             )),
@@ -332,7 +344,7 @@ mod tests {
         let is = |error: Error| match error {
             Error::Refused(text) => ("refused", text),
             Error::Busy { text, .. } => ("busy", text),
-            Error::Server(text) => ("server", text),
+            Error::Server { text, .. } => ("server", text),
             Error::Timeout(text) => ("timeout", text),
             other => ("?", other.to_string()),
         };
@@ -349,6 +361,12 @@ mod tests {
             (413, json!({}), "refused", "too large"),
             (408, json!({}), "timeout", "gave up waiting"),
             (500, json!({}), "server", "status 500"),
+            (
+                400,
+                json!({"error": {"type": "invalid_request_error", "code": "tool_use_failed", "message": "m"}}),
+                "server",
+                "cannot be read",
+            ),
             (504, json!({}), "server", "status 504"),
             (529, json!({"error": {"type": "overloaded_error"}}), "server", "status 529"),
             (400, json!({"error": {"message": "too long", "type": "api_error"}}), "refused", "it says: too long"),

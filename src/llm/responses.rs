@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashSet};
 /// What fits into a message.
 const CARRIES: Carries = Carries {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    largest_image: usize::MAX,
     audio: &[],
     files: &["application/pdf"],
 };
@@ -94,7 +95,7 @@ fn items(endpoint: &Endpoint, message: &Message) -> Vec<Value> {
                 Strand::Call(call) => json!({
                     "type": "function_call",
                     "call_id": calls::fitting(&call.id, false),
-                    "name": call.name,
+                    "name": calls::fitting_name(&call.name),
                     "arguments": calls::arguments_text(call),
                 }),
                 Strand::Kept(item) => item,
@@ -219,6 +220,7 @@ impl Items {
             total_tokens: tokens(&told["total_tokens"]).unwrap_or(prompt_tokens + completion_tokens),
             cached_tokens: n(&told["input_tokens_details"]["cached_tokens"]),
             micros: None,
+            written_to_cache: 0,
         };
         if response["status"] == "incomplete" {
             self.incomplete = response["incomplete_details"]["reason"].as_str().map(str::to_owned);
@@ -269,7 +271,11 @@ impl Reader for Items {
             Some("response.completed" | "response.incomplete" | "response.done") => {
                 self.response(&event["response"], &mut said)?;
             }
-            Some("response.failed") => return Err(Failure::of(&event["response"]["error"])),
+            Some("response.failed") => {
+                let error = Some(&event["response"]["error"]).filter(|error| error.is_object());
+                // Perplexity tells it beside the response.
+                return Err(Failure::of(error.unwrap_or(&event)));
+            }
             Some("error") => return Err(Failure::of(&event)),
             None if event["error"].is_object() => return Err(Failure::of(&event)),
             _ => {}

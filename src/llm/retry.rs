@@ -8,7 +8,8 @@ use futures::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// The longest pause, also where a server asks for more: a person is waiting.
+/// The longest pause of our own. One that a server asks for is kept to, as long as all of them together would have been no
+/// longer: a person is waiting.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// A provider that asks again after failures that pass: up to `times` more, pausing `first`, then twice as long.
@@ -85,7 +86,9 @@ impl<P: Provider> Provider for Retrying<P> {
 /// somebody else may answer at once.
 fn in_reach(error: &Error, left: u32) -> bool {
     match error {
-        Error::Busy { after: Some(after), .. } => left > 0 && *after <= LONGEST.saturating_mul(left),
+        Error::Busy { after: Some(after), .. } | Error::Server { after: Some(after), .. } => {
+            left > 0 && *after <= LONGEST.saturating_mul(left)
+        }
         error => left > 0 && error.worth_retrying(),
     }
 }
@@ -93,11 +96,10 @@ fn in_reach(error: &Error, left: u32) -> bool {
 /// What the server asked for, else twice as long each time, with jitter so that many Hobs do not come back at once.
 fn pause(error: &Error, first: Duration, tried: u32) -> Duration {
     let grown = first.saturating_mul(1 << tried.min(10));
-    let wanted = match error {
-        Error::Busy { after: Some(after), .. } => *after,
-        _ => grown.mul_f64(0.75 + 0.5 * f64::from(tool::Id::new().as_bytes()[15]) / 255.0),
-    };
-    wanted.min(LONGEST)
+    match error {
+        Error::Busy { after: Some(after), .. } | Error::Server { after: Some(after), .. } => *after,
+        _ => grown.mul_f64(0.75 + 0.5 * f64::from(tool::Id::new().as_bytes()[15]) / 255.0).min(LONGEST),
+    }
 }
 
 #[cfg(test)]
@@ -153,8 +155,10 @@ mod tests {
     fn a_server_that_says_when_is_heard_within_reason() {
         let busy = |s| Error::Busy { text: "".into(), after: Some(Duration::from_secs(s)) };
         assert_eq!(pause(&busy(2), Duration::from_secs(1), 0), Duration::from_secs(2));
-        assert_eq!(pause(&busy(3600), Duration::from_secs(1), 0), LONGEST);
-        let third = pause(&Error::Server("".into()), Duration::from_secs(1), 2);
+        assert_eq!(pause(&busy(15), Duration::from_secs(1), 0), Duration::from_secs(15));
+        let down = Error::Server { text: "".into(), after: Some(Duration::from_secs(7)) };
+        assert_eq!(pause(&down, Duration::from_secs(1), 0), Duration::from_secs(7));
+        let third = pause(&Error::Server { text: "".into(), after: None }, Duration::from_secs(1), 2);
         assert!((3.0..=5.0).contains(&third.as_secs_f64()), "{third:?}");
     }
 }

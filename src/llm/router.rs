@@ -1,6 +1,6 @@
 //! In what order models are asked: by what the request needs, and by what a person cares for.
 
-use crate::{Catalogue, Facts, Kind, Message, Price, Provider, Request};
+use crate::{Catalogue, Facts, Kind, Message, Price, Provider, Request, kept};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
@@ -85,9 +85,9 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
-    /// The needs of a request.
+    /// The needs of a request, whoever is asked: what was kept for one model is not counted.
     pub fn of(request: &Request) -> Self {
-        let mut needs = Needs { tools: !request.tools.is_empty(), tokens: tokens(request), ..Needs::default() };
+        let mut needs = Needs { tools: !request.tools.is_empty(), tokens: tokens(request, ""), ..Needs::default() };
         for message in &request.messages {
             let Message::User(said) = message else { continue };
             for media in said.media() {
@@ -116,14 +116,14 @@ impl Needs {
     }
 }
 
-/// How many tokens a request has, roughly: four characters each.
-pub(crate) fn tokens(request: &Request) -> u64 {
+/// How many tokens a request has for a model, named as `provider/model`, roughly: four characters each.
+pub(crate) fn tokens(request: &Request, model: &str) -> u64 {
     let message = |message: &Message| match message {
         Message::System(text) => text.len() as u64 / 4,
         Message::User(said) => said.text().len() as u64 / 4 + said.media().count() as u64 * MEDIA,
         Message::Assistant(turn) => {
             let calls: usize = turn.tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
-            (turn.content.len() + calls) as u64 / 4
+            ((turn.content.len() + calls) / 4 + kept::tokens(turn, model)) as u64
         }
         Message::Tool(result) => result.content.len() as u64 / 4,
     };

@@ -78,6 +78,7 @@ pub(crate) fn done(read: u64, written: u64) -> Said {
         total_tokens: read + written,
         cached_tokens: 0,
         micros: None,
+        written_to_cache: 0,
     };
     Ok(Delta::Done { cut: false, usage })
 }

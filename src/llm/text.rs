@@ -22,7 +22,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
-use crate::{Delta, Error, Facts, Provider, Request, Surety, ToolChoice};
+use crate::{Delta, Error, Facts, Message, Provider, Request, Surety, ToolChoice, ToolDefinition};
 use fit::fit;
 use futures::{
     StreamExt,
@@ -31,6 +31,7 @@ use futures::{
 };
 use known::Known;
 use reader::Reader;
+use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc};
 
 /// The same provider, who is asked no more than fits its context, who is told of tools in words where it knows no other way,
@@ -63,20 +64,63 @@ impl Provider for Fitted {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
-        let facts = self.inner.facts();
-        let request = match fit(request, &facts) {
-            Ok(request) => request,
-            Err(error) => return stream::iter([Err(error)]).boxed(),
-        };
-        if facts.tools && !self.reads_text {
-            return self.inner.stream(request);
+        if !self.inner.facts().tools || request.tools.is_empty() {
+            return asked(&self.inner, self.reads_text, request);
         }
-        let tools = if request.tool_choice == ToolChoice::None { vec![] } else { request.tools.clone() };
-        let reader = Reader::new(Known(tools), !facts.tools);
-        let request = if facts.tools { request } else { driven::in_words(request) };
-        let answer = Answer { inner: self.inner.stream(request), reader, next: VecDeque::new(), over: false };
-        stream::unfold(answer, |mut answer| async { answer.next().await.map(|delta| (delta, answer)) }).boxed()
+        let (inner, reads_text) = (self.inner.clone(), self.reads_text);
+        let mut answer = asked(&inner, reads_text, request.clone());
+        let first = async move {
+            match answer.next().await {
+                // Its server said just now that it calls none: in words it may.
+                Some(Err(Error::Refused(_))) if !inner.facts().tools => asked(&inner, reads_text, request),
+                Some(said) => stream::iter([said]).chain(answer).boxed(),
+                None => stream::empty().boxed(),
+            }
+        };
+        stream::once(first).flatten().boxed()
     }
+}
+
+/// Asks, in the form for what is known of the model by now.
+fn asked(inner: &Arc<dyn Provider>, reads_text: bool, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+    let facts = inner.facts();
+    let request = match fit(request, &facts, &inner.model()) {
+        Ok(request) => request,
+        Err(error) => return stream::iter([Err(error)]).boxed(),
+    };
+    if facts.tools && !reads_text {
+        return inner.stream(request);
+    }
+    let tools = match request.tool_choice {
+        ToolChoice::None => vec![],
+        _ => request.tools.iter().cloned().chain(found(&request.messages)).collect(),
+    };
+    let reader = Reader::new(Known(tools), !facts.tools);
+    let request = if facts.tools { request } else { driven::in_words(request) };
+    let answer = Answer { inner: inner.stream(request), reader, next: VecDeque::new(), over: false };
+    stream::unfold(answer, |mut answer| async { answer.next().await.map(|delta| (delta, answer)) }).boxed()
+}
+
+/// The tools by which a model finds others.
+const FINDERS: [&str; 2] = ["search_tools", "get_tool_help"];
+
+/// Tools that were found in this conversation: a model that calls in words calls them as those it was shown.
+fn found(messages: &[Message]) -> Vec<ToolDefinition> {
+    let told = messages.iter().filter_map(|message| match message {
+        Message::Tool(result) if FINDERS.contains(&&*result.name) => {
+            serde_json::from_str::<Value>(&result.content).ok()
+        }
+        _ => None,
+    });
+    let tools = told.flat_map(|told| match told["tools"].as_array() {
+        Some(found) => found.clone(),
+        None => vec![told],
+    });
+    let tool = |tool: Value| {
+        let name = tool["name"].as_str()?.to_owned();
+        Some(ToolDefinition { name, description: String::new(), parameters: tool["parameters"].clone() })
+    };
+    tools.filter_map(tool).collect()
 }
 
 /// An answer that is being read.

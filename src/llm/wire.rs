@@ -260,14 +260,18 @@ impl Reader for Pieces {
 fn usage(told: &Value) -> Usage {
     let n = |v: &Value| tokens(v).unwrap_or(0);
     let (prompt_tokens, completion_tokens) = (n(&told["prompt_tokens"]), n(&told["completion_tokens"]));
+    let total = tokens(&told["total_tokens"]);
+    // xAI counts thoughts in the sum alone.
+    let completion_tokens = completion_tokens.max(total.unwrap_or(0).saturating_sub(prompt_tokens));
     let cached = tokens(&told["prompt_tokens_details"]["cached_tokens"]);
     Usage {
         prompt_tokens,
         completion_tokens,
-        total_tokens: tokens(&told["total_tokens"]).unwrap_or(prompt_tokens + completion_tokens),
+        total_tokens: total.unwrap_or(prompt_tokens + completion_tokens),
         // DeepSeek's word.
         cached_tokens: cached.unwrap_or_else(|| n(&told["prompt_cache_hit_tokens"])),
         micros: None,
+        written_to_cache: 0,
     }
 }
 
@@ -415,6 +419,20 @@ mod tests {
         assert_eq!(message["tool_calls"][0]["extra_content"], expected["extra"]["0"]);
         let other = ask::body(&Endpoint { provider: "q".into(), ..endpoint }, &request)["messages"][0].to_string();
         assert!(!other.contains("sig") && !other.contains("extra_content"), "{other}");
+    }
+
+    #[test]
+    fn thoughts_told_only_in_the_sum_were_written_as_well() {
+        for (told, written, total) in [
+            // xAI counts them beside the answer.
+            (json!({"prompt_tokens": 10120, "completion_tokens": 1499, "total_tokens": 14428}), 4308, 14428),
+            (json!({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}), 2, 5),
+            (json!({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 1}), 2, 1),
+            (json!({"prompt_tokens": 3, "completion_tokens": 2}), 2, 5),
+        ] {
+            let usage = usage(&told);
+            assert_eq!((usage.completion_tokens, usage.total_tokens), (written, total), "{told}");
+        }
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl Models {
         let fixed = self.env(preset.url_env).is_some() || (from == From::Environment && is_first(&model));
         let chosen = self.choices.now();
         let page = Some(chosen.url.clone()).filter(|url| !url.is_empty() && is_first(&chosen.model));
-        let page = page.or_else(|| chosen.terms().urls.get(preset.id).cloned()).filter(|_| !fixed);
+        let page = page.or_else(|| chosen.terms().urls.get(preset.id).cloned());
+        let page = page.filter(|url| !fixed && url != preset.former_url);
         if fixed && change.url.as_deref().is_some_and(|url| !url.is_empty() && url != own) {
             return Err(Error::denied(format!(
                 "the environment says where {} is: start Hob without {} to say so here",
@@ -74,8 +75,12 @@ impl Models {
             (None, None) => (
                 self.keys()
                     .remove(preset.id)
-                    // The only key there was may have been given for the usual address, without naming it.
-                    .filter(|k| k.url == url || (k.url.is_empty() && !url.is_empty() && url == preset.url))
+                    // The only key there was may have been given for the usual address, without naming it; and that may
+                    // have moved since.
+                    .filter(|k| {
+                        let usual = !url.is_empty() && url == preset.url;
+                        k.url == url || (usual && ["", preset.former_url].contains(&k.url.as_str()))
+                    })
                     .map(|k| k.key),
                 Some("page"),
             ),

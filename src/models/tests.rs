@@ -98,6 +98,17 @@ async fn a_key_goes_to_the_address_it_was_given_for_and_to_no_other() {
 }
 
 #[tokio::test]
+async fn a_key_is_good_where_its_provider_moved_to() {
+    let store = Store::in_memory().unwrap();
+    let former = llm::preset("perplexity").unwrap().former_url;
+    let given = ProviderChange { url: Some(former.into()), key: Some("pplx-1".into()) };
+    models_of(&store, &[], "").unwrap().changed("perplexity".into(), given).await.unwrap();
+    let again = models_of(&store, &[], "").unwrap();
+    let endpoint = again.endpoint("perplexity/perplexity/sonar", &ProviderChange::default()).unwrap();
+    assert_eq!((endpoint.url.as_str(), endpoint.key.as_deref()), ("https://api.perplexity.ai/v1", Some("pplx-1")));
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_refused_with_what_to_do() {
     let models = models(&[], "");
     for (given, part) in [

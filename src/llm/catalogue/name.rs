@@ -43,6 +43,9 @@ pub(super) fn provider(name: &str) -> Option<&'static str> {
         "togetherai" => "together",
         "fireworks-ai" => "fireworks",
         "llama-cpp" => "llamacpp",
+        // Under its own name are the models of its chat completions, which ended.
+        "perplexity-agent" => "perplexity",
+        "perplexity" => return None,
         // Its models are rented.
         "ollama-cloud" => return None,
         other => other,

@@ -45,6 +45,8 @@ struct Said {
     #[serde(skip_serializing_if = "Option::is_none")]
     cached_price: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    cache_write_price: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     output_price: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<bool>,
@@ -76,13 +78,14 @@ impl Said {
             speed: self.speed.or(old.and_then(|old| old.speed)),
             input_price: self.input_price,
             cached_price: self.cached_price,
+            cache_write_price: self.cache_write_price,
             output_price: self.output_price,
             model: self.model,
             name: self.name,
         };
         if let Some(old) = old.filter(|_| model.input_price.is_none() && model.output_price.is_none()) {
-            (model.input_price, model.cached_price, model.output_price) =
-                (old.input_price, old.cached_price, old.output_price);
+            (model.input_price, model.cached_price, model.cache_write_price, model.output_price) =
+                (old.input_price, old.cached_price, old.cache_write_price, old.output_price);
         }
         model
     }
@@ -256,6 +259,7 @@ struct Cost {
     input: Option<f64>,
     output: Option<f64>,
     cache_read: Option<f64>,
+    cache_write: Option<f64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -288,6 +292,7 @@ impl Their {
             output: limit.output,
             input_price: cost.input,
             cached_price: cost.cache_read,
+            cache_write_price: cost.cache_write,
             output_price: cost.output,
             tools,
             images: reads("image"),
@@ -303,7 +308,7 @@ impl Their {
 fn sensible(model: Said) -> Option<Said> {
     let named = model.model.strip_suffix(model.name.as_str()).is_some_and(|p| p.len() > 1 && p.ends_with('/'));
     let clean = model.model.len() <= LONGEST_NAME && !model.name.is_empty() && !model.model.contains(char::is_control);
-    let prices = [model.input_price, model.cached_price, model.output_price];
+    let prices = [model.input_price, model.cached_price, model.cache_write_price, model.output_price];
     let priced = prices.into_iter().flatten().all(|price| (0.0..=DEAREST).contains(&price));
     (named && clean && priced).then_some(model)
 }

@@ -17,8 +17,8 @@ fn every_line_of_the_built_in_catalogue_makes_sense() {
         assert!(preset.is_some_and(|p| p.id == model.provider()), "{} is of no preset", model.model);
         assert!(model.context >= 4096 && model.quality.is_some() && model.speed.is_some(), "{}", model.model);
         assert_eq!(model.price() == Price::Free, preset.unwrap().local, "{}", model.model);
-        if let Price::Known { input, cached, output } = model.price() {
-            assert!(cached <= input && input <= output, "{}", model.model);
+        if let Price::Known { input, cached, cache_write, output } = model.price() {
+            assert!(cached <= input && input <= cache_write && input <= output, "{}", model.model);
         }
     }
     // Each provider that can be asked out of the box is known by a model; gateways hand on those of others.
@@ -82,12 +82,24 @@ fn names_that_look_like_dates_stay() {
 #[test]
 fn costs_are_counted_with_what_came_from_the_cache() {
     let known = Catalogue::built_in();
-    let usage =
-        Usage { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100, cached_tokens: 400, micros: None };
-    let priced = Price::Known { input: 1.0, cached: 0.1, output: 5.0 };
+    let usage = Usage {
+        prompt_tokens: 1000,
+        completion_tokens: 100,
+        total_tokens: 1100,
+        cached_tokens: 400,
+        micros: None,
+        written_to_cache: 0,
+    };
+    let priced = Price::Known { input: 1.0, cached: 0.1, cache_write: 1.25, output: 5.0 };
     assert_eq!(priced.cost(&usage), Some((600.0 * 1.0 + 400.0 * 0.1 + 100.0 * 5.0) / 1e6));
     // A server that tells more from the cache than there was.
     assert_eq!(priced.cost(&Usage { cached_tokens: u64::MAX, ..usage }), Some((1000.0 * 0.1 + 500.0) / 1e6));
+    let kept = Usage { written_to_cache: 500, ..usage };
+    assert_eq!(priced.cost(&kept), Some((100.0 * 1.0 + 400.0 * 0.1 + 500.0 * 1.25 + 100.0 * 5.0) / 1e6));
+    assert_eq!(priced.cost(&Usage { written_to_cache: u64::MAX, ..usage }), Some((40.0 + 750.0 + 500.0) / 1e6));
+    assert_eq!(known.cost("anthropic/claude-haiku-4-5-20251001", &kept), priced.cost(&kept), "1.25 of what is read");
+    // Nobody is told of it, and what was stored without it is read.
+    assert!(!serde_json::to_string(&kept).unwrap().to_lowercase().contains("written"));
     assert_eq!(known.cost("anthropic/claude-haiku-4-5-20251001", &usage), priced.cost(&usage));
     assert_eq!(known.cost("ollama/whatever", &usage), Some(0.0));
     assert_eq!(known.cost("reflex", &usage), Some(0.0));
@@ -97,7 +109,7 @@ fn costs_are_counted_with_what_came_from_the_cache() {
     }
     // Without a price from the cache, that of any other token.
     let dear = Model { input_price: Some(2.0), output_price: Some(4.0), ..Model::default() };
-    assert_eq!(dear.price(), Price::Known { input: 2.0, cached: 2.0, output: 4.0 });
+    assert_eq!(dear.price(), Price::Known { input: 2.0, cached: 2.0, cache_write: 2.0, output: 4.0 });
     assert_eq!(priced.estimate(1_000_000, 1_000_000), Some(6.0));
 }
 
@@ -106,7 +118,7 @@ fn what_is_not_known_is_tried() {
     let known = Catalogue::built_in();
     assert_eq!(known.facts("custom/x"), Facts::default());
     assert!(known.facts("google/gemini-2.5-flash").audio);
-    assert!(!known.facts("perplexity/sonar").tools);
+    assert!(!known.facts("ollama/phi4").tools);
     let small = known.facts("ollama/some-model:7b");
     assert_eq!((small.context, small.tools), (4096, true), "Ollama drops what is longer without a word");
 }
@@ -116,7 +128,7 @@ fn a_document_of_models_dev_goes_over_the_built_in_one() {
     let document = r#"{
         "anthropic": {"id": "anthropic", "npm": "x", "models": {
             "claude-haiku-4-5": {"id": "claude-haiku-4-5", "tool_call": true, "attachment": true,
-                "cost": {"input": 0.5, "output": 2.5, "cache_read": 0.05, "context_over_200k": {"input": 1}},
+                "cost": {"input": 0.5, "output": 2.5, "cache_read": 0.05, "cache_write": 0.6, "context_over_200k": {"input": 1}},
                 "limit": {"context": 300000, "output": 32000}, "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]}},
             "claude-new": {"tool_call": true, "limit": {"context": 10, "output": 1}, "modalities": {"input": ["text"]}},
             "painter": {"modalities": {"output": ["image"]}},
@@ -124,6 +136,8 @@ fn a_document_of_models_dev_goes_over_the_built_in_one() {
             "odd": {"limit": "none"}, "list": [], "null": null}},
         "zhipuai": {"models": {"glm-9": {"cost": {"input": 1, "output": 2}}}},
         "a-provider-of-no-preset": {"models": {"x": {}}},
+        "perplexity": {"models": {"sonar-pro": {}}},
+        "perplexity-agent": {"models": {"perplexity/new": {}}},
         "openai": {"models": {}},
         "mistral": 7
     }"#;
@@ -134,7 +148,7 @@ fn a_document_of_models_dev_goes_over_the_built_in_one() {
     assert_eq!(reading::document(document.as_bytes()).unwrap().skipped, 4);
     let known = Catalogue::read(&document).unwrap();
     let haiku = known.get("anthropic/claude-haiku-4-5").unwrap();
-    assert_eq!(haiku.price(), Price::Known { input: 0.5, cached: 0.05, output: 2.5 });
+    assert_eq!(haiku.price(), Price::Known { input: 0.5, cached: 0.05, cache_write: 0.6, output: 2.5 });
     assert_eq!(
         (haiku.context, haiku.output, haiku.images, haiku.files, haiku.audio),
         (300_000, 32_000, true, true, false)
@@ -143,6 +157,7 @@ fn a_document_of_models_dev_goes_over_the_built_in_one() {
     assert_eq!(known.get("anthropic/claude-new").map(Model::price), Some(Price::Unknown));
     assert!(known.get("zhipu/glm-9").is_some());
     assert_eq!(known.get("anthropic/painter"), None);
+    assert!(known.get("perplexity/perplexity/new").is_some() && known.get("perplexity/sonar-pro").is_none());
     assert!(known.get("openai/gpt-4o").is_some(), "what the document does not name stays");
 }
 
@@ -181,7 +196,7 @@ fn what_a_document_does_not_say_stays_and_what_nobody_said_is_tried() {
     ]}"#;
     let theirs = r#"{
         "openai": {"models": {"gpt-4o": {"cost": {"input": 1, "output": 2}}}},
-        "perplexity": {"models": {"sonar": {"modalities": {"input": ["text"]}}}},
+        "ollama": {"models": {"phi4": {"modalities": {"input": ["text"]}}}},
         "mistral": {"models": {"mute": {"tool_call": false, "modalities": {"input": ["text"]}}, "new": {}}}
     }"#;
     let built_in = Catalogue::built_in();
@@ -189,11 +204,14 @@ fn what_a_document_does_not_say_stays_and_what_nobody_said_is_tried() {
         for document in [document.to_owned(), Catalogue::compact(document).unwrap()] {
             let known = Catalogue::read(&document).unwrap();
             assert_eq!(known.facts("openai/gpt-4o"), built_in.facts("openai/gpt-4o"), "{document}");
-            assert_eq!(known.price("openai/gpt-4o"), Price::Known { input: 1.0, cached: 1.0, output: 2.0 });
+            assert_eq!(
+                known.price("openai/gpt-4o"),
+                Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 2.0 }
+            );
             assert_eq!(known.facts(&format!("{place}/new")), Facts::default(), "{document}");
             let mute = known.facts(&format!("{place}/mute"));
             assert_eq!((mute.tools, mute.images), (false, false), "{document}");
-            assert!(!known.facts("perplexity/sonar").tools, "{document}");
+            assert!(!known.facts("ollama/phi4").tools, "{document}");
         }
     }
 }

@@ -14,7 +14,7 @@ fn err(kind: &str) -> Said {
         "network" => Error::Network(text),
         "timeout" => Error::Timeout(text),
         "busy" => Error::Busy { text, after: None },
-        "server" => Error::Server(text),
+        "server" => Error::Server { text, after: None },
         "refused" => Error::Refused(text),
         "spent" => Error::Spent(text),
         _ => Error::Broken(text),
@@ -61,6 +61,19 @@ async fn told(chain: &Chain, request: Request) -> String {
             Ok(None) => return told,
             Err(error) => return format!("{told}!{error}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn in_the_middle_of_a_models_work_a_failure_is_told() {
+    let call = ToolCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
+    let result = ToolResult { call_id: "c".into(), name: "t".into(), content: "{}".into(), say: None, is_error: false };
+    let mut request = asked();
+    request.messages.extend([Message::calls("", vec![call]), Message::Tool(result)]);
+    for (kind, why) in [("server", "!server"), ("spent", "!spent"), ("network", "!network")] {
+        let one = script("one", vec![err(kind)]).shared();
+        let chain = Chain::new(vec![link(&one)], reflex(true, true).shared(), true);
+        assert_eq!(told(&chain, request.clone()).await, why);
     }
 }
 
@@ -122,7 +135,10 @@ async fn what_the_chosen_model_says_counts_whenever_it_is_asked() {
     for (what, [second, first, third], understood, expected) in rows {
         let priced = |name: &'static str, kind: &str, input| {
             let script = if kind.is_empty() { good(name) } else { script(name, vec![err(kind)]) };
-            Link { price: Price::Known { input, cached: input, output: input }, ..link(&script.shared()) }
+            Link {
+                price: Price::Known { input, cached: input, cache_write: input, output: input },
+                ..link(&script.shared())
+            }
         };
         let links = vec![priced("one", first, 2.0), priced("two", second, 1.0), priced("three", third, 3.0)];
         let chain = Chain::new(links, reflex(false, understood).shared(), false).strategy(Strategy::Cheapest);
@@ -258,7 +274,7 @@ async fn the_fastest_is_known_by_asking() {
 async fn a_spent_budget_leaves_what_costs_nothing() {
     let clock = Arc::new(tool::SystemClock::new(Some("UTC")).unwrap());
     let ledger = Arc::new(crate::Ledger::open(&store::Store::in_memory().unwrap(), clock).unwrap());
-    let dear = Price::Known { input: 1e6, cached: 1e6, output: 1e6 };
+    let dear = Price::Known { input: 1e6, cached: 1e6, cache_write: 1e6, output: 1e6 };
     let metered = |script: Script, price| {
         let provider = Arc::new(Metered::new(script.shared(), ledger.clone(), price));
         Link { provider, price, quality: None, speed: None }

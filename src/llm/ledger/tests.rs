@@ -33,6 +33,7 @@ fn usage(read: u64, written: u64) -> Usage {
         total_tokens: read + written,
         cached_tokens: read / 2,
         micros: None,
+        written_to_cache: 0,
     }
 }
 
@@ -156,7 +157,7 @@ async fn the_budget_is_told_in_a_sentence_and_once_a_day() {
 async fn what_is_under_way_counts_against_the_budget() {
     let ledger = Arc::new(Ledger::open(&Store::in_memory().unwrap(), clock()).unwrap());
     ledger.set_budget(Some(1.0));
-    let price = Price::Known { input: 1.0, cached: 1.0, output: 1.0 };
+    let price = Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 1.0 };
     let first = ledger.hold(price, &usage(400_000, 200_000)).unwrap();
     let second = ledger.hold(price, &usage(400_000, 200_000)).unwrap();
     let refused = refusal(&ledger).unwrap();

@@ -114,7 +114,7 @@ async fn what_goes_wrong_is_told_without_the_key() {
         let found = match error {
             Error::Refused(_) => "refused",
             Error::Busy { .. } => "busy",
-            Error::Server(_) => "server",
+            Error::Server { .. } => "server",
             _ => "another",
         };
         let text = error.to_string();
@@ -140,7 +140,7 @@ async fn what_goes_wrong_is_told_without_the_key() {
 fn the_lists_of_presets_are_where_they_are() {
     for (id, list, asked_first) in [
         ("openai", "https://api.openai.com/v1/models", None),
-        ("perplexity", "https://api.perplexity.ai/./models", None),
+        ("perplexity", "https://api.perplexity.ai/v1/models", None),
         ("cohere", "https://api.cohere.ai/v1/models?page_size=500&endpoint=chat", None),
         ("google", "https://generativelanguage.googleapis.com/v1beta/models?pageSize=1000", None),
         ("openrouter", "https://openrouter.ai/api/v1/models", Some("https://openrouter.ai/api/v1/key")),

@@ -12,7 +12,7 @@ fn ledger() -> Arc<Ledger> {
     Arc::new(Ledger::open(&Store::in_memory().unwrap(), clock).unwrap())
 }
 
-const DEAR: Price = Price::Known { input: 1e6, cached: 1e6, output: 1e6 };
+const DEAR: Price = Price::Known { input: 1e6, cached: 1e6, cache_write: 1e6, output: 1e6 };
 
 fn request() -> Request {
     Request { messages: vec![crate::Message::user("x".repeat(400))], ..Request::default() }
@@ -35,6 +35,10 @@ async fn answers_are_counted_as_told_or_else_by_their_length() {
         (vec![text("twelve chars"), broken()], 1, (104, 3), 1),
         (vec![Err(Error::Network("down".into()))], 0, (0, 0), 0),
         (vec![Err(Error::Refused("no".into()))], 0, (0, 0), 0),
+        // It was read, and thought about in silence.
+        (vec![Err(Error::Timeout("silence".into()))], 1, (104, 0), 1),
+        (vec![broken()], 1, (104, 0), 1),
+        (vec![Err(Error::Unconnected("no connection".into()))], 0, (0, 0), 0),
         (vec![done(5, 0)], 1, (5, 0), 0),
     ];
     for (i, (answer, requests, tokens, estimates)) in rows.into_iter().enumerate() {
@@ -57,6 +61,21 @@ async fn an_answer_nobody_waits_for_any_more_is_paid_for_as_well() {
     assert_eq!(ledger.this_day().unwrap().completion_tokens, 1);
     drop(metered.stream(request()));
     assert_eq!(ledger.this_day().unwrap().requests, 1, "nothing was sent");
+}
+
+#[tokio::test]
+async fn what_goes_back_to_the_model_is_read_as_well() {
+    for (model, read) in [("m", 104 + 4 + 106), ("other", 104 + 4)] {
+        let ledger = ledger();
+        let value = serde_json::json!({"model": model, "thoughts": "t".repeat(400)});
+        let kept = Some(crate::Kept { provider: "a".into(), value });
+        let mut request = request();
+        request.messages.push(crate::Message::Assistant(crate::Turn { kept, ..crate::Turn::default() }));
+        let silent = Script::new("a/m", [vec![Err(Error::Timeout("silence".into()))]]);
+        let metered = Metered::new(silent.shared(), ledger.clone(), DEAR);
+        assert!(metered.stream(request).try_collect::<Vec<_>>().await.is_err());
+        assert_eq!(ledger.this_day().unwrap().prompt_tokens, read, "{model}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,7 @@ fn link(name: &'static str, facts: Facts, price: Price, quality: Option<u8>, spe
 }
 
 fn priced(input: f64, output: f64) -> Price {
-    Price::Known { input, cached: input, output }
+    Price::Known { input, cached: input, cache_write: input, output }
 }
 
 fn models() -> Vec<Link> {

@@ -226,6 +226,48 @@ fn the_choice_of_tools() {
 }
 
 #[test]
+fn names_other_models_invented_fit_every_server() {
+    let long = "x".repeat(70);
+    for (name, fit) in [
+        ("get_time", "get_time"),
+        ("search<|channel|>commentary", "search__channel__commentary"),
+        ("", "_"),
+        ("2fa-code", "_2fa-code"),
+        ("wetter.für", "wetter_f_r"),
+        (&long, &long[..64]),
+    ] {
+        let messages =
+            vec![Message::user("a"), Message::calls("", vec![call("c", name, "{}")]), result("c", name, "1", false)];
+        let request = Request { messages, ..Request::default() };
+        for (wire, paths) in [
+            (Wire::OpenAi, &["/messages/1/tool_calls/0/function/name"][..]),
+            (Wire::Responses, &["/input/1/name"]),
+            (Wire::Anthropic, &["/messages/1/content/0/name"]),
+            (Wire::Gemini, &["/contents/1/parts/0/functionCall/name", "/contents/2/parts/0/functionResponse/name"]),
+        ] {
+            let body = ask::body(&endpoint(wire), &request);
+            for path in paths {
+                assert_eq!(body.pointer(path), Some(&json!(fit)), "{} {name}: {body}", super::name(wire));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_picture_too_large_for_its_provider_is_told_in_words() {
+    // Anthropic takes 10,485,760 letters of base64, three bytes in four of them.
+    for (bytes, sent) in [(7_864_320, true), (7_864_321, false)] {
+        let picture = media(Kind::Image, "image/png", "roof.png", &vec![0; bytes]);
+        let request = Request { messages: vec![Message::User(Content(vec![picture]))], ..Request::default() };
+        let block = &ask::body(&knowing(Wire::Anthropic), &request)["messages"][0]["content"][0];
+        assert_eq!(block["type"] == "image", sent, "{bytes}");
+        let told = block["text"].as_str().unwrap_or_default();
+        let note = "[picture roof.png: it is too large, for this model takes 7.5 MB at most]";
+        assert_eq!(told, if sent { "" } else { note });
+    }
+}
+
+#[test]
 fn calls_of_another_model_have_a_signature_where_gemini_demands_one() {
     for (model, expected) in
         [("gemini-3-pro", json!("skip_thought_signature_validator")), ("gemini-2.5-flash", Value::Null)]

@@ -110,6 +110,28 @@ async fn what_only_words_tell() {
     assert!(kind(&error) == "refused" && error.to_string().contains("web page"), "{error:?}");
 }
 
+#[test]
+fn a_connection_that_took_too_long_is_told_from_a_silent_server() {
+    for (what, wanted) in [("could not be connected to", "unconnected"), ("did not begin to answer", "timeout")] {
+        let late = http_client::Error::TimedOut { host: "h".into(), what, after: Duration::from_secs(1) };
+        let error = crate::ask::told("prov", late);
+        assert_eq!((kind(&error), error.worth_retrying()), (wanted, false), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_failed_says_why_wherever_it_stands() {
+    let error = json!({"message": "no luck", "type": "internal_error", "code": 500});
+    for event in [
+        json!({"type": "response.failed", "error": error}),
+        json!({"type": "response.failed", "response": {"status": "failed", "error": error}}),
+    ] {
+        let heard = super::parsed(&super::endpoint(Wire::Responses), &format!("data: {event}\n\n"), 99).await;
+        let error = heard.error.unwrap();
+        assert!(kind(&error) == "server" && error.to_string().contains("no luck"), "{error:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_breaks() {
     for wire in WIRES {
@@ -176,6 +198,82 @@ async fn a_request_is_mended_and_the_lesson_remembered() {
     let request = Request { tools: vec![tool], tool_choice: ToolChoice::Required, ..request };
     let heard = hear(connect(server.endpoint(Wire::OpenAi)).stream(request)).await;
     assert_eq!((kind(&heard.error.unwrap()), server.asked().len()), ("refused", 2));
+}
+
+#[tokio::test]
+async fn a_model_that_calls_no_tools_is_asked_again_in_words() {
+    let tool = |name: &str| ToolDefinition { name: name.into(), description: "d".into(), parameters: json!({}) };
+    let system = Message::System("You are Hob.".into());
+    let request =
+        Request { messages: vec![system, Message::user("hi")], tools: vec![tool("lamp")], ..Request::default() };
+    let (_, stream) = one("openai-text.sse");
+    for (status, says) in [
+        (400, "registry.ollama.ai/library/gemma3:12b does not support tools"),
+        (400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
+        (404, "No endpoints found that support tool use. Try disabling \"lamp\"."),
+        (400, "`tools` is not supported with this model"),
+        (400, "Function calling is not enabled for models/gemma-3-12b-it"),
+        (500, "tools param requires --jinja flag"),
+        (500, "Unsupported param: tools"),
+    ] {
+        for reads_text in [false, true] {
+            let refused = json_answer(status, "", &body(Wire::OpenAi, status, says));
+            let server = Server::start(vec![refused, events(&stream, 99)]).await;
+            let endpoint = crate::Endpoint { retries: 3, ..server.endpoint(Wire::OpenAi) };
+            let model = crate::text::fitted(connect(endpoint), reads_text);
+            for _ in 0..2 {
+                let heard = hear(model.stream(request.clone())).await;
+                assert_eq!((heard.error, heard.text.as_str()), (None, "Grüß dich 🙂"), "{says}");
+            }
+            let asked = server.asked();
+            let form = |body: &Value| (body.get("tools").is_some(), body.to_string().contains("<tool_call>"));
+            let forms: Vec<_> = asked.iter().map(|asked| form(&asked.body)).collect();
+            assert_eq!(forms, [(true, false), (false, true), (false, true)], "{says}");
+            assert!(!model.facts().tools, "{says}");
+        }
+    }
+    // What is said of one tool, or of one way to use them, is another matter.
+    for (status, says) in [
+        (400, "parallel_tool_calls is not supported with this model"),
+        (404, "No endpoints found that support the provided 'tool_choice' value."),
+        (503, "gemma3 does not support tools"),
+    ] {
+        let server = Server::start(vec![json_answer(status, "", &body(Wire::OpenAi, status, says))]).await;
+        let model = crate::text::fitted(connect(server.endpoint(Wire::OpenAi)), true);
+        assert!(hear(model.stream(request.clone())).await.error.is_some());
+        assert_eq!((server.asked().len(), model.facts().tools), (1, true), "{says}");
+    }
+    let refused = body(Wire::OpenAi, 400, "gemma3 does not support tools");
+    let server = Server::start(vec![json_answer(400, "", &refused)]).await;
+    let model = crate::text::fitted(connect(server.endpoint(Wire::OpenAi)), false);
+    let error = hear(model.stream(request)).await.error.unwrap();
+    assert_eq!((kind(&error), server.asked().len()), ("refused", 2), "it is asked once more and no oftener");
+}
+
+#[tokio::test]
+async fn a_call_that_was_badly_written_is_asked_for_again() {
+    let error = json!({"error": {"message": "Failed to call a function. Please adjust your prompt.",
+        "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": "<function=lamp"}});
+    let (_, stream) = one("openai-text.sse");
+    let in_stream = events(&format!("event: error\ndata: {error}\n\n"), 99);
+    for failed in [json_answer(400, "", &error.to_string()), in_stream] {
+        let server = Server::start(vec![failed, events(&stream, 99)]).await;
+        let endpoint = crate::Endpoint { retries: 1, ..server.endpoint(Wire::OpenAi) };
+        let heard = hear(connect(endpoint).stream(Request::default())).await;
+        assert_eq!((heard.error, server.asked().len()), (None, 2));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_for_long_is_not_asked_again() {
+    for status in [503, 529] {
+        for (headers, asked) in [("retry-after: 3600\r\n", 1), ("retry-after: 0\r\n", 2)] {
+            let server = Server::start(vec![json_answer(status, headers, "{}")]).await;
+            let endpoint = crate::Endpoint { retries: 1, ..server.endpoint(Wire::Anthropic) };
+            let error = hear(connect(endpoint).stream(Request::default())).await.error.unwrap();
+            assert_eq!((kind(&error), server.asked().len()), ("server", asked), "{status} {headers}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::driven::{DIVIDER, first_sentence, section};
 use crate::{
-    Content, Error, Facts, Message, Part, Request, ToolChoice, ToolDefinition, ToolResult, Turn,
+    Content, Error, Facts, Message, Part, Request, ToolChoice, ToolDefinition, ToolResult, kept,
     parts::{self, Shown},
 };
 use serde_json::Value;
@@ -24,17 +24,17 @@ const AROUND_CALL: usize = 18;
 /// The same request made to fit the model's context, with room left for its answer. In this order: descriptions of tools are
 /// shortened; sections of the system prompt go, from the end, until it is a quarter of the context; older results are
 /// shortened; the oldest exchanges go; more sections; what the current run did first; tools. The first section and the
-/// person's last words always stay whole.
+/// person's last words always stay whole. The model is named as `provider/model`.
 ///
 /// # Errors
 /// [`Error::Refused`] where even these are too long.
-pub(super) fn fit(request: Request, facts: &Facts) -> Result<Request, Error> {
+pub(super) fn fit(request: Request, facts: &Facts, model: &str) -> Result<Request, Error> {
     let context = facts.context as usize;
     if context == 0 {
         return Ok(request);
     }
     let room = context - reserve(&request, facts);
-    let mut fitting = Fitting::new(request, facts, room);
+    let mut fitting = Fitting::new(request, facts, model, room);
     if context <= SMALL || fitting.over() > 0 {
         fitting.shorten_tools();
     }
@@ -70,19 +70,20 @@ fn reserve(request: &Request, facts: &Facts) -> usize {
 }
 
 /// A request on its way to fit.
-struct Fitting {
+struct Fitting<'a> {
     request: Request,
     facts: Facts,
+    model: &'a str,
     room: usize,
     /// What each message costs.
     costs: Vec<usize>,
     tools: usize,
 }
 
-impl Fitting {
-    fn new(request: Request, facts: &Facts, room: usize) -> Self {
-        let costs = request.messages.iter().map(|message| tokens_of(message, facts)).collect();
-        let mut fitting = Self { request, facts: *facts, room, costs, tools: 0 };
+impl<'a> Fitting<'a> {
+    fn new(request: Request, facts: &Facts, model: &'a str, room: usize) -> Self {
+        let costs = request.messages.iter().map(|message| tokens_of(message, facts, model)).collect();
+        let mut fitting = Self { request, facts: *facts, model, room, costs, tools: 0 };
         fitting.count_tools();
         fitting
     }
@@ -105,7 +106,7 @@ impl Fitting {
     }
 
     fn recount(&mut self, at: usize) {
-        self.costs[at] = tokens_of(&self.request.messages[at], &self.facts);
+        self.costs[at] = tokens_of(&self.request.messages[at], &self.facts, self.model);
     }
 
     /// Where the last turn of the model is: results after it are what it is about to read.
@@ -232,13 +233,15 @@ fn tokens_of_tool(tool: &ToolDefinition) -> usize {
     json(tool.name.len() + tool.description.len() + tool.parameters.to_string().len()) + AROUND_CALL
 }
 
-fn tokens_of(message: &Message, facts: &Facts) -> usize {
+fn tokens_of(message: &Message, facts: &Facts, model: &str) -> usize {
     let tokens = match message {
         Message::System(text) => words(text.len()),
         Message::User(Content(parts)) => parts.iter().map(|part| tokens_of_part(part, facts)).sum(),
-        Message::Assistant(Turn { content, tool_calls, .. }) => {
-            let calls = tool_calls.iter().map(|c| json(c.name.len() + c.arguments.len()) + AROUND_CALL);
-            words(content.len()) + calls.sum::<usize>()
+        Message::Assistant(turn) => {
+            let calls = turn.tool_calls.iter().map(|c| json(c.name.len() + c.arguments.len()) + AROUND_CALL);
+            // In words nothing of it goes back.
+            let kept = if facts.tools { kept::tokens(turn, model) } else { 0 };
+            words(turn.content.len()) + calls.sum::<usize>() + kept
         }
         Message::Tool(ToolResult { name, content, .. }) => {
             let is_json = content.starts_with(['{', '[']);
@@ -262,8 +265,14 @@ fn tokens_of_part(part: &Part, facts: &Facts) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{super::driven, *};
-    use crate::{Kind, Media, Source, ToolCall};
+    use crate::{Kept, Kind, Media, Source, ToolCall, Turn};
     use serde_json::json;
+
+    const MODEL: &str = "p/m";
+
+    fn fit(request: Request, facts: &Facts) -> Result<Request, Error> {
+        super::fit(request, facts, MODEL)
+    }
 
     /// Random numbers that repeat, so that a failure can be seen again.
     struct Dice(u64);
@@ -281,7 +290,7 @@ mod tests {
     }
 
     fn estimate(request: &Request, facts: &Facts) -> usize {
-        Fitting::new(request.clone(), facts, 0).total()
+        Fitting::new(request.clone(), facts, MODEL, 0).total()
     }
 
     fn tools(count: usize) -> Vec<ToolDefinition> {
@@ -388,6 +397,18 @@ mod tests {
             assert!((least..=most).contains(&counted), "{media_type}: {counted}");
             let request = Request { messages: vec![Message::User(Content(vec![media]))], ..Request::default() };
             assert!(fit(request, &facts).is_ok(), "{media_type}");
+        }
+    }
+
+    #[test]
+    fn what_goes_back_with_a_turn_takes_its_room() {
+        for (model, tools, left) in [("m", true, 1), ("other", true, 3), ("m", false, 3)] {
+            let facts = Facts { context: 4096, tools, ..Facts::default() };
+            let kept = Kept { provider: "p".into(), value: json!({"model": model, "thoughts": "t".repeat(20_000)}) };
+            let turn = Turn { content: "a".into(), kept: Some(kept), ..Turn::default() };
+            let messages = vec![Message::user("old"), Message::Assistant(turn), Message::user("now")];
+            let sent = fit(Request { messages, ..Request::default() }, &facts).unwrap();
+            assert_eq!(sent.messages.len(), left, "{model} {tools}");
         }
     }
 

@@ -41,7 +41,14 @@ fn script(facts: Facts, answers: Vec<Vec<Result<Delta, Error>>>) -> (Arc<Script>
 
 const DONE: Delta = Delta::Done {
     cut: false,
-    usage: Usage { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cached_tokens: 0, micros: None },
+    usage: Usage {
+        prompt_tokens: 1,
+        completion_tokens: 2,
+        total_tokens: 3,
+        cached_tokens: 0,
+        micros: None,
+        written_to_cache: 0,
+    },
 };
 
 /// An answer in pieces of a few letters.
@@ -102,6 +109,26 @@ async fn a_model_without_tools_uses_them_in_words() {
         Message::user("<tool_result name=\"recall\">At Ana's.</tool_result>"),
     ];
     assert_eq!(asked[1].messages, told);
+}
+
+#[tokio::test]
+async fn what_a_search_has_found_is_called_in_words_too() {
+    let call = r#"<tool_call>{"name": "add_task", "arguments": {"title": "Milk"}}</tool_call>"#;
+    let found = |by: &str| {
+        let (call_id, name) = ("c".to_owned(), by.to_owned());
+        let content = r#"{"count":1,"tools":[{"name":"add_task","description":"Add a task."}]}"#.to_owned();
+        vec![
+            Message::user("Note milk"),
+            Message::Tool(ToolResult { call_id, name, content, say: None, is_error: false }),
+        ]
+    };
+    for (by, called) in [("search_tools", vec!["add_task"]), ("fetch_page", vec![])] {
+        let (_, provider) = script(Facts::default(), vec![says(call)]);
+        let request = Request { messages: found(by), tools: everyday(), ..Request::default() };
+        let (words, calls, _) = ask(&*provider, request).await;
+        assert_eq!(calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), called);
+        assert_eq!(words.is_empty(), !called.is_empty(), "what names no tool is a text");
+    }
 }
 
 #[test]
