@@ -266,7 +266,7 @@ fn write_commented_config(data: &Path) {
 
 /// Copies of the data that a power cut left half made.
 fn remove_half_copies(data: &Path) {
-    let is_copy = |name: &str| name.starts_with("backup-") && name.ends_with(".tmp");
+    let is_copy = |name: &str| name.starts_with("backup-") && (name.ends_with(".tmp") || name.ends_with(".tmp.part"));
     for file in std::fs::read_dir(data).into_iter().flatten().flatten() {
         if file.file_name().to_str().is_some_and(is_copy) {
             let _ = std::fs::remove_file(file.path());

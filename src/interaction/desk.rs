@@ -184,7 +184,9 @@ impl Interactions {
         let this = &self.0;
         let request = request.checked()?;
         let (user, bus) = (cx.user(), this.bus.get_or_init(|| cx.ports().bus.clone()));
-        let stored = Stored::new(cx, &request, parks, this.waits, now())?.clean(&this.scrubber);
+        // A call is kept without its secrets, so one that has any cannot be made again later, when its answer comes.
+        let secret = parks && request.has_secret(&this.scrubber);
+        let stored = Stored::new(cx, &request, parks && !secret, this.waits, now())?.clean(&this.scrubber);
         let mut ended = this.ended.subscribe();
         // Whatever ends this wait without an answer ends what was asked too.
         let mut waiting = Waiting::new(self, user, Id::new(), stored.parks);
@@ -209,7 +211,7 @@ impl Interactions {
             self.tell(cx, bus, entry, new).await;
         }
         let paused = cx.pause().begin();
-        let outcome = self.wait(cx, &mut ended, &mut waiting).await;
+        let outcome = self.wait(cx, &mut ended, &mut waiting, secret).await;
         drop(paused);
         let ended = outcome?;
         if !ended.taken {
@@ -272,8 +274,14 @@ impl Interactions {
         }
     }
 
-    /// Waits in the call, until it has ended.
-    async fn wait(&self, cx: &Cx, ended: &mut watch::Receiver<u64>, waiting: &mut Waiting) -> Result<Stored> {
+    /// Waits in the call, until it has ended. `secret` is why a run does not rest on it.
+    async fn wait(
+        &self,
+        cx: &Cx,
+        ended: &mut watch::Receiver<u64>,
+        waiting: &mut Waiting,
+        secret: bool,
+    ) -> Result<Stored> {
         let this = &self.0;
         let (user, id, parks) = (waiting.user, waiting.id, waiting.parks);
         // Without a person at the door the run rests at once.
@@ -307,8 +315,12 @@ impl Interactions {
             waiting.leave();
             if !parks {
                 self.expire_later(user, id);
+                let next = match secret {
+                    true => "there is a secret in it, so it waits no longer: ask again without the secret, or go on",
+                    false => "go on without it, or ask again later",
+                };
                 return Err(Error::unavailable(format!(
-                    "nobody answered within {} s: go on without it, or ask again later",
+                    "nobody answered within {} s: {next}",
                     this.waits.in_call_seconds
                 )));
             }

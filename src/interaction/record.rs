@@ -137,6 +137,20 @@ impl Request {
     }
 }
 
+impl Request {
+    /// Whether what is kept of a call with these arguments is less than the call: something in it is a secret, or stands for
+    /// one that was taken out before.
+    pub(crate) fn has_secret(&self, scrubber: &Scrubber) -> bool {
+        let mut args = match self {
+            Request::Ask { question, options } => json!({"question": question, "options": options}),
+            Request::Blocks { title, blocks } => json!({"title": title, "blocks": blocks}),
+            Request::Component { title, code, props } => json!({"title": title, "code": code, "props": props}),
+        };
+        scrubber.value(&mut args, How::All);
+        scrubber.text(&args.to_string(), How::All).contains(scrub::MARK)
+    }
+}
+
 /// As it is stored. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {

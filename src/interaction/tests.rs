@@ -307,6 +307,35 @@ async fn a_call_that_is_stopped_takes_its_question_along_unless_the_house_closes
     assert!(matches!(all.ask(&in_run(&me, Id::new(), "5"), question("Late?")).await, Err(Error::Parked(_))));
 }
 
+#[tokio::test]
+async fn what_has_a_secret_in_it_waits_in_the_call_alone() {
+    let (_store, all) = house(0);
+    let (me, key) = (cx(), format!("sk-ant-api03-{}", "aB3dE6gH9jK2mN5pQ8".repeat(4)));
+    let props = |name: &str| json!({name: "kX9-vault-77"}).as_object().cloned().unwrap();
+    let component = |props| Request::Component { title: None, code: "function Component() {}".into(), props };
+    for (n, (request, secret)) in [
+        (question(&format!("I made {key}, shall I keep it?")), true),
+        // So it came from another tool.
+        (question("The key is [REDACTED], shall I keep it?"), true),
+        (Request::Ask { question: "Which?".into(), options: vec![key.clone(), "another".into()] }, true),
+        (component(props("password")), true),
+        (component(props("place")), false),
+        (question("Shall I keep it?"), false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (shown, run) = (format!("{request:?}"), Id::new());
+        let asked = all.ask(&in_run(&me, run, &n.to_string()), request).await;
+        match asked {
+            Err(Error::Unavailable(told)) if secret => assert!(told.contains("ask again without the secret"), "{told}"),
+            Err(Error::Parked(_)) if !secret => {}
+            other => panic!("{shown}: {other:?}"),
+        }
+        assert_eq!(all.waiting(me.user(), run).len(), usize::from(!secret), "nobody is asked in vain: {shown}");
+    }
+}
+
 /// A folder that goes with its owner.
 struct Folder(PathBuf);
 

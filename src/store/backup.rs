@@ -3,6 +3,7 @@
 use crate::{
     Error, FILE, FORMAT, Result,
     engine::{CACHE_BYTES, Engine, Table, get_raw, read_meta},
+    files::{self, FILES},
     secrets,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableHandle};
@@ -30,13 +31,36 @@ pub(crate) fn backup(engine: &Engine, file: &Path, without: &BTreeSet<String>) -
     if file.exists() {
         return Err(Error::Io(format!("{} exists already: choose another name, or delete it first", file.display())));
     }
-    let aside = aside(file);
-    let made = engine.read(|tx| copy_all(tx, &aside, without)).and_then(|()| put_in_place(&aside, file));
+    let (aside, files) = (aside(file), engine.folder().map(|folder| folder.join(FILES)));
+    if let Some(files) = &files {
+        has_room(file, files::size(files)?, engine.size())?;
+    }
+    let copy = |tx: &ReadTransaction| copy_all(tx, &aside, without, files.as_deref());
+    let made = engine.read(copy).and_then(|()| put_in_place(&aside, file));
     if made.is_err() {
         let _ = fs::remove_file(&aside);
     }
     made?;
     file.metadata().map(|m| m.len()).map_err(|e| Error::io("look at the backup", &e))
+}
+
+/// What nobody would keep is not begun: a disk that is full for a while refuses what people say meanwhile.
+fn has_room(file: &Path, files: u64, data: u64) -> Result<()> {
+    // A file of pages grows in steps, and is larger than what is in it.
+    let needed = files + files / 4 + data;
+    let free = rustix::fs::statvfs(folder_of(file)).map(|there| there.f_bavail.saturating_mul(there.f_frsize));
+    match free {
+        Ok(free) if files > 0 && free < needed => {
+            let mb = |bytes: u64| bytes.div_ceil(1 << 20);
+            let text = format!("a backup needs {} MB for a while, and {} MB are free", mb(needed), mb(free));
+            Err(Error::Io(format!("{text}: delete something first")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn aside(file: &Path) -> PathBuf {
@@ -49,14 +73,13 @@ fn put_in_place(aside: &Path, file: &Path) -> Result<()> {
     let put = || -> std::io::Result<()> {
         fs::File::open(aside)?.sync_all()?;
         fs::rename(aside, file)?;
-        let dir = file.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::File::open(dir)?.sync_all()
+        fs::File::open(folder_of(file))?.sync_all()
     };
     put().map_err(|e| Error::io(format!("put {} in place", file.display()), &e))
 }
 
-/// All tables but those that stay, in order, which makes the copy smaller than the original.
-fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>) -> Result<()> {
+/// All tables but those that stay, in order, which makes the copy smaller than the original; then the files.
+fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>, files: Option<&Path>) -> Result<()> {
     let _ = fs::remove_file(to);
     let file = fs::OpenOptions::new()
         .read(true)
@@ -70,11 +93,12 @@ fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>) -> Re
         other => Error::Io(format!("could not make the backup: {other}")),
     })?;
     for handle in from.list_tables()? {
-        if !without.contains(handle.name()) {
+        // Data that was put in its place by hand may still have the files of the backup it was.
+        if !without.contains(handle.name()) && handle.name() != files::TABLE {
             copy_table(from, handle.name(), &db)?;
         }
     }
-    Ok(())
+    files.map_or(Ok(()), |folder| files::pack(folder, &db))
 }
 
 fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
@@ -96,43 +120,60 @@ fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
     }
 }
 
-/// Puts the backup `file` in the place of the data in `dir`. Secrets of this device are kept; what was there
-/// before stays beside it as `hob.redb.before-restore`.
+/// Where what was there before a restore has been set aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    /// The data; not there when there was none.
+    pub data: PathBuf,
+    /// The files people had sent; not there when there were none.
+    pub files: PathBuf,
+}
+
+/// Puts the backup `file` in the place of the data in `dir`, and its files beside those that are there. Secrets of this
+/// device are kept; what was there before stays beside it as `hob.redb.before-restore` and `uploads.before-restore`.
 ///
 /// # Errors
-/// `InUse` while a daemon runs; `Newer`, `Damaged` or `Io` when the backup cannot be used. Nothing is changed then.
-pub fn restore(dir: &Path, file: &Path) -> Result<PathBuf> {
+/// `InUse` while a daemon runs; `Newer`, `Damaged`, `Full` or `Io` when the backup cannot be used. Nothing is changed then.
+pub fn restore(dir: &Path, file: &Path) -> Result<Before> {
     make_private_dir(dir)?;
-    let (data, aside, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_name(dir));
+    let (data, aside, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_names(dir));
+    let (folder, files_aside) = (dir.join(FILES), dir.join(format!("{FILES}.part")));
     let old = match builder().open(&data) {
         Ok(db) => Some(db),
         Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(data.display().to_string())),
         // Missing or damaged: there is nothing to keep, and that may be why one restores.
         Err(_) => None,
     };
-    let made = check_and_copy(file, &aside, old.as_ref());
+    let _ = fs::remove_dir_all(&files_aside);
+    let made = check_and_copy(file, &aside, &files_aside, old.as_ref());
     drop(old);
     let swap = || -> Result<()> {
         made?;
+        // The files first: whenever the power goes, each is there that the data knows, be it the old or the new.
+        files::set_aside(&folder, &before.files)?;
+        files::add(&files_aside, &folder)?;
         if data.exists() {
-            fs::rename(&data, &before).map_err(|e| Error::io("set the old data aside", &e))?;
+            fs::rename(&data, &before.data).map_err(|e| Error::io("set the old data aside", &e))?;
         }
-        put_in_place(&aside, &data).inspect_err(|_| drop(fs::rename(&before, &data)))
+        put_in_place(&aside, &data).inspect_err(|_| drop(fs::rename(&before.data, &data)))
     };
     let swapped = swap();
+    let _ = fs::remove_dir_all(&files_aside);
     if swapped.is_err() {
         let _ = fs::remove_file(&aside);
+        let _ = fs::remove_dir_all(&before.files);
     }
     swapped.map(|()| before)
 }
 
 /// Where the present data is set aside: what an earlier restore set aside is never written over.
-fn free_name(dir: &Path) -> PathBuf {
-    let name = |n: u32| match n {
-        0 => dir.join("hob.redb.before-restore"),
-        n => dir.join(format!("hob.redb.before-restore.{n}")),
+fn free_names(dir: &Path) -> Before {
+    let names = |n: u32| {
+        let end = if n == 0 { String::new() } else { format!(".{n}") };
+        let name = |of: &str| dir.join(format!("{of}.before-restore{end}"));
+        Before { data: name(FILE), files: name(FILES) }
     };
-    (0..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0))
+    (0..).map(names).find(|b| !b.data.exists() && !b.files.exists()).unwrap_or_else(|| names(0))
 }
 
 /// redb's own default would let the cache grow to a gigabyte.
@@ -142,7 +183,7 @@ fn builder() -> redb::Builder {
     builder
 }
 
-fn check_and_copy(file: &Path, aside: &Path, old: Option<&Database>) -> Result<()> {
+fn check_and_copy(file: &Path, aside: &Path, files_aside: &Path, old: Option<&Database>) -> Result<()> {
     let shown = file.display();
     let _ = fs::remove_file(aside);
     fs::copy(file, aside).map_err(|e| Error::io(format!("read {shown}"), &e))?;
@@ -160,6 +201,7 @@ fn check_and_copy(file: &Path, aside: &Path, old: Option<&Database>) -> Result<(
         Some(found) if found > FORMAT => return Err(Error::Newer { file: shown.to_string(), found, ours: FORMAT }),
         Some(_) => {}
     }
+    files::unpack(&mut db, files_aside)?;
     if let Some(old) = old {
         let from = old.begin_read()?;
         if from.list_tables()?.any(|t| t.name() == secrets::TABLE) {
@@ -173,4 +215,18 @@ fn check_and_copy(file: &Path, aside: &Path, old: Option<&Database>) -> Result<(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_that_has_no_room_is_not_begun() {
+        let file = std::env::temp_dir().join("hob-room.hob");
+        let told = has_room(&file, 1 << 50, 0).unwrap_err().to_string();
+        assert!(told.contains("needs 1342177280 MB") && told.contains("delete something"), "{told}");
+        // Data alone goes through the same checks as before: the disk says when it is full.
+        assert!(has_room(&file, 0, 1 << 50).is_ok() && has_room(&file, 1, 0).is_ok());
+    }
 }

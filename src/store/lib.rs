@@ -14,6 +14,7 @@ mod careful;
 mod collection;
 mod engine;
 mod error;
+mod files;
 mod record;
 mod secrets;
 mod walk;
@@ -22,9 +23,10 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use backup::restore;
+pub use backup::{Before, restore};
 pub use collection::{Collection, Entry, Listing, Stamp};
 pub use error::{Error, Result};
+pub use files::FILES;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use walk::{Keep, Walk, order};
 pub use writer::Tx;
@@ -169,11 +171,12 @@ impl Store {
         self.write(move |tx| tx.remove_raw(secrets::TABLE, name.as_bytes()).map(drop)).await
     }
 
-    /// Writes a consistent copy to `file` while everything goes on. Secrets are left out, which are sealed to this
-    /// device, and what stays here ([`Record::STAYS`]).
+    /// Writes a consistent copy to `file` while everything goes on, with the files in [`FILES`], none of which may be
+    /// deleted meanwhile. Secrets are left out, which are sealed to this device, and what stays here ([`Record::STAYS`]).
     ///
     /// # Errors
-    /// `Io` when `file` exists already or cannot be written; `Full` when the disk is full. Nothing half-made stays behind.
+    /// `Io` when `file` exists already, cannot be written or has not enough room; `Full` when the disk is full. Nothing
+    /// half-made stays behind.
     pub async fn backup(&self, file: PathBuf) -> Result<u64> {
         let engine = self.0.engine.clone();
         let staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner).clone();

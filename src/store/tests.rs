@@ -254,7 +254,7 @@ async fn backup_and_restore_keep_everything_but_the_secrets() {
     drop((notes, store));
 
     let before = restore(&dir.0, &file).unwrap();
-    assert!(before.exists());
+    assert!(before.data.exists() && !before.files.exists());
     let store = Store::open(&dir.0).unwrap();
     let found = store.collection::<Note>().list(&cx, &Listing::default()).unwrap();
     assert_eq!(found, [kept]);

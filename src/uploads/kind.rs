@@ -13,6 +13,8 @@ const TEXTS: &[(&str, &str)] = &[
     ("yaml", "application/yaml"),
     ("yml", "application/yaml"),
 ];
+/// How documents begin that are written in letters and yet are text to nobody.
+const DOCUMENTS: &[&[u8]] = &[b"%PDF-", b"%!PS", b"{\\rtf"];
 /// How much of a file has to look like text.
 const LOOKED_AT: usize = 64 * 1024;
 
@@ -40,8 +42,8 @@ fn is_text(bytes: &[u8]) -> bool {
         Err(e) => e.error_len().is_none() && bytes.len() > LOOKED_AT,
     };
     let control = |b: &u8| *b < 9 || ((14..32).contains(b) && *b != 27);
-    // "%PDF" and its like are text to nobody.
-    whole && !looked_at.iter().any(control) && infer::get(bytes).is_none_or(|t| t.mime_type().starts_with("text/"))
+    // No other beginning counts: "GIF", "BM", "MZ" and "ID3" are words too, and what really is such a file has zeros in it.
+    whole && !looked_at.iter().any(control) && !DOCUMENTS.iter().any(|start| bytes.starts_with(start))
 }
 
 #[cfg(test)]
@@ -63,6 +65,25 @@ mod tests {
             ("gr\u{fc}ezi".as_bytes(), "", "", "text/plain"),
             (&[0, 1, 2, 3], "text/plain", "", "application/octet-stream"),
             (b"", "", "", "text/plain"),
+            // Words that begin like files.
+            (b"GIF formats compared", "", "", "text/plain"),
+            (b"BMI log\n81.5", "image/bmp", "", "text/plain"),
+            (b"MZ is who made it", "", "notes.md", "text/markdown"),
+            (b"ID3,artist\n1,Nora", "", "tags.csv", "text/csv"),
+            (b"%!TEX root = main.tex", "", "", "text/plain"),
+            (b"-----BEGIN CERTIFICATE-----\nMIIB", "", "", "text/plain"),
+            // Files that are written in letters, and files that begin with them.
+            (b"%!PS-Adobe-3.0\n", "text/plain", "", "application/postscript"),
+            (b"{\\rtf1 hello}", "text/plain", "", "application/rtf"),
+            (b"GIF89a\x01\0\x01\0\x80\0\0", "text/plain", "", "image/gif"),
+            (b"BM\x46\0\0\0\0\0\0\0", "", "", "image/bmp"),
+            (b"MZ\x90\0\x03\0", "", "", "application/vnd.microsoft.portable-executable"),
+            (b"ID3\x03\0\0\0\0\x01", "", "", "audio/mpeg"),
+            // Texts that look alike keep what their sender says.
+            (b"<svg xmlns=\"a\"/>", "", "a.svg", "image/svg+xml"),
+            (b"<?xml version=\"1.0\"?><a/>", "application/xml", "", "application/xml"),
+            (b"<!DOCTYPE html><p>", "text/html", "", "text/html"),
+            (b"#!/bin/sh\n", "", "", "text/plain"),
         ] {
             assert_eq!(media_type(bytes, declared, name), expected, "{name} {declared}");
         }

@@ -1,8 +1,8 @@
 //! Layer 2: files people send and models make, typed by their content and kept beside the data.
 //!
 //! What is known of a file is a record of its person; its bytes are a file of that id. The bytes are on the disk before the
-//! record says so, and gone after it: nobody is told of a file that is not there. What a power cut leaves half written, the next
-//! start removes.
+//! record says so, and gone after it: nobody is told of a file that is not there. What a power cut leaves without its record,
+//! the next start removes; a sender who leaves in between breaks nothing.
 
 mod kind;
 
@@ -10,12 +10,13 @@ pub use kind::media_type;
 
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::HashSet,
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
     sync::Arc,
 };
-use store::{Collection, Level, Listing, Record, Store};
+use store::{Collection, Level, Listing, Record, Stamp, Store};
 use tool::{
     Cx, Error, Id, Result, Scope,
     prelude::{JsonSchema, schemars},
@@ -42,6 +43,16 @@ impl Record for Stored {
     const NAME: &'static str = "uploads";
     const WORD: &'static str = "file";
     const LEVEL: Level = Level::User;
+}
+
+/// That there is a record, whatever stands in it: of one that cannot be read, the file is kept all the same.
+#[derive(Clone, Serialize, Deserialize)]
+struct Known {}
+
+impl Record for Known {
+    const NAME: &'static str = Stored::NAME;
+    const WORD: &'static str = Stored::WORD;
+    const LEVEL: Level = Stored::LEVEL;
 }
 
 /// A file that is kept.
@@ -74,12 +85,14 @@ pub struct Uploads {
     folder: Arc<Path>,
     /// One file at a time, so that what is kept is counted right.
     adding: Arc<tokio::sync::Mutex<()>>,
+    /// Held by what deletes, and by a copy alone.
+    copying: Arc<tokio::sync::RwLock<()>>,
 }
 
 impl Uploads {
     /// The files in `folder`, which is made when the first one comes, and what is known of them in `store`.
     pub fn new(store: &Store, folder: PathBuf) -> Self {
-        Self { records: store.collection(), folder: folder.into(), adding: Arc::default() }
+        Self { records: store.collection(), folder: folder.into(), adding: Arc::default(), copying: Arc::default() }
     }
 
     /// Keeps a file. `declared` is the type its sender gives; it counts only among texts, which look alike.
@@ -96,7 +109,7 @@ impl Uploads {
                 format!("the file has {} bytes, and {} MB is the most: send a smaller one", bytes.len(), LARGEST >> 20);
             return Err(Error::bad_args(text));
         }
-        let _adding = self.adding.lock().await;
+        let adding = self.adding.clone().lock_owned().await;
         let kept: u64 =
             self.records.list_in(Scope::User(cx.user()), &Listing::default())?.iter().map(|e| e.value.size).sum();
         if kept + bytes.len() as u64 > ALL {
@@ -104,10 +117,20 @@ impl Uploads {
         }
         let media_type = media_type(&bytes, declared, name);
         let stored = Stored { name: plain_name(name, &media_type), media_type, size: bytes.len() as u64 };
+        let (this, stamp) = (self.clone(), self.records.stamp(cx, "upload"));
+        // To its end also when the sender is gone: a file that nobody counts would fill the card.
+        let keeping = tokio::spawn(async move {
+            let _adding = adding;
+            this.keep(stamp, stored, bytes).await
+        });
+        keeping.await.unwrap_or_else(|e| Err(Error::failed(format!("the file was not kept: {e}"))))
+    }
+
+    async fn keep(&self, stamp: Stamp, stored: Stored, bytes: Vec<u8>) -> Result<Upload> {
         let (id, folder) = (Id::new(), self.folder.clone());
         let written = tokio::task::spawn_blocking(move || write(&folder, id, &bytes)).await;
         written.map_err(|e| Error::failed(format!("the file was not kept: {e}")))?.map_err(not_kept)?;
-        let (records, stamp) = (self.records.clone(), self.records.stamp(cx, "upload"));
+        let records = self.records.clone();
         let kept = self.records.store().write(move |tx| records.put(tx, id, &stamp, &stored)).await;
         kept.map(Upload::from).map_err(|error| {
             let _ = fs::remove_file(self.path(id));
@@ -141,25 +164,54 @@ impl Uploads {
     /// # Errors
     /// `NotFound` when it is not this person's.
     pub async fn delete(&self, cx: &Cx, id: Id) -> Result<()> {
-        if !self.records.delete(cx, id).await? {
-            return Err(missing(id));
-        }
-        match fs::remove_file(self.path(id)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(%error, "a deleted file is still there")
+        let (this, cx) = (self.clone(), cx.clone());
+        // As above: the bytes go with the record.
+        let deleting = tokio::spawn(async move {
+            let _there = this.copying.read().await;
+            if !this.records.delete(&cx, id).await? {
+                return Err(missing(id));
             }
-            _ => {}
-        }
-        Ok(())
+            match fs::remove_file(this.path(id)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!(%error, "a deleted file is still there")
+                }
+                _ => {}
+            }
+            Ok(())
+        });
+        deleting.await.unwrap_or_else(|e| Err(Error::failed(format!("the file was not deleted: {e}"))))
     }
 
-    /// Removes what was left half written.
+    /// A copy of all data, with everybody's files: [`Store::backup`]. Nothing is deleted meanwhile, so that what the copy
+    /// knows is in it. Answers its size in bytes.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn backup(&self, file: PathBuf) -> store::Result<u64> {
+        let _copying = self.copying.write().await;
+        self.records.store().backup(file).await
+    }
+
+    /// Removes what was left half written, and files that no record knows; before any comes.
     pub fn tidy(&self) {
-        for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            if file.file_name().to_string_lossy().ends_with(HALF)
+        let files: Vec<_> = fs::read_dir(&self.folder).into_iter().flatten().flatten().collect();
+        if files.is_empty() {
+            return;
+        }
+        let mut known = HashSet::new();
+        let read = self.records.store().collection::<Known>().scan(|e| {
+            known.insert(e.id);
+        });
+        if let Err(error) = &read {
+            tracing::warn!(%error, "it is not known which files are still needed, so all are kept");
+        }
+        for file in files {
+            let name = file.file_name().to_string_lossy().into_owned();
+            let unknown = || read.is_ok() && name.parse().is_ok_and(|id: Id| !known.contains(&id));
+            if (name.ends_with(HALF) || unknown())
                 && let Err(error) = fs::remove_file(file.path())
             {
-                tracing::warn!(%error, "half a file is still there");
+                tracing::warn!(%error, "a file that nobody knows is still there");
             }
         }
     }

@@ -44,10 +44,61 @@ async fn what_cannot_be_kept_is_refused_and_what_is_left_over_is_tidied() {
     let kept = uploads.put(&ana, "", "", b"words".to_vec()).await.unwrap();
     assert_eq!(kept.name, "text", "a file without a name has one");
     fs::write(folder.join(format!("{}.half", Id::new())), "left over").unwrap();
+    fs::write(folder.join(Id::new().to_string()), "without a record").unwrap();
+    fs::write(folder.join("README"), "of somebody else").unwrap();
     uploads.tidy();
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     assert!(uploads.load(&ana, kept.id).await.is_ok());
     fs::remove_file(folder.join(kept.id.to_string())).unwrap();
     assert!(matches!(uploads.load(&ana, kept.id).await, Err(Error::Failed(_))), "told, and no panic");
+    let _ = fs::remove_dir_all(folder);
+}
+
+/// A record that cannot be read as one of a file: its name has no end.
+#[derive(Clone, Serialize, Deserialize)]
+struct Bent(u64);
+
+impl Record for Bent {
+    const NAME: &'static str = Stored::NAME;
+    const WORD: &'static str = "file";
+    const LEVEL: Level = Level::User;
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_not_tidied_away() {
+    let (uploads, folder) = place();
+    let ana = of(UserId::OWNER);
+    let bent = uploads.records.store().collection::<Bent>().insert(&ana, "t", Bent(u64::MAX)).await.unwrap();
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join(bent.id.to_string()), "bytes").unwrap();
+    assert!(uploads.get(&ana, bent.id).is_err(), "it is an error, and there");
+    uploads.tidy();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    let _ = fs::remove_dir_all(folder);
+}
+
+/// Begins something and leaves at its first wait, as a client does that closes the connection.
+fn leave(work: impl Future) {
+    let mut now = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(std::pin::pin!(work).poll(&mut now).is_pending());
+}
+
+#[tokio::test]
+async fn whoever_leaves_in_the_middle_leaves_no_file_that_is_not_counted() {
+    let (uploads, folder) = place();
+    let ana = of(UserId::OWNER);
+    leave(uploads.put(&ana, "a", "", b"broken off".to_vec()));
+    // One at a time: this comes after it.
+    let second = uploads.put(&ana, "b", "", b"whole".to_vec()).await.unwrap();
+    let known = || uploads.records.list_in(Scope::User(ana.user()), &Listing::default()).unwrap();
+    assert_eq!((known().len(), fs::read_dir(&folder).unwrap().count()), (2, 2));
+
+    leave(uploads.delete(&ana, second.id));
+    let begun = std::time::Instant::now();
+    while fs::read_dir(&folder).unwrap().count() > 1 {
+        assert!(begun.elapsed().as_secs() < 20, "its bytes are still there");
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    assert_eq!(known().len(), 1);
     let _ = fs::remove_dir_all(folder);
 }

@@ -1,7 +1,13 @@
 //! Files people send: kept for them alone, typed by what is in them, and shown to a model that sees.
 
-use crate::{harness::Hob, model::with_model, model_server::says, visitor::Visitor};
+use crate::{
+    harness::{Folder, Hob, Setup, hob},
+    model::with_model,
+    model_server::says,
+    visitor::Visitor,
+};
 use serde_json::{Value, json};
+use std::{fs, path::Path};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0";
 
@@ -80,6 +86,83 @@ fn a_model_that_sees_is_shown_the_picture_and_reads_the_text() {
         let reply = hob.post("/api/v1/chat", json!({"message": wrong}));
         assert!([400, 404].contains(&reply.status) && reply.text().contains(part), "{wrong}: {}", reply.text());
     }
+}
+
+/// The files in a folder.
+fn count(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[test]
+fn files_are_in_a_backup_and_one_that_breaks_off_restores_nothing() {
+    let mut first = Hob::start();
+    let backup = |hob: &Hob, name: &str| {
+        let file = hob.folder.path(name);
+        hob.cli(&["backup", file.to_str().unwrap()]).ok();
+        file
+    };
+    let none = backup(&first, "none.hob");
+    let long: Vec<u8> = (0..300_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let mark = b"these very words stand in the backup";
+    let sent: Vec<(String, Vec<u8>)> = [PNG, &long, mark]
+        .into_iter()
+        .map(|bytes| {
+            let path = format!("/api/v1/files/{}", send(&first, "a", "", bytes)["id"].as_str().unwrap());
+            (path, bytes.to_vec())
+        })
+        .collect();
+    let all_there = |hob: &Hob| {
+        for (path, bytes) in &sent {
+            let shown = hob.get(path);
+            assert!(shown.status == 200 && shown.body == *bytes, "{path}: {}", shown.status);
+        }
+    };
+    let file = backup(&first, "files.hob");
+
+    // Into a fresh house, and from there into another.
+    let fresh = Folder::new();
+    hob(&fresh.path("data"), &["restore", file.to_str().unwrap()]).ok();
+    let second = Hob::over(fresh, Setup::default());
+    all_there(&second);
+    let again = Folder::new();
+    hob(&again.path("data"), &["restore", backup(&second, "again.hob").to_str().unwrap()]).ok();
+    all_there(&Hob::over(again, Setup::default()));
+
+    // What broke off or was bent restores nothing.
+    let whole = fs::read(&file).unwrap();
+    let mut bent = whole.clone();
+    let at = whole.windows(mark.len()).position(|w| w == mark).unwrap();
+    bent[at] ^= 1;
+    for broken in [&whole[..whole.len() - 200_000], &whole[..whole.len() / 2], &bent] {
+        let (folder, path) = (Folder::new(), first.folder.path("broken.hob"));
+        fs::write(&path, broken).unwrap();
+        let why = hob(&folder.path("data"), &["restore", path.to_str().unwrap()]).why(1);
+        assert!(why.contains("nothing was changed"), "{why}");
+        assert_eq!(count(&folder.path("data")), 0);
+    }
+
+    // One without files, over data that has some: they stay beside it.
+    assert_eq!(first.stop(), Some(0));
+    let told = first.cli(&["restore", none.to_str().unwrap()]).ok();
+    assert!(told.contains("uploads.before-restore"), "{told}");
+    // What a power cut left of a copy that was being made.
+    for left in ["backup-1.tmp", "backup-1.tmp.part"] {
+        fs::write(first.data().join(left), "half").unwrap();
+    }
+    first.start_again();
+    first.get(&sent[0].0).refusal(404, "not_found");
+    let at = |name: &str| first.data().join(name);
+    assert_eq!((count(&at("uploads")), count(&at("uploads.before-restore"))), (0, 3));
+    assert!(!at("backup-1.tmp").exists() && !at("backup-1.tmp.part").exists());
+
+    // And back again, with the files over those that are there.
+    send(&first, "b", "", b"of the time between");
+    assert_eq!(first.stop(), Some(0));
+    first.cli(&["restore", file.to_str().unwrap()]).ok();
+    first.start_again();
+    all_there(&first);
+    let at = |name: &str| first.data().join(name);
+    assert_eq!((count(&at("uploads")), count(&at("uploads.before-restore.1"))), (3, 1));
 }
 
 /// The id of a file nobody has.

@@ -1,0 +1,209 @@
+//! The files people sent: they lie beside the data, and go along in a backup, piece by piece.
+
+use crate::{Error, Result, backup::make_private_dir, collection, engine::Table};
+use redb::Database;
+use std::{
+    fs,
+    io::{self, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+use tool::Id;
+
+/// The folder beside the data in which they lie, each under the id of its record. A file never changes under its id.
+pub const FILES: &str = "uploads";
+/// Where they are in a backup: under the id and the number of the piece. A data file has no such table.
+pub(crate) const TABLE: &str = "backup-files";
+/// The size of a piece in bytes: with its key it just fills a page.
+const PIECE: usize = (64 << 10) - 64;
+/// Pieces a commit of a backup holds at most, so that memory stays small on a small board.
+const PIECES: usize = 64;
+
+/// The files of a folder, with their sizes in bytes; none where it was never made.
+fn list(folder: &Path) -> Result<Vec<(Id, PathBuf, u64)>> {
+    let read = || -> io::Result<Vec<(Id, PathBuf, u64)>> {
+        let mut found = vec![];
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            // Others, such as half ones, are no files of anybody.
+            if let Some(id) = name.to_str().and_then(|n| n.parse::<Id>().ok().filter(|id| id.to_string() == n)) {
+                found.push((id, entry.path(), entry.metadata()?.len()));
+            }
+        }
+        Ok(found)
+    };
+    match read() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        other => other.map_err(|e| Error::io(format!("look into {}", folder.display()), &e)),
+    }
+}
+
+/// How many bytes they have together.
+pub(crate) fn size(folder: &Path) -> Result<u64> {
+    Ok(list(folder)?.iter().map(|(_, _, size)| size).sum())
+}
+
+/// Copies the files of a folder into a backup.
+pub(crate) fn pack(folder: &Path, db: &Database) -> Result<()> {
+    let mut files = list(folder)?;
+    if files.is_empty() {
+        return Ok(());
+    }
+    files.sort_by_key(|(id, ..)| *id);
+    let (mut tx, mut held) = (db.begin_write()?, 0);
+    for (id, path, _) in files {
+        let failed = |e| Error::io(format!("read {}", path.display()), &e);
+        let mut file = fs::File::open(&path).map_err(failed)?;
+        for n in 0u32.. {
+            let mut piece = Vec::with_capacity(PIECE);
+            Read::by_ref(&mut file).take(PIECE as u64).read_to_end(&mut piece).map_err(failed)?;
+            if piece.is_empty() && n > 0 {
+                break;
+            }
+            tx.open_table(Table::new(TABLE))?.insert(&key(id, n)[..], &piece[..])?;
+            held += 1;
+            if held == PIECES {
+                tx.commit()?;
+                (tx, held) = (db.begin_write()?, 0);
+            }
+        }
+    }
+    Ok(tx.commit()?)
+}
+
+/// Moves the files of a backup out of it, into a folder that is made for them.
+pub(crate) fn unpack(db: &mut Database, into: &Path) -> Result<()> {
+    if !unpack_all(db, into)? {
+        return Ok(());
+    }
+    let tx = db.begin_write()?;
+    tx.delete_table(Table::new(TABLE))?;
+    tx.commit()?;
+    // The data is not to have their size for good.
+    db.compact().map_err(|e| Error::Io(format!("could not make the data small again: {e}")))?;
+    Ok(())
+}
+
+/// Whether there were any.
+fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
+    let tx = redb::ReadableDatabase::begin_read(db)?;
+    let Some(table) = collection::open(&tx, TABLE)? else { return Ok(false) };
+    let failed = |e| Error::io(format!("write {}", into.display()), &e);
+    make_private_dir(into)?;
+    let mut writing: Option<(Id, u32, fs::File)> = None;
+    for row in redb::ReadableTable::iter(&table)? {
+        let (key, piece) = row?;
+        let (id, n) = place(key.value()).ok_or_else(incomplete)?;
+        let mut file = match writing.take() {
+            Some((of, last, file)) if of == id && Some(n) == last.checked_add(1) => file,
+            before if n == 0 => {
+                before.map_or(Ok(()), |(_, _, file)| file.sync_all()).map_err(failed)?;
+                let mut options = fs::OpenOptions::new();
+                options.write(true).create_new(true).mode(0o600).open(into.join(id.to_string())).map_err(failed)?
+            }
+            _ => return Err(incomplete()),
+        };
+        file.write_all(piece.value()).map_err(failed)?;
+        writing = Some((id, n, file));
+    }
+    writing.map_or(Ok(()), |(_, _, file)| file.sync_all()).and_then(|()| sync(into)).map_err(failed)?;
+    Ok(true)
+}
+
+/// Keeps the files of a folder a second time, without their bytes where the disk can do that: those which restored data does
+/// not know are removed from their place at the next start.
+pub(crate) fn set_aside(folder: &Path, before: &Path) -> Result<()> {
+    let files = list(folder)?;
+    if files.is_empty() {
+        return Ok(());
+    }
+    make_private_dir(before)?;
+    let keep = || -> io::Result<()> {
+        for (id, path, _) in files {
+            let kept = before.join(id.to_string());
+            fs::hard_link(&path, &kept).or_else(|_| fs::copy(&path, &kept).map(drop))?;
+        }
+        sync(before)
+    };
+    keep().map_err(|e| Error::io(format!("set the files aside in {}", before.display()), &e))
+}
+
+/// Puts files that were moved out of a backup beside those that are there. Until data knows them they are nobody's.
+pub(crate) fn add(from: &Path, folder: &Path) -> Result<()> {
+    let files = list(from)?;
+    if files.is_empty() {
+        return Ok(());
+    }
+    make_private_dir(folder)?;
+    let add = || -> io::Result<()> {
+        for (id, path, _) in files {
+            fs::rename(path, folder.join(id.to_string()))?;
+        }
+        sync(folder)
+    };
+    add().map_err(|e| Error::io(format!("put the files into {}", folder.display()), &e))
+}
+
+fn sync(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+fn key(id: Id, n: u32) -> [u8; 20] {
+    let mut key = [0; 20];
+    key[..16].copy_from_slice(id.as_bytes());
+    key[16..].copy_from_slice(&n.to_be_bytes());
+    key
+}
+
+fn place(key: &[u8]) -> Option<(Id, u32)> {
+    let (id, n) = key.split_first_chunk::<16>()?;
+    Some((Id::from_bytes(*id), u32::from_be_bytes(n.try_into().ok()?)))
+}
+
+fn incomplete() -> Error {
+    Error::Damaged("a file in the backup is not whole: nothing was changed".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_come_out_as_they_went_in_and_leave_nothing_behind() {
+        let dir = std::env::temp_dir().join(format!("hob-files-{}", Id::new()));
+        let (from, to) = (dir.join("from"), dir.join("to"));
+        fs::create_dir_all(&from).unwrap();
+        let mut files = vec![];
+        // None, one, a whole piece and its neighbours, and more pieces than a commit holds.
+        for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, PIECE * (PIECES + 1)] {
+            let (id, bytes) = (Id::new(), (0..size).map(|n| (n * 31 % 251) as u8).collect::<Vec<_>>());
+            fs::write(from.join(id.to_string()), &bytes).unwrap();
+            files.push((id, bytes));
+        }
+        fs::write(from.join(format!("{}.half", Id::new())), "half").unwrap();
+        let mut db = Database::create(dir.join("db")).unwrap();
+        pack(&from, &db).unwrap();
+        unpack(&mut db, &to).unwrap();
+        assert_eq!(fs::read_dir(&to).unwrap().count(), files.len());
+        for (id, bytes) in &files {
+            assert!(fs::read(to.join(id.to_string())).unwrap() == *bytes, "{} bytes", bytes.len());
+        }
+        assert!(fs::metadata(dir.join("db")).unwrap().len() < size(&from).unwrap() / 2, "their room is given back");
+        let empty = dir.join("empty");
+        unpack(&mut db, &empty).unwrap();
+        assert!(!empty.exists(), "they are in it no more");
+
+        // A piece that is missing is not taken for the end, or for another file's.
+        for missing in [0, 1, 2] {
+            let mut db = Database::create(dir.join(format!("db{missing}"))).unwrap();
+            pack(&from, &db).unwrap();
+            let tx = db.begin_write().unwrap();
+            tx.open_table(Table::new(TABLE)).unwrap().remove(&key(files[5].0, missing)[..]).unwrap();
+            tx.commit().unwrap();
+            let told = unpack(&mut db, &dir.join(format!("to{missing}"))).unwrap_err();
+            assert!(matches!(&told, Error::Damaged(text) if text.contains("not whole")), "{told}");
+        }
+        fs::remove_dir_all(dir).unwrap();
+    }
+}
