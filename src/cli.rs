@@ -309,8 +309,10 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
 fn restore(data: &std::path::Path, file: &std::path::Path) -> Result<()> {
     let before = store::restore(data, file).context("nothing was restored")?;
     put(format_args!("restored {}\n", file.display()))?;
-    if before.exists() {
-        put(format_args!("what was there before is in {}\n", before.display()))?;
+    for (what, path) in [("what was there before is", before.data), ("files that were sent before are", before.files)] {
+        if path.exists() {
+            put(format_args!("{what} in {}\n", path.display()))?;
+        }
     }
     Ok(())
 }

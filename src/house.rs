@@ -141,7 +141,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     let choices = Choices::open(&store)?;
     let (models, provider) = Models::new(config.clone(), minds, choices.clone())?;
     let settings = Arc::new(Settings::new(config, store.device_id(), choices, network.clone()));
-    let uploads = Uploads::new(&store, data.join("uploads"));
+    let uploads = Uploads::new(&store, data.join(store::FILES));
     uploads.tidy();
     let parts = agent::Parts {
         registry: registry.clone(),

@@ -17,7 +17,7 @@ const RESULT_SHOWN: usize = 16 * 1024;
 pub(crate) enum Made {
     /// It gave this.
     Gave(Box<(CallRecord, ToolResult)>),
-    /// It waits for a person for longer than the run does.
+    /// It waits for a person for longer than the run does, or stands behind one that does.
     Parked,
 }
 
@@ -30,6 +30,11 @@ impl Run {
         let mut all = vec![];
         for call in calls {
             all.push(self.make(call, by, None).await);
+            if let Some(Ok(Made::Parked)) = all.last() {
+                // What comes after it is made when it was.
+                all.resize_with(calls.len(), || Ok(Made::Parked));
+                break;
+            }
         }
         all
     }

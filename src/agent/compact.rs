@@ -7,12 +7,12 @@ use crate::{
     window::{cost, exchanges, window},
 };
 use futures::StreamExt;
-use llm::{Delta, Message, Provider, Request, ToolChoice, Turn, Usage};
+use llm::{Content, Delta, Message, Part, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage};
 use persona::prompt::Standing;
 use scrub::How;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use store::{Collection, Level, Record, Store, Tx};
+use store::{Collection, Level, Listing, Record, Store, Tx};
 use tokio_util::sync::CancellationToken;
 use tool::{
     Cx, Error, Id, Label, Result, Scope,
@@ -25,9 +25,13 @@ const LONGEST: usize = 4_000;
 const EXTRACTED: usize = 2_400;
 /// How much of one text an extract keeps, in characters.
 const SENTENCE: usize = 200;
+/// How much of one text a model that summarises is given, in characters: as much as there is room for.
+const EACH: [usize; 4] = [4_000, 1_000, 300, 120];
+/// In how many steps a model summarises at most what it cannot read at once.
+const STEPS: usize = 4;
 /// How many tokens the model may take for a summary; thoughts count too.
 const ANSWER: u32 = 2_048;
-/// How long a summary may take.
+/// How long a step of a summary may take.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// What is kept free for the answer where a model does not say how long that can be, in tokens.
 const RESERVE: usize = 4_096;
@@ -143,15 +147,15 @@ async fn remembered(
     let lines = agent.lines_after(cx, conversation, summary.as_ref().map(|(s, _)| s.until))?;
     let stored = by_exchange(&lines);
     let mut exchanges = exchanges(history.to_vec());
-    // The last message may be news of Hob's own, which is not stored.
-    let news = usize::from(!is_stored(agent, exchanges.last(), stored.last()));
-    exchanges.drain(..exchanges.len().saturating_sub(stored.len() + news));
+    // A run that goes on late stands last, and others are stored behind it.
+    let late = usize::from(!is_stored(agent, exchanges.last(), stored.last()));
+    exchanges.drain(..exchanges.len().saturating_sub(stored.len() + late));
     let shown = exchanges.concat();
     if !long(&shown) {
         return Ok(Some((shown, standing(summary, lines.len()))));
     }
     let stay = newest_that_stay(&exchanges, room(agent, run.provider.as_ref()) * 2 / 5, agent.config.max_messages / 2);
-    let gone = stored.len().saturating_sub(stay.saturating_sub(news).max(1));
+    let gone = stored.len().saturating_sub(stay.saturating_sub(late).max(1));
     let covered: usize = stored[..gone].iter().map(|exchange| exchange.len()).sum();
     if covered == 0 {
         return Ok(Some((shown, standing(summary, lines.len()))));
@@ -160,7 +164,7 @@ async fn remembered(
     let kept = agent.keep_summary(cx, conversation, made).await?;
     let length = kept.0.text.chars().count();
     run.tell(Step::Compacted { messages: covered, summary_length: length });
-    let left = exchanges.split_off(exchanges.len().saturating_sub(stored.len() - gone + news)).concat();
+    let left = exchanges.split_off(exchanges.len().saturating_sub(stored.len() - gone + late)).concat();
     Ok(Some((left, standing(Some(kept), lines.len() - covered))))
 }
 
@@ -203,12 +207,26 @@ impl Agent {
         self.conversations.lines.store().collection()
     }
 
-    /// The newest stored messages of a conversation behind one, in order.
+    /// The stored messages of a conversation behind one, in order; of long ones no more than a summary would tell, but for as
+    /// many of the newest as a run reads and the one it has just stored.
     fn lines_after(&self, cx: &Cx, conversation: Id, until: Option<Id>) -> Result<Vec<Kept>> {
-        // As many as a run reads, and the one it has just stored.
-        let mut lines = self.conversations.lines(cx, conversation, self.config.max_messages * 4 + 1)?;
-        lines.retain(|line| until.is_none_or(|until| line.id > until));
-        Ok(lines.into_iter().map(|e| Kept { id: e.id, label: e.label, message: e.value.into() }).collect())
+        let (by, limit) = (Some((1, conversation.as_bytes().to_vec())), self.config.max_messages * 4 + 1);
+        let (mut lines, mut before) = (vec![], None);
+        loop {
+            let page = self.conversations.lines.list(cx, &Listing { by: by.clone(), limit, before })?;
+            let is_newest = before.is_none();
+            before = page.last().map(|line| line.id);
+            let behind = page.into_iter().take_while(|line| until.is_none_or(|until| line.id > until));
+            lines.extend(behind.map(|entry| {
+                let line = self.conversations.clean(entry);
+                let (id, label, message) = (line.id, line.label, Message::from(line.value));
+                Kept { id, label, message: if is_newest { message } else { brief(message) } }
+            }));
+            if before.is_none_or(|oldest| until.is_some_and(|until| oldest <= until)) {
+                lines.reverse();
+                return Ok(lines);
+            }
+        }
     }
 
     /// Puts all but the last exchange of a conversation into its summary.
@@ -248,18 +266,7 @@ impl Agent {
         let until = lines.last().map(|line| line.id).ok_or_else(|| Error::failed("there is nothing to summarise"))?;
         let messages: Vec<&Message> = lines.iter().map(|line| &line.message).collect();
         let text = match provider.reads_context() {
-            true => {
-                let turns = transcript(&messages, self.room_for_turns(provider, earlier));
-                match by_model(cx, provider, earlier, &turns, usage).await {
-                    Ok(text) => text,
-                    // A run that was stopped makes no summary worse than it has to be.
-                    Err(_) if cx.cancel().is_cancelled() => return Err(Error::failed("stopped, as you asked")),
-                    Err(why) => {
-                        tracing::warn!(%why, "the model made no summary; an extract is kept");
-                        extract(earlier, &messages)
-                    }
-                }
-            }
+            true => self.in_steps(cx, provider, earlier, &messages, usage).await?,
             false => extract(earlier, &messages),
         };
         let text = self.parts.registry.scrubber().text(&text, How::All).into_owned();
@@ -267,11 +274,48 @@ impl Agent {
         Ok((Summary { text, until, messages: covered }, label))
     }
 
-    /// How many characters of a conversation a model is given to summarise. Three a token, to be safe.
-    fn room_for_turns(&self, provider: &dyn Provider, earlier: &str) -> usize {
+    /// The summary a model makes of what came before and of these messages: at once where it can read them, else step by step,
+    /// and of what is too much even for that the oldest goes into an extract.
+    async fn in_steps(
+        &self,
+        cx: &Cx,
+        provider: &dyn Provider,
+        earlier: &str,
+        messages: &[&Message],
+        usage: &mut Usage,
+    ) -> Result<String> {
+        let mut all = parts(messages, self.room_for_turns(provider, earlier.len()));
+        if all.len() > 1 {
+            // From the second step on there is a new summary to be read too.
+            all = parts(messages, self.room_for_turns(provider, LONGEST.max(earlier.len())));
+        }
+        let (oldest, parts) = all.split_at(all.len().saturating_sub(STEPS));
+        let (mut text, mut told) = (earlier.to_owned(), oldest.iter().map(|part| part.len()).sum());
+        if told > 0 {
+            text = extract(&text, &messages[..told]);
+        }
+        for part in parts {
+            let turns = transcript(part, self.room_for_turns(provider, text.len()));
+            text = match by_model(cx, provider, &text, &turns, usage).await {
+                Ok(text) => text,
+                // A run that was stopped makes no summary worse than it has to be.
+                Err(_) if cx.cancel().is_cancelled() => return Err(Error::failed("stopped, as you asked")),
+                Err(why) => {
+                    tracing::warn!(%why, "the model made no summary; an extract is kept");
+                    return Ok(extract(&text, &messages[told..]));
+                }
+            };
+            told += part.len();
+        }
+        Ok(text)
+    }
+
+    /// How many characters of a conversation a model is given to summarise, beside a summary of so many bytes. Three a token, to
+    /// be safe.
+    fn room_for_turns(&self, provider: &dyn Provider, earlier: usize) -> usize {
         let (context, most) = (provider.facts().context as usize, self.config.max_tokens);
         let all = if context == 0 { most } else { most.min(context) };
-        let taken = answer_tokens(provider) as usize + (INSTRUCTIONS.len() + earlier.len()) / 3;
+        let taken = answer_tokens(provider) as usize + (INSTRUCTIONS.len() + earlier) / 3;
         all.saturating_sub(taken).max(all / 4) * 3
     }
 
@@ -349,6 +393,30 @@ async fn by_model(
     }
 }
 
+/// A message that a summary tells just as it would tell the whole.
+fn brief(message: Message) -> Message {
+    let cut = |mut text: String| {
+        // One character more than is told, so that it shows that there was more.
+        if let Some((end, _)) = text.char_indices().nth(EACH[0] + 1) {
+            text.truncate(end);
+            text.shrink_to_fit();
+        }
+        text
+    };
+    match message {
+        Message::System(text) => Message::System(cut(text)),
+        Message::User(said) => {
+            let part = |part| if let Part::Text(text) = part { Part::Text(cut(text)) } else { part };
+            Message::User(Content(said.0.into_iter().map(part).collect()))
+        }
+        Message::Assistant(Turn { content, tool_calls, .. }) => {
+            let call = |call: ToolCall| ToolCall { arguments: cut(call.arguments), ..call };
+            Message::calls(cut(content), tool_calls.into_iter().map(call).collect())
+        }
+        Message::Tool(result) => Message::Tool(ToolResult { content: cut(result.content), say: None, ..result }),
+    }
+}
+
 /// A text between marks, which do not occur in it.
 fn fenced(mark: &str, text: &str) -> String {
     let text = text.replace(&format!("</{mark}>"), &format!("[/{mark}]"));
@@ -361,7 +429,7 @@ fn transcript(messages: &[&Message], room: usize) -> String {
     let told = |each: usize| -> Vec<String> { messages.iter().filter_map(|m| line(m, each)).collect() };
     let length = |lines: &[String]| lines.iter().map(|l| l.chars().count() + 1).sum::<usize>();
     let mut lines = vec![];
-    for each in [4_000, 1_000, 300, 120] {
+    for each in EACH {
         lines = told(each);
         if length(&lines) <= room {
             break;
@@ -373,6 +441,21 @@ fn transcript(messages: &[&Message], room: usize) -> String {
         from += 1;
     }
     lines.split_off(from).join("\n")
+}
+
+/// Messages in parts, each of which fits into so many characters when its texts are shortened as far as they may be.
+fn parts<'a>(messages: &'a [&'a Message], room: usize) -> Vec<&'a [&'a Message]> {
+    let (mut parts, mut from, mut length) = (vec![], 0, 0);
+    for (n, message) in messages.iter().enumerate() {
+        let own = line(message, EACH[EACH.len() - 1]).map_or(0, |told| told.chars().count() + 1);
+        if n > from && length + own > room {
+            parts.push(&messages[from..n]);
+            (from, length) = (n, 0);
+        }
+        length += own;
+    }
+    parts.push(&messages[from..]);
+    parts
 }
 
 fn line(message: &Message, each: usize) -> Option<String> {

@@ -3,7 +3,7 @@
 use crate::{
     config::Persistence,
     journal::{self, StoredRun},
-    lines::{Line, NO_ANSWER, Role, StoredCall, StoredMedia, StoredMessage, StoredResult, answered, json, messages},
+    lines::{Line, Role, StoredCall, StoredMedia, StoredMessage, StoredResult, answered, json, messages},
 };
 use llm::{Content, Kept, Message, Part, ToolCall, ToolResult};
 use registry::Registry;
@@ -101,7 +101,7 @@ pub(crate) struct Conversations {
     pub lines: Collection<Line>,
     pub runs: Collection<StoredRun>,
     /// What is kept is kept without secrets.
-    registry: Registry,
+    pub registry: Registry,
     /// How long those are kept that begin.
     keeps: Persistence,
 }
@@ -160,9 +160,6 @@ impl Conversations {
         let mut begun = stored;
         begun.tainted |= cx.label() == tool::Label::Outside;
         self.add(cx, Line::said(id, run, &self.without_secrets(content.clone())), Begins::Run(Box::new(begun))).await?;
-        if matches!(history.last(), Some(Message::User(_))) {
-            history.push(Message::said(NO_ANSWER));
-        }
         history.push(Message::User(content.clone()));
         Ok(history)
     }
@@ -244,7 +241,13 @@ impl Conversations {
                 head.messages += 1;
                 this.heads.put(tx, conversation, &head_stamp, &head)?;
                 match &mut begins {
-                    Begins::Run(run) => this.runs.put(tx, line.run, &run_stamp, run).map(drop)?,
+                    Begins::Run(run) => {
+                        // Whoever stopped it as its turn came has stopped it.
+                        if this.runs.read(tx, scope, line.run)?.is_some_and(|e| !e.value.state.is_open()) {
+                            return Err(store::Error::Missing("this run is over".into()));
+                        }
+                        this.runs.put(tx, line.run, &run_stamp, run).map(drop)?;
+                    }
                     Begins::Change(change) => this.change_in(tx, scope, line.run, &mut |run| {
                         change(run);
                         run.tainted |= tainted;
@@ -321,12 +324,21 @@ impl Conversations {
         head.map_or(Persistence::Persistent, |head| head.value.keeps)
     }
 
-    /// Deletes a conversation with its messages and runs.
-    pub async fn delete(&self, user: UserId, id: Id) -> Result<()> {
-        self.empty(user, id, true).await
+    /// Whether a run of a conversation is not over, but for `run` itself.
+    pub fn is_waited_for(&self, user: UserId, id: Id, run: Id) -> Result<bool> {
+        let by = Some((1, id.as_bytes().to_vec()));
+        let runs = self.runs.list_in(Scope::User(user), &Listing { by, limit: 0, before: None })?;
+        Ok(runs.iter().any(|e| e.id != run && e.value.state.is_open()))
     }
 
-    /// Deletes its messages and runs, and on demand the head too.
+    /// Whether a message of a run is there.
+    pub fn has_said(&self, user: UserId, id: Id, run: Id) -> Result<bool> {
+        let by = Some((1, id.as_bytes().to_vec()));
+        let lines = self.lines.list_in(Scope::User(user), &Listing { by, limit: 0, before: None })?;
+        Ok(lines.iter().any(|e| e.value.run == run))
+    }
+
+    /// Deletes the messages and runs of a conversation, and on demand its head too.
     pub async fn empty(&self, user: UserId, id: Id, head_too: bool) -> Result<()> {
         let (this, scope) = (self.clone(), Scope::User(user));
         let delete = move |tx: &store::Tx| {

@@ -120,9 +120,8 @@ impl Agent {
     /// `NotFound` when it is not this person's; `Unavailable` while it is answering.
     pub async fn reset(&self, cx: &Cx, id: Id) -> Result<ConversationSummary> {
         self.conversations.check(cx, id)?;
-        let _busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
-        self.conversations.empty(cx.user(), id, false).await?;
-        self.forget_questions(cx.user(), id).await?;
+        let busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
+        self.forget(cx.user(), id, false, busy).await?;
         self.conversations.head(cx, id)
     }
 
@@ -148,24 +147,28 @@ impl Agent {
     /// `BadArgs` when it is none, or too long.
     pub async fn import(&self, cx: &Cx, document: Exported) -> Result<ConversationSummary> {
         checked(&document)?;
-        let (id, mut run) = (Id::new(), Id::new());
+        let (id, mut run, mut wanted) = (Id::new(), Id::new(), Wanted::default());
         let mut lines = vec![];
+        let mut brings = |line: Line| lines.push((Id::new(), self.stamp(cx, Label::Outside, "import"), line));
         for message in document.messages {
             let role = role_of(&message.role).unwrap_or(Role::Assistant);
             if role == Role::User {
                 run = Id::new();
             }
+            let mut line = Line::new(id, run, role, &self.scrubbed(&message.content));
+            line.model = clipped(&message.model);
+            if !message.tool_calls.is_empty() {
+                line.calls = self.scrubbed(&json(&message.tool_calls));
+                wanted.add(run, &message.tool_calls);
+            }
+            if role != Role::Tool {
+                brings(line);
+                continue;
+            }
             // One record for each result, as they are kept.
-            let results = message.tool_results.iter().map(json);
-            let results: Vec<String> = if role == Role::Tool { results.collect() } else { vec![String::new()] };
-            for result in results {
-                let mut line = Line::new(id, run, role, &self.scrubbed(&message.content));
-                if !message.tool_calls.is_empty() && role == Role::Assistant {
-                    line.calls = self.scrubbed(&json(&message.tool_calls));
-                }
-                line.result = self.scrubbed(&result);
-                line.model = clipped(&message.model);
-                lines.push((Id::new(), self.stamp(cx, Label::Outside, "import"), line));
+            for result in &message.tool_results {
+                let run = wanted.take(result).unwrap_or(run);
+                brings(Line { run, result: self.scrubbed(&json(result)), ..line.clone() });
             }
         }
         let title = match document.title.split_whitespace().collect::<Vec<_>>().join(" ") {
@@ -204,6 +207,24 @@ impl Agent {
     }
 }
 
+/// Which run of a conversation that is brought in wants a call that has no result yet: a call may wait while the conversation
+/// goes on, and its result comes among the messages of another run.
+#[derive(Default)]
+struct Wanted(HashMap<(String, String), Vec<Id>>);
+
+impl Wanted {
+    fn add(&mut self, run: Id, calls: &[StoredCall]) {
+        for call in calls {
+            self.0.entry((call.id.clone(), call.name.clone())).or_default().push(run);
+        }
+    }
+
+    /// Of several runs whose calls have the same id the last one: it is the one that does not wait.
+    fn take(&mut self, result: &StoredResult) -> Option<Id> {
+        self.0.get_mut(&(result.tool_call_id.clone(), result.name.clone()))?.pop()
+    }
+}
+
 fn role_of(word: &str) -> Option<Role> {
     [Role::User, Role::Assistant, Role::Tool].into_iter().find(|role| role.word() == word)
 }
@@ -238,12 +259,18 @@ fn checked(document: &Exported) -> Result<()> {
                 "messages[{n}]: toolResults belong to messages of the role tool, which have one at least"
             ));
         }
+        // It would be kept once for each of them.
+        if role == Role::Tool && !message.content.is_empty() {
+            return wrong(format!("messages[{n}].content must be empty: what a tool gave is in toolResults"));
+        }
         if role != Role::Assistant && !message.tool_calls.is_empty() {
             return wrong(format!("messages[{n}]: toolCalls belong to messages of the role assistant"));
         }
         bytes += message.content.len() + message.model.len();
         bytes += message.tool_calls.iter().map(|c| c.id.len() + c.name.len() + c.arguments.len()).sum::<usize>();
-        bytes += message.tool_results.iter().map(|r| r.content.len() + r.name.len()).sum::<usize>();
+        let said = |r: &StoredResult| r.say.as_ref().map_or(0, String::len);
+        let results = message.tool_results.iter();
+        bytes += results.map(|r| r.tool_call_id.len() + r.name.len() + r.content.len() + said(r)).sum::<usize>();
     }
     if bytes > BYTES {
         return wrong(format!("the conversation has {bytes} bytes of text, and {} MB is the most", BYTES >> 20));
@@ -275,7 +302,16 @@ mod tests {
             messages,
         };
         let call = || StoredCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
+        let result = || StoredResult {
+            tool_call_id: "c".into(),
+            name: "t".into(),
+            content: "x".into(),
+            say: Some("x".repeat(BYTES)),
+            is_error: false,
+            duration_ms: 1,
+        };
         assert!(checked(&document(vec![message("user"), message("assistant")])).is_ok());
+        let spoken = ExportedMessage { content: String::new(), tool_results: vec![result()], ..message("tool") };
         let long = ExportedMessage { content: "x".repeat(BYTES + 1), ..message("user") };
         let rows = [
             (Exported { format: "other".into(), ..document(vec![message("user")]) }, "`format`"),
@@ -283,9 +319,11 @@ mod tests {
             (document(vec![]), "no messages"),
             (document(vec![message("system")]), "messages[0].role"),
             (document(vec![message("user"), message("tool")]), "messages[1]: toolResults"),
+            (document(vec![ExportedMessage { tool_results: vec![result()], ..message("tool") }]), "must be empty"),
             (document(vec![ExportedMessage { tool_calls: vec![call()], ..message("user") }]), "toolCalls"),
             (document(vec![message("user"); MESSAGES + 1]), "10000 is the most"),
             (document(vec![long]), "5 MB"),
+            (document(vec![spoken]), "5 MB"),
         ];
         for (document, part) in rows {
             let why = checked(&document).unwrap_err();

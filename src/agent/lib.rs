@@ -20,6 +20,7 @@ mod resume;
 mod run;
 mod runs;
 mod search;
+mod settle;
 mod standing;
 mod step;
 mod watch;
@@ -56,7 +57,7 @@ use store::Store;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tool::{
-    Cx, Error, Id, Result, UserId,
+    Cx, Error, Id, Result, Scope, UserId,
     prelude::{JsonSchema, schemars},
 };
 use uploads::Uploads;
@@ -174,8 +175,7 @@ impl Agent {
         }
         let (agent, cx) = (self.clone(), cx.clone());
         // What is stored is also answered: whoever asked may go away at any moment.
-        let begun = tokio::spawn(async move { agent.begin(&cx, say).await });
-        begun.await.map_err(|e| Error::failed(format!("the run broke off before it began: {e}")))?
+        to_its_end(async move { agent.begin(&cx, say).await }).await
     }
 
     async fn begin(&self, cx: &Cx, say: Say) -> Result<Running> {
@@ -276,26 +276,41 @@ impl Agent {
     /// `NotFound` when it is not this person's; `Unavailable` while it is answering.
     pub async fn delete_conversation(&self, cx: &Cx, id: Id) -> Result<()> {
         self.conversations.check(cx, id)?;
-        let _busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
-        self.conversations.delete(cx.user(), id).await?;
-        self.forget_questions(cx.user(), id).await
+        let busy = self.enter(Id::new(), cx.user(), Some(id), CancellationToken::new(), false)?;
+        self.forget(cx.user(), id, true, busy).await
     }
 
-    /// Ends and forgets what was asked and shown in a conversation whose messages are gone.
-    async fn forget_questions(&self, user: UserId, id: Id) -> Result<()> {
+    /// Deletes what was said in a conversation whose place is held, with its runs and what was asked and shown in it, and on
+    /// demand its head too; to its end.
+    async fn forget(&self, user: UserId, id: Id, head_too: bool, busy: Busy) -> Result<()> {
+        let agent = self.clone();
+        to_its_end(async move {
+            let _busy = busy;
+            agent.forget_all(user, id, head_too).await
+        })
+        .await
+    }
+
+    async fn forget_all(&self, user: UserId, id: Id, head_too: bool) -> Result<()> {
+        // What was asked goes first. When the power goes in between, the run that rests on it asks again; the other way
+        // round a question would be left that nothing comes of.
         if let Some(approvals) = self.parts.registry.approvals() {
-            approvals.forget_conversation(user, id)?;
+            approvals.forget_conversation(user, id).await?;
         }
-        self.parts.interactions.forget_conversation(user, id).await
+        self.parts.interactions.forget_conversation(user, id).await?;
+        self.conversations.empty(user, id, head_too).await
     }
 
     /// A run is over: its conversation goes with it where it is kept no longer than that, and nothing else waits for it.
     async fn finish(&self, user: UserId, run: Id, conversation: Id) -> Result<()> {
         let all = self.places.runs_of(user);
         let alone = !all.iter().any(|(other, of, _)| *other != run && *of == Some(conversation));
-        if alone && self.conversations.keeps(user, conversation) == Persistence::None {
-            self.conversations.delete(user, conversation).await?;
-            self.forget_questions(user, conversation).await?;
+        if alone
+            && self.conversations.keeps(user, conversation) == Persistence::None
+            // One that rests has no place.
+            && !self.conversations.is_waited_for(user, conversation, run)?
+        {
+            self.forget_all(user, conversation, true).await?;
         }
         Ok(())
     }
@@ -311,6 +326,11 @@ impl Agent {
     ) -> Result<Busy> {
         self.places.enter(place(run, user, conversation, cancel, is_run), Entering::Now)
     }
+}
+
+/// Carries something out to its end, also when whoever asked for it goes away meanwhile.
+async fn to_its_end<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    tokio::spawn(work).await.map_err(|e| Error::failed(format!("this broke off: {e}")))?
 }
 
 fn place(run: Id, user: UserId, conversation: Option<Id>, cancel: CancellationToken, is_run: bool) -> Place {
@@ -353,7 +373,13 @@ impl Run {
         self.begins_late(message, began).await;
     }
 
-    /// Begins when the conversation is free, unless it was deleted meanwhile.
+    /// Whether it is written that somebody stopped it.
+    fn was_stopped(&self) -> bool {
+        let found = self.agent.conversations.runs.get_in(Scope::User(self.cx.user()), self.run);
+        found.is_ok_and(|found| found.is_some_and(|e| e.value.state == State::Cancelled))
+    }
+
+    /// Begins when the conversation is free, unless it was deleted or the run stopped meanwhile.
     async fn begins_late(self, message: Content, began: Instant) {
         let there = self.agent.conversations.check(&self.cx, self.conversation.unwrap_or_default());
         let stored = match there {
@@ -362,6 +388,7 @@ impl Run {
         };
         match stored {
             Ok(history) => self.go(history, Progress::default()).await,
+            Err(_) if self.was_stopped() => self.end(Err(run::cancelled()), began).await,
             Err(error) => self.end(Err(error.into()), began).await,
         }
     }

@@ -250,7 +250,7 @@ pub(crate) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// What stands between two messages of the person when a run failed: some chat templates demand that they take turns.
+/// What stands for the words of a run that ended without any.
 pub(crate) const NO_ANSWER: &str = "(no answer was given)";
 
 /// Every call gets an answer: a run that was cut (power, a limit, a stop) leaves calls without one, and servers refuse
@@ -265,9 +265,6 @@ pub(crate) fn answered(lines: Vec<Message>) -> Vec<Message> {
             Message::Assistant(Turn { tool_calls, .. }) => tool_calls.clone(),
             _ => vec![],
         };
-        if matches!((&message, whole.last()), (Message::User(_), Some(Message::User(_)))) {
-            whole.push(Message::said(NO_ANSWER));
-        }
         // Two answers in a row, of which one was late, are one to servers that want turns.
         if let Message::Assistant(Turn { content, tool_calls, .. }) = &message
             && tool_calls.is_empty()

@@ -225,7 +225,8 @@ impl Run {
                         continue;
                     }
                 };
-                if progress.guard.repeats(&call.name, &call.arguments, &result.content) {
+                let changes = self.agent.parts.registry.may_change(&call.name, &record.arguments);
+                if progress.guard.repeats(&call.name, &call.arguments, &result.content, changes) {
                     circling = Some(call.name.clone());
                 }
                 messages.push(Message::Tool(result));

@@ -6,13 +6,16 @@ use crate::{
     lines::{Line, Role, messages},
 };
 use llm::{Message, ToolCall};
+use registry::Registry;
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use store::{Entry, Listing};
 use tool::{Cx, Id, Result, Scope};
 
 /// How a run stands.
 pub(crate) struct Standing {
-    /// The conversation as it is stored; calls without a result have none.
+    /// What else was said, and then what belongs to the run: that is what goes on, so it comes last and is shown whole,
+    /// also where the conversation has gone on meanwhile. Calls without a result have none.
     pub history: Vec<Message>,
     /// The calls of its last turn that have no result.
     pub open: Vec<ToolCall>,
@@ -22,6 +25,8 @@ pub(crate) struct Standing {
     pub ended: bool,
     /// Whether the conversation has gone on meanwhile.
     pub overtaken: bool,
+    /// Whether a call of it was given its result after that.
+    pub late: bool,
     /// The ids of all its calls.
     pub ids: HashSet<String>,
     pub guard: LoopGuard,
@@ -32,13 +37,14 @@ impl Conversations {
     pub fn standing(&self, cx: &Cx, conversation: Id, run: Id, reads: Reads) -> Result<Standing> {
         self.check(cx, conversation)?;
         let all = match reads {
-            Reads::Last(limit) => self.lines(cx, conversation, limit)?,
+            Reads::Last(limit) => self.reaching(cx, conversation, run, limit)?,
             Reads::Exchange => self.all(cx, conversation)?,
         };
         let is_own = |e: &Entry<Line>| e.value.run == run;
         let answer = all.iter().rposition(|e| is_own(e) && e.value.role == Role::Assistant);
         let from = answer.or_else(|| all.iter().position(is_own)).unwrap_or_default();
-        let overtaken = all.iter().skip(from).any(|e| !is_own(e));
+        let other = all.iter().skip(from).position(|e| !is_own(e)).map(|n| from + n);
+        let late = other.is_some_and(|at| all[at..].iter().any(|e| is_own(e) && e.value.role == Role::Tool));
         let given: HashSet<String> = all
             .iter()
             .skip(from)
@@ -49,24 +55,44 @@ impl Conversations {
         let ended = answer.is_some() && wanted.is_empty();
         let as_call = |c: crate::StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
         let open = wanted.into_iter().filter(|c| !given.contains(&c.id)).map(as_call).collect();
-        let (ids, guard) = of_calls(all.iter().filter(|e| is_own(e)));
+        let (ids, guard) = of_calls(&self.registry, all.iter().filter(|e| is_own(e)));
         let asked_in = answer.map(|at| all[at].id);
         let shown = match reads {
-            Reads::Last(_) => all,
+            Reads::Last(limit) => own_last(cx, all, run, limit),
             Reads::Exchange => only_own(cx, all, run),
         };
         vouch(cx, &shown);
         let history = messages(shown.into_iter().map(|e| e.value).collect());
-        Ok(Standing { history, open, asked_in, ended, overtaken, ids, guard })
+        Ok(Standing { history, open, asked_in, ended, overtaken: other.is_some(), late, ids, guard })
+    }
+
+    /// So many of the newest messages in order, or all where a run began before them; taints nothing.
+    fn reaching(&self, cx: &Cx, id: Id, run: Id, limit: usize) -> Result<Vec<Entry<Line>>> {
+        let newest = self.newest(cx, id, limit)?;
+        let begins = |e: &Entry<Line>| e.value.run == run && e.value.role == Role::User;
+        if newest.len() < limit || newest.iter().any(begins) { Ok(newest) } else { self.all(cx, id) }
     }
 
     /// All messages in order; taints nothing.
     pub fn all(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<Line>>> {
+        self.newest(cx, id, 0)
+    }
+
+    fn newest(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<Line>>> {
         let by = Some((1, id.as_bytes().to_vec()));
-        let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit: 0, before: None })?;
+        let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit, before: None })?;
         lines.reverse();
         Ok(lines.into_iter().map(|e| self.clean(e)).collect())
     }
+}
+
+/// So many of the newest messages of others, and behind them a run's own; read, so they taint.
+fn own_last(cx: &Cx, all: Vec<Entry<Line>>, run: Id, limit: usize) -> Vec<Entry<Line>> {
+    let (own, mut shown): (Vec<_>, Vec<_>) = all.into_iter().partition(|e| e.value.run == run);
+    shown.drain(..shown.len().saturating_sub(limit));
+    shown.extend(own);
+    shown.iter().for_each(|e| cx.taint(e.label));
+    shown
 }
 
 /// A run's own messages and the exchange of words before them: all that is read by who reads sentences.
@@ -83,14 +109,15 @@ fn only_own(cx: &Cx, all: Vec<Entry<Line>>, run: Id) -> Vec<Entry<Line>> {
 }
 
 /// The ids of a run's calls, and how often each gave the same.
-fn of_calls<'a>(lines: impl Iterator<Item = &'a Entry<Line>>) -> (HashSet<String>, LoopGuard) {
+fn of_calls<'a>(registry: &Registry, lines: impl Iterator<Item = &'a Entry<Line>>) -> (HashSet<String>, LoopGuard) {
     let (mut wanted, mut guard) = (HashMap::new(), LoopGuard::default());
     for line in lines {
         wanted.extend(line.value.calls().into_iter().map(|c| (c.id.clone(), c)));
         if let Some(result) = line.value.result()
             && let Some(call) = wanted.get(&result.tool_call_id)
         {
-            guard.repeats(&call.name, &call.arguments, &result.content);
+            let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+            guard.repeats(&call.name, &call.arguments, &result.content, registry.may_change(&call.name, &arguments));
         }
     }
     (wanted.into_keys().collect(), guard)

@@ -2,6 +2,8 @@
 
 mod lives;
 mod recovery;
+mod rests;
+mod shown;
 mod ways;
 
 use super::*;

@@ -1,7 +1,9 @@
 //! What of a conversation the model is shown, so that it fits: whole exchanges while there is room, and of older or
 //! longer ones the person's words and the final answer.
 
+use crate::lines::NO_ANSWER;
 use llm::{Message, ToolResult, Turn};
+use serde_json::Value;
 
 /// How much of a text an exchange keeps when it is shown in short, in bytes.
 const SHORT: usize = 4000;
@@ -58,11 +60,17 @@ fn shorten_results(messages: &mut [Message], max_tokens: usize) {
     }
 }
 
-/// A message of the person and all that came of it. What stands before the first one belongs to none and is dropped.
+/// A message of the person and all that came of it. What stands before the first one belongs to none and is dropped. Each but
+/// the last ends with words or calls of the model: some servers and chat templates refuse a person who speaks straight after a
+/// result or after themselves.
 pub(crate) fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
     let mut all: Vec<Vec<Message>> = vec![];
     for message in history {
         if matches!(message, Message::User(_)) {
+            let silent = |exchange: &&mut Vec<Message>| !matches!(exchange.last(), Some(Message::Assistant(_)));
+            if let Some(before) = all.last_mut().filter(silent) {
+                before.push(Message::said(NO_ANSWER));
+            }
             all.push(vec![message]);
         } else if let Some(last) = all.last_mut() {
             last.push(message);
@@ -73,15 +81,12 @@ pub(crate) fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
 
 /// The person's words and the last answer in words, each shortened where it is long.
 fn in_short(exchange: Vec<Message>) -> Vec<Message> {
-    let alone = exchange.len() == 1;
     let answer = exchange.iter().rev().find_map(|m| match m {
         Message::Assistant(Turn { content, tool_calls, .. }) if tool_calls.is_empty() => Some(content.clone()),
         _ => None,
     });
     let words = exchange.into_iter().find_map(|m| if let Message::User(said) = m { Some(said) } else { None });
-    // A message that was not answered yet is shown as it is: it is what the model is asked.
-    let words =
-        words.map(|said| if alone { Message::User(said) } else { Message::user(cut(said.text().into_owned())) });
+    let words = words.map(|said| Message::user(cut(said.text().into_owned())));
     let answer = answer.map(|content| Message::said(cut(content)));
     words.into_iter().chain(answer).collect()
 }
@@ -98,17 +103,28 @@ pub(crate) fn cost(messages: &[Message]) -> usize {
     messages.iter().map(tokens_of).sum()
 }
 
-/// Four characters a token, and fifty characters' worth for each call and result.
+/// Four characters a token, thoughts that go back to their provider among them, and fifty characters' worth for each call and result.
 fn tokens_of(message: &Message) -> usize {
     let characters = match message {
         Message::System(text) => text.len(),
         Message::User(said) => said.text().len() + said.media().count() * PICTURE,
-        Message::Assistant(Turn { content, tool_calls, .. }) => {
-            content.len() + tool_calls.iter().map(|c| c.arguments.len() + 50).sum::<usize>()
+        Message::Assistant(Turn { content, tool_calls, kept }) => {
+            let thoughts = kept.as_ref().map_or(0, |kept| length(&kept.value));
+            content.len() + tool_calls.iter().map(|c| c.arguments.len() + 50).sum::<usize>() + thoughts
         }
         Message::Tool(result) => result.content.len() + 50,
     };
     characters / 4 + 1
+}
+
+/// About how long a value is as JSON text, in bytes; it is asked too often to write it down each time.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+        Value::String(text) => text.len() + 3,
+        Value::Array(all) => 2 + all.iter().map(length).sum::<usize>(),
+        Value::Object(all) => 2 + all.iter().map(|(name, value)| name.len() + 3 + length(value)).sum::<usize>(),
+    }
 }
 
 #[cfg(test)]
@@ -161,6 +177,30 @@ mod tests {
         assert_eq!(window(calls.to_vec(), 2, 100_000), calls, "a caller that keeps the conversation may be amid a run");
         let long = window(vec![user(&"w".repeat(900_000)), said("ok"), user("next")], 100, 100_000);
         assert_eq!(long.len(), 3);
+    }
+
+    #[test]
+    fn a_person_speaks_after_the_model() {
+        let none = || said(NO_ANSWER);
+        let all =
+            vec![asked(), user("1"), user("2"), asked(), gave(1), user("3"), said("a"), user("4"), asked(), gave(1)];
+        let whole = [&all[1..2], &[none()], &all[2..5], &[none()], &all[5..]].concat();
+        assert_eq!(exchanges(all).concat(), whole);
+        assert_eq!(window(whole.clone(), 100, 100_000), whole);
+        let short = [user("2"), none(), user("3"), said("a"), user("4"), asked(), gave(1)];
+        assert_eq!(window(whole, 7, 100_000), short);
+    }
+
+    #[test]
+    fn what_goes_back_to_a_provider_costs_as_much_as_its_text() {
+        let value = serde_json::json!({
+            "items": [{"type": "reasoning", "text": "so \"far\"".repeat(200), "signature": "s".repeat(900)}, null, 17, true],
+        });
+        let (about, text) = (length(&value), value.to_string().len());
+        assert!(about.abs_diff(text) < text / 5, "{about} {text}");
+        let kept = Some(llm::Kept { provider: "p".into(), value });
+        let turn = Message::Assistant(Turn { content: "ok".into(), tool_calls: vec![], kept });
+        assert_eq!(cost(&[turn]), (about + 2) / 4 + 1);
     }
 
     #[test]

@@ -172,8 +172,13 @@ fn fits(part: &Value, fields: &[&str]) -> bool {
 /// A picture in an address.
 fn picture(url: &str) -> Option<(String, Source)> {
     let (kind, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    let bytes = STANDARD.decode(data.trim()).ok().filter(|bytes| kind.starts_with("image/") && !bytes.is_empty())?;
-    Some((kind.to_owned(), Source::Bytes(bytes.into())))
+    Some((kind.to_owned(), bytes_of(data)?)).filter(|_| kind.starts_with("image/"))
+}
+
+/// What stands in a message as base64.
+pub(crate) fn bytes_of(data: &str) -> Option<Source> {
+    let bytes = STANDARD.decode(data.trim()).ok().filter(|bytes| !bytes.is_empty())?;
+    Some(Source::Bytes(bytes.into()))
 }
 
 fn choice_of(choice: Value) -> Result<ToolChoice, Failure> {
@@ -185,16 +190,17 @@ fn choice_of(choice: Value) -> Result<ToolChoice, Failure> {
     })
 }
 
-/// Waits for the end of the run.
+/// Waits for the end of the run. A refusal tells which run it was: what it did may matter all the same.
 async fn whole(mut running: Running) -> Result<agent::Answer, Failure> {
+    let ids = json!({"runId": running.run, "conversationId": running.conversation});
     while let Some(step) = running.steps.recv().await {
         match step {
             Step::Done(answer) => return Ok(answer),
-            Step::Error { code, message } => return Err(unanswered(code, message)),
+            Step::Error { code, message } => return Err(unanswered(code, message).details(ids)),
             _ => {}
         }
     }
-    Err(Failure::new(422, "failed", "the run ended without an answer: the log has more"))
+    Err(Failure::new(422, "failed", "the run ended without an answer: the log has more").details(ids))
 }
 
 /// A run that ended without an answer, as a refusal.

@@ -187,7 +187,7 @@ pub(crate) async fn events(
     Ok(Sse::new(events.take_until(Box::pin(end))).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// A consistent copy of all data but the secrets, as a download.
+/// A consistent copy of all data but the secrets, with the files people sent, as a download.
 pub(crate) async fn backup(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
@@ -198,7 +198,7 @@ pub(crate) async fn backup(
     let file = folder.join(format!("backup-{}.tmp", Id::new()));
     // Goes on to its end also when whoever asked is gone, so that no copy stays behind.
     let copy = tokio::spawn(async move {
-        let size = house.store.backup(file.clone()).await.map_err(Failure::from);
+        let size = house.uploads.backup(file.clone()).await.map_err(Failure::from);
         let opened = tokio::fs::File::open(&file).await;
         // The open file lives on until it is read.
         let _ = tokio::fs::remove_file(&file).await;

@@ -9,6 +9,7 @@ use axum::{
 };
 use futures::{FutureExt, StreamExt};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use std::panic::AssertUnwindSafe;
 use tool::{
     Error, Id,
@@ -21,6 +22,10 @@ const LARGEST: usize = 1 << 20;
 const FILES: &str = "/api/v1/files";
 /// Where conversations are brought in, which may be long too.
 const IMPORT: &str = "/api/v1/conversations/import";
+/// Where a program says all of a conversation at once, with the pictures in it.
+const COMPLETIONS: &str = "/v1/chat/completions";
+/// The largest body of such a conversation.
+pub(crate) const WITH_PICTURES: usize = 8 << 20;
 /// The largest body of a stranger.
 const SHORT: usize = 16 * 1024;
 /// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
@@ -71,6 +76,9 @@ pub(crate) struct Why {
     code: String,
     /// A sentence for people: what to do.
     message: String,
+    /// What programs may want to know besides; what it holds goes by the code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
 }
 
 /// 200 with `{"success":true,"data":…,"meta":…}`.
@@ -103,17 +111,24 @@ pub(crate) struct Failure {
     pub code: String,
     pub message: String,
     retry_after: Option<u64>,
+    details: Option<Value>,
 }
 
 impl Failure {
     pub fn new(status: u16, code: &str, message: impl Into<String>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-        Self { status, code: code.into(), message: message.into(), retry_after: None }
+        Self { status, code: code.into(), message: message.into(), retry_after: None, details: None }
     }
 
     /// It will be heard again after so many seconds.
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
+        self
+    }
+
+    /// What programs may want to know besides.
+    pub fn details(mut self, details: Value) -> Self {
+        self.details = Some(details);
         self
     }
 }
@@ -146,7 +161,7 @@ impl From<store::Error> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let error = Why { code: self.code, message: self.message };
+        let error = Why { code: self.code, message: self.message, details: self.details };
         let mut response = (self.status, axum::Json(Bad { success: false, error, meta: Meta::now() })).into_response();
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
@@ -164,25 +179,29 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-        // Also what keeps other sites out: no browser sends this type across sites without asking first.
-        if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
-            return Err(Failure::new(
-                415,
-                "not_json",
-                "send the header `Content-Type: application/json`, and JSON as the body",
-            ));
-        }
-        let bytes = read(request.into_body(), LARGEST, DRAINED).await?;
-        // Serde would take a list for the fields in their order: `[]` would be a policy without a rule.
-        if bytes.trim_ascii_start().starts_with(b"[") {
-            let text = "the body is not what this address takes: it is a list, and must be an object with named fields";
-            return Err(Failure::new(400, "bad_args", text));
-        }
-        serde_json::from_slice(&bytes).map(Json).map_err(|e| {
-            Failure::new(400, "bad_args", format!("the body is not what this address takes: {}", plain(&e)))
-        })
+        json(request, LARGEST).await.map(Json)
     }
+}
+
+/// A JSON body of a known shape, of so many bytes at most.
+pub(crate) async fn json<T: DeserializeOwned>(request: Request, largest: usize) -> Result<T, Failure> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    // Also what keeps other sites out: no browser sends this type across sites without asking first.
+    if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+        return Err(Failure::new(
+            415,
+            "not_json",
+            "send the header `Content-Type: application/json`, and JSON as the body",
+        ));
+    }
+    let bytes = read(request.into_body(), largest, DRAINED).await?;
+    // Serde would take a list for the fields in their order: `[]` would be a policy without a rule.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        let text = "the body is not what this address takes: it is a list, and must be an object with named fields";
+        return Err(Failure::new(400, "bad_args", text));
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|e| Failure::new(400, "bad_args", format!("the body is not what this address takes: {}", plain(&e))))
 }
 
 /// A body of any bytes, up to what a file may have.
@@ -220,8 +239,8 @@ fn plain(error: &serde_json::Error) -> String {
 /// The request with a body that is not too large, for routes that read none as well as for those that do: what is left
 /// unread would break the connection before the answer is heard.
 pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
-    let is_file = request.method() == Method::POST && [FILES, IMPORT].contains(&request.uri().path());
-    if is_file || request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
+    let is_long = request.method() == Method::POST && [FILES, IMPORT, COMPLETIONS].contains(&request.uri().path());
+    if is_long || request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
         return Ok(request);
     }
     let (parts, body) = request.into_parts();

@@ -15,7 +15,7 @@ use crate::{
     chat::unanswered,
     describe::{Given, Operation, Routes, Schemas, Taken, get, post},
     document::Streamable,
-    envelope::{Failure, Json, PathText},
+    envelope::{self, Failure, PathText, WITH_PICTURES},
     wrong_method,
 };
 use agent::{Agent, Answer, Running, Step};
@@ -83,8 +83,8 @@ pub(crate) struct Asked<T>(T);
 impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Asked<T> {
     type Rejection = Refusal;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
-        Ok(Self(Json::<T>::from_request(request, state).await?.0))
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+        Ok(Self(envelope::json(request, WITH_PICTURES).await?))
     }
 }
 

@@ -234,7 +234,8 @@ pub(crate) async fn change(
     Ok(ok(Told::from(&access.0.people.store().write(change).await?)))
 }
 
-/// Takes a person out of the household, with their tokens and sessions. What they remembered stays.
+/// Takes a person out of the household, with their tokens and sessions, and stops what is under way for them. What they
+/// remembered stays.
 pub(crate) async fn remove(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
@@ -250,7 +251,10 @@ pub(crate) async fn remove(
         inner.people.remove(tx, Scope::Household, id)
     };
     match house.access.0.people.store().write(remove).await? {
-        true => Ok(ok(Deleted::yes())),
+        true => {
+            house.agent.cancel_all_of(UserId(id));
+            Ok(ok(Deleted::yes()))
+        }
         false => Err(Failure::new(404, "not_found", format!("there is no person {id}"))),
     }
 }

@@ -139,6 +139,15 @@ async fn ask(
                 let (who, model, says) = (&endpoint.provider, &endpoint.model, refusal.failure.text);
                 return Err(Error::Refused(format!("the model `{model}` of `{who}` calls no tools (it says: {says})")));
             }
+            Some(Lesson::Context(context)) => {
+                // So is making it fit.
+                learnt.lock().unwrap_or_else(PoisonError::into_inner).1.context = context;
+                return Err(Error::Refused(format!(
+                    "this is too long for the model `{}` of `{}` ({context} tokens): say it in fewer words, begin a new \
+                     conversation, or choose a model that reads more",
+                    endpoint.model, endpoint.provider
+                )));
+            }
             Some(Lesson::WithoutKept) => lessons::forget_kept(&mut request, &endpoint.provider),
             None => return Err(refusal.into_error(&endpoint)),
         }
@@ -147,10 +156,12 @@ async fn ask(
     Err(Error::Refused(format!("the model server `{}` takes the request in no form", endpoint.provider)))
 }
 
-/// What a request was taken with is remembered. That the model calls no tools another may have learnt meanwhile.
+/// What a request was taken with is remembered. How much the model reads and that it calls no tools another may have learnt
+/// meanwhile.
 fn remember(learnt: &Learnt, endpoint: &Endpoint) {
     let mut learnt = learnt.lock().unwrap_or_else(PoisonError::into_inner);
-    *learnt = (endpoint.quirks, Facts { tools: learnt.1.tools, ..endpoint.facts });
+    let Facts { tools, context, .. } = learnt.1;
+    *learnt = (endpoint.quirks, Facts { tools, context, ..endpoint.facts });
 }
 
 /// An answer with a good status.

@@ -13,7 +13,21 @@ pub(crate) enum Lesson {
     Blind,
     /// The model calls no tools in its provider's format, although nobody knew.
     WithoutTools,
+    /// The model reads no more than so many tokens, although nobody knew.
+    Context(u32),
 }
+
+/// What stands before the number of tokens where a server says how many its model reads: OpenAI and vLLM, llama.cpp, LM Studio,
+/// Anthropic, Google.
+const READS: [&str; 5] = [
+    "maximum context length is ",
+    "available context size (",
+    "context length of only ",
+    " tokens > ",
+    "maximum number of tokens allowed (",
+];
+/// A context below this is none, in tokens.
+const LEAST: u32 = 512;
 
 /// What can be learnt of a refusal. Each lesson is learnt once: one that changes nothing is none.
 pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &Refusal) -> Option<Lesson> {
@@ -24,6 +38,9 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &Refusal) -> O
     }
     if endpoint.facts.tools && !request.tools.is_empty() && tells_no_tools(refusal.status, says) {
         return Some(Lesson::WithoutTools);
+    }
+    if let Some(context) = tells_context(refusal, endpoint.facts.context) {
+        return Some(Lesson::Context(context));
     }
     let kept = ["thinking", "signature", "reasoning", "encrypted", "not persisted", "initialized field"];
     if kept.into_iter().any(says) && refusal.status == 404 && has_kept(request, &endpoint.provider) {
@@ -76,6 +93,21 @@ fn tells_no_tools(status: u16, says: impl Fn(&str) -> bool) -> bool {
         "unsupported param: tools",
     ];
     [400, 404, 422, 500, 501].contains(&status) && NONE.into_iter().any(says)
+}
+
+/// How many tokens a request may have by what a server says that refused one as too long. Where that was known, ours are
+/// counted too low for this model: a little less is tried.
+fn tells_context(refusal: &Refusal, known: u32) -> Option<u32> {
+    let says = refusal.failure.text.to_lowercase();
+    let after = READS
+        .iter()
+        .find_map(|words| says.split_once(words))
+        .filter(|_| [400, 413, 422, 500].contains(&refusal.status))?
+        .1;
+    let number: String = after.chars().filter(|c| *c != ',').take_while(char::is_ascii_digit).collect();
+    let told: u32 = number.parse().ok()?;
+    let context = if known == 0 || told < known { told } else { known / 8 * 7 };
+    (context >= LEAST && context > told / 2).then_some(context)
 }
 
 fn has_pictures(request: &Request) -> bool {
@@ -132,6 +164,32 @@ mod tests {
             let refusal = Refusal { status, failure: Failure::of(&json!({"error": text})) };
             assert_eq!(of(&endpoint, &request, &refusal) == Some(Lesson::Blind), blind, "{text}");
             assert_eq!(of(&endpoint, &Request::default(), &refusal), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_tells_how_much_its_model_reads() {
+        for (text, known, expected) in [
+            ("This model's maximum context length is 8,192 tokens. However, you requested 9000 tokens", 0, Some(8192)),
+            (
+                "request (5200 tokens) exceeds the available context size (4096 tokens), try increasing it",
+                0,
+                Some(4096),
+            ),
+            ("the model is loaded with context length of only 4096 tokens", 32_768, Some(4096)),
+            ("prompt is too long: 210000 tokens > 200000 maximum", 1_000_000, Some(200_000)),
+            ("exceeds the maximum number of tokens allowed (1048576)", 1_048_576, Some(917_504)),
+            ("maximum context length is 4096 tokens", 2600, Some(2275)),
+            ("maximum context length is 4096 tokens", 2000, None),
+            ("maximum context length is 12 tokens", 0, None),
+            ("maximum context length is unknown", 0, None),
+            ("max_tokens is too large", 0, None),
+        ] {
+            let endpoint =
+                Endpoint { facts: crate::Facts { context: known, ..Default::default() }, ..Endpoint::default() };
+            let refusal = Refusal { status: 400, failure: Failure::of(&json!({"error": text})) };
+            let lesson = of(&endpoint, &Request::default(), &refusal);
+            assert_eq!(lesson, expected.map(Lesson::Context), "{text}");
         }
     }
 

@@ -41,6 +41,9 @@ pub fn fitted(inner: Arc<dyn Provider>, reads_text: bool) -> Arc<dyn Provider> {
     if inner.reads_context() { Arc::new(Fitted { inner, reads_text }) } else { inner }
 }
 
+/// How often a request is made anew because its refusal has taught something of the model.
+const LESSONS: usize = 3;
+
 struct Fitted {
     inner: Arc<dyn Provider>,
     reads_text: bool,
@@ -64,18 +67,19 @@ impl Provider for Fitted {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
-        if !self.inner.facts().tools || request.tools.is_empty() {
-            return asked(&self.inner, self.reads_text, request);
-        }
         let (inner, reads_text) = (self.inner.clone(), self.reads_text);
-        let mut answer = asked(&inner, reads_text, request.clone());
         let first = async move {
-            match answer.next().await {
-                // Its server said just now that it calls none: in words it may.
-                Some(Err(Error::Refused(_))) if !inner.facts().tools => asked(&inner, reads_text, request),
-                Some(said) => stream::iter([said]).chain(answer).boxed(),
-                None => stream::empty().boxed(),
+            for _ in 0..LESSONS {
+                let facts = inner.facts();
+                let mut answer = asked(&inner, reads_text, request.clone());
+                match answer.next().await {
+                    // Its server said just now that it calls no tools, or reads less: in another form it may answer.
+                    Some(Err(Error::Refused(_))) if inner.facts() != facts => {}
+                    Some(said) => return stream::iter([said]).chain(answer).boxed(),
+                    None => return stream::empty().boxed(),
+                }
             }
+            asked(&inner, reads_text, request)
         };
         stream::once(first).flatten().boxed()
     }

@@ -218,14 +218,13 @@ impl Approvals {
     }
 
     /// Ends and forgets the questions of a person's conversation, which is deleted.
-    pub fn forget_conversation(&self, user: UserId, conversation: Id) -> Result<()> {
+    pub async fn forget_conversation(&self, user: UserId, conversation: Id) -> Result<()> {
+        let (scope, records) = (Scope::User(user), self.records.clone());
+        let mut its = self.records.list_in(scope, &Listing::default())?;
+        its.retain(|e| e.value.conversation == Some(conversation));
+        let remove = move |tx: &store::Tx| its.iter().try_for_each(|e| records.remove(tx, scope, e.id).map(drop));
+        self.records.store().write(remove).await?;
         self.end(|o| o.user == user && o.conversation == Some(conversation));
-        let mut its = self.records.list_in(Scope::User(user), &Listing::default())?;
-        its.retain(|e| Approval::from(e.clone()).conversation_id == Some(conversation));
-        let records = self.records.clone();
-        self.records
-            .store()
-            .write_later(move |tx| its.iter().try_for_each(|e| records.remove(tx, Scope::User(user), e.id).map(drop)));
         Ok(())
     }
 

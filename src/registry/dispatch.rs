@@ -10,12 +10,14 @@ use crate::{
 use futures::{FutureExt, future::BoxFuture};
 use policy::{Asked, Decision, Heard, Pattern, Verdict};
 use serde_json::{Value, json};
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
-use tool::{Answer, Ask, Consult, Cx, Dispatch, Error, Output, Owner, Question, Result, Tool, ToolInfo};
+use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
+use tool::{Answer, Ask, Consult, Cx, Dispatch, Error, Output, Owner, Question, Result, Risk, Tool, ToolInfo};
 use tracing::Instrument;
 
 /// How often it is looked whether a person is still being asked, once a call's own time is over.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long a call that is stopped has to tell what it has just done.
+const FINISHES: Duration = Duration::from_millis(300);
 
 impl Dispatch for Registry {
     fn call(&self, cx: Cx, name: &str, args: Value) -> BoxFuture<'static, Result<Output>> {
@@ -158,7 +160,8 @@ fn asked<'a>(cx: &'a Cx, knows: &'a dyn Fn(&str) -> bool, consented: bool) -> As
 async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Output> {
     let name = &tool.name;
     let paused_before = cx.pause().total();
-    let call = AssertUnwindSafe((tool.run)(cx.clone(), args)).catch_unwind();
+    let broke = || Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"));
+    let mut call = pin!(AssertUnwindSafe((tool.run)(cx.clone(), args)).catch_unwind());
     // Cancelling on the way out ends whatever the call has started and left behind.
     let _guard = cx.cancel().clone().drop_guard();
     let began = tokio::time::Instant::now();
@@ -177,17 +180,29 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
     };
     let result = tokio::select! {
         biased;
-        () = cx.cancel().cancelled() => Err(Error::unavailable(format!("`{name}` was stopped"))),
-        done = call => match done {
-            Ok(result) => result,
-            Err(_) => Err(Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"))),
+        // What is being written at this moment is written: then that is what has to be told.
+        () = cx.cancel().cancelled() => match tokio::time::timeout(FINISHES, &mut call).await {
+            Ok(done) => done.unwrap_or_else(|_| Err(broke())),
+            Err(_) => Err(Error::unavailable(format!("`{name}` was stopped{}", in_doubt(&tool)))),
         },
-        () = late => Err(Error::failed(format!("`{name}` took longer than {} s and was stopped", tool.timeout.as_secs()))),
+        done = &mut call => done.unwrap_or_else(|_| Err(broke())),
+        () = late => {
+            let seconds = tool.timeout.as_secs();
+            Err(Error::failed(format!("`{name}` took longer than {seconds} s and was stopped{}", in_doubt(&tool))))
+        }
     };
     if let Ok(output) = &result {
         cx.taint(output.label);
     }
     result
+}
+
+/// What has to be said of a call that was cut short, unless it only looked.
+fn in_doubt(tool: &Tool) -> &'static str {
+    match tool.risk {
+        Risk::Observe => "",
+        _ => ": whether it was done is not known, so look before doing it again",
+    }
 }
 
 impl Ask for Registry {

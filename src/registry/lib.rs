@@ -40,9 +40,10 @@ use middleware::Chain;
 use policies::Policies;
 use policy::Rules;
 use scrub::Scrubber;
+use serde_json::Value;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use store::Store;
-use tool::{Cx, Error, Family, Id, Owner, Result, Run, Tool};
+use tool::{Cx, Error, Family, Id, Owner, Result, Risk, Run, Tool};
 
 /// How calls are limited and asked about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -183,6 +184,21 @@ impl Registry {
     /// The tool behind a name or alias.
     pub fn get(&self, name: &str) -> Option<Arc<Tool>> {
         self.read(|c| c.get(name))
+    }
+
+    /// Whether a call may change something: for a call within a call what stands behind it decides.
+    pub fn may_change(&self, name: &str, args: &Value) -> bool {
+        let behind = |call: &Value| {
+            let [name, args] = [["tool_name", "tool"], ["arguments", "args"]].map(|keys| keys.map(|key| &call[key]));
+            let name = name.into_iter().find_map(Value::as_str).unwrap_or_default();
+            !meta::CALLERS.contains(&name)
+                && self.may_change(name, args.into_iter().find(|v| v.is_object()).unwrap_or(&Value::Null))
+        };
+        match name {
+            "use_tool" => behind(args),
+            "batch_use_tool" => args["operations"].as_array().is_some_and(|all| all.iter().any(behind)),
+            name => self.get(name).is_some_and(|tool| tool.risk != Risk::Observe),
+        }
     }
 
     /// Every tool by canonical name, in order of name.

@@ -286,7 +286,12 @@ fn what_cannot_be_had_is_refused_with_the_part_that_is_meant() {
         (
             json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
             Some("messages[0].content"),
-            "image_url",
+            "data:image/png",
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": [{"type": "video_url"}]}]}),
+            Some("messages[0].content"),
+            "`video_url` are not understood",
         ),
         (json!({"messages": [{"role": "user", "content": "x"}, result]}), Some("messages[1].tool_call_id"), "follows"),
         (json!({"messages": [{"role": "robot", "content": "x"}]}), None, "robot"),
@@ -304,6 +309,27 @@ fn what_cannot_be_had_is_refused_with_the_part_that_is_meant() {
 }
 
 #[test]
+fn pictures_sound_and_files_go_with_a_message() {
+    let (mut hob, server) = with_model("");
+    server.script(vec![says("a dot")]);
+    let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let content = json!([
+        {"type": "text", "text": "what is it?"},
+        {"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{dot}"), "detail": "low"}},
+        {"type": "input_audio", "input_audio": {"data": "UklGRgAAAABXQVZF", "format": "wav"}},
+        {"type": "file", "file": {"filename": "note.txt", "file_data": "data:text/plain;base64,aGVsbG8="}},
+    ]);
+    let told = ask(&hob, json!({"model": "hob", "messages": [{"role": "user", "content": content}]})).json();
+    assert_eq!(told["choices"][0]["message"]["content"], "a dot", "{told}");
+    let said = server.asked()[0].messages("user").remove(0)["content"].to_string();
+    // What is not known to hear is told so.
+    for part in ["what is it?", dot, "does not hear sound", "hello"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    hob.assert_alive();
+}
+
+#[test]
 fn the_house_refuses_in_openais_words_here() {
     let (hob, server) = with_model("[model]\nretries = 0");
     let send = |request: Request| request.json(&body(user("hi"))).send();
@@ -317,7 +343,7 @@ fn the_house_refuses_in_openais_words_here() {
     let plain = hob.admin("POST", COMPLETIONS).body(b"{}".to_vec()).send();
     refusal(&plain, 415, wrong, "not_json", None);
     refusal(&hob.admin("POST", COMPLETIONS).text("{\"a\":").send(), 400, wrong, "invalid_value", None);
-    let large = with(body(user("hi")), json!({"user": "x".repeat(2 << 20)}));
+    let large = with(body(user("hi")), json!({"user": "x".repeat(9 << 20)}));
     refusal(&ask(&hob, large), 413, wrong, "too_large", None);
     let elsewhere = hob.admin("GET", "/v1/models").header("Origin", "https://example.org").send();
     refusal(&elsewhere, 403, "permission_error", "cross_site", None);

@@ -233,7 +233,8 @@ fn a_conversation_that_went_on_hears_of_it_late() {
     let shown = server.asked().remove(0);
     let order: Vec<&str> =
         shown.body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
-    assert_eq!(order, ["system", "user", "assistant", "tool", "user", "assistant", "user"]);
+    // Many servers take no message of the person straight after a result.
+    assert_eq!(order, ["system", "user", "assistant", "tool", "assistant", "user", "assistant", "user"]);
     assert!(shown.messages("tool")[0]["content"].as_str().unwrap().contains("forgotten"));
 
     // While it is speaking the call waits for its turn.

@@ -272,3 +272,37 @@ fn an_orchestrator_ends_with_what_was_said_last() {
     assert!(unknown.contains("orchestrator"), "{unknown}");
     hob.assert_alive();
 }
+
+#[test]
+fn who_leaves_the_household_has_nothing_done_any_more() {
+    let (mut hob, server) = with_model("");
+    let ben = hob.token("ben", "member");
+    server.script(vec![Answer::HangsAfter("I begin".into()), says("and I go on")]);
+    let mut events = hob.request("POST", "/api/v1/chat").bearer(&ben).json(&json!({"message": "go", "stream": true})).events();
+    while events.next().unwrap().0 != "text" {}
+    let people = hob.get("/api/v1/people").data(200)["people"].take();
+    let ben = people.as_array().unwrap().iter().find(|p| p["name"] == "ben").unwrap()["id"].clone();
+    hob.admin("DELETE", &format!("/api/v1/people/{}", text(&ben))).send().data(200);
+    let (name, end) = events.last().unwrap();
+    assert_eq!((name.as_str(), &end["code"]), ("error", &json!("cancelled")), "{end}");
+    hob.assert_alive();
+}
+
+#[test]
+fn a_model_that_fails_in_the_middle_of_its_work_is_told_and_its_run_named() {
+    let (mut hob, server) = with_model("[model]\nretries = 0\n[approvals]\nin_call_seconds = 1\n");
+    let broken = || Answer::Status(500, String::new(), "{\"error\":{\"message\":\"out of order\"}}".into());
+    server.script(vec![calls(&[("add_task", json!({"title": "Milk"}))]), broken()]);
+    let answer = hob.post("/api/v1/chat", json!({"message": "add milk to my tasks, then bread"}));
+    let why: Value = serde_json::from_str(&answer.text()).unwrap();
+    assert_eq!((answer.status, &why["error"]["code"]), (424, &json!("model")), "{why}");
+    let id = text(&why["error"]["details"]["runId"]);
+    let failed = run(&hob, &id);
+    assert_eq!((&failed["state"], &failed["conversationId"]), (&json!("failed"), &why["error"]["details"]["conversationId"]));
+    // What was done is done, and it goes on from there.
+    server.script(vec![says("Milk is there; bread is not.")]);
+    hob.post(&format!("/api/v1/runs/{id}/resume"), json!({})).data(200);
+    comes_to(&hob, &id, "done");
+    assert_eq!(hob.result("list_tasks", json!({}))["count"], 1);
+    hob.assert_alive();
+}

@@ -253,6 +253,33 @@ async fn a_person_may_have_it_done_at_once() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_at_once_is_summarised_step_by_step() {
+    // Of the longer one the oldest goes into an extract.
+    for (exchanges, steps, extracted) in [(100, 1, false), (400, 3, false), (1500, STEPS, true)] {
+        let house = house(Config::default(), |script| script.context = 4096);
+        let message = |role: &str, content: String| serde_json::json!({"role": role, "content": content});
+        let messages: Vec<_> = (0..exchanges)
+            .flat_map(|n| [message("user", format!("question {n}.")), message("assistant", "ok".into())])
+            .collect();
+        let document = serde_json::json!({"format": crate::FORMAT, "version": 1, "messages": messages});
+        let id = house.agent.import(&house.cx, serde_json::from_value(document).unwrap()).await.unwrap().id;
+        let made = house.agent.compact(&house.cx, id).await.unwrap();
+        assert_eq!(made, Compacted { messages: 2 * exchanges - 2, summary: "They speak of boats.".into() });
+        let given = summarised(&house);
+        assert_eq!(given.len(), steps, "{exchanges}");
+        assert!(given.iter().all(|request| request.len() < 3 * 3072), "it can be read");
+        let first = (0..exchanges - 1).find(|n| given[0].contains(&format!("Person: question {n}.\n"))).unwrap();
+        for n in first..exchanges - 1 {
+            let told = given.iter().filter(|request| request.contains(&format!("Person: question {n}.\n"))).count();
+            assert_eq!(told, 1, "question {n}");
+        }
+        assert!(given[1..].iter().all(|request| request.contains("<summary>\nThey speak of boats.\n</summary>")));
+        let before = first.checked_sub(1).map(|n| format!("- The person: question {n}.\n"));
+        assert_eq!(before.is_some_and(|line| given[0].contains(&line)), extracted, "{exchanges}");
+    }
+}
+
+#[tokio::test]
 async fn a_summary_is_as_bad_as_the_worst_of_what_it_tells() {
     let house = house(ten(), |_| {});
     let id = talk(&house, 2).await;

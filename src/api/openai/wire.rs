@@ -1,8 +1,9 @@
 //! What is sent and answered in OpenAI's format, and what it means to the agent.
 
 use super::Refusal;
+use crate::chat::bytes_of;
 use agent::{Answer, Complete};
-use llm::{Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
+use llm::{Content, Kind, Media, Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tool::prelude::{JsonSchema, schemars};
@@ -77,7 +78,7 @@ enum Role {
     Tool,
 }
 
-/// What the content of a message looks like; read by [`text_of`].
+/// What the content of a message looks like; read by [`content_of`] and [`text_of`].
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code)]
@@ -90,8 +91,51 @@ enum Words {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(dead_code)]
 enum Part {
-    Text { text: String },
-    Refusal { refusal: String },
+    Text {
+        text: String,
+    },
+    Refusal {
+        refusal: String,
+    },
+    /// A picture of the user.
+    ImageUrl {
+        image_url: Address,
+    },
+    /// Sound of the user.
+    InputAudio {
+        input_audio: Sound,
+    },
+    /// A file of the user.
+    File {
+        file: Attached,
+    },
+}
+
+/// Where a picture is.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Address {
+    /// The picture itself, as `data:image/png;base64,…`.
+    url: String,
+}
+
+/// A piece of sound.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Sound {
+    /// In base64.
+    data: String,
+    /// `wav` or `mp3`.
+    format: String,
+}
+
+/// A file in a message.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Attached {
+    filename: Option<String>,
+    /// The file itself, as `data:application/pdf;base64,…`.
+    file_data: String,
 }
 
 /// A tool of the program.
@@ -225,13 +269,14 @@ fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
     let mut open: Vec<ToolCall> = vec![];
     for (n, said) in said.into_iter().enumerate() {
         let at = |part: &str| format!("messages[{n}].{part}");
+        if said.role == Role::User {
+            open.clear();
+            all.push(Message::User(content_of(&said.content, &at("content"))?));
+            continue;
+        }
         let content = text_of(&said.content, &at("content"))?;
         match said.role {
-            Role::System | Role::Developer => all.push(Message::System(content)),
-            Role::User => {
-                open.clear();
-                all.push(Message::user(content));
-            }
+            Role::System | Role::Developer | Role::User => all.push(Message::System(content)),
             Role::Assistant => {
                 let content = if content.is_empty() { said.refusal.unwrap_or_default() } else { content };
                 let call = |c: Call| ToolCall { id: c.id, name: c.function.name, arguments: c.function.arguments };
@@ -257,13 +302,58 @@ fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
     Ok(all)
 }
 
+/// What a user said: words, and pictures, sound and files that stand in the message itself.
+fn content_of(content: &Value, at: &str) -> Result<Content, Refusal> {
+    let carries = |part: &Value| matches!(part["type"].as_str(), Some("image_url" | "input_audio" | "file"));
+    let Some(parts) = content.as_array().filter(|parts| parts.iter().any(carries)) else {
+        return text_of(content, at).map(Content::from);
+    };
+    let part = |part: &Value| match carries(part) {
+        true => media_of(part).map(llm::Part::Media).ok_or_else(|| {
+            let text = "a picture, sound or file stands in the message itself: \
+                {\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,…\"}}, \
+                {\"type\":\"input_audio\",\"input_audio\":{\"data\":\"…\",\"format\":\"wav\"}} or \
+                {\"type\":\"file\",\"file\":{\"file_data\":\"data:application/pdf;base64,…\"}}";
+            Refusal::of(at, text)
+        }),
+        false => text_of(&Value::Array(vec![part.clone()]), at).map(llm::Part::Text),
+    };
+    Ok(Content(parts.iter().map(part).collect::<Result<_, _>>()?))
+}
+
+fn media_of(part: &Value) -> Option<Media> {
+    let in_url = |url: &Value| {
+        let (media_type, data) = url.as_str()?.strip_prefix("data:")?.split_once(";base64,")?;
+        Some((media_type.to_owned(), bytes_of(data)?))
+    };
+    let (kind, name, (media_type, source)) = match part["type"].as_str()? {
+        "image_url" => {
+            (Kind::Image, "", in_url(&part["image_url"]["url"]).filter(|(kind, _)| kind.starts_with("image/"))?)
+        }
+        "input_audio" => {
+            let sound = &part["input_audio"];
+            let media_type = match sound["format"].as_str()? {
+                "wav" => "audio/wav",
+                "mp3" => "audio/mpeg",
+                _ => return None,
+            };
+            (Kind::Audio, "", (media_type.to_owned(), bytes_of(sound["data"].as_str()?)?))
+        }
+        _ => {
+            let file = &part["file"];
+            (Kind::File, file["filename"].as_str().unwrap_or_default(), in_url(&file["file_data"])?)
+        }
+    };
+    Some(Media { kind, media_type, name: name.to_owned(), source })
+}
+
 /// The text of a message: a string, or parts of which only text is understood.
 fn text_of(content: &Value, at: &str) -> Result<String, Refusal> {
     let text = |part: &Value| match (part["type"].as_str(), part["text"].as_str(), part["refusal"].as_str()) {
         (Some("text"), Some(text), _) | (Some("refusal"), _, Some(text)) => Ok(text.to_owned()),
         (Some(other), ..) if other != "text" && other != "refusal" => {
             let other: String = other.chars().take(40).collect();
-            Err(Refusal::of(at, format!("parts of the type `{other}` are not understood yet: send text")))
+            Err(Refusal::of(at, format!("parts of the type `{other}` are not understood here: send text")))
         }
         _ => Err(Refusal::of(at, "a part looks like {\"type\":\"text\",\"text\":\"…\"}")),
     };

@@ -37,6 +37,13 @@ export interface Files {
 
 let serial = 0;
 
+/** What is sent of it: large pictures are made smaller. */
+async function fitting(file: File): Promise<File> {
+  if (!file.type.startsWith('image/')) return file;
+  // Where the code does not come, it goes as it is.
+  return import('./shrink').then(({ shrunk }) => shrunk(file), () => file);
+}
+
 export function useFiles(): Files {
   const [all, setAll] = useState<Sent[]>([]);
   const [problem, setProblem] = useState('');
@@ -51,7 +58,10 @@ export function useFiles(): Files {
     const line = new AbortController();
     lines.current.set(key, line);
     try {
-      const kept = await api.upload(file, (part) => put(key, { part }), line.signal);
+      const fit = await fitting(file);
+      if (line.signal.aborted) return;
+      if (fit !== file) put(key, { name: fit.name, type: fit.type, size: fit.size });
+      const kept = await api.upload(fit, (part) => put(key, { part }), line.signal);
       put(key, { part: 1, id: kept.id, ...(kept.mediaType && { type: kept.mediaType }) });
     } catch (cause) {
       if (!line.signal.aborted) put(key, { problem: trouble(cause) });
