@@ -105,12 +105,13 @@ fn room(agent: &Agent, provider: &dyn Provider) -> usize {
 }
 
 /// What the model is shown at the start of a run: the system prompt, and of the conversation what fits. Where that is too
-/// much, the older part is summarised first. What that cost is added to `usage`.
-pub(crate) async fn ready(run: &Run, history: Vec<Message>, usage: &mut Usage) -> Vec<Message> {
+/// much, the older part is summarised first. What that cost is added to `usage`. The history of a run that begins is what
+/// no summary covers, see [`Agent::summarised_until`]; that of one that goes on may reach further back.
+pub(crate) async fn ready(run: &Run, history: Vec<Message>, goes_on: bool, usage: &mut Usage) -> Vec<Message> {
     let (agent, cx) = (&run.agent, &run.cx);
     let (mut shown, mut standing) = (history, Standing::default());
     if let Some(conversation) = run.conversation.filter(|_| run.provider.reads_context()) {
-        match remembered(run, conversation, &shown, usage).await {
+        match remembered(run, conversation, &shown, goes_on, usage).await {
             Ok(Some(found)) => (shown, standing) = found,
             Ok(None) => {}
             // The newest of it can be shown all the same.
@@ -132,6 +133,7 @@ async fn remembered(
     run: &Run,
     conversation: Id,
     history: &[Message],
+    goes_on: bool,
     usage: &mut Usage,
 ) -> Result<Option<(Vec<Message>, Standing)>> {
     let (agent, cx) = (&run.agent, &run.cx);
@@ -141,8 +143,8 @@ async fn remembered(
         let room = room(agent, run.provider.as_ref());
         cost(shown) > room / 4 * 3 || shown.len() > agent.config.max_messages
     };
-    if summary.is_none() && !long(history) {
-        return Ok(None);
+    if !long(history) && (summary.is_none() || !goes_on) {
+        return Ok(summary.map(|summary| (history.to_vec(), standing(Some(summary), history.len()))));
     }
     let lines = agent.lines_after(cx, conversation, summary.as_ref().map(|(s, _)| s.until))?;
     let stored = by_exchange(&lines);
@@ -205,6 +207,11 @@ fn by_exchange(lines: &[Kept]) -> Vec<&[Kept]> {
 impl Agent {
     fn summaries(&self) -> Collection<Summary> {
         self.conversations.lines.store().collection()
+    }
+
+    /// The last message that the summary of a conversation covers, where there is one.
+    pub(crate) fn summarised_until(&self, cx: &Cx, conversation: Id) -> Result<Option<Id>> {
+        Ok(self.summaries().get(cx, conversation)?.map(|entry| entry.value.until))
     }
 
     /// The stored messages of a conversation behind one, in order; of long ones no more than a summary would tell, but for as

@@ -75,9 +75,12 @@ pub struct Conversation {
 pub(crate) enum Reads {
     /// The last exchange of words: what the person said before, and the answer.
     Exchange,
-    /// So many of the newest messages.
+    /// So many of the newest messages; of those that begin a run only what stands behind its summary.
     Last(usize),
 }
+
+/// How many messages are read at once where it is not known how many there are.
+const PAGE: usize = 64;
 
 /// How long a title is, in characters.
 const TITLE: usize = 60;
@@ -137,20 +140,20 @@ impl Conversations {
     }
 
     /// Stores the person's message and the run that is to answer it in one commit, and answers what the model will read, the
-    /// new message last.
+    /// new message last. What a summary covers, up to `after`, is not read.
     pub async fn begin(
         &self,
         cx: &Cx,
         id: Id,
-        run: Id,
         content: &Content,
         stored: StoredRun,
         reads: Reads,
+        after: Option<Id>,
     ) -> Result<Vec<Message>> {
         // Reading first: what the model is shown from outside must taint this run.
         let lines = match reads {
             Reads::Exchange => self.exchange(cx, id)?,
-            Reads::Last(limit) => self.lines(cx, id, limit)?,
+            Reads::Last(limit) => self.lines_behind(cx, id, limit, after)?,
         };
         vouch(cx, &lines);
         if !is_filled(cx) {
@@ -159,7 +162,12 @@ impl Conversations {
         let mut history = answered(messages(lines.into_iter().map(|e| e.value).collect()));
         let mut begun = stored;
         begun.tainted |= cx.label() == tool::Label::Outside;
-        self.add(cx, Line::said(id, run, &self.without_secrets(content.clone())), Begins::Run(Box::new(begun))).await?;
+        self.add(
+            cx,
+            Line::said(id, cx.run().unwrap_or_default(), &self.without_secrets(content.clone())),
+            Begins::Run(Box::new(begun)),
+        )
+        .await?;
         history.push(Message::User(content.clone()));
         Ok(history)
     }
@@ -367,6 +375,23 @@ impl Conversations {
         let mut lines = self.lines.list(cx, &Listing { by, limit, before: None })?;
         lines.reverse();
         Ok(lines.into_iter().map(|e| self.clean(e)).collect())
+    }
+
+    /// Of the newest messages those behind one, in order, and no more than `limit`.
+    fn lines_behind(&self, cx: &Cx, id: Id, limit: usize, after: Option<Id>) -> Result<Vec<Entry<Line>>> {
+        let Some(after) = after else { return self.lines(cx, id, limit) };
+        let (by, mut lines, mut before) = (Some((1, id.as_bytes().to_vec())), vec![], None);
+        while lines.len() < limit {
+            let page =
+                self.lines.list(cx, &Listing { by: by.clone(), limit: PAGE.min(limit - lines.len()), before })?;
+            before = page.last().map(|line| line.id);
+            lines.extend(page.into_iter().take_while(|line| line.id > after).map(|e| self.clean(e)));
+            if before.is_none_or(|oldest| oldest <= after) {
+                break;
+            }
+        }
+        lines.reverse();
+        Ok(lines)
     }
 
     /// A message without secrets: one may have become known as a secret since it was kept. Long hex was judged when the tool

@@ -343,7 +343,8 @@ impl Run {
         let conversation = self.conversation.unwrap_or_default();
         let stored = StoredRun::of(self, conversation, State::Running);
         let conversations = &self.agent.conversations;
-        conversations.begin(&self.cx, conversation, self.run, message, stored, self.reads()).await
+        let after = self.agent.summarised_until(&self.cx, conversation)?;
+        conversations.begin(&self.cx, conversation, message, stored, self.reads(), after).await
     }
 
     /// How much of its conversation it reads: more than will be shown, for a long exchange is shown in short, and its

@@ -176,7 +176,7 @@ impl Run {
     async fn answer(&self, history: Vec<Message>, progress: &mut Progress) -> Result<Answer, Stop> {
         let _watching = self.hear_questions();
         let limits = self.limits();
-        let mut messages = compact::ready(self, history, &mut progress.usage).await;
+        let mut messages = compact::ready(self, history, progress.goes_on, &mut progress.usage).await;
         let tools = self.tools();
         let (mut made, mut last) = (0, String::new());
         while progress.turns < limits.turns {
