@@ -206,7 +206,8 @@ fn base(s: &Sections, most: usize) -> String {
         "" => String::new(),
         steps => format!("What you do first, until it is done and the person has emptied BOOTSTRAP.md:\n{steps}"),
     };
-    let [mut identity, mut soul, mut system, mut first] = [s.identity.trim(), s.soul.trim(), system, &first].map(str::to_owned);
+    let [mut identity, mut soul, mut system, mut first] =
+        [s.identity.trim(), s.soul.trim(), system, &first].map(str::to_owned);
     let whole = paragraphs([identity.clone(), soul.clone(), system.clone(), first.clone()]);
     if whole.chars().count() <= most {
         return whole;

@@ -134,7 +134,14 @@ fn result(id: &str, content: &str, say: Option<&str>, is_error: bool) -> Message
 
 const END: Delta = Delta::Done {
     cut: false,
-    usage: Usage { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cached_tokens: 0, written_to_cache: 0, micros: None },
+    usage: Usage {
+        prompt_tokens: 0,
+        completion_tokens: 0,
+        total_tokens: 0,
+        cached_tokens: 0,
+        written_to_cache: 0,
+        micros: None,
+    },
 };
 
 #[tokio::test]

@@ -278,7 +278,8 @@ fn who_leaves_the_household_has_nothing_done_any_more() {
     let (mut hob, server) = with_model("");
     let ben = hob.token("ben", "member");
     server.script(vec![Answer::HangsAfter("I begin".into()), says("and I go on")]);
-    let mut events = hob.request("POST", "/api/v1/chat").bearer(&ben).json(&json!({"message": "go", "stream": true})).events();
+    let mut events =
+        hob.request("POST", "/api/v1/chat").bearer(&ben).json(&json!({"message": "go", "stream": true})).events();
     while events.next().unwrap().0 != "text" {}
     let people = hob.get("/api/v1/people").data(200)["people"].take();
     let ben = people.as_array().unwrap().iter().find(|p| p["name"] == "ben").unwrap()["id"].clone();
@@ -298,7 +299,10 @@ fn a_model_that_fails_in_the_middle_of_its_work_is_told_and_its_run_named() {
     assert_eq!((answer.status, &why["error"]["code"]), (424, &json!("model")), "{why}");
     let id = text(&why["error"]["details"]["runId"]);
     let failed = run(&hob, &id);
-    assert_eq!((&failed["state"], &failed["conversationId"]), (&json!("failed"), &why["error"]["details"]["conversationId"]));
+    assert_eq!(
+        (&failed["state"], &failed["conversationId"]),
+        (&json!("failed"), &why["error"]["details"]["conversationId"])
+    );
     // What was done is done, and it goes on from there.
     server.script(vec![says("Milk is there; bread is not.")]);
     hob.post(&format!("/api/v1/runs/{id}/resume"), json!({})).data(200);
