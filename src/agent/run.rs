@@ -188,7 +188,12 @@ impl Run {
             let room = compact::budget(self);
             if !fit(&mut messages, room) {
                 let told = messages.first().map_or(0, |prompt| cost(std::slice::from_ref(prompt)));
-                return Err(limit(if told > room / 2 { TOLD_TOO_MUCH } else { TOO_LONG }));
+                let said = messages.len() > 2;
+                return Err(limit(match said {
+                    _ if told > room / 2 => TOLD_TOO_MUCH,
+                    true => TOO_LONG,
+                    false => MESSAGE_TOO_LONG,
+                }));
             }
             let mut said = self.ask(self.request(&messages, tools, tool_choice).await, progress).await?;
             self.name_theirs(&mut said.calls);
@@ -404,7 +409,7 @@ impl Run {
             }
         }
         if said.text.trim().is_empty() && said.calls.is_empty() && said.media.is_empty() {
-            return Err(Stop("model", "the model said nothing at all: ask again, or choose another model".into()));
+            return Err(Stop("model", if said.cut { ONLY_THOUGHT } else { SAID_NOTHING }.into()));
         }
         Ok(said)
     }
@@ -515,6 +520,14 @@ fn name_apart(calls: &mut [ToolCall], ids: &mut HashSet<String>) {
 
 const TOO_LONG: &str =
     "the run has grown too long for the model to read: ask for less at once, or begin a new conversation";
+
+const MESSAGE_TOO_LONG: &str =
+    "the message is too long for the model to read: say it in fewer words, or choose a model that reads more";
+
+const SAID_NOTHING: &str = "the model said nothing at all: ask again, or choose another model";
+
+const ONLY_THOUGHT: &str = "the model thought until its answer had no room left: raise `max_tokens` under [model], ask for less at \
+                            once, or choose another model";
 
 const TOLD_TOO_MUCH: &str = "what the model is told before the conversation leaves it too little room: shorten the documents under \
                              Device, Who Hob is, or choose a model that reads more";

@@ -222,7 +222,10 @@ impl Refusal {
                 "the account at the model server `{who}` has no credit left: add some there, or choose another model{said}"
             )),
             (Trouble::Busy, _) => Error::Busy {
-                text: format!("the model server `{who}` is asked too often: wait a little and ask again{said}"),
+                text: format!(
+                    "the model server `{who}` is asked too often: wait {} and ask again{said}",
+                    a_while(after)
+                ),
                 after,
             },
             (Trouble::Timeout, _) => Error::Timeout(format!("the model server `{who}` gave up waiting{said}")),
@@ -242,10 +245,22 @@ impl Refusal {
             (Trouble::Refused, 413) => Error::Refused(format!(
                 "the request is too large for the model server `{who}`: send less at once, or begin a new conversation{said}"
             )),
+            (Trouble::Refused, 300..400) => Error::Refused(format!(
+                "the model server `{who}` sends elsewhere (status {status}), which a key must not follow: check its address{said}"
+            )),
             (Trouble::Refused, _) => {
                 Error::Refused(format!("the model server `{who}` refused the request (status {status}){said}"))
             }
         }
+    }
+}
+
+/// How long to wait, in words.
+fn a_while(after: Option<Duration>) -> String {
+    match after.map_or(0, |after| after.as_secs()) {
+        0..=5 => "a little".to_owned(),
+        seconds @ 6..=119 => format!("{seconds} s"),
+        seconds => format!("{} minutes", seconds.div_ceil(60)),
     }
 }
 
@@ -338,6 +353,15 @@ mod tests {
     }
 
     #[test]
+    fn how_long_to_wait_is_said_in_words() {
+        for (seconds, words) in
+            [(None, "a little"), (Some(3), "a little"), (Some(20), "20 s"), (Some(3_601), "61 minutes")]
+        {
+            assert_eq!(a_while(seconds.map(Duration::from_secs)), words);
+        }
+    }
+
+    #[test]
     fn statuses_and_what_is_told_beside_them() {
         let endpoint = Endpoint { provider: "p".into(), model: "m".into(), ..Endpoint::default() };
         let row = |status, told: Value| Refusal { status, failure: Failure::of(&told) }.into_error(&endpoint);
@@ -370,7 +394,7 @@ mod tests {
             (504, json!({}), "server", "status 504"),
             (529, json!({"error": {"type": "overloaded_error"}}), "server", "status 529"),
             (400, json!({"error": {"message": "too long", "type": "api_error"}}), "refused", "it says: too long"),
-            (302, json!({}), "refused", "status 302"),
+            (302, json!({}), "refused", "check its address"),
         ] {
             let (got, text) = is(row(status, told));
             assert!(got == kind && text.contains(part), "{status}: {got}, {text}");

@@ -13,6 +13,7 @@ use std::{
     collections::HashSet,
     fs,
     io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -225,7 +226,13 @@ impl Uploads {
 fn write(folder: &Path, id: Id, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let (path, half) = (folder.join(id.to_string()), folder.join(format!("{id}{HALF}")));
-    let written = fs::File::create(&half)
+    // For its owner alone, as all in the data folder.
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&half)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&half, &path))
         .and_then(|()| fs::File::open(folder)?.sync_all());

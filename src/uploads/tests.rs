@@ -1,6 +1,7 @@
 //! Files of people, with the real store.
 
 use super::*;
+use std::os::unix::fs::PermissionsExt;
 use tool::{Channel, Ports, Principal, SystemClock, UserId, Via};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
@@ -27,6 +28,8 @@ async fn a_file_is_its_persons_alone_and_gone_once_deleted() {
     );
     let (same, bytes) = uploads.load(&ana, kept.id).await.unwrap();
     assert_eq!((&same, &bytes[..]), (&kept, PNG));
+    let mode = fs::metadata(folder.join(kept.id.to_string())).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
     assert!(matches!(uploads.load(&ben, kept.id).await, Err(Error::NotFound(_))));
     assert!(matches!(uploads.delete(&ben, kept.id).await, Err(Error::NotFound(_))));
     uploads.delete(&ana, kept.id).await.unwrap();

@@ -219,10 +219,13 @@ fn what_is_stored_is_for_its_owner_alone() {
 fn another_user_of_the_machine_is_refused_at_the_socket() {
     use std::os::unix::{fs::PermissionsExt, process::CommandExt};
     let hob = Hob::start();
+    // Copied by somebody else: a process that another test starts meanwhile would inherit the open file, and what is being
+    // written cannot be run.
+    let program = hob.folder.path("hob");
+    let copied = std::process::Command::new("cp").arg(crate::harness::binary()).arg(&program).status().unwrap();
+    assert!(copied.success());
     let command = |as_other: bool| {
-        let program = hob.folder.path("hob");
-        std::fs::copy(crate::harness::binary(), &program).unwrap();
-        let mut command = std::process::Command::new(program);
+        let mut command = std::process::Command::new(&program);
         command.env_clear().arg("--data").arg(hob.data()).args(["call", "calculate", "{\"expression\": \"1+1\"}"]);
         if as_other {
             command.uid(65534);

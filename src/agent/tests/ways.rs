@@ -40,6 +40,17 @@ fn an_orchestrator_goes_one_by_one_and_ends_with_what_was_said_last() {
     assert_eq!(error(&life.end(running)).0, "cancelled");
 }
 
+#[test]
+fn a_model_that_says_nothing_is_told_from_one_that_only_thought() {
+    for (cut, why) in [(false, "said nothing at all"), (true, "raise `max_tokens`")] {
+        let end = Ok(Delta::Done { cut, usage: llm::Usage::default() });
+        let life = World::new().lives(vec![Gives(vec![Ok(Delta::Thinking("Hm.".into())), end])]);
+        let running = life.say(Say { message: "go".into(), ..Say::default() }).unwrap();
+        let (code, told) = error(&life.end(running));
+        assert!(code == "model" && told.contains(why), "{told}");
+    }
+}
+
 #[derive(Default)]
 struct Hears(Mutex<Vec<String>>);
 
