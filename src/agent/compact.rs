@@ -23,6 +23,8 @@ use tool::{
 const LONGEST: usize = 4_000;
 /// The longest summary that is made without a model, in characters.
 const EXTRACTED: usize = 2_400;
+/// What the lines of an extract begin with: what a person said, and what was answered.
+const EXTRACTED_LINES: [&str; 2] = ["- The person: ", "  You: "];
 /// How much of one text an extract keeps, in characters.
 const SENTENCE: usize = 200;
 /// How much of one text a model that summarises is given, in characters: as much as there is room for.
@@ -484,31 +486,37 @@ fn line(message: &Message, each: usize) -> Option<String> {
     Some(told)
 }
 
-/// A summary without a model: what the person said, and the first sentence of each last answer, the newest of it.
+/// A summary without a model: what the person said, and the first sentence of each last answer, the newest of it. What a model
+/// has summarised before stays: of what it told there is no other.
 fn extract(earlier: &str, messages: &[&Message]) -> String {
-    let mut lines: Vec<String> = earlier.lines().map(str::to_owned).collect();
+    let told = |line: &&str| !EXTRACTED_LINES.iter().any(|begins| line.starts_with(begins));
+    let by_model: Vec<&str> = earlier.lines().take_while(told).collect();
+    let mut lines: Vec<String> = earlier.lines().skip(by_model.len()).map(str::to_owned).collect();
     let mut answer: Option<String> = None;
     for message in messages {
         match message {
             Message::User(said) => {
                 lines.extend(answer.take());
-                lines.push(format!("- The person: {}", clipped(&on_one_line(&said.text()), SENTENCE)));
+                lines.push(format!("{}{}", EXTRACTED_LINES[0], clipped(&on_one_line(&said.text()), SENTENCE)));
             }
             Message::Assistant(Turn { content, tool_calls, .. }) if tool_calls.is_empty() => {
-                answer = Some(format!("  You: {}", first_sentence(&on_one_line(content))));
+                answer = Some(format!("{}{}", EXTRACTED_LINES[1], first_sentence(&on_one_line(content))));
             }
             _ => {}
         }
     }
     lines.extend(answer);
+    let by_model = by_model.join("\n");
+    let room = EXTRACTED.min(LONGEST.saturating_sub(by_model.chars().count())).max(EXTRACTED / 3);
     let mut length: usize = lines.iter().map(|l| l.chars().count() + 1).sum();
     let gone = lines.iter().take_while(|line| {
-        let over = length > EXTRACTED;
+        let over = length > room;
         length -= line.chars().count() + 1;
         over
     });
     let gone = gone.count();
-    lines.split_off(gone).join("\n")
+    let newest = lines.split_off(gone).join("\n");
+    if by_model.is_empty() { newest } else { format!("{by_model}\n{newest}") }
 }
 
 fn on_one_line(text: &str) -> String {

@@ -8,9 +8,15 @@ use jiff::{ToSpan, civil::Date};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 use store::{Collection, Keep, Key, Level, Record, Stamp, Store, Walk, order};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
 use tool::{
     Clock, Id, Scope,
     prelude::{JsonSchema, schemars},
@@ -23,6 +29,8 @@ const IN_MEMORY: usize = 4;
 /// What a model of unknown price is taken to cost, so that a budget stops it too: more than most small models cost, and less
 /// than the largest. In US dollars for a million tokens.
 const GUESS: Price = Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 5.0 };
+/// How long it is waited for answers under way that may use up the budget.
+const OTHERS: Duration = Duration::from_secs(30);
 /// The index by day and model.
 const BY_DAY: u8 = 0;
 
@@ -107,6 +115,8 @@ pub struct Ledger {
     records: Collection<Spent>,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
+    /// Told when what was set aside is free again.
+    freed: Notify,
 }
 
 #[derive(Default)]
@@ -134,7 +144,7 @@ impl Ledger {
     /// # Errors
     /// `Damaged` when what was counted today cannot be read.
     pub fn open(store: &Store, clock: Arc<dyn Clock>) -> store::Result<Self> {
-        let ledger = Self { records: store.collection(), clock, state: Mutex::default() };
+        let ledger = Self { records: store.collection(), clock, state: Mutex::default(), freed: Notify::new() };
         let today = ledger.today();
         ledger.read_day(&mut ledger.lock(), today)?;
         Ok(ledger)
@@ -319,32 +329,56 @@ impl Ledger {
         self.lock().when_spent = Some(Arc::new(hear));
     }
 
-    /// Sets aside what a question is expected to cost, so that many at once do not each spend what is left of the day.
+    /// Sets aside what a question is expected to cost, so that many at once do not each spend what is left of the day. Where
+    /// answers under way may take all of it, they are waited for: most cost less than was thought.
     ///
     /// # Errors
     /// Why nothing more may be asked now that costs money, in a sentence.
-    pub(crate) fn hold(self: &Arc<Self>, price: Price, expected: &Usage) -> Result<Hold, String> {
+    pub(crate) async fn hold(self: &Arc<Self>, price: Price, expected: &Usage) -> Result<Hold, String> {
+        let until = Instant::now() + OTHERS;
+        loop {
+            let mut freed = pin!(self.freed.notified());
+            // From here on nothing is freed unheard.
+            freed.as_mut().enable();
+            match self.hold_now(price, expected) {
+                Err(full) if full.passes && timeout_at(until, freed).await.is_ok() => {}
+                Err(full) => return Err(full.sentence),
+                Ok(hold) => return Ok(hold),
+            }
+        }
+    }
+
+    fn hold_now(self: &Arc<Self>, price: Price, expected: &Usage) -> Result<Hold, Full> {
         let spent = self.spent_micros();
         let mut state = self.lock();
         let held = state.held;
         if let Some(budget) = state.budget.filter(|budget| spent.saturating_add(held) >= *budget) {
+            let passes = spent < budget;
             let [budget, spent, under_way] = [budget, spent, held].map(shown);
-            return Err(match held {
-                0 => format!(
+            let sentence = match passes {
+                false => format!(
                     "today's budget of {budget} for models is spent ({spent}): raise it in the Device room under Models, or \
                      wait until tomorrow"
                 ),
-                _ => format!(
+                true => format!(
                     "the answers under way may use up today's budget of {budget} for models ({spent} spent, about \
                      {under_way} under way): ask again when they are there, or raise it in the Device room under Models"
                 ),
-            });
+            };
+            return Err(Full { sentence, passes });
         }
         let micros = price.cost(expected).or_else(|| GUESS.cost(expected)).map_or(0, micros);
         state.held = held.saturating_add(micros);
         drop(state);
         Ok(Hold { ledger: self.clone(), micros })
     }
+}
+
+/// Why nothing was set aside.
+struct Full {
+    sentence: String,
+    /// Whether it may pass, for it is answers under way that take the rest.
+    passes: bool,
 }
 
 /// What was set aside for one answer, until this is dropped.
@@ -357,6 +391,8 @@ impl Drop for Hold {
     fn drop(&mut self) {
         let mut state = self.ledger.lock();
         state.held = state.held.saturating_sub(self.micros);
+        drop(state);
+        self.ledger.freed.notify_waiters();
     }
 }
 

@@ -44,35 +44,31 @@ impl Provider for Metered {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
-        let read = router::tokens(&request, &self.inner.model());
-        let hold = match self.price {
-            Price::Free => None,
-            price => match self.ledger.hold(price, &expected(read, request.max_tokens)) {
-                Ok(hold) => Some(hold),
-                Err(sentence) => return stream::once(async { Err(Error::Spent(sentence)) }).boxed(),
-            },
+        let (inner, ledger, price) = (self.inner.clone(), self.ledger.clone(), self.price);
+        let read = router::tokens(&request, &inner.model());
+        let begun = async move {
+            let hold = match price {
+                Price::Free => None,
+                price => match ledger.hold(price, &expected(read, request.max_tokens)).await {
+                    Ok(hold) => Some(hold),
+                    Err(sentence) => return stream::once(async { Err(Error::Spent(sentence)) }).boxed(),
+                },
+            };
+            let mut tally = Tally { model: inner.model(), ledger, price, read, written: 0, at: At::Unsent, hold };
+            let mut answer = inner.stream(request);
+            stream::poll_fn(move |cx| {
+                tally.send();
+                let mut said = ready!(answer.poll_next_unpin(cx));
+                match &mut said {
+                    Some(Ok(delta)) => tally.hear(delta),
+                    Some(Err(error)) => tally.fail(error),
+                    None => {}
+                }
+                said.into()
+            })
+            .boxed()
         };
-        let mut tally = Tally {
-            ledger: self.ledger.clone(),
-            model: self.inner.model(),
-            price: self.price,
-            read,
-            written: 0,
-            at: At::Unsent,
-            hold,
-        };
-        let mut answer = self.inner.stream(request);
-        stream::poll_fn(move |cx| {
-            tally.send();
-            let mut said = ready!(answer.poll_next_unpin(cx));
-            match &mut said {
-                Some(Ok(delta)) => tally.hear(delta),
-                Some(Err(error)) => tally.fail(error),
-                None => {}
-            }
-            said.into()
-        })
-        .boxed()
+        stream::once(begun).flatten().boxed()
     }
 }
 

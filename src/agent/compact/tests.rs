@@ -360,6 +360,27 @@ fn what_a_model_summarises_is_data_and_fits() {
 }
 
 #[test]
+fn what_a_model_has_summarised_stays_in_an_extract() {
+    let said: Vec<Message> = (0..60).map(|n| Message::user(format!("question {n} {}", "x".repeat(90)))).collect();
+    let all: Vec<&Message> = said.iter().collect();
+    let mut text = "The alarm code is 4711.\nAna looks after the boiler.".to_owned();
+    for _ in 0..3 {
+        text = extract(&text, &all);
+        assert!(
+            text.starts_with("The alarm code is 4711.\nAna looks after the boiler.\n- The person: question"),
+            "{text}"
+        );
+        assert!(text.contains("question 59") && text.chars().count() <= LONGEST, "{}", text.chars().count());
+    }
+    let long = extract(&"word ".repeat(1_000), &all);
+    assert!(
+        long.contains("question 59") && long.chars().count() <= 5_001 + EXTRACTED / 3 + 1,
+        "{}",
+        long.chars().count()
+    );
+}
+
+#[test]
 fn an_extract_keeps_the_newest_within_its_length() {
     let all: Vec<Message> = (0..200)
         .flat_map(|n| [Message::user(format!("question {n}")), Message::said(format!("Answer {n} is 3.14. More."))])
