@@ -308,7 +308,10 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
 
 fn restore(data: &std::path::Path, file: &std::path::Path) -> Result<()> {
     let before = store::restore(data, file).context("nothing was restored")?;
-    put(format_args!("restored {}; keys, tokens and sessions are in no backup: enter and make them anew\n", file.display()))?;
+    put(format_args!(
+        "restored {}; keys, tokens and sessions are in no backup: enter and make them anew\n",
+        file.display()
+    ))?;
     for (what, path) in [("what was there before is", before.data), ("files that were sent before are", before.files)] {
         if path.exists() {
             put(format_args!("{what} in {}\n", path.display()))?;
