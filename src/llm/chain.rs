@@ -6,12 +6,11 @@
 //! other model: half an answer is not begun again by somebody else.
 
 use crate::{
-    Delta, Error, Facts, Health, Link, Message, Provider, Request, Strategy, Surety, ToolChoice,
+    Delta, Error, Health, Link, Message, Provider, Request, Strategy, Surety, ToolChoice,
     router::{self, Needs},
 };
 use futures::{
     StreamExt,
-    future::BoxFuture,
     stream::{self, BoxStream},
 };
 use std::sync::Arc;
@@ -172,21 +171,7 @@ async fn begin(
 }
 
 impl Provider for Chain {
-    fn model(&self) -> String {
-        self.first().model()
-    }
-    fn reads_context(&self) -> bool {
-        self.first().reads_context()
-    }
-    fn acts_by_word(&self) -> bool {
-        self.first().acts_by_word()
-    }
-    fn facts(&self) -> Facts {
-        self.first().facts()
-    }
-    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
-        self.first().would_answer(request, surety)
-    }
+    about!(self => self.first());
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
         stream::once(self.clone().answer(request)).flatten().boxed()
     }

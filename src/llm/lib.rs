@@ -4,6 +4,32 @@
 //! between requests. [`connect`] makes one of an [`Endpoint`], in the wire format its server speaks; `reflex` implements the
 //! same trait.
 
+/// What a provider around another tells of itself: what that one tells. A question that is left to the trait's default would be
+/// answered as if nothing were known.
+macro_rules! about {
+    ($self:ident => $inner:expr) => {
+        fn model(&$self) -> String {
+            $inner.model()
+        }
+        fn reads_context(&$self) -> bool {
+            $inner.reads_context()
+        }
+        fn acts_by_word(&$self) -> bool {
+            $inner.acts_by_word()
+        }
+        fn facts(&$self) -> $crate::Facts {
+            $inner.facts()
+        }
+        fn would_answer(
+            &$self,
+            request: &$crate::Request,
+            surety: $crate::Surety,
+        ) -> futures::future::BoxFuture<'static, bool> {
+            $inner.would_answer(request, surety)
+        }
+    };
+}
+
 mod anthropic;
 mod ask;
 mod calls;

@@ -1,9 +1,8 @@
 //! What a model is asked goes into the ledger, and no more is asked than the day's budget has.
 
-use crate::{Delta, Error, Facts, Ledger, Price, Provider, Request, Surety, Usage, ledger::Hold, router};
+use crate::{Delta, Error, Ledger, Price, Provider, Request, Usage, ledger::Hold, router};
 use futures::{
     StreamExt,
-    future::BoxFuture,
     stream::{self, BoxStream},
 };
 use std::{sync::Arc, task::ready};
@@ -27,21 +26,7 @@ impl Metered {
 }
 
 impl Provider for Metered {
-    fn model(&self) -> String {
-        self.inner.model()
-    }
-    fn reads_context(&self) -> bool {
-        self.inner.reads_context()
-    }
-    fn acts_by_word(&self) -> bool {
-        self.inner.acts_by_word()
-    }
-    fn facts(&self) -> Facts {
-        self.inner.facts()
-    }
-    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
-        self.inner.would_answer(request, surety)
-    }
+    about!(self => self.inner);
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
         let (inner, ledger, price) = (self.inner.clone(), self.ledger.clone(), self.price);

@@ -1,9 +1,8 @@
 //! Asking again: when nothing was said yet and the same request may succeed.
 
-use crate::{Delta, Error, Facts, Provider, Request, Surety};
+use crate::{Delta, Error, Provider, Request};
 use futures::{
     StreamExt,
-    future::BoxFuture,
     stream::{self, BoxStream},
 };
 use std::{sync::Arc, time::Duration};
@@ -33,22 +32,7 @@ enum State {
 }
 
 impl<P: Provider> Provider for Retrying<P> {
-    fn model(&self) -> String {
-        self.inner.model()
-    }
-
-    fn acts_by_word(&self) -> bool {
-        self.inner.acts_by_word()
-    }
-    fn reads_context(&self) -> bool {
-        self.inner.reads_context()
-    }
-    fn facts(&self) -> Facts {
-        self.inner.facts()
-    }
-    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
-        self.inner.would_answer(request, surety)
-    }
+    about!(self => self.inner);
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
         let (inner, times, first, request) = (self.inner.clone(), self.times, self.first, Arc::new(request));
@@ -105,6 +89,7 @@ fn pause(error: &Error, first: Duration, tried: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Facts;
     use futures::TryStreamExt;
     use std::sync::Mutex;
 

@@ -22,11 +22,10 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
-use crate::{Delta, Error, Facts, Message, Provider, Request, Surety, ToolChoice, ToolDefinition};
+use crate::{Delta, Error, Message, Provider, Request, ToolChoice, ToolDefinition};
 use fit::fit;
 use futures::{
     StreamExt,
-    future::BoxFuture,
     stream::{self, BoxStream},
 };
 use known::Known;
@@ -50,21 +49,7 @@ struct Fitted {
 }
 
 impl Provider for Fitted {
-    fn model(&self) -> String {
-        self.inner.model()
-    }
-    fn reads_context(&self) -> bool {
-        self.inner.reads_context()
-    }
-    fn acts_by_word(&self) -> bool {
-        self.inner.acts_by_word()
-    }
-    fn facts(&self) -> Facts {
-        self.inner.facts()
-    }
-    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
-        self.inner.would_answer(request, surety)
-    }
+    about!(self => self.inner);
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
         let (inner, reads_text) = (self.inner.clone(), self.reads_text);

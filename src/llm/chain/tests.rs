@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Content, Kind, Media, Metered, Part, Price, Source, ToolCall, ToolDefinition, ToolResult, Turn,
+    Content, Facts, Kind, Media, Metered, Part, Price, Source, ToolCall, ToolDefinition, ToolResult, Turn,
     scripted::{Said, Script, done, keep, text},
 };
 use futures::TryStreamExt;
