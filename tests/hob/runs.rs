@@ -291,7 +291,7 @@ fn who_leaves_the_household_has_nothing_done_any_more() {
 
 #[test]
 fn a_model_that_fails_in_the_middle_of_its_work_is_told_and_its_run_named() {
-    let (mut hob, server) = with_model("[model]\nretries = 0\n[approvals]\nin_call_seconds = 1\n");
+    let (mut hob, server) = with_model("[model]\nretries = 0");
     let broken = || Answer::Status(500, String::new(), "{\"error\":{\"message\":\"out of order\"}}".into());
     server.script(vec![calls(&[("add_task", json!({"title": "Milk"}))]), broken()]);
     let answer = hob.post("/api/v1/chat", json!({"message": "add milk to my tasks, then bread"}));
