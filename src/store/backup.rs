@@ -2,15 +2,15 @@
 
 use crate::{
     Error, FILE, FORMAT, Result,
-    engine::{CACHE_BYTES, Engine, Table, get_raw, read_meta},
+    engine::{self, CACHE_BYTES, Engine, Table, get_raw, read_meta},
     files::{self, FILES},
-    secrets,
+    folder, open_plain, secrets,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableHandle};
 use std::{
     collections::BTreeSet,
     fs,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -94,11 +94,11 @@ fn copy_all(from: &ReadTransaction, to: &Path, without: &BTreeSet<String>, files
     })?;
     for handle in from.list_tables()? {
         // Data that was put in its place by hand may still have the files of the backup it was.
-        if !without.contains(handle.name()) && handle.name() != files::TABLE {
+        if !without.contains(handle.name()) && ![files::TABLE, files::RELEASED].contains(&handle.name()) {
             copy_table(from, handle.name(), &db)?;
         }
     }
-    files.map_or(Ok(()), |folder| files::pack(folder, &db))
+    files.map_or(Ok(()), |folder| files::pack(from, folder, &db))
 }
 
 fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
@@ -135,27 +135,32 @@ pub struct Before {
 /// # Errors
 /// `InUse` while a daemon runs; `Newer`, `Damaged`, `Full` or `Io` when the backup cannot be used. Nothing is changed then.
 pub fn restore(dir: &Path, file: &Path) -> Result<Before> {
-    make_private_dir(dir)?;
+    folder::prepare(dir)?;
     let (data, aside, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_names(dir));
     let (folder, files_aside) = (dir.join(FILES), dir.join(format!("{FILES}.part")));
-    let old = match builder().open(&data) {
-        Ok(db) => Some(db),
-        Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(data.display().to_string())),
+    let old = match fs::metadata(&data).is_ok_and(|about| about.is_file()).then(|| engine::open_any(&data)) {
+        Some(Ok(db)) => Some(db),
+        Some(Err(Error::InUse(file))) => return Err(Error::InUse(file)),
         // Missing or damaged: there is nothing to keep, and that may be why one restores.
-        Err(_) => None,
+        _ => None,
     };
     let _ = fs::remove_dir_all(&files_aside);
-    let made = check_and_copy(file, &aside, &files_aside, old.as_ref());
+    let made = check_and_copy(file, &aside, (&folder, &files_aside), old.as_ref());
     drop(old);
     let swap = || -> Result<()> {
         made?;
         // The files first: whenever the power goes, each is there that the data knows, be it the old or the new.
         files::set_aside(&folder, &before.files)?;
         files::add(&files_aside, &folder)?;
-        if data.exists() {
-            fs::rename(&data, &before.data).map_err(|e| Error::io("set the old data aside", &e))?;
+        // A second name for the old data, so that there is no moment without any; where the disk cannot do that, another.
+        if data.symlink_metadata().is_ok() {
+            let kept = fs::hard_link(&data, &before.data).or_else(|_| fs::rename(&data, &before.data));
+            kept.map_err(|e| Error::io("set the old data aside", &e))?;
         }
-        put_in_place(&aside, &data).inspect_err(|_| drop(fs::rename(&before.data, &data)))
+        put_in_place(&aside, &data).inspect_err(|_| match data.symlink_metadata().is_ok() {
+            true => drop(fs::remove_file(&before.data)),
+            false => drop(fs::rename(&before.data, &data)),
+        })
     };
     let swapped = swap();
     let _ = fs::remove_dir_all(&files_aside);
@@ -183,36 +188,56 @@ fn builder() -> redb::Builder {
     builder
 }
 
-fn check_and_copy(file: &Path, aside: &Path, files_aside: &Path, old: Option<&Database>) -> Result<()> {
+fn check_and_copy(file: &Path, aside: &Path, files: (&Path, &Path), old: Option<&Database>) -> Result<()> {
     let shown = file.display();
     let _ = fs::remove_file(aside);
-    fs::copy(file, aside).map_err(|e| Error::io(format!("read {shown}"), &e))?;
+    let mut from = open_plain(file).map_err(|e| Error::io(format!("read {shown}"), &e))?;
     // A download may be readable for everybody; the data is not.
-    fs::set_permissions(aside, fs::Permissions::from_mode(0o600))
-        .map_err(|e| Error::io("close the copy to others", &e))?;
+    let to = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(aside);
+    to.and_then(|mut to| std::io::copy(&mut from, &mut to))
+        .map_err(|e| Error::io(format!("copy {shown} to {}", aside.display()), &e))?;
     let unusable =
         |what: String| Error::Damaged(format!("{shown} is not a usable backup ({what}): nothing was changed"));
-    let mut db = builder().open(aside).map_err(|e| unusable(e.to_string()))?;
-    if !db.check_integrity().map_err(|e| unusable(e.to_string()))? {
-        return Err(unusable("its checksums do not match".into()));
-    }
-    match read_meta(&db)?.format {
+    let opened = engine::quietly(|| {
+        let mut db = builder().open(aside).map_err(|e| unusable(e.to_string()))?;
+        match db.check_integrity().map_err(|e| unusable(e.to_string()))? {
+            true => Ok(db),
+            false => Err(unusable("its checksums do not match".into())),
+        }
+    });
+    let mut db = opened.ok_or_else(|| unusable("its pages contradict each other".into()))??;
+    let meta = read_meta(&db)?;
+    match meta.format {
         None => return Err(unusable("it is not a Hob data file".into())),
         Some(found) if found > FORMAT => return Err(Error::Newer { file: shown.to_string(), found, ours: FORMAT }),
-        Some(_) => {}
+        Some(_) => meta.check().map_err(|()| unusable("what it says about itself does not match".into()))?,
     }
+    let (folder, files_aside) = files;
     files::unpack(&mut db, files_aside)?;
+    files::release_unknown(folder, &db)?;
     if let Some(old) = old {
-        let from = old.begin_read()?;
-        if from.list_tables()?.any(|t| t.name() == secrets::TABLE) {
-            copy_table(&from, secrets::TABLE, &db)?;
+        let kept = engine::quietly(|| keep_of_device(old, &db));
+        // Damaged data is why one restores: what cannot be had of it must not be in the way.
+        match kept.unwrap_or_else(|| Err(Error::Damaged("its pages contradict each other".into()))) {
+            Err(Error::Damaged(why)) => {
+                tracing::error!("the secrets of the data that was here could not all be kept ({why}): enter them again")
+            }
+            kept => kept?,
         }
-        let last = get_raw(&from, crate::engine::META, crate::engine::META_LAST)?;
-        if let Some(last) = last {
-            let tx = db.begin_write()?;
-            tx.open_table(Table::new(crate::engine::META))?.insert(crate::engine::META_LAST, last.as_slice())?;
-            tx.commit()?;
-        }
+    }
+    Ok(())
+}
+
+/// Copies what is this device's and in no backup: its secrets, and the newest time it has seen.
+fn keep_of_device(old: &Database, db: &Database) -> Result<()> {
+    let from = old.begin_read()?;
+    if from.list_tables()?.any(|t| t.name() == secrets::TABLE) {
+        copy_table(&from, secrets::TABLE, db)?;
+    }
+    if let Some(last) = get_raw(&from, engine::META, engine::META_LAST)? {
+        let tx = db.begin_write()?;
+        tx.open_table(Table::new(engine::META))?.insert(engine::META_LAST, last.as_slice())?;
+        tx.commit()?;
     }
     Ok(())
 }

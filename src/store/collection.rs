@@ -292,9 +292,10 @@ impl<T: Record> Collection<T> {
             label: stamp.label,
             source: stamp.source.clone(),
             updated_ms: Id::new().millis(),
+            sum: Default::default(),
         };
         let key = record_key(stamp.scope, id);
-        tx.put_raw(T::NAME, &key, &encode(&header, value, &tails)?)?;
+        tx.put_raw(T::NAME, &key, &encode(&key, &header, value, &tails)?)?;
         Ok(with_header(id, header, value.clone(), tails))
     }
 
@@ -403,7 +404,7 @@ impl<T: Record> Collection<T> {
 }
 
 /// The rows under which everybody finds a shared record: all of them, and by each of its values.
-fn shared_rows<T: Record>(value: &T, id: Id) -> Vec<Vec<u8>> {
+pub(crate) fn shared_rows<T: Record>(value: &T, id: Id) -> Vec<Vec<u8>> {
     let keys = value.keys().into_iter().chain([Key::many(SHARED, [])]);
     keys.map(|key| [&index_prefix(Scope::Household, &key)[..], id.as_bytes()].concat()).collect()
 }
@@ -443,7 +444,7 @@ fn index_prefix(scope: Scope, key: &Key) -> Vec<u8> {
 }
 
 fn with_header<T>(id: Id, h: Header, value: T, tails: Tails) -> Entry<T> {
-    let Header { version, owner, audience, label, source, updated_ms } = h;
+    let Header { version, owner, audience, label, source, updated_ms, sum: _ } = h;
     Entry { id, owner, audience, label, source, updated_ms, version, value, tails }
 }
 
@@ -454,7 +455,7 @@ pub(crate) fn id_of(key: &[u8]) -> Result<Id> {
 }
 
 pub(crate) fn entry<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Entry<T>> {
-    let (header, value, tails) = decode(bytes)?;
+    let (header, value, tails) = decode(key, bytes)?;
     Ok(with_header(id_of(key)?, header, value, tails))
 }
 
@@ -526,7 +527,10 @@ fn list<T: Record>(tx: &ReadTransaction, scope: Scope, listing: &Listing) -> Res
     };
     let Some(by) = open(tx, &index_table(T::NAME))? else { return Ok(vec![]) };
     let mut found = vec![];
-    for row in newest(&by, &index_prefix(scope, &Key::many(*index, value)), listing.before)?.take(limit) {
+    for row in newest(&by, &index_prefix(scope, &Key::many(*index, value)), listing.before)? {
+        if found.len() == limit {
+            break;
+        }
         found.extend(readable(get(tx, scope, id_of(&row?.0)?))?.flatten());
     }
     Ok(found)

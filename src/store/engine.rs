@@ -1,9 +1,12 @@
 //! The redb file: opened, checked, and opened again after the disk failed.
 
-use crate::{Error, FORMAT, Result, careful::Careful};
+use crate::{
+    Error, FORMAT, Result,
+    careful::Careful,
+    checksum,
+};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
 use std::{
-    os::unix::fs::OpenOptionsExt,
     path::PathBuf,
     sync::{PoisonError, RwLock},
 };
@@ -17,6 +20,10 @@ pub(crate) const META_FORMAT: &[u8] = b"format";
 pub(crate) const META_DEVICE: &[u8] = b"device";
 /// The newest time seen, so that ids never go back with the clock.
 pub(crate) const META_LAST: &[u8] = b"last";
+/// The checksum of the format and the device.
+const META_SUM: &[u8] = b"sum";
+/// Beyond this (the year 2248) the newest time is a flipped bit.
+const FAR_MS: u64 = 1 << 43;
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
 
 pub(crate) struct Engine {
@@ -39,7 +46,7 @@ impl Engine {
             .set_cache_size(CACHE_BYTES)
             .create_with_backend(InMemoryBackend::new())
             .map_err(|e| Error::Io(e.to_string()))?;
-        let device = prepare(&db, "memory")?;
+        let device = found(&db)?;
         Ok(Self { path: None, db: RwLock::new(Some(db)), device })
     }
 
@@ -66,7 +73,12 @@ impl Engine {
             self.reopen()?;
         }
         match &*self.db.read().unwrap_or_else(PoisonError::into_inner) {
-            Some(db) => f(db),
+            // What contradicts itself breaks assertions inside redb; that must not end the thread that writes.
+            Some(db) => std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f(db))).unwrap_or_else(|_| {
+                Err(Error::Damaged(
+                    "the data file could not be read, perhaps because its pages contradict each other: stop Hob and run `hob doctor`".into(),
+                ))
+            }),
             None => Err(redb::StorageError::PreviousIo.into()),
         }
     }
@@ -76,7 +88,6 @@ impl Engine {
         let Some(path) = &self.path else { return Ok(()) };
         let mut slot = self.db.write().unwrap_or_else(PoisonError::into_inner);
         drop(slot.take());
-        // Opened, never made: with the card gone there must not be a new, empty file in its place.
         let same = |db: &Database| match read_meta(db)?.device == Some(self.device) {
             true => Ok(()),
             false => {
@@ -104,7 +115,7 @@ fn refuse_newer(path: &std::path::Path) -> Result<()> {
 /// Opens a file, which is written only once it has proven whole: `check` looks at what is in it, and makes what is missing.
 fn open_file<T>(
     path: &std::path::Path,
-    make: bool,
+    starting: bool,
     check: impl FnOnce(&Database) -> Result<T>,
 ) -> Result<(Database, T)> {
     let shown = path.display().to_string();
@@ -127,10 +138,9 @@ fn open_file<T>(
         redb::DatabaseError::Storage(redb::StorageError::Io(e)) => io(e),
         other => Error::Io(format!("could not open {shown}: {other}")),
     };
-    // A new file is for its owner alone.
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.read(true).write(true).create(make).truncate(false).mode(0o600).open(path).map_err(io)?;
-    if file.metadata().map_err(io)?.len() == 0 && !make {
+    // Opened, never made: with the card gone there must not be a new, empty file in its place.
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
+    if file.metadata().map_err(io)?.len() == 0 {
         return Err(damaged("it is empty".into()));
     }
     let careful = Careful::new(file).map_err(told)?;
@@ -142,20 +152,30 @@ fn open_file<T>(
     };
     // What contradicts itself breaks assertions inside redb: that is a damaged file, and no fault of Hob.
     // At the start there is nobody else whose panic would go unheard.
-    let hook = make.then(std::panic::take_hook);
-    if make {
-        std::panic::set_hook(Box::new(|_| {}));
-    }
-    let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(open));
-    if let Some(hook) = hook {
-        std::panic::set_hook(hook);
-    }
-    let opened = opened.map_err(|_| damaged("its pages contradict each other".into()))??;
+    let opened = match starting {
+        true => quietly(open),
+        false => std::panic::catch_unwind(std::panic::AssertUnwindSafe(open)).ok(),
+    };
+    let opened = opened.ok_or_else(|| damaged("its pages contradict each other".into()))??;
     careful.trust().map_err(io)?;
     Ok(opened)
 }
 
-/// Checks the format, makes what a new file lacks, and answers the device id.
+/// Runs what may panic on a damaged file, and prints nothing of it; `None` when it did.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    std::panic::set_hook(hook);
+    done.ok()
+}
+
+/// Opens a file that is there, whatever is in it.
+pub(crate) fn open_any(path: &std::path::Path) -> Result<Database> {
+    open_file(path, true, |_| Ok(())).map(|(db, ())| db)
+}
+
+/// Checks what a file says about itself, and answers the device id.
 fn prepare(db: &Database, shown: &str) -> Result<Id> {
     let meta = read_meta(db)?;
     if let Some(found) = meta.format
@@ -163,19 +183,41 @@ fn prepare(db: &Database, shown: &str) -> Result<Id> {
     {
         return Err(Error::Newer { file: shown.into(), found, ours: FORMAT });
     }
-    Id::raise_floor(meta.last_ms);
-    if let (Some(_), Some(device)) = (meta.format, meta.device) {
-        return Ok(device);
+    let (Some(_), Some(device), Ok(())) = (meta.format, meta.device, meta.check()) else {
+        return Err(Error::Damaged(format!(
+            "{shown} is damaged or not a Hob data file (what it says about itself does not match): restore a backup with `hob restore FILE`; the damaged file is left as it is"
+        )));
+    };
+    if meta.last_ms < FAR_MS {
+        Id::raise_floor(meta.last_ms);
+    } else {
+        tracing::warn!(last = meta.last_ms, "the newest time in the data file cannot be right, and is not used");
     }
+    if meta.sum.is_none() {
+        // A Hob from before there were checksums made it.
+        write_meta(db, &[(META_SUM, &meta.expected_sum())])?;
+    }
+    Ok(device)
+}
+
+/// Makes a new file a data file; answers the id of the device.
+pub(crate) fn found(db: &Database) -> Result<Id> {
     let device = Id::new();
+    let meta = Meta { format: Some(FORMAT), device: Some(device), ..Meta::default() };
+    let format = FORMAT.to_le_bytes();
+    write_meta(db, &[(META_FORMAT, &format), (META_DEVICE, device.as_bytes()), (META_SUM, &meta.expected_sum())])?;
+    Ok(device)
+}
+
+fn write_meta(db: &Database, rows: &[(&[u8], &[u8])]) -> Result<()> {
     let tx = db.begin_write()?;
     {
         let mut table = tx.open_table(Table::new(META))?;
-        table.insert(META_FORMAT, &FORMAT.to_le_bytes()[..])?;
-        table.insert(META_DEVICE, &device.as_bytes()[..])?;
+        for (key, value) in rows {
+            table.insert(*key, *value)?;
+        }
     }
-    tx.commit()?;
-    Ok(device)
+    Ok(tx.commit()?)
 }
 
 /// What a file says about itself.
@@ -184,6 +226,22 @@ pub(crate) struct Meta {
     pub format: Option<u32>,
     pub device: Option<Id>,
     pub last_ms: u64,
+    sum: Option<Vec<u8>>,
+}
+
+impl Meta {
+    fn expected_sum(&self) -> [u8; checksum::LENGTH] {
+        let format = self.format.unwrap_or_default().to_le_bytes();
+        checksum::of(META, META_SUM, &format, self.device.as_ref().map_or(&[], |id| &id.as_bytes()[..]), &[])
+    }
+
+    /// Whether the checksum fits; without one, which older code did not write, anything does.
+    pub fn check(&self) -> Result<(), ()> {
+        match &self.sum {
+            Some(sum) if *sum != self.expected_sum() => Err(()),
+            _ => Ok(()),
+        }
+    }
 }
 
 pub(crate) fn read_meta(db: &impl ReadableDatabase) -> Result<Meta> {
@@ -195,6 +253,7 @@ pub(crate) fn read_meta(db: &impl ReadableDatabase) -> Result<Meta> {
         format: fixed(format).try_into().ok().map(u32::from_le_bytes),
         device: fixed(device).try_into().ok().map(Id::from_bytes),
         last_ms: fixed(last).try_into().map_or(0, u64::from_le_bytes),
+        sum: get_raw(&tx, META, META_SUM)?,
     })
 }
 

@@ -1,8 +1,9 @@
 //! The files people sent: they lie beside the data, and go along in a backup, piece by piece.
 
-use crate::{Error, Result, backup::make_private_dir, collection, engine::Table};
-use redb::Database;
+use crate::{Error, Result, Tx, backup::make_private_dir, collection, engine::Table, open_plain};
+use redb::{Database, ReadTransaction, ReadableDatabase};
 use std::{
+    collections::HashSet,
     fs,
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
@@ -19,7 +20,57 @@ const PIECE: usize = (64 << 10) - 64;
 /// Pieces a commit of a backup holds at most, so that memory stays small on a small board.
 const PIECES: usize = 64;
 
-/// The files of a folder, with their sizes in bytes; none where it was never made.
+/// Files that are nobody's any more, or not yet: their ids are here until they are gone, or have their record. Only such files
+/// are ever removed. Copies leave the table out.
+pub(crate) const RELEASED: &str = "uploads.released";
+
+impl Tx<'_> {
+    /// The file of this id belongs to nobody from this write on: it may be removed.
+    ///
+    /// # Errors
+    /// As every write.
+    pub fn release_file(&self, id: Id) -> Result<()> {
+        self.put_raw(RELEASED, id.as_bytes(), &[])
+    }
+    /// The file of this id has a record from this write on, or is gone.
+    ///
+    /// # Errors
+    /// As every write.
+    pub fn settle_file(&self, id: Id) -> Result<()> {
+        self.remove_raw(RELEASED, id.as_bytes()).map(drop)
+    }
+}
+
+/// The ids that end the keys of a table.
+fn ids(tx: &ReadTransaction, table: &str) -> Result<HashSet<Id>> {
+    let Some(table) = collection::open(tx, table)? else { return Ok(HashSet::new()) };
+    redb::ReadableTable::iter(&table)?.map(|row| collection::id_of(row?.0.value())).collect()
+}
+
+/// The files that were released and have no record, readable or not.
+pub(crate) fn released(tx: &ReadTransaction) -> Result<Vec<Id>> {
+    let released = ids(tx, RELEASED)?;
+    if released.is_empty() {
+        return Ok(vec![]);
+    }
+    let known = ids(tx, FILES)?;
+    Ok(released.into_iter().filter(|id| !known.contains(id)).collect())
+}
+
+/// Releases the files of a folder that this data does not know: they are set aside already.
+pub(crate) fn release_unknown(folder: &Path, db: &Database) -> Result<()> {
+    let known = ids(&db.begin_read()?, FILES)?;
+    let tx = db.begin_write()?;
+    {
+        let mut table = tx.open_table(Table::new(RELEASED))?;
+        for (id, ..) in list(folder)?.iter().filter(|(id, ..)| !known.contains(id)) {
+            table.insert(&id.as_bytes()[..], &[][..])?;
+        }
+    }
+    Ok(tx.commit()?)
+}
+
+/// The files of a folder, with their sizes in bytes; none where it was never made. Links are none: they are not followed.
 fn list(folder: &Path) -> Result<Vec<(Id, PathBuf, u64)>> {
     let read = || -> io::Result<Vec<(Id, PathBuf, u64)>> {
         let mut found = vec![];
@@ -27,7 +78,8 @@ fn list(folder: &Path) -> Result<Vec<(Id, PathBuf, u64)>> {
             let entry = entry?;
             let name = entry.file_name();
             // Others, such as half ones, are no files of anybody.
-            if let Some(id) = name.to_str().and_then(|n| n.parse::<Id>().ok().filter(|id| id.to_string() == n)) {
+            if entry.file_type()?.is_file()
+                && let Some(id) = name.to_str().and_then(|n| n.parse::<Id>().ok().filter(|id| id.to_string() == n)) {
                 found.push((id, entry.path(), entry.metadata()?.len()));
             }
         }
@@ -44,9 +96,10 @@ pub(crate) fn size(folder: &Path) -> Result<u64> {
     Ok(list(folder)?.iter().map(|(_, _, size)| size).sum())
 }
 
-/// Copies the files of a folder into a backup.
-pub(crate) fn pack(folder: &Path, db: &Database) -> Result<()> {
-    let mut files = list(folder)?;
+/// Copies the files of a folder that the data knows into a backup.
+pub(crate) fn pack(from: &ReadTransaction, folder: &Path, db: &Database) -> Result<()> {
+    let (mut files, known) = (list(folder)?, ids(from, FILES)?);
+    files.retain(|(id, ..)| known.contains(id));
     if files.is_empty() {
         return Ok(());
     }
@@ -54,7 +107,7 @@ pub(crate) fn pack(folder: &Path, db: &Database) -> Result<()> {
     let (mut tx, mut held) = (db.begin_write()?, 0);
     for (id, path, _) in files {
         let failed = |e| Error::io(format!("read {}", path.display()), &e);
-        let mut file = fs::File::open(&path).map_err(failed)?;
+        let mut file = open_plain(&path).map_err(failed)?;
         for n in 0u32.. {
             let mut piece = Vec::with_capacity(PIECE);
             Read::by_ref(&mut file).take(PIECE as u64).read_to_end(&mut piece).map_err(failed)?;
@@ -87,7 +140,7 @@ pub(crate) fn unpack(db: &mut Database, into: &Path) -> Result<()> {
 
 /// Whether there were any.
 fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
-    let tx = redb::ReadableDatabase::begin_read(db)?;
+    let tx = db.begin_read()?;
     let Some(table) = collection::open(&tx, TABLE)? else { return Ok(false) };
     let failed = |e| Error::io(format!("write {}", into.display()), &e);
     make_private_dir(into)?;
@@ -111,8 +164,8 @@ fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Keeps the files of a folder a second time, without their bytes where the disk can do that: those which restored data does
-/// not know are removed from their place at the next start.
+/// Keeps the files of a folder a second time, without their bytes where the disk can do that: restored data releases those
+/// that it does not know.
 pub(crate) fn set_aside(folder: &Path, before: &Path) -> Result<()> {
     let files = list(folder)?;
     if files.is_empty() {
@@ -183,7 +236,16 @@ mod tests {
         }
         fs::write(from.join(format!("{}.half", Id::new())), "half").unwrap();
         let mut db = Database::create(dir.join("db")).unwrap();
-        pack(&from, &db).unwrap();
+        let tx = db.begin_write().unwrap();
+        for (id, _) in &files {
+            let key = [&[0], &id.as_bytes()[..]].concat();
+            tx.open_table(Table::new(FILES)).unwrap().insert(&key[..], &[][..]).unwrap();
+        }
+        tx.commit().unwrap();
+        let known = db.begin_read().unwrap();
+        // Without a record, or a link: not in a backup.
+        fs::write(from.join(Id::new().to_string()), "unknown").unwrap();
+        pack(&known, &from, &db).unwrap();
         unpack(&mut db, &to).unwrap();
         assert_eq!(fs::read_dir(&to).unwrap().count(), files.len());
         for (id, bytes) in &files {
@@ -197,7 +259,7 @@ mod tests {
         // A piece that is missing is not taken for the end, or for another file's.
         for missing in [0, 1, 2] {
             let mut db = Database::create(dir.join(format!("db{missing}"))).unwrap();
-            pack(&from, &db).unwrap();
+            pack(&known, &from, &db).unwrap();
             let tx = db.begin_write().unwrap();
             tx.open_table(Table::new(TABLE)).unwrap().remove(&key(files[5].0, missing)[..]).unwrap();
             tx.commit().unwrap();

@@ -11,10 +11,14 @@
 
 mod backup;
 mod careful;
+mod check;
+mod checksum;
 mod collection;
 mod engine;
 mod error;
 mod files;
+mod folder;
+mod patrol;
 mod record;
 mod secrets;
 mod walk;
@@ -24,9 +28,12 @@ mod writer;
 mod tests;
 
 pub use backup::{Before, restore};
+pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::{Collection, Entry, Listing, Stamp};
 pub use error::{Error, Result};
 pub use files::FILES;
+pub use folder::open_plain;
+pub use patrol::Patrolled;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use walk::{Keep, Walk, order};
 pub use writer::Tx;
@@ -54,17 +61,28 @@ struct Inner {
     key: DeviceKey,
     /// Tables that backups leave out.
     staying: Mutex<BTreeSet<String>>,
+    /// The types of the collections that were asked for.
+    kinds: Mutex<check::Kinds>,
+    /// Where the slow check is, once it has begun.
+    patrol: Mutex<Option<patrol::Place>>,
 }
 
 impl Store {
     /// Opens the store in the data folder `dir`, making both where they are missing (mode 0700).
     ///
     /// # Errors
-    /// `InUse` when another process holds it, `Newer` and `Damaged` when the file cannot be read; it is never changed then.
+    /// `InUse` when another process holds it, `Newer` and `Damaged` when the file cannot be read, or is missing where a Hob has
+    /// lived; nothing is changed then. `Io` when the folder is open to other users and cannot be closed to them.
     pub fn open(dir: &Path) -> Result<Self> {
-        backup::make_private_dir(dir)?;
-        let key = DeviceKey::load_or_make(&dir.join("device.key"))?;
-        Self::start(engine::Engine::open(dir.join(FILE))?, key)
+        folder::prepare(dir)?;
+        let path = dir.join(folder::KEY);
+        let key = DeviceKey::load(&path)?;
+        folder::begin(dir)?;
+        let engine = engine::Engine::open(dir.join(FILE))?;
+        folder::remove_half_made(dir);
+        // After the data file: a key without one is damage.
+        let key = key.map_or_else(|| DeviceKey::make(&path), Ok)?;
+        Self::start(engine, key)
     }
 
     /// The same store in memory, for tests.
@@ -79,7 +97,7 @@ impl Store {
         let engine = Arc::new(engine);
         let writer = writer::Writer::start(engine.clone())?;
         let staying = Mutex::new([secrets::TABLE.to_owned()].into());
-        Ok(Self(Arc::new(Inner { engine, writer, key, staying })))
+        Ok(Self(Arc::new(Inner { engine, writer, key, staying, kinds: Mutex::default(), patrol: Mutex::default() })))
     }
 
     /// The collection of one record type.
@@ -88,7 +106,18 @@ impl Store {
             let mut staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner);
             staying.extend([T::NAME.to_owned(), collection::index_table(T::NAME)]);
         }
+        let mut kinds = self.0.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        kinds.entry(T::NAME.to_owned()).or_insert_with(check::Kind::of::<T>);
+        drop(kinds);
         Collection::new(self.clone())
+    }
+
+    /// The files in [`FILES`] that may be removed: they were released and have no record.
+    ///
+    /// # Errors
+    /// As every read.
+    pub fn released_files(&self) -> Result<Vec<Id>> {
+        self.0.engine.read(files::released)
     }
 
     /// Runs `job` within the next durable commit and answers once it is on disk. Jobs of one batch share a

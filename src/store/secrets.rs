@@ -2,7 +2,7 @@
 //!
 //! A stolen card holds both file and key and so reveals the secrets; a copied data file alone does not.
 
-use crate::{Error, Result};
+use crate::{Error, Result, open_plain};
 use chacha20poly1305::{
     KeyInit, XChaCha20Poly1305, XNonce,
     aead::{Aead, Payload},
@@ -29,30 +29,32 @@ impl DeviceKey {
         Ok(Self(key))
     }
 
-    /// Reads the key, or makes one; refuses a key others may read.
-    pub fn load_or_make(path: &Path) -> Result<Self> {
-        match fs::File::open(path) {
-            Ok(mut file) => {
-                let shown = path.display();
-                let mode = file.metadata().map_err(|e| Error::io(format!("look at {shown}"), &e))?.permissions().mode();
-                if mode & 0o077 != 0 {
-                    return Err(Error::Io(format!("others may read {shown}: run `chmod 600 {shown}` and start again")));
-                }
-                let mut key = [0; 32];
-                file.read_exact(&mut key).map_err(|_| {
-                    Error::Damaged(format!(
-                        "{shown} is too short to be a device key: restore it, or delete it and enter all secrets again"
-                    ))
-                })?;
-                Ok(Self(key))
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                let key = Self::random()?;
-                key.save(path).map_err(|e| Error::io(format!("make {}", path.display()), &e))?;
-                Ok(key)
-            }
-            Err(e) => Err(Error::io(format!("read {}", path.display()), &e)),
+    /// Reads the key, `None` where there is none yet; refuses one that others may read.
+    pub fn load(path: &Path) -> Result<Option<Self>> {
+        let shown = path.display();
+        let mut file = match open_plain(path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io(format!("read {shown}"), &e)),
+        };
+        let mode = file.metadata().map_err(|e| Error::io(format!("look at {shown}"), &e))?.permissions().mode();
+        if mode & 0o077 != 0 {
+            return Err(Error::Io(format!("others may read {shown}: run `chmod 600 {shown}` and start again")));
         }
+        let mut key = [0; 32];
+        file.read_exact(&mut key).map_err(|_| {
+            Error::Damaged(format!(
+                "{shown} is too short to be a device key: restore it, or delete it and enter all secrets again"
+            ))
+        })?;
+        Ok(Some(Self(key)))
+    }
+
+    /// Makes the key of a device that has none.
+    pub fn make(path: &Path) -> Result<Self> {
+        let key = Self::random()?;
+        key.save(path).map_err(|e| Error::io(format!("make {}", path.display()), &e))?;
+        Ok(key)
     }
 
     /// Written aside and renamed, so that a power cut leaves a whole key or none.
@@ -116,11 +118,12 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("hob-key-{}", tool::Id::new()));
         fs::create_dir(&dir).unwrap();
         let path = dir.join("device.key");
-        let sealed = DeviceKey::load_or_make(&path).unwrap().seal("a", b"b").unwrap();
+        assert!(DeviceKey::load(&path).unwrap().is_none());
+        let sealed = DeviceKey::make(&path).unwrap().seal("a", b"b").unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(DeviceKey::load_or_make(&path).unwrap().open("a", &sealed).unwrap(), b"b");
+        assert_eq!(DeviceKey::load(&path).unwrap().unwrap().open("a", &sealed).unwrap(), b"b");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(DeviceKey::load_or_make(&path).is_err_and(|e| e.to_string().contains("chmod 600")));
+        assert!(DeviceKey::load(&path).is_err_and(|e| e.to_string().contains("chmod 600")));
         fs::remove_dir_all(&dir).unwrap();
     }
 }

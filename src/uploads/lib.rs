@@ -1,8 +1,9 @@
 //! Layer 2: files people send and models make, typed by their content and kept beside the data.
 //!
 //! What is known of a file is a record of its person; its bytes are a file of that id. The bytes are on the disk before the
-//! record says so, and gone after it: nobody is told of a file that is not there. What a power cut leaves without its record,
-//! the next start removes; a sender who leaves in between breaks nothing.
+//! record says so, and gone after it: nobody is told of a file that is not there. The store notes a file as released before it is
+//! written and when its record is deleted; such files, when a power cut leaves them, the next start removes, and no others. A
+//! sender who leaves in between breaks nothing.
 
 mod kind;
 
@@ -10,7 +11,6 @@ pub use kind::media_type;
 
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::HashSet,
     fs,
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
@@ -44,16 +44,6 @@ impl Record for Stored {
     const NAME: &'static str = "uploads";
     const WORD: &'static str = "file";
     const LEVEL: Level = Level::User;
-}
-
-/// That there is a record, whatever stands in it: of one that cannot be read, the file is kept all the same.
-#[derive(Clone, Serialize, Deserialize)]
-struct Known {}
-
-impl Record for Known {
-    const NAME: &'static str = Stored::NAME;
-    const WORD: &'static str = Stored::WORD;
-    const LEVEL: Level = Stored::LEVEL;
 }
 
 /// A file that is kept.
@@ -129,14 +119,44 @@ impl Uploads {
 
     async fn keep(&self, stamp: Stamp, stored: Stored, bytes: Vec<u8>) -> Result<Upload> {
         let (id, folder) = (Id::new(), self.folder.clone());
+        let store = self.records.store();
+        store.write(move |tx| tx.release_file(id)).await?;
         let written = tokio::task::spawn_blocking(move || write(&folder, id, &bytes)).await;
-        written.map_err(|e| Error::failed(format!("the file was not kept: {e}")))?.map_err(not_kept)?;
-        let records = self.records.clone();
-        let kept = self.records.store().write(move |tx| records.put(tx, id, &stamp, &stored)).await;
-        kept.map(Upload::from).map_err(|error| {
-            let _ = fs::remove_file(self.path(id));
-            error.into()
-        })
+        let written = written.map_err(|e| Error::failed(format!("the file was not kept: {e}")));
+        let kept = match written.and_then(|written| written.map_err(not_kept)) {
+            Ok(()) => {
+                let records = self.records.clone();
+                let keep = move |tx: &store::Tx| {
+                    tx.settle_file(id)?;
+                    records.put(tx, id, &stamp, &stored)
+                };
+                store.write(keep).await.map(Upload::from).map_err(Error::from)
+            }
+            Err(error) => Err(error),
+        };
+        if kept.is_err() {
+            self.remove_released(id);
+        }
+        kept
+    }
+
+    /// Removes a file that the store has released. Only a plain file goes; what else is there under its name is somebody's.
+    fn remove_released(&self, id: Id) {
+        let path = self.path(id);
+        let remove = || match path.symlink_metadata() {
+            Ok(about) if about.is_file() => {
+                fs::remove_file(&path)?;
+                fs::File::open(&self.folder)?.sync_all()
+            }
+            Ok(_) => Ok(tracing::warn!(file = %path.display(), "what is there is not the file that was sent: it stays")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        };
+        match remove() {
+            // Noted with the next write: until then it is looked for once more.
+            Ok(()) => self.records.store().write_later(move |tx| tx.settle_file(id)),
+            Err(error) => tracing::warn!(%error, "a deleted file is still there"),
+        }
     }
 
     /// What is known of a file of this person.
@@ -153,7 +173,7 @@ impl Uploads {
     /// `NotFound` when it is not theirs, `Failed` when it cannot be read.
     pub async fn load(&self, cx: &Cx, id: Id) -> Result<(Upload, Arc<[u8]>)> {
         let (upload, path) = (self.get(cx, id)?, self.path(id));
-        let read = tokio::task::spawn_blocking(move || fs::read(path)).await;
+        let read = tokio::task::spawn_blocking(move || read(&path)).await;
         let bytes = read
             .map_err(|e| Error::failed(format!("the file could not be read: {e}")))?
             .map_err(|e| Error::failed(format!("the file `{}` could not be read: {e}", upload.name)))?;
@@ -169,15 +189,18 @@ impl Uploads {
         // As above: the bytes go with the record.
         let deleting = tokio::spawn(async move {
             let _there = this.copying.read().await;
-            if !this.records.delete(&cx, id).await? {
+            let (records, scope) = (this.records.clone(), Scope::User(cx.user()));
+            let release = move |tx: &store::Tx| {
+                let there = records.remove(tx, scope, id)?;
+                if there {
+                    tx.release_file(id)?;
+                }
+                Ok(there)
+            };
+            if !this.records.store().write(release).await? {
                 return Err(missing(id));
             }
-            match fs::remove_file(this.path(id)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!(%error, "a deleted file is still there")
-                }
-                _ => {}
-            }
+            this.remove_released(id);
             Ok(())
         });
         deleting.await.unwrap_or_else(|e| Err(Error::failed(format!("the file was not deleted: {e}"))))
@@ -193,32 +216,34 @@ impl Uploads {
         self.records.store().backup(file).await
     }
 
-    /// Removes what was left half written, and files that no record knows; before any comes.
+    /// Removes what was left half written, and what the store has released; before any comes. Files of unknown origin stay.
     pub fn tidy(&self) {
-        let files: Vec<_> = fs::read_dir(&self.folder).into_iter().flatten().flatten().collect();
-        if files.is_empty() {
-            return;
-        }
-        let mut known = HashSet::new();
-        let read = self.records.store().collection::<Known>().scan(|e| {
-            known.insert(e.id);
-        });
-        if let Err(error) = &read {
-            tracing::warn!(%error, "it is not known which files are still needed, so all are kept");
-        }
-        for file in files {
-            let name = file.file_name().to_string_lossy().into_owned();
-            let unknown = || read.is_ok() && name.parse().is_ok_and(|id: Id| !known.contains(&id));
-            if (name.ends_with(HALF) || unknown())
+        for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let half = name.to_str().and_then(|name| name.strip_suffix(HALF)).is_some_and(|id| id.parse::<Id>().is_ok());
+            if half
+                && file.file_type().is_ok_and(|kind| kind.is_file())
                 && let Err(error) = fs::remove_file(file.path())
             {
-                tracing::warn!(%error, "a file that nobody knows is still there");
+                tracing::warn!(%error, "half of a file is still there");
             }
+        }
+        match self.records.store().released_files() {
+            Ok(released) => released.into_iter().for_each(|id| self.remove_released(id)),
+            Err(error) => tracing::warn!(%error, "it is not known which files are not needed any more, so all stay"),
         }
     }
 
     fn path(&self, id: Id) -> PathBuf {
         self.folder.join(id.to_string())
+    }
+}
+
+/// The bytes of a plain file; a link is not followed.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    match path.symlink_metadata()?.is_file() {
+        true => fs::read(path),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the file that was sent")),
     }
 }
 
@@ -229,8 +254,7 @@ fn write(folder: &Path, id: Id, bytes: &[u8]) -> io::Result<()> {
     // For its owner alone, as all in the data folder.
     let written = fs::OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(&half)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))

@@ -49,8 +49,17 @@ async fn what_cannot_be_kept_is_refused_and_what_is_left_over_is_tidied() {
     fs::write(folder.join(format!("{}.half", Id::new())), "left over").unwrap();
     fs::write(folder.join(Id::new().to_string()), "without a record").unwrap();
     fs::write(folder.join("README"), "of somebody else").unwrap();
+    // Released, as when the power goes between a record and its file.
+    let gone = Id::new();
+    uploads.records.store().write(move |tx| tx.release_file(gone)).await.unwrap();
+    fs::write(folder.join(gone.to_string()), "released").unwrap();
+    // And one that has its record all the same.
+    uploads.records.store().write(move |tx| tx.release_file(kept.id)).await.unwrap();
     uploads.tidy();
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "what nobody knows of stays");
+    assert!(!folder.join(gone.to_string()).exists());
+    uploads.records.store().flush().await.unwrap();
+    assert_eq!(uploads.records.store().released_files().unwrap(), []);
     assert!(uploads.load(&ana, kept.id).await.is_ok());
     fs::remove_file(folder.join(kept.id.to_string())).unwrap();
     assert!(matches!(uploads.load(&ana, kept.id).await, Err(Error::Failed(_))), "told, and no panic");

@@ -8,6 +8,7 @@ mod cli;
 mod clockwork;
 mod config_center;
 mod custom_tools;
+mod damage;
 mod data;
 mod doors;
 mod edges;

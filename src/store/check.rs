@@ -1,0 +1,458 @@
+//! Looks for damage: every page of a stopped Hob's file against redb's checksums, every record against its own, and every
+//! row of an index against its record.
+//!
+//! Rows of an index hold nothing that is not in a record, so wrong ones are made again. What is wrong with a record is told
+//! and left as it is: a backup may have it.
+
+use crate::{
+    Error, FILE, Record, Result, Store, Tx,
+    careful::Careful,
+    checksum::{self, Verdict},
+    collection,
+    engine::{self, CACHE_BYTES, META, get_raw, read_meta},
+    files, open_plain,
+    record::{self, Audience, Level},
+    secrets,
+};
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::PoisonError,
+};
+use tool::{Id, UserId};
+
+/// Damaged records that are named; more are only counted.
+const NAMED: usize = 1000;
+
+/// A stored record that is damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The table.
+    pub table: String,
+    /// The key; empty when the table as a whole is meant.
+    pub key: Vec<u8>,
+    /// Whose record it is, where that can be read.
+    pub owner: Option<UserId>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl Damage {
+    fn new(table: &str, key: &[u8], bytes: &[u8], problem: impl Into<String>) -> Self {
+        let owner = record::owner(bytes);
+        Self { table: table.into(), key: key.to_vec(), owner, problem: problem.into() }
+    }
+
+    /// The id of the record.
+    pub fn id(&self) -> Option<Id> {
+        self.key.last_chunk::<16>().map(|id| Id::from_bytes(*id))
+    }
+}
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Check {
+    /// Tables that were read.
+    pub tables: usize,
+    /// Records that were read.
+    pub records: u64,
+    /// Records from before there were checksums; each gets one when it is changed.
+    pub without_checksum: u64,
+    /// Rows of indexes that were wrong and have been made again.
+    pub mended: u64,
+    /// How many records are damaged.
+    pub damages: u64,
+    /// The first of them.
+    pub damaged: Vec<Damage>,
+}
+
+impl Check {
+    pub(crate) fn add(&mut self, damage: Damage) {
+        self.damages += 1;
+        if self.damaged.len() < NAMED {
+            self.damaged.push(damage);
+        }
+    }
+}
+
+type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// What is known of the type of a table's records.
+#[derive(Clone, Copy)]
+pub(crate) struct Kind {
+    level: Level,
+    /// The rows of the index that a record has.
+    rows: fn(&[u8], &[u8]) -> Result<Rows>,
+}
+
+impl Kind {
+    pub fn of<T: Record>() -> Self {
+        Self { level: T::LEVEL, rows: rows_of::<T> }
+    }
+}
+
+fn rows_of<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Rows> {
+    let entry = collection::entry::<T>(key, bytes)?;
+    let scope = &key[..key.len() - 16];
+    let row = |k: record::Key| ([scope, &[k.index], &k.value, entry.id.as_bytes()].concat(), vec![]);
+    let mut rows: Rows = entry.value.keys().into_iter().map(row).collect();
+    if T::LEVEL == Level::User && entry.audience == Audience::Household {
+        rows.extend(collection::shared_rows(&entry.value, entry.id).into_iter().map(|key| (key, scope.to_vec())));
+    }
+    Ok(rows)
+}
+
+pub(crate) type Kinds = BTreeMap<String, Kind>;
+
+/// A row of an index that is wrong: which record to look at again, and a row that may not be its.
+pub(crate) struct Mend {
+    table: String,
+    record: Vec<u8>,
+    stray: Option<Vec<u8>>,
+}
+
+/// What one stretch of a table comes to.
+#[derive(Default)]
+pub(crate) struct Stretch {
+    pub check: Check,
+    pub mends: Vec<Mend>,
+    pub rows: u64,
+    pub bytes: usize,
+    /// The last key that was read, when there is more.
+    pub last: Option<Vec<u8>>,
+}
+
+impl Stretch {
+    /// A table that cannot be read at all.
+    pub fn broken(table: &str, why: String) -> Self {
+        let mut found = Self::default();
+        found.check.add(Damage::new(table, &[], &[], why));
+        found
+    }
+}
+
+/// Reads rows of a table, after `after` and until `rows` or `bytes` are many.
+pub(crate) fn stretch(
+    tx: &ReadTransaction,
+    name: &str,
+    kinds: &Kinds,
+    after: Option<&[u8]>,
+    (rows, bytes): (u64, usize),
+) -> Result<Stretch> {
+    let mut found = Stretch::default();
+    let Some(table) = collection::open(tx, name)? else { return Ok(found) };
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    for row in table.range::<&[u8]>((from, Bound::Unbounded))? {
+        let (key, value) = row?;
+        let (key, value) = (key.value(), value.value());
+        found.rows += 1;
+        found.bytes += key.len() + value.len();
+        // What a walk finds must be found by its key too: else the pages above it are wrong.
+        if table.get(key)?.is_none_or(|same| same.value() != value) {
+            found.check.add(Damage::new(name, key, value, "it is there, but not found by its key"));
+        } else {
+            look_at(tx, name, kinds, (key, value), &mut found)?;
+        }
+        if found.rows >= rows || found.bytes >= bytes {
+            found.last = Some(key.to_vec());
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn look_at(
+    tx: &ReadTransaction,
+    name: &str,
+    kinds: &Kinds,
+    (key, value): (&[u8], &[u8]),
+    found: &mut Stretch,
+) -> Result<()> {
+    if let Some(of) = name.strip_suffix(".index") {
+        return look_at_row(tx, of, kinds, (key, value), found);
+    }
+    if [META, secrets::TABLE, files::TABLE, files::RELEASED].contains(&name) {
+        return Ok(());
+    }
+    found.check.records += 1;
+    match checksum::verify(name, key, value) {
+        Verdict::Sound => {}
+        Verdict::Unsummed => found.check.without_checksum += 1,
+        Verdict::Damaged => {
+            found.check.add(Damage::new(name, key, value, "its checksum does not match"));
+            return Ok(());
+        }
+    }
+    let Some(kind) = kinds.get(name) else { return Ok(()) };
+    let Ok(rows) = (kind.rows)(key, value) else {
+        found.check.add(Damage::new(name, key, value, "it cannot be read"));
+        return Ok(());
+    };
+    let index = collection::open(tx, &collection::index_table(name))?;
+    for (row, holds) in rows {
+        let there = index.as_ref().map(|index| index.get(row.as_slice())).transpose()?.flatten();
+        if there.is_none_or(|there| there.value() != holds) {
+            found.mends.push(Mend { table: name.to_owned(), record: key.to_vec(), stray: None });
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A row of an index must be one of its record's. One whose record is gone is no damage: code that did not know the index may
+/// have deleted it.
+fn look_at_row(
+    tx: &ReadTransaction,
+    of: &str,
+    kinds: &Kinds,
+    (key, value): (&[u8], &[u8]),
+    found: &mut Stretch,
+) -> Result<()> {
+    let (Some(kind), Some(records)) = (kinds.get(of), collection::open(tx, of)?) else { return Ok(()) };
+    let Some(record) = record_of(kind, key, value) else { return Ok(()) };
+    let Some(bytes) = records.get(record.as_slice())? else { return Ok(()) };
+    if (kind.rows)(&record, bytes.value()).is_ok_and(|rows| !rows.iter().any(|(row, _)| row == key)) {
+        found.mends.push(Mend { table: of.to_owned(), record, stray: Some(key.to_vec()) });
+    }
+    Ok(())
+}
+
+/// The key of the record that a row of an index leads to.
+fn record_of(kind: &Kind, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
+    let id = key.last_chunk::<16>()?;
+    let length = match *key.first()? {
+        0 if kind.level == Level::User => return Some([value, id].concat()),
+        0 => 1,
+        1 | 2 => 17,
+        _ => 33,
+    };
+    Some([key.get(..length)?, id].concat())
+}
+
+/// Makes the rows of a record's index as they should be; whether there was anything to do.
+fn mend(tx: &Tx, kinds: &Kinds, mend: &Mend) -> Result<bool> {
+    let (Some(kind), Some(bytes)) = (kinds.get(&mend.table), tx.get_raw(&mend.table, &mend.record)?) else {
+        return Ok(false);
+    };
+    let Ok(rows) = (kind.rows)(&mend.record, &bytes) else { return Ok(false) };
+    let (index, mut done) = (collection::index_table(&mend.table), false);
+    if let Some(stray) = &mend.stray
+        && !rows.iter().any(|(row, _)| row == stray)
+    {
+        done |= tx.remove_raw(&index, stray)?;
+    }
+    for (row, holds) in &rows {
+        if tx.get_raw(&index, row)?.as_ref() != Some(holds) {
+            tx.put_raw(&index, row, holds)?;
+            done = true;
+        }
+    }
+    Ok(done)
+}
+
+/// Reads all tables of a snapshot.
+fn look_at_all(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<Mend>)> {
+    let (mut check, mut mends) = (Check::default(), vec![]);
+    for handle in tx.list_tables()? {
+        let name = handle.name();
+        let read = || -> Result<Stretch> {
+            let mut found = stretch(tx, name, kinds, None, (u64::MAX, usize::MAX))?;
+            let counted = collection::open(tx, name)?.map_or(Ok(0), |table| table.len())?;
+            if counted != found.rows {
+                let problem = format!("it should have {counted} rows, and {} are found", found.rows);
+                found.check.add(Damage::new(name, &[], &[], problem));
+            }
+            Ok(found)
+        };
+        // What contradicts itself breaks assertions inside redb; the other tables are read all the same.
+        let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+        match read.unwrap_or_else(|_| Err(Error::Damaged("its pages contradict each other".into()))) {
+            Ok(found) => {
+                check.tables += 1;
+                check.records += found.check.records;
+                check.without_checksum += found.check.without_checksum;
+                found.check.damaged.into_iter().for_each(|damage| check.add(damage));
+                mends.extend(found.mends);
+            }
+            Err(Error::Damaged(why)) => check.add(Damage::new(name, &[], &[], why)),
+            Err(other) => return Err(other),
+        }
+    }
+    if get_raw(tx, META, engine::META_FORMAT)?.is_none() {
+        check.add(Damage::new(META, &[], &[], "it does not say what it is"));
+    }
+    Ok((check, mends))
+}
+
+impl Store {
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.0.kinds.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads every record, and makes wrong rows of indexes again. What is damaged is logged, and left as it is.
+    ///
+    /// # Errors
+    /// As every read.
+    pub async fn check(&self) -> Result<Check> {
+        let this = self.clone();
+        let read = move || {
+            let (mut check, mends) = this.0.engine.read(|tx| look_at_all(tx, &this.kinds()))?;
+            for name in this.unreadable_secrets()? {
+                check.add(Damage::new(secrets::TABLE, name.as_bytes(), &[], "it cannot be opened: enter it again"));
+            }
+            Ok::<_, Error>((check, mends))
+        };
+        let done = tokio::task::spawn_blocking(read).await;
+        let (mut check, mends) = done.unwrap_or_else(|e| Err(Error::Io(format!("the check broke off: {e}"))))?;
+        check.mended = self.mend(mends).await?;
+        tell(&check.damaged, check.mended);
+        Ok(check)
+    }
+
+    pub(crate) async fn mend(&self, mends: Vec<Mend>) -> Result<u64> {
+        if mends.is_empty() {
+            return Ok(0);
+        }
+        let kinds = self.kinds();
+        self.write(move |tx| {
+            mends.iter().try_fold(0, |done, one| Ok(done + u64::from(mend(tx, &kinds, one)?)))
+        })
+        .await
+    }
+
+    fn unreadable_secrets(&self) -> Result<Vec<String>> {
+        self.0.engine.read(|tx| {
+            let Some(table) = collection::open(tx, secrets::TABLE)? else { return Ok(vec![]) };
+            let mut odd = vec![];
+            for row in table.iter()? {
+                let (name, sealed) = row?;
+                let name = String::from_utf8_lossy(name.value()).into_owned();
+                if self.0.key.open(&name, sealed.value()).is_err() {
+                    odd.push(name);
+                }
+            }
+            Ok(odd)
+        })
+    }
+}
+
+/// Writes what was found into the log.
+pub(crate) fn tell(damaged: &[Damage], mended: u64) {
+    for damage in damaged {
+        let id = damage.id().map(|id| id.to_string()).unwrap_or_default();
+        tracing::error!(table = damage.table, id, "stored data is damaged: {}", damage.problem);
+    }
+    if mended > 0 {
+        tracing::warn!(mended, "entries of indexes were wrong and have been made again");
+    }
+}
+
+/// What the data file of a stopped Hob looks like.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileCheck {
+    /// What is wrong with its pages; empty when all are sound.
+    pub pages: Vec<String>,
+    /// The records that could be read when a page is damaged.
+    pub records: Check,
+}
+
+/// Reads every page of the data file in `dir` against its checksum, and the records too when a page is damaged; `None` when
+/// there is no file. It is left as it is.
+///
+/// # Errors
+/// `InUse` while a daemon runs; `Io` when the file cannot be read.
+pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
+    let path = dir.join(FILE);
+    let shown = path.display().to_string();
+    let io = |e: std::io::Error| Error::io(format!("read {shown}"), &e);
+    let file = match open_plain(&path) {
+        Ok(file) if file.metadata().map_err(io)?.len() > 0 => file,
+        // Whoever opens the store says what is wrong.
+        _ => return Ok(None),
+    };
+    let mut found = FileCheck::default();
+    if points_back(&file) {
+        found.pages.push("its header points at a state that is not the newest".into());
+    }
+    // Opened to be read only: what redb would mend stays in memory.
+    let careful = match Careful::new(file) {
+        Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(shown)),
+        careful => careful.map_err(|e| Error::Io(format!("could not open {shown}: {e}")))?,
+    };
+    let read = engine::quietly(|| {
+        let mut db = match Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful) {
+            Ok(db) => db,
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(shown.clone())),
+            Err(e) => {
+                found.pages.push(e.to_string());
+                return Ok(());
+            }
+        };
+        match engine::quietly(|| db.check_integrity()) {
+            Some(Ok(true)) => {}
+            Some(Ok(false)) => found.pages.push("pages do not match their checksums".into()),
+            Some(Err(e)) => found.pages.push(e.to_string()),
+            None => found.pages.push("its pages contradict each other".into()),
+        }
+        if !read_meta(&db).is_ok_and(|meta| meta.format.is_some() && meta.check().is_ok()) {
+            found.pages.push("what it says about itself does not match".into());
+        }
+        Ok(())
+    });
+    match read {
+        Some(read) => read?,
+        None => found.pages.push("its pages contradict each other".into()),
+    }
+    if !found.pages.is_empty() {
+        let records = engine::quietly(|| {
+            let careful = Careful::new(open_plain(&path).map_err(io)?).map_err(|e| Error::Io(e.to_string()))?;
+            let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful);
+            let db = opened.map_err(|e| Error::Io(e.to_string()))?;
+            look_at_all(&db.begin_read()?, &Kinds::new()).map(|(check, _)| check)
+        });
+        if let Some(Ok(records)) = records {
+            found.records = records;
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Whether a file that was closed in order names the older of its two states as its own: a flipped bit of its header does
+/// that, and takes back the last write. (redb's file format: flags at 9, two states of 128 bytes from 64 on, each with its
+/// number at 104.)
+fn points_back(file: &std::fs::File) -> bool {
+    let mut header = [0; 320];
+    if file.read_exact_at(&mut header, 0).is_err() {
+        return false;
+    }
+    let flags = header[9];
+    let number = |state: usize| {
+        let at = 64 + 128 * state + 104;
+        header[at..at + 8].try_into().map_or(0, u64::from_le_bytes)
+    };
+    let own = usize::from(flags & 1);
+    flags & 2 == 0 && number(1 - own) > number(own)
+}
+
+/// For each of some records, whether a backup has a sound one under that key.
+///
+/// # Errors
+/// `Damaged` when `file` cannot be used, `Io` when it cannot be read.
+pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>> {
+    let shown = file.display();
+    open_plain(file).map_err(|e| Error::io(format!("read {shown}"), &e))?;
+    let read = engine::quietly(|| {
+        let opened = Database::builder().set_cache_size(CACHE_BYTES).open_read_only(file);
+        let db = opened.map_err(|e| Error::Damaged(format!("{shown} is not a usable backup ({e})")))?;
+        let tx = db.begin_read()?;
+        let sound = |(table, key): &(String, Vec<u8>)| -> Result<bool> {
+            let bytes = get_raw(&tx, table, key)?;
+            Ok(bytes.is_some_and(|bytes| checksum::verify(table, key, &bytes) != Verdict::Damaged))
+        };
+        wanted.iter().map(sound).collect::<Result<Vec<bool>>>()
+    });
+    read.unwrap_or_else(|| Err(Error::Damaged(format!("{shown} is not a usable backup: its pages contradict each other"))))
+}

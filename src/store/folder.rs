@@ -1,0 +1,193 @@
+//! The data folder: for its owner alone, and begun in an order that no power cut can mistake for damage.
+//!
+//! At the first start the data file is made whole under another name and then given its own; the device key follows. So a
+//! key, a file that somebody sent, or what a restore set aside, with no data file beside it or an empty one, is damage.
+
+use crate::{
+    Error, FILE, FILES, Result,
+    engine::{self, CACHE_BYTES},
+};
+use redb::Database;
+use rustix::fs::{CWD, OFlags, RenameFlags};
+use std::{
+    fs, io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+use tool::Id;
+
+/// The file of the device key.
+pub(crate) const KEY: &str = "device.key";
+/// How the name of a data file begins while it is made.
+const NEW: &str = "hob.redb.new-";
+/// Files that only a data folder of Hob has.
+const OWN: [&str; 4] = [FILE, KEY, "hob.toml", "hob.sock"];
+/// How the names of other things in it begin.
+const ALSO: [&str; 6] = ["hob.redb.", FILES, "crash", "claim-code", "backup-", "device.new"];
+
+/// Opens a plain file to read it. A pipe, a device or a folder is an error, and not waited for.
+///
+/// # Errors
+/// `InvalidInput` when it is not a plain file; what opening it answers.
+pub fn open_plain(path: &Path) -> io::Result<fs::File> {
+    let plain = |about: fs::Metadata| match about.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a plain file")),
+    };
+    plain(fs::metadata(path)?)?;
+    let file = fs::OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
+    plain(file.metadata()?)?;
+    Ok(file)
+}
+
+/// Makes the data folder, or closes one that is open to other users, with what is in it.
+pub(crate) fn prepare(dir: &Path) -> Result<()> {
+    crate::backup::make_private_dir(dir)?;
+    let shown = dir.display();
+    let failed = |e: io::Error| Error::io(format!("look at the data folder {shown}"), &e);
+    let about = fs::metadata(dir).map_err(failed)?;
+    if about.mode() & 0o077 != 0 {
+        let uid = rustix::process::geteuid().as_raw();
+        let open = format!("the data folder {shown} is open to other users (mode {:o})", about.mode() & 0o7777);
+        if about.uid() != uid {
+            let text = format!("{open} and belongs to another user (uid {})", about.uid());
+            return Err(Error::Io(format!("{text}: give it to uid {uid}, or choose another with --data DIR")));
+        }
+        if about.mode() & 0o1000 != 0 || !is_ours(dir).map_err(failed)? {
+            let text = format!("{open} and holds other things than Hob's");
+            return Err(Error::Io(format!(
+                "{text}: choose an empty folder with --data DIR, or close this one with `chmod 700 {shown}`"
+            )));
+        }
+        tracing::warn!("{open}: it is closed to them now");
+    }
+    close_to_others(dir, &about).map_err(|e| Error::io(format!("close the data folder {shown} to other users"), &e))
+}
+
+/// Whether a folder is empty, or a data folder.
+fn is_ours(dir: &Path) -> io::Result<bool> {
+    let mut all = true;
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let name = name.to_string_lossy();
+        if OWN.contains(&&*name) {
+            return Ok(true);
+        }
+        all &= ALSO.iter().any(|start| name.starts_with(start));
+    }
+    Ok(all)
+}
+
+/// Takes other users' rights from a folder and its files, and from the folders in it that are open to them. Links are not
+/// followed. The device key is judged by whoever reads it: what others could read is no secret any more.
+fn close_to_others(dir: &Path, about: &fs::Metadata) -> io::Result<()> {
+    let close = |path: &Path, about: &fs::Metadata| match about.mode() & 0o077 {
+        0 => Ok(()),
+        _ => fs::set_permissions(path, fs::Permissions::from_mode(about.mode() & 0o700)),
+    };
+    close(dir, about)?;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let (path, name) = (entry.path(), entry.file_name());
+        let about = match path.symlink_metadata() {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            about => about?,
+        };
+        if about.mode() & 0o077 == 0 || name == KEY {
+            continue;
+        }
+        let closed = match about.file_type() {
+            kind if kind.is_dir() => close_to_others(&path, &about),
+            kind if kind.is_file() => close(&path, &about),
+            _ => Ok(()),
+        };
+        // Somebody else's, which nobody else can reach now.
+        if let Err(error) = closed {
+            tracing::warn!(%error, file = %path.display(), "it is open to other users and could not be closed");
+        }
+    }
+    Ok(())
+}
+
+/// Makes the data file where no Hob has lived yet; what is missing or empty where one has is damage.
+pub(crate) fn begin(dir: &Path) -> Result<()> {
+    let path = dir.join(FILE);
+    let shown = path.display();
+    let lost = |what: &str| {
+        let anew = format!("to start anew without what was stored, move the folder {} away", dir.display());
+        Err(Error::Damaged(format!(
+            "{shown} {what}, although a Hob has lived here: restore a backup with `hob restore FILE`, or put the file back; {anew}. Nothing was changed"
+        )))
+    };
+    match (fs::metadata(&path), path.symlink_metadata()) {
+        (Ok(about), _) if !about.is_file() => Err(Error::Io(format!("{shown} is not a plain file: move it away"))),
+        (Ok(about), _) if about.len() == 0 => lost("is empty"),
+        (Ok(_), _) => Ok(()),
+        (Err(e), _) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(format!("look at {shown}"), &e)),
+        (Err(_), Ok(_)) => lost("leads to a file that is not there"),
+        (Err(_), Err(_)) if has_traces(dir)? => lost("is missing"),
+        (Err(_), Err(_)) => make(dir, &path),
+    }
+}
+
+/// Whether a Hob has lived in a folder: it made its key, was sent files, or was restored.
+fn has_traces(dir: &Path) -> Result<bool> {
+    let look = || -> io::Result<bool> {
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let files = name == FILES && fs::read_dir(entry.path()).is_ok_and(|mut files| files.next().is_some());
+            if name == KEY || files || name.contains(".before-restore") {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    look().map_err(|e| Error::io(format!("look into {}", dir.display()), &e))
+}
+
+/// Makes a data file that is there whole or not at all.
+fn make(dir: &Path, path: &Path) -> Result<()> {
+    let aside = dir.join(format!("{NEW}{}", Id::new()));
+    let failed = |e: io::Error| Error::io(format!("make {}", path.display()), &e);
+    let made = || -> Result<()> {
+        let mut options = fs::OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).mode(0o600).open(&aside).map_err(failed)?;
+        let opened = Database::builder().set_cache_size(CACHE_BYTES).create_file(file);
+        let db = opened.map_err(|e| match e {
+            redb::DatabaseError::Storage(e) => e.into(),
+            other => Error::Io(format!("could not make {}: {other}", path.display())),
+        })?;
+        engine::found(&db)?;
+        drop(db);
+        let put = || -> io::Result<()> {
+            fs::File::open(&aside)?.sync_all()?;
+            match rustix::fs::renameat_with(CWD, &aside, CWD, path, RenameFlags::NOREPLACE) {
+                Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !path.exists() => fs::rename(&aside, path)?,
+                renamed => renamed?,
+            }
+            fs::File::open(dir)?.sync_all()
+        };
+        put().map_err(failed)
+    };
+    let made = made();
+    if made.is_err() {
+        let _ = fs::remove_file(&aside);
+        // Another Hob begins here at the same time and was first: which of them goes on, the lock of the file says.
+        if path.exists() {
+            return Ok(());
+        }
+    }
+    made
+}
+
+/// Removes what a power cut left of a first start; called by whoever has the data file.
+pub(crate) fn remove_half_made(dir: &Path) {
+    let half = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with(NEW) && path.symlink_metadata().is_ok_and(|m| m.is_file())
+    };
+    let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|f| f.path());
+    files.filter(half).for_each(|path| drop(fs::remove_file(path)));
+}
