@@ -6,7 +6,7 @@ use crate::{
     config::{Config, data_dir},
     consent,
     discover::discover,
-    serve,
+    doctor, serve,
 };
 use anyhow::{Context, Result};
 use board::BoardKind;
@@ -133,8 +133,12 @@ pub enum Command {
         #[command(subcommand)]
         command: TokenCommand,
     },
-    /// Look whether all is well.
-    Doctor,
+    /// Look whether all is well, and whether all that is stored is sound.
+    Doctor {
+        /// Say which damaged records this backup has a good copy of; may be given several times.
+        #[arg(long, value_name = "FILE")]
+        backup: Vec<PathBuf>,
+    },
     /// Show who else is on the network: other Hobs, Home Assistant, Wyoming services.
     Discover {
         /// Give everything about them as JSON.
@@ -235,6 +239,10 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
         }
         Command::Restore { file } => restore(&data, &file),
         command => {
+            // Also before a configuration that cannot be read: the data is looked at first.
+            if let Command::Doctor { backup } = &command {
+                doctor::file(&data, backup)?;
+            }
             let client = Client::connect(&data, config, scrubber).await?;
             let done = ask(&client, command).await;
             client.close().await;
@@ -300,7 +308,7 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
             eprintln!("this is shown only now: keep it safe");
             Ok(())
         }
-        Command::Doctor => client::doctor(client).await,
+        Command::Doctor { backup } => doctor::doctor(client, &backup).await,
         Command::Backup { file } => client::backup(client, &file).await,
         Command::Serve { .. } | Command::Restore { .. } | Command::Discover { .. } => Ok(()),
     }

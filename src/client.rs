@@ -50,6 +50,11 @@ impl Client {
         }
     }
 
+    /// Whether a daemon answers, and not a house that was built for this command.
+    pub fn is_daemon(&self) -> bool {
+        self.own.is_none()
+    }
+
     /// The `data` of an answer.
     pub async fn data(&self, method: &str, path: &str, body: Option<Value>) -> Result<Value> {
         let answer = self.local.request(method, path, body).await?;
@@ -271,32 +276,4 @@ pub async fn backup(client: &Client, file: &Path) -> Result<()> {
             Err(error.context(format!("{shown} was not written")))
         }
     }
-}
-
-/// Says how the house is, in lines; an error when something is wrong that no choice explains.
-pub async fn doctor(client: &Client) -> Result<()> {
-    let daemon = if client.own.is_none() { "running" } else { "not running (looked at the data directly)" };
-    put(format_args!("daemon   {daemon}\n"))?;
-    let who = client.data("GET", "/api/v1/session", None).await?;
-    put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
-    put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
-    let mut ill = vec![];
-    for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
-        let path = format!("/api/v1/tools/{tool}/execute");
-        let told = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
-            Ok(data) => data["say"].as_str().map_or_else(|| data["result"].to_string(), str::to_owned),
-            Err(error) => {
-                // A device without pins is well.
-                if tool != "gpio_list" {
-                    ill.push(label);
-                }
-                format!("{error:#}")
-            }
-        };
-        put(format_args!("{label:<8} {told}\n"))?;
-    }
-    if !ill.is_empty() {
-        bail!("not all is well: see {} above", ill.join(" and "));
-    }
-    Ok(())
 }

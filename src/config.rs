@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
+    io::Read,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -138,9 +139,14 @@ impl Config {
     /// Reads `file`, or `hob.toml` in the data folder where there is one.
     pub fn load(file: Option<&Path>, data: &Path) -> Result<Self> {
         let path = file.map_or_else(|| data.join("hob.toml"), Path::to_path_buf);
-        let text = match std::fs::read_to_string(&path) {
+        let read = || {
+            let mut text = String::new();
+            store::open_plain(&path)?.read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text: String = match read() {
             Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound && file.is_none() => return Ok(Self::default()),
+            Err(e) if std::io::Error::kind(&e) == std::io::ErrorKind::NotFound && file.is_none() => return Ok(Self::default()),
             Err(e) => bail!("could not read the configuration {}: {e}", path.display()),
         };
         Self::parse(&text).with_context(|| format!("{} is not usable", path.display()))

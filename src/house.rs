@@ -36,6 +36,9 @@ const IDLE: Duration = Duration::from_secs(600);
 const MEND_AFTER: Duration = Duration::from_secs(60);
 /// How often old questions are put away.
 const TIDY: Duration = Duration::from_secs(600);
+/// When the slow check of what is stored begins after a start, and how often it reads a little.
+const CHECK_AFTER: Duration = Duration::from_secs(300);
+const CHECK_EVERY: Duration = Duration::from_secs(60);
 /// How long runs may take to stop when the house closes.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -52,6 +55,8 @@ pub struct Entry {
 pub struct Clockwork {
     scheduler: Scheduler,
     triggers: Triggers,
+    store: Store,
+    bus: Bus,
 }
 
 impl Clockwork {
@@ -59,6 +64,7 @@ impl Clockwork {
     /// what came of the last calls is kept.
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.triggers.watch(closing)?;
+        tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.bus)));
         Ok(self.scheduler.start(closing.clone()))
     }
 }
@@ -158,6 +164,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     mend_later(memories, closing.clone());
     tidy_often(registry.clone(), interactions.clone(), agent.clone(), ports.clone(), closing.clone());
     let (started, desk) = (Id::new(), settings.clone());
+    let (kept, told) = (store.clone(), ports.bus.clone());
     let house = House {
         access,
         agent,
@@ -176,7 +183,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         closing,
         lasting: false,
     };
-    Ok((house, settings, Clockwork { scheduler, triggers }))
+    Ok((house, settings, Clockwork { scheduler, triggers, store: kept, bus: told }))
 }
 
 /// What people keep, each family over the store alone.
@@ -264,6 +271,22 @@ fn tell_pins(board: &Board, bus: Bus) {
     });
 }
 
+/// Checks what is stored, some records a minute, and tells on the bus when some are damaged. Whose they are, the log and
+/// `hob doctor` say: the bus is everybody's.
+async fn check_slowly(store: Store, bus: Bus) {
+    tokio::time::sleep(CHECK_AFTER).await;
+    loop {
+        match store.patrol().await {
+            Ok(found) if !found.damaged.is_empty() => {
+                bus.publish("data:damaged", None, serde_json::json!({"records": found.damaged.len()}));
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "stored records could not be checked"),
+        }
+        tokio::time::sleep(CHECK_EVERY).await;
+    }
+}
+
 /// Memories that were stored while the model could not be had get their meaning later.
 fn mend_later(memories: Memories, closing: CancellationToken) {
     let mend = async move {
@@ -275,4 +298,53 @@ fn mend_later(memories: Memories, closing: CancellationToken) {
         }
     };
     tokio::spawn(closing.run_until_cancelled_owned(mend));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redb::ReadableTable;
+
+    /// Changes a byte of every record of the device itself, which every data folder has.
+    fn bend_all(data: &Path) {
+        let table: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new("documents");
+        let db = redb::Database::open(data.join(store::FILE)).unwrap();
+        let tx = db.begin_write().unwrap();
+        {
+            let mut table = tx.open_table(table).unwrap();
+            let rows: Vec<_> =
+                table.iter().unwrap().map(|r| r.map(|(k, v)| (k.value().to_vec(), v.value().to_vec())).unwrap()).collect();
+            assert!(!rows.is_empty());
+            for (key, mut value) in rows {
+                *value.last_mut().unwrap() ^= 1;
+                table.insert(&key[..], &value[..]).unwrap();
+            }
+        }
+        tx.commit().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn damage_is_told_on_the_bus_some_minutes_after_a_start() {
+        let data = std::env::temp_dir().join(format!("hob-patrol-{}", Id::new()));
+        let store = Store::open(&data).unwrap();
+        let documents = Documents::new(&store);
+        let cx = tool::Cx::root(
+            Ports::unconnected(Arc::new(SystemClock::new(Some("UTC")).unwrap())),
+            tool::Principal::owner(),
+            tool::Via::direct(tool::Channel::Api),
+        );
+        documents.write(&cx, persona::Name::of("soul").unwrap(), "Be kind.", None).await.unwrap();
+        drop((documents, store));
+        bend_all(&data);
+        let (bus, store) = (Bus::default(), Store::open(&data).unwrap());
+        let mut heard = bus.listen_to(None, tool::Topics::parse("data:*").unwrap());
+        let begun = tokio::time::Instant::now();
+        let checking = tokio::spawn(check_slowly(store, bus));
+        let Some(tool::Heard::Event(event)) = heard.next().await else { panic!("nothing was told") };
+        assert_eq!(event.topic, "data:damaged");
+        assert!(event.data["records"].as_u64().unwrap() >= 1 && event.data.get("id").is_none(), "{}", event.data);
+        assert!((CHECK_AFTER..CHECK_AFTER + 2 * CHECK_EVERY).contains(&begun.elapsed()));
+        checking.abort();
+        let _ = std::fs::remove_dir_all(data);
+    }
 }

@@ -7,6 +7,7 @@ mod client;
 mod config;
 mod consent;
 mod discover;
+mod doctor;
 mod house;
 mod models;
 mod serve;

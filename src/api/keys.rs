@@ -75,6 +75,8 @@ impl Access {
         // anew, by whoever sees its console.
         let has_password =
             people.list_in(Scope::Household, &Listing::default())?.iter().any(|p| !p.value.password.is_empty());
+        // A person whose record is damaged may have one: that is no reason to give the device to a stranger.
+        let has_password = has_password || !people.is_whole_in(Scope::Household)?;
         let way_in = has_password || !credentials.is_empty_in(Scope::Household)?;
         let taken = fixed.is_some() || (way_in && !claimed.is_empty_in(Scope::Household)?);
         let claim = if taken { None } else { Some(Claim::new(claiming)?) };

@@ -7,6 +7,7 @@
 mod access;
 mod approvals;
 mod chat;
+mod check;
 mod claim;
 mod config_services;
 mod conversations;
@@ -213,6 +214,7 @@ fn routes() -> Routes<House> {
         .route("/files/{id}", get(files::get, "A file as it was sent.").delete(files::delete, "Delete a file."))
         .route("/discover", get(device::discover, "What is near on the network."))
         .route("/events", get(device::events, "Everything that happens and concerns the caller."))
+        .route("/check", post(check::check, "Check all stored records for damage."))
         .route("/backup", post(device::backup, "A copy of all data but the secrets."))
         .route("/openapi.json", get(document::serve, "This document."))
         .all(behind_the_lock)

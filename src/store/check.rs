@@ -17,6 +17,7 @@ use crate::{
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
 use std::{
     collections::BTreeMap,
+    fs,
     ops::Bound,
     os::unix::fs::FileExt,
     path::Path,
@@ -355,12 +356,12 @@ pub(crate) fn tell(damaged: &[Damage], mended: u64) {
 pub struct FileCheck {
     /// What is wrong with its pages; empty when all are sound.
     pub pages: Vec<String>,
-    /// The records that could be read when a page is damaged.
+    /// The records, as far as the pages let them be read.
     pub records: Check,
 }
 
-/// Reads every page of the data file in `dir` against its checksum, and the records too when a page is damaged; `None` when
-/// there is no file. It is left as it is.
+/// Reads every page of the data file in `dir` against its checksum, and every record against its own; `None` when there is no
+/// file. It is left as it is.
 ///
 /// # Errors
 /// `InUse` while a daemon runs; `Io` when the file cannot be read.
@@ -368,16 +369,17 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
     let path = dir.join(FILE);
     let shown = path.display().to_string();
     let io = |e: std::io::Error| Error::io(format!("read {shown}"), &e);
-    let file = match open_plain(&path) {
-        Ok(file) if file.metadata().map_err(io)?.len() > 0 => file,
-        // Whoever opens the store says what is wrong.
-        _ => return Ok(None),
-    };
+    // What is not there, or no file, is judged by whoever opens the store.
+    if !open_plain(&path).is_ok_and(|file| file.metadata().is_ok_and(|about| about.len() > 0)) {
+        return Ok(None);
+    }
+    // To be locked it is opened for writing; what redb would mend stays in memory all the same.
+    let open = || fs::OpenOptions::new().read(true).write(true).open(&path).map_err(io);
+    let file = open()?;
     let mut found = FileCheck::default();
     if points_back(&file) {
         found.pages.push("its header points at a state that is not the newest".into());
     }
-    // Opened to be read only: what redb would mend stays in memory.
     let careful = match Careful::new(file) {
         Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(shown)),
         careful => careful.map_err(|e| Error::Io(format!("could not open {shown}: {e}")))?,
@@ -406,16 +408,14 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
         Some(read) => read?,
         None => found.pages.push("its pages contradict each other".into()),
     }
-    if !found.pages.is_empty() {
-        let records = engine::quietly(|| {
-            let careful = Careful::new(open_plain(&path).map_err(io)?).map_err(|e| Error::Io(e.to_string()))?;
-            let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful);
-            let db = opened.map_err(|e| Error::Io(e.to_string()))?;
-            look_at_all(&db.begin_read()?, &Kinds::new()).map(|(check, _)| check)
-        });
-        if let Some(Ok(records)) = records {
-            found.records = records;
-        }
+    let records = engine::quietly(|| {
+        let careful = Careful::new(open()?).map_err(|e| Error::Io(e.to_string()))?;
+        let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful);
+        let db = opened.map_err(|e| Error::Io(e.to_string()))?;
+        look_at_all(&db.begin_read()?, &Kinds::new()).map(|(check, _)| check)
+    });
+    if let Some(Ok(records)) = records {
+        found.records = records;
     }
     Ok(Some(found))
 }
@@ -423,7 +423,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
 /// Whether a file that was closed in order names the older of its two states as its own: a flipped bit of its header does
 /// that, and takes back the last write. (redb's file format: flags at 9, two states of 128 bytes from 64 on, each with its
 /// number at 104.)
-fn points_back(file: &std::fs::File) -> bool {
+fn points_back(file: &fs::File) -> bool {
     let mut header = [0; 320];
     if file.read_exact_at(&mut header, 0).is_err() {
         return false;

@@ -165,6 +165,18 @@ impl<T: Record> Collection<T> {
         })
     }
 
+    /// Whether every record of a scope can be read: where one that is damaged must not count as none.
+    ///
+    /// # Errors
+    /// `Io` when the file cannot be read.
+    pub fn is_whole_in(&self, scope: Scope) -> Result<bool> {
+        self.store.0.engine.read(|tx| {
+            let Some(table) = open(tx, T::NAME)? else { return Ok(true) };
+            let mut rows = newest(&table, &scope.key(), None)?;
+            rows.try_fold(true, |whole, row| row.map(|(key, bytes)| whole && entry::<T>(&key, &bytes).is_ok()))
+        })
+    }
+
     /// One record of a scope, for code that acts for the device itself.
     ///
     /// # Errors

@@ -236,13 +236,14 @@ mod tests {
         }
         fs::write(from.join(format!("{}.half", Id::new())), "half").unwrap();
         let mut db = Database::create(dir.join("db")).unwrap();
-        let tx = db.begin_write().unwrap();
+        let source = Database::create(dir.join("source")).unwrap();
+        let tx = source.begin_write().unwrap();
         for (id, _) in &files {
             let key = [&[0], &id.as_bytes()[..]].concat();
             tx.open_table(Table::new(FILES)).unwrap().insert(&key[..], &[][..]).unwrap();
         }
         tx.commit().unwrap();
-        let known = db.begin_read().unwrap();
+        let known = source.begin_read().unwrap();
         // Without a record, or a link: not in a backup.
         fs::write(from.join(Id::new().to_string()), "unknown").unwrap();
         pack(&known, &from, &db).unwrap();

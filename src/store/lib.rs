@@ -26,6 +26,8 @@ mod writer;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_damage;
 
 pub use backup::{Before, restore};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};

@@ -12,9 +12,9 @@ use std::{
 use tool::{Channel, Cx, Id, Label, Ports, Principal, Role, SystemClock, UserId, Via};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Note {
-    title: String,
-    tag: String,
+pub(crate) struct Note {
+    pub title: String,
+    pub tag: String,
 }
 
 impl Record for Note {
@@ -26,22 +26,24 @@ impl Record for Note {
     }
 }
 
-fn note(title: &str, tag: &str) -> Note {
+pub(crate) fn note(title: &str, tag: &str) -> Note {
     Note { title: title.into(), tag: tag.into() }
 }
 
-fn person() -> Cx {
+pub(crate) fn person() -> Cx {
     let ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
     let principal = Principal { user: UserId(Id::new()), role: Role::Member, ..Principal::owner() };
     Cx::root(ports, principal, Via::direct(Channel::Api))
 }
 
-struct Dir(PathBuf);
+pub(crate) struct Dir(pub PathBuf);
 
 impl Dir {
-    fn new() -> Self {
+    pub fn new() -> Self {
+        use std::os::unix::fs::DirBuilderExt;
         let dir = std::env::temp_dir().join(format!("hob-store-{}", Id::new()));
-        std::fs::create_dir(&dir).unwrap();
+        // Closed to others: a backup in it is no reason to take it for somebody else's folder.
+        std::fs::DirBuilder::new().mode(0o700).create(&dir).unwrap();
         Self(dir)
     }
 }

@@ -330,7 +330,7 @@ fn the_doctor_names_a_damaged_record_and_the_backup_that_has_it() {
     let told = daemon.cli(&["doctor"]).ok();
     assert!(told.contains("file     every page is sound") && told.contains("data     "), "{told}");
     let file = daemon.data().join("hob.redb");
-    let id = damage_record(&file, b"Entry 7: the 7 jars");
+    let id = damage_record(&file, "notes", b"Entry 7: the 7 jars");
     let ran = daemon.cli(&["doctor", "--backup", backup.to_str().unwrap()]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.contains("notes") && ran.out.contains(&id) && ran.out.contains("checksum"), "{ran:?}");
@@ -342,15 +342,15 @@ fn the_doctor_names_a_damaged_record_and_the_backup_that_has_it() {
     assert!(notes.contains("Entry 8:") && !notes.contains("Entry 7:"), "{notes}");
     let ran = daemon.cli(&["doctor"]);
     assert!(ran.code == Some(1) && ran.out.contains(&id), "{ran:?}");
-    let check = daemon.get("/api/v1/check").data(200);
+    let check = daemon.post("/api/v1/check", json!({})).data(200);
     assert_eq!(check["damaged"].as_array().unwrap().len(), 1, "{check}");
     assert_eq!(check["damaged"][0]["table"], "notes");
     assert!(daemon.log().contains(&id), "{}", daemon.log());
 }
 
 /// Changes a character of a record as a flipped bit does that redb wrote again with the rest of its page; gives its id.
-fn damage_record(file: &Path, mark: &[u8]) -> String {
-    let table: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new("notes");
+fn damage_record(file: &Path, table: &str, mark: &[u8]) -> String {
+    let table: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new(table);
     let db = redb::Database::open(file).unwrap();
     let tx = db.begin_write().unwrap();
     let mut id = String::new();
@@ -362,7 +362,7 @@ fn damage_record(file: &Path, mark: &[u8]) -> String {
             .collect();
         for (key, mut value) in rows {
             if let Some(at) = value.windows(mark.len()).position(|w| w == mark) {
-                value[at + 6] ^= 1;
+                value[at + mark.len() - 1] ^= 1;
                 table.insert(&key[..], &value[..]).unwrap();
                 let hex: String = key[key.len() - 16..].iter().map(|b| format!("{b:02x}")).collect();
                 id = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
@@ -372,4 +372,31 @@ fn damage_record(file: &Path, mark: &[u8]) -> String {
     tx.commit().unwrap();
     assert!(!id.is_empty());
     id
+}
+
+#[test]
+fn a_damaged_person_gives_the_device_to_nobody_else() {
+    let mut daemon = Hob::with(Setup { claimed: false, ..Setup::default() });
+    let code = fs::read_to_string(daemon.data().join("claim-code")).unwrap();
+    let body = json!({"code": code.trim(), "person": "Ana", "password": "correct horse battery"});
+    daemon.request("POST", "/api/v1/claim").json(&body).send().data(200);
+    assert_eq!(daemon.stop(), Some(0));
+    // Her record, and her session: nobody has a way in that can be read.
+    let file = daemon.data().join("hob.redb");
+    damage_record(&file, "people", b"Ana");
+    delete_table(&file, "credentials");
+    daemon.start_again();
+    assert!(!daemon.data().join("claim-code").exists(), "{}", daemon.log());
+    let reply = daemon.request("POST", "/api/v1/claim").json(&json!({"code": "0000-0000-0000", "person": "Eve"})).send();
+    assert!(reply.status >= 400, "{}", reply.text());
+    let ran = daemon.cli(&["doctor"]);
+    assert!(ran.code == Some(1) && ran.out.contains("people"), "{ran:?}");
+}
+
+fn delete_table(file: &Path, table: &str) {
+    let table: redb::TableDefinition<&[u8], &[u8]> = redb::TableDefinition::new(table);
+    let db = redb::Database::open(file).unwrap();
+    let tx = db.begin_write().unwrap();
+    tx.delete_table(table).unwrap();
+    tx.commit().unwrap();
 }
