@@ -1,6 +1,9 @@
 //! Data that is damaged, missing or open to others: found, named, refused, and never made worse.
 
-use crate::harness::{Dice, Folder, Hob, Setup, hob, hob_with};
+use crate::{
+    harness::{Dice, Folder, Hob, Setup, hob, hob_with},
+    visitor::{Visitor, code},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -179,7 +182,7 @@ fn what_is_open_to_others_is_closed_or_refused() {
     for open in [0o777, 0o750, 0o701] {
         set_mode(&data, open);
         set_mode(&uploads, open);
-        [&data.join("hob.redb"), &data.join("hob.toml"), &sent].map(|file| set_mode(file, 0o666));
+        [data.join("hob.redb"), data.join("hob.toml"), sent.clone()].iter().for_each(|file| set_mode(file, 0o666));
         daemon.start_again();
         assert_eq!((mode(&data), mode(&uploads)), (0o700, 0o700));
         assert_eq!([&data.join("hob.redb"), &data.join("hob.toml"), &sent].map(|file| mode(file)), [0o600; 3]);
@@ -377,9 +380,8 @@ fn damage_record(file: &Path, table: &str, mark: &[u8]) -> String {
 #[test]
 fn a_damaged_person_gives_the_device_to_nobody_else() {
     let mut daemon = Hob::with(Setup { claimed: false, ..Setup::default() });
-    let code = fs::read_to_string(daemon.data().join("claim-code")).unwrap();
-    let body = json!({"code": code.trim(), "person": "Ana", "password": "correct horse battery"});
-    daemon.request("POST", "/api/v1/claim").json(&body).send().data(200);
+    let body = json!({"code": code(&daemon), "person": "Ana", "password": "correct horse battery"});
+    Visitor::new(&daemon).claim(&body).data(200);
     assert_eq!(daemon.stop(), Some(0));
     // Her record, and her session: nobody has a way in that can be read.
     let file = daemon.data().join("hob.redb");
@@ -387,8 +389,8 @@ fn a_damaged_person_gives_the_device_to_nobody_else() {
     delete_table(&file, "credentials");
     daemon.start_again();
     assert!(!daemon.data().join("claim-code").exists(), "{}", daemon.log());
-    let reply = daemon.request("POST", "/api/v1/claim").json(&json!({"code": "0000-0000-0000", "person": "Eve"})).send();
-    assert!(reply.status >= 400, "{}", reply.text());
+    let why = Visitor::new(&daemon).claim(&json!({"code": "0000-0000-0000", "person": "Eve"})).refusal(409, "already_claimed");
+    assert!(!why.is_empty());
     let ran = daemon.cli(&["doctor"]);
     assert!(ran.code == Some(1) && ran.out.contains("people"), "{ran:?}");
 }
