@@ -146,7 +146,9 @@ impl Config {
         };
         let text: String = match read() {
             Ok(text) => text,
-            Err(e) if std::io::Error::kind(&e) == std::io::ErrorKind::NotFound && file.is_none() => return Ok(Self::default()),
+            Err(e) if std::io::Error::kind(&e) == std::io::ErrorKind::NotFound && file.is_none() => {
+                return Ok(Self::default());
+            }
             Err(e) => bail!("could not read the configuration {}: {e}", path.display()),
         };
         Self::parse(&text).with_context(|| format!("{} is not usable", path.display()))

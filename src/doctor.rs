@@ -81,10 +81,14 @@ fn damaged(lines: &[Line], backups: &[PathBuf]) -> Result<()> {
 pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
     let daemon = if client.is_daemon() { "running" } else { "not running (looked at the data directly)" };
     put(format_args!("daemon   {daemon}\n"))?;
+    let mut ill = vec![];
+    let check = client.data("POST", "/api/v1/check", None).await?;
+    if !records(&check, backups)? {
+        ill.push("data");
+    }
     let who = client.data("GET", "/api/v1/session", None).await?;
     put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
     put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
-    let mut ill = vec![];
     for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
         let path = format!("/api/v1/tools/{tool}/execute");
         let told = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
@@ -98,10 +102,6 @@ pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
             }
         };
         put(format_args!("{label:<8} {told}\n"))?;
-    }
-    let check = client.data("POST", "/api/v1/check", None).await?;
-    if !records(&check, backups)? {
-        ill.push("data");
     }
     if !ill.is_empty() {
         bail!("not all is well: see {} above", ill.join(" and "));
@@ -119,7 +119,9 @@ fn records(check: &Value, backups: &[PathBuf]) -> Result<bool> {
     }
     if count("withoutChecksum") > 0 {
         let older = count("withoutChecksum");
-        put(format_args!("         {older} records of an older Hob have no checksum yet; each gets one when it is changed\n"))?;
+        put(format_args!(
+            "         {older} records of an older Hob have no checksum yet; each gets one when it is changed\n"
+        ))?;
     }
     if count("rebuilt") > 0 {
         put(format_args!("         {} index entries were wrong and have been rebuilt\n", count("rebuilt")))?;

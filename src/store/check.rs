@@ -15,14 +15,7 @@ use crate::{
     secrets,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
-use std::{
-    collections::BTreeMap,
-    fs,
-    ops::Bound,
-    os::unix::fs::FileExt,
-    path::Path,
-    sync::PoisonError,
-};
+use std::{collections::BTreeMap, fs, ops::Bound, os::unix::fs::FileExt, path::Path, sync::PoisonError};
 use tool::{Id, UserId};
 
 /// Damaged records that are named; more are only counted.
@@ -316,10 +309,7 @@ impl Store {
             return Ok(0);
         }
         let kinds = self.kinds();
-        self.write(move |tx| {
-            mends.iter().try_fold(0, |done, one| Ok(done + u64::from(mend(tx, &kinds, one)?)))
-        })
-        .await
+        self.write(move |tx| mends.iter().try_fold(0, |done, one| Ok(done + u64::from(mend(tx, &kinds, one)?)))).await
     }
 
     fn unreadable_secrets(&self) -> Result<Vec<String>> {
@@ -452,5 +442,7 @@ pub fn backup_has(file: &Path, wanted: &[(String, Vec<u8>)]) -> Result<Vec<bool>
         };
         wanted.iter().map(sound).collect::<Result<Vec<bool>>>()
     });
-    read.unwrap_or_else(|| Err(Error::Damaged(format!("{shown} is not a usable backup: its pages contradict each other"))))
+    read.unwrap_or_else(|| {
+        Err(Error::Damaged(format!("{shown} is not a usable backup: its pages contradict each other")))
+    })
 }

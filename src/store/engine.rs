@@ -1,10 +1,6 @@
 //! The redb file: opened, checked, and opened again after the disk failed.
 
-use crate::{
-    Error, FORMAT, Result,
-    careful::Careful,
-    checksum,
-};
+use crate::{Error, FORMAT, Result, careful::Careful, checksum};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
 use std::{
     path::PathBuf,

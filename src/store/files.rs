@@ -79,7 +79,8 @@ fn list(folder: &Path) -> Result<Vec<(Id, PathBuf, u64)>> {
             let name = entry.file_name();
             // Others, such as half ones, are no files of anybody.
             if entry.file_type()?.is_file()
-                && let Some(id) = name.to_str().and_then(|n| n.parse::<Id>().ok().filter(|id| id.to_string() == n)) {
+                && let Some(id) = name.to_str().and_then(|n| n.parse::<Id>().ok().filter(|id| id.to_string() == n))
+            {
                 found.push((id, entry.path(), entry.metadata()?.len()));
             }
         }

@@ -104,9 +104,8 @@ impl Store {
             for name in names.into_iter().filter(|name| *name >= at.table) {
                 let after = (name == at.table && !at.key.is_empty()).then_some(&at.key[..]);
                 let left = (ROWS - all.rows, BYTES.saturating_sub(all.bytes));
-                let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                    stretch(tx, &name, &kinds, after, left)
-                }));
+                let read =
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stretch(tx, &name, &kinds, after, left)));
                 let found = match read {
                     Ok(Err(crate::Error::Damaged(why))) => check::Stretch::broken(&name, why),
                     Ok(found) => found?,

@@ -148,7 +148,9 @@ impl Uploads {
                 fs::remove_file(&path)?;
                 fs::File::open(&self.folder)?.sync_all()
             }
-            Ok(_) => Ok(tracing::warn!(file = %path.display(), "what is there is not the file that was sent: it stays")),
+            Ok(_) => {
+                Ok(tracing::warn!(file = %path.display(), "what is there is not the file that was sent: it stays"))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         };
@@ -220,7 +222,8 @@ impl Uploads {
     pub fn tidy(&self) {
         for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = file.file_name();
-            let half = name.to_str().and_then(|name| name.strip_suffix(HALF)).is_some_and(|id| id.parse::<Id>().is_ok());
+            let half =
+                name.to_str().and_then(|name| name.strip_suffix(HALF)).is_some_and(|id| id.parse::<Id>().is_ok());
             if half
                 && file.file_type().is_ok_and(|kind| kind.is_file())
                 && let Err(error) = fs::remove_file(file.path())
