@@ -264,11 +264,14 @@ fn write_commented_config(data: &Path) {
     }
 }
 
-/// Copies of the data that a power cut left half made.
+/// Removes copies of the data that a power cut left half made: plain files of exactly the name they are made under.
 fn remove_half_copies(data: &Path) {
-    let is_copy = |name: &str| name.starts_with("backup-") && (name.ends_with(".tmp") || name.ends_with(".tmp.part"));
+    let is_copy = |name: &str| {
+        let id = name.strip_prefix("backup-").map(|name| name.strip_suffix(".part").unwrap_or(name));
+        id.and_then(|name| name.strip_suffix(".tmp")).is_some_and(|id| id.parse::<tool::Id>().is_ok())
+    };
     for file in std::fs::read_dir(data).into_iter().flatten().flatten() {
-        if file.file_name().to_str().is_some_and(is_copy) {
+        if file.file_name().to_str().is_some_and(is_copy) && file.file_type().is_ok_and(|kind| kind.is_file()) {
             let _ = std::fs::remove_file(file.path());
         }
     }

@@ -214,22 +214,35 @@ fn look_at_row(
     let (Some(kind), Some(records)) = (kinds.get(of), collection::open(tx, of)?) else { return Ok(()) };
     let Some(record) = record_of(kind, key, value) else { return Ok(()) };
     let Some(bytes) = records.get(record.as_slice())? else { return Ok(()) };
-    if (kind.rows)(&record, bytes.value()).is_ok_and(|rows| !rows.iter().any(|(row, _)| row == key)) {
+    if (kind.rows)(&record, bytes.value()).is_ok_and(|rows| is_stray(key, &rows)) {
         found.mends.push(Mend { table: of.to_owned(), record, stray: Some(key.to_vec()) });
     }
     Ok(())
 }
 
+/// Whether a row is none of its record's, which has another in that index. Where it has none, code of another version may look
+/// for the row.
+fn is_stray(key: &[u8], rows: &[(Vec<u8>, Vec<u8>)]) -> bool {
+    let index = &key[..key.len().min(scope_length(key) + 1)];
+    !rows.iter().any(|(row, _)| row == key) && rows.iter().any(|(row, _)| row.starts_with(index))
+}
+
+/// How many bytes of a key are its scope.
+fn scope_length(key: &[u8]) -> usize {
+    match key.first() {
+        Some(0) | None => 1,
+        Some(1 | 2) => 17,
+        Some(_) => 33,
+    }
+}
+
 /// The key of the record that a row of an index leads to.
 fn record_of(kind: &Kind, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
     let id = key.last_chunk::<16>()?;
-    let length = match *key.first()? {
-        0 if kind.level == Level::User => return Some([value, id].concat()),
-        0 => 1,
-        1 | 2 => 17,
-        _ => 33,
-    };
-    Some([key.get(..length)?, id].concat())
+    if kind.level == Level::User && key.first() == Some(&0) {
+        return Some([value, id].concat());
+    }
+    Some([key.get(..scope_length(key))?, id].concat())
 }
 
 /// Makes the rows of a record's index as they should be; whether there was anything to do.
@@ -240,7 +253,7 @@ fn mend(tx: &Tx, kinds: &Kinds, mend: &Mend) -> Result<bool> {
     let Ok(rows) = (kind.rows)(&mend.record, &bytes) else { return Ok(false) };
     let (index, mut done) = (collection::index_table(&mend.table), false);
     if let Some(stray) = &mend.stray
-        && !rows.iter().any(|(row, _)| row == stray)
+        && is_stray(stray, &rows)
     {
         done |= tx.remove_raw(&index, stray)?;
     }

@@ -146,14 +146,16 @@ fn files_are_in_a_backup_and_one_that_breaks_off_restores_nothing() {
     let told = first.cli(&["restore", none.to_str().unwrap()]).ok();
     assert!(told.contains("uploads.before-restore"), "{told}");
     // What a power cut left of a copy that was being made.
-    for left in ["backup-1.tmp", "backup-1.tmp.part"] {
+    let left =
+        [format!("backup-{}.tmp", tool_id()), format!("backup-{}.tmp.part", tool_id()), "backup-mine.tmp".into()];
+    for left in &left {
         fs::write(first.data().join(left), "half").unwrap();
     }
     first.start_again();
     first.get(&sent[0].0).refusal(404, "not_found");
     let at = |name: &str| first.data().join(name);
     assert_eq!((count(&at("uploads")), count(&at("uploads.before-restore"))), (0, 3));
-    assert!(!at("backup-1.tmp").exists() && !at("backup-1.tmp.part").exists());
+    assert_eq!([0, 1, 2].map(|n| at(&left[n]).exists()), [false, false, true], "only what Hob left goes");
 
     // And back again, with the files over those that are there.
     send(&first, "b", "", b"of the time between");
