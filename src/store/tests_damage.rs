@@ -232,30 +232,3 @@ async fn what_the_file_says_about_itself_is_checked() {
         assert!(matches!(Store::open(&dir.0), Err(Error::Damaged(_))), "{key:?}");
     }
 }
-
-#[tokio::test]
-async fn zz_measure() {
-    let key = [7u8; 33];
-    for size in [100usize, 400, 4000] {
-        let stamp = crate::record::Header {
-            version: 1,
-            owner: tool::UserId::OWNER,
-            audience: Audience::Private,
-            label: tool::Label::Own,
-            source: "chat".into(),
-            updated_ms: 7,
-            sum: [0; 8],
-        };
-        let bytes = crate::record::encode(&key, &stamp, &note("a", &"x".repeat(size)), &Default::default()).unwrap();
-        let begun = std::time::Instant::now();
-        for _ in 0..20_000 {
-            assert!(crate::checksum::verify(Note::NAME, &key, &bytes) == crate::checksum::Verdict::Sound);
-        }
-        println!("verify {size}: {} ns", begun.elapsed().as_nanos() / 20_000);
-        let begun = std::time::Instant::now();
-        for _ in 0..20_000 {
-            std::hint::black_box(crate::record::decode::<Note>(&key, &bytes).unwrap());
-        }
-        println!("decode with it {size}: {} ns", begun.elapsed().as_nanos() / 20_000);
-    }
-}
