@@ -2,6 +2,7 @@
 
 mod matching;
 mod record;
+mod recover;
 mod watch;
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 mod backup;
 mod careful;
 mod collection;
+mod effects;
 mod engine;
 mod error;
 mod files;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use backup::{Before, restore};
 pub use collection::{Collection, Entry, Listing, Stamp};
+pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect};
 pub use error::{Error, Result};
 pub use files::FILES;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
@@ -92,7 +94,8 @@ impl Store {
     }
 
     /// Runs `job` within the next durable commit and answers once it is on disk. Jobs of one batch share a
-    /// commit; a job that fails is undone alone. It may run more than once, so it must only touch the transaction.
+    /// commit; a job that fails is undone alone. It may run more than once, so it must only touch the transaction. Under
+    /// [`with_effect`] the commit also holds the mark of the call.
     ///
     /// # Errors
     /// What the job answers, or why the commit failed (`Full`, `Io`).

@@ -164,7 +164,7 @@ impl World {
         let registry = Registry::open(&self.store, terms, scrub::Scrubber::default()).unwrap();
         let family = Family::new("test", "", self.effects.clone())
             .tool("mark", Risk::Write, mark)
-            .tool("hang", Risk::Write, hang)
+            .tool("hang", Risk::Actuate, hang)
             .tool("slow", Risk::Write, slow)
             .repeatable()
             .tool("wipe", Risk::Destroy, mark)
