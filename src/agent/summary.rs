@@ -33,8 +33,7 @@ impl CallSummary {
     pub fn of(record: &CallRecord) -> Self {
         let text = match (&record.say, &record.result) {
             (Some(say), _) => say.clone(),
-            (None, Value::String(text)) => text.clone(),
-            (None, result) if record.is_error => result.to_string(),
+            (None, Value::String(text)) if record.is_error => text.clone(),
             (None, _) => String::new(),
         };
         Self::new(&record.name, &record.arguments, &text, record.is_error)

@@ -18,7 +18,9 @@ pub enum Error {
     #[error("this board has no pin {0}: `gpio_list` shows the pins it has")]
     NoSuchPin(Pin),
     /// It is switched too fast.
-    #[error("pin {pin} is switched too often: {most} times a second are let through, after a short burst; try again in {seconds} s")]
+    #[error(
+        "pin {pin} is switched too often: {most} times a second are let through, after a short burst; try again in {seconds} s"
+    )]
     TooFast {
         /// Which pin.
         pin: Pin,

@@ -300,7 +300,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_fails_is_not_remembered_as_done() {
-        let board = Board::with(Some(Box::new(Flaky(0))), "test".into());
+        let board = Board::with(Some(Box::new(Flaky(0))), "test".into(), PinRate::default());
         let mut changes = board.changes();
         board.write(pin(1), true).await.unwrap();
         assert!(matches!(board.write(pin(2), true).await, Err(Error::Failed { .. })));

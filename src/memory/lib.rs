@@ -267,17 +267,15 @@ impl Memories {
             let vector = self.meaning(&content).await;
             let stored =
                 Stored { content, kind: new.kind, importance: new.importance.clamp(0.0, 1.0), tags: new.tags, uses: 0 };
-            let bytes = vector.as_ref().map(|v| v.to_bytes().to_vec());
-            rows.push((vector, (Id::new(), self.records.stamp(cx, "remember").audience(audience(new.shared)), stored, bytes)));
+            let kept = vector.as_ref().map(|v| Vector { model: embed::MODEL.into(), bytes: v.to_bytes().to_vec() });
+            let stamp = self.records.stamp(cx, "remember").audience(audience(new.shared));
+            rows.push((vector, (Id::new(), stamp, stored, kept)));
         }
         let (vectors, new): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
         let this = self.clone();
         let put = move |tx: &store::Tx| {
-            let put = |(id, stamp, stored, bytes): &(Id, Stamp, Stored, Option<Vec<u8>>)| {
-                if let Some(bytes) = bytes {
-                    let vector = Vector { model: embed::MODEL.into(), bytes: bytes.clone() };
-                    this.vectors.put(tx, *id, stamp, &vector)?;
-                }
+            let put = |(id, stamp, stored, kept): &(Id, Stamp, Stored, Option<Vector>)| {
+                kept.iter().try_for_each(|vector| this.vectors.put(tx, *id, stamp, vector).map(drop))?;
                 this.records.put(tx, *id, stamp, stored)
             };
             new.iter().map(put).collect::<store::Result<Vec<_>>>()

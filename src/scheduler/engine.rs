@@ -346,15 +346,7 @@ pub(crate) fn claimed_run(
     label: Label,
     recovered: bool,
 ) -> Claimed {
-    Claimed {
-        user,
-        id,
-        run: run_id,
-        scheduled_ms: run.scheduled_ms,
-        schedule: Box::new(schedule),
-        label,
-        recovered,
-    }
+    Claimed { user, id, run: run_id, scheduled_ms: run.scheduled_ms, schedule: Box::new(schedule), label, recovered }
 }
 
 /// The newest time the store has seen, where the system's clock is behind it, in milliseconds since 1970; else 0. Ids never

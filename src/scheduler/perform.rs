@@ -25,7 +25,8 @@ impl Scheduler {
         let principal = Principal { user: who.user, role, agent: who.agent };
         let via = Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: false };
         let consent = armed.consented.then(|| Consent::new(armed.tool.as_str().into(), armed.version, armed.digest));
-        let cx = Cx::root(self.0.ports.clone(), principal, via).bounded(Bounds { consent, effect, ..Bounds::default() });
+        let cx =
+            Cx::root(self.0.ports.clone(), principal, via).bounded(Bounds { consent, effect, ..Bounds::default() });
         cx.taint(label);
         let done = tokio::select! {
             biased;

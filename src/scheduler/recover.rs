@@ -41,7 +41,9 @@ impl Scheduler {
             loop {
                 match self.see_to(work, &entry, run).await {
                     Ok(ended) => break over.extend(ended),
-                    Err(error) => tracing::error!(%error, "an interrupted run could not be recovered; it is tried again"),
+                    Err(error) => {
+                        tracing::error!(%error, "an interrupted run could not be recovered; it is tried again")
+                    }
                 }
                 closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
             }

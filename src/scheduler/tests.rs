@@ -149,8 +149,11 @@ impl Life {
 
     fn over(store: &Store, clock: Arc<SetClock>, tools: Arc<Tools>) -> Self {
         let gone: Arc<Mutex<HashSet<UserId>>> = Arc::default();
-        let ports =
-            Ports { dispatch: Arc::new(Door(tools.clone(), store.clone())), bus: Bus::default(), ..Ports::unconnected(clock.clone()) };
+        let ports = Ports {
+            dispatch: Arc::new(Door(tools.clone(), store.clone())),
+            bus: Bus::default(),
+            ..Ports::unconnected(clock.clone())
+        };
         let (people, began, passed) = (gone.clone(), Instant::now(), clock.clone());
         let scheduler = Scheduler::with_steady(
             store,

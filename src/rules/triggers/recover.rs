@@ -61,9 +61,10 @@ impl Triggers {
                 let why = format!("Hob was interrupted in the middle of it (begun or done: {})", effect.done());
                 (Status::Interrupted, unknown(&why))
             }
-            None if !trigger.value.enabled || firing.value.resumed >= RESUMED || age > LONGEST.as_millis() as u64 => {
-                (Status::Interrupted, Err(Error::failed("Hob was interrupted before it was done, and did not do it later")))
-            }
+            None if !trigger.value.enabled || firing.value.resumed >= RESUMED || age > LONGEST.as_millis() as u64 => (
+                Status::Interrupted,
+                Err(Error::failed("Hob was interrupted before it was done, and did not do it later")),
+            ),
             None => {
                 let count = |firing: &mut Firing| {
                     firing.resumed += 1;
