@@ -89,7 +89,7 @@ fn scheduled_writes_happen_once_however_often_the_power_fails() {
         for (n, count) in counts(&hob, round).into_iter().enumerate() {
             let history = runs(n as u64).to_string();
             assert_eq!(count, 1, "round {round}, schedule {n}: {history}");
-            assert!(!history.contains("interrupted") && !history.contains("failed"), "{history}");
+            assert!(!history.contains("\"interrupted\"") && !history.contains("\"failed\""), "{history}");
             lost_answers += u64::from(history.contains("answer is lost"));
         }
         // Notices are listed fifty at a time.
@@ -124,7 +124,7 @@ fn what_moves_something_or_runs_code_is_told_and_not_done_again() {
     hob.kill();
     hob.start_again();
     let history = |hob: &Hob| hob.result("get_task_history", json!({"taskId": "Half"})).to_string();
-    until("it is told", || history(&hob).contains("interrupted"));
+    until("it is told", || history(&hob).contains("\"interrupted\""));
     assert!(history(&hob).contains("add_note"), "what was done is named: {}", history(&hob));
     let notices = hob.result("list_notices", json!({"unseen": true})).to_string();
     assert!(notices.contains("was interrupted while it did"), "{notices}");
