@@ -4,7 +4,7 @@ use crate::{
     harness::{Hob, Setup, until},
     hijack::make,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     thread::sleep,
     time::{Duration, Instant},
@@ -120,23 +120,24 @@ fn flicker(hob: &Hob, times: usize) -> (usize, String) {
 #[test]
 fn a_pin_is_not_switched_faster_than_what_hangs_on_it_can_bear() {
     let mut hob = Hob::with(Setup { config: FREE.into(), ..Setup::default() });
-    let events = hob.admin("GET", "/api/v1/events?topics=pin:changed").events();
-    let began = Instant::now();
-    let (_, why) = flicker(&hob, 100);
-    let most = 13 + 4 * (began.elapsed().as_secs() as usize + 1);
+    let (began, mut changes) = (Instant::now(), 0);
+    let mut why = String::new();
+    for n in 0..100 {
+        let high = n % 2 == 0;
+        let before = hob.result("gpio_read", json!({"pin": 4}))["high"] == true;
+        match hob.call("gpio_write", json!({"pin": 4, "high": high})) {
+            reply if reply.status == 200 => changes += usize::from(before != high),
+            reply => why = reply.refusal(429, "rate_limited"),
+        }
+    }
+    let most = 14 + 4 * (began.elapsed().as_secs() as usize + 1);
+    assert!((12..=most).contains(&changes), "{changes} changes, {most} at most");
     assert!(why.contains("pin 4 is switched too often") && why.ends_with("try again in 1 s"), "{why}");
-    // Every other way to the pin is held to the same.
-    assert!(hob.say("turn on pin 4")["response"].as_str().unwrap().contains("too often"));
-    make(&hob, "flash", "return await utils.callTool('gpio_write', {pin: 4, high: true});", &[]);
-    flicker(&hob, 20);
-    let why = hob.call("flash", json!({})).text();
-    assert!(why.contains("too often"), "{why}");
     assert_eq!(hob.result("gpio_read", json!({"pin": 4}))["high"], false, "off is never refused");
+    // Another pin is another matter, and after the time that was told so is this one.
     hob.result("gpio_write", json!({"pin": 5, "high": true}));
     sleep(Duration::from_millis(1100));
     hob.result("gpio_write", json!({"pin": 4, "high": true}));
-    let told: Vec<Value> = events.take(most.min(12)).map(|(_, event)| event["data"].clone()).collect();
-    assert!(told.iter().all(|change| change["pin"] == 4), "{told:?}");
     hob.assert_alive();
 }
 
@@ -148,6 +149,13 @@ fn how_fast_pins_may_be_switched_is_configured() {
     let hob = Hob::with(rate("switches_per_second = 1\nburst = 2\n"));
     let (switched, why) = flicker(&hob, 8);
     assert!((2..=6).contains(&switched) && why.contains("1 times a second"), "{switched}: {why}");
+    // Every way to the pin is held to the same.
+    let hob = Hob::with(rate("switches_per_second = 1\nburst = 1\n"));
+    make(&hob, "flash", "return await utils.callTool('gpio_write', {pin: 4, high: true});", &[]);
+    assert_eq!(flicker(&hob, 2).0, 2);
+    assert!(hob.say("turn on pin 4")["response"].as_str().unwrap().contains("too often"));
+    let flashed = hob.call("flash", json!({})).text();
+    assert!(flashed.contains("too often"), "{flashed}");
     // What is refused to a schedule is done as soon as it may be.
     let hob = Hob::with(rate("switches_per_second = 1\nburst = 1\n"));
     assert_eq!(flicker(&hob, 2).0, 2);

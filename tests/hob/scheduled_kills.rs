@@ -3,24 +3,15 @@
 //! `cargo test` cuts the power 12 times; `KILLS=200` as often as it says. `SEED=…` rolls the same again.
 
 use crate::{
-    harness::{Dice, Hob, Setup, until},
+    harness::{Hob, Setup, until},
     hijack::make,
+    killed::{dice, number},
 };
 use serde_json::{Value, json};
 use std::{thread::sleep, time::Duration};
 
 /// How many schedules are due at the same moment.
 const TOGETHER: u64 = 32;
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|n| n.parse().ok())
-}
-
-fn dice(what: &str) -> Dice {
-    let dice = number("SEED").map_or_else(Dice::fresh, Dice);
-    println!("{what}: SEED={}", dice.0);
-    dice
-}
 
 fn start() -> Hob {
     Hob::with(Setup { config: "[limits]\ncalls = 0\n".into(), ..Setup::default() })
