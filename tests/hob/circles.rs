@@ -29,7 +29,7 @@ fn three_identical_failures_are_warned_of_and_the_run_goes_on() {
     let done = calls(&[("add_task", json!({"title": "Lamp oil"}))]);
     server.script(vec![done, fails(), fails(), fails(), fails(), says("never")]);
     let why = hob.post("/api/v1/chat", json!({"message": "go on"})).refusal(422, "limit");
-    for part in ["`gpio_read` 4 times", "Done before that: `add_task`", "Failed: `gpio_read` 4 times", "BCM"] {
+    for part in ["`gpio_read` 4 times", "Done before that: `add_task`", "Failed: `gpio_read` 4 times", "at most 27"] {
         assert!(why.contains(part), "{part}: {why}");
     }
     assert_eq!(server.left(), 1);
