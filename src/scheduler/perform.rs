@@ -7,7 +7,7 @@ use tool::{Armed, Bounds, Channel, Consent, Cx, Error, Id, Label, Output, Peer, 
 impl Scheduler {
     /// Makes a call on behalf of `who`, as they may now: their role of today counts, and what they said yes to when the call
     /// was written down. `label` is that of the record it stands in. `effect` is the
-    /// idempotency key under which the store marks that it has changed something.
+    /// idempotency key of the call.
     ///
     /// # Errors
     /// `Denied` when the person is gone or may no longer; `Unavailable` when it was stopped; what the tool answers.

@@ -362,7 +362,7 @@ impl Triggers {
         self.0.closing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes a trigger for a firing of it that is resumed: until the answer is dropped by [`Triggers::rest`] it is busy.
+    /// Marks a trigger as busy while one of its firings is resumed, until [`Triggers::rest`].
     pub(super) fn occupied(&self, trigger: Id) -> Option<Arc<Live>> {
         let live = self.0.live.read().unwrap_or_else(PoisonError::into_inner).get(&trigger).cloned()?;
         live.state().busy = true;
