@@ -55,7 +55,7 @@ proof: setup setup-test web/dist/index.html
 	cargo build --release
 	@ls -l target/release/hob
 	HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob
-	KILLS=200 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob killed::
+	KILLS=200 HOB_BIN=$(CURDIR)/target/release/hob cargo test --test hob -- killed:: scheduled_kills::
 	$(MAKE) --no-print-directory aarch64
 
 ## A release for 64-bit ARM in target/aarch64/, run once under emulation.

@@ -1,7 +1,7 @@
 //! The configuration: one TOML file, checked whole at start, passed by value.
 
 use anyhow::{Context, Result, bail};
-use board::BoardKind;
+use board::{BoardKind, PinRate};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{
@@ -25,6 +25,7 @@ pub struct Config {
     pub listen: String,
     pub time_zone: String,
     pub board: BoardKind,
+    pub pins: PinRate,
     pub model: Model,
     pub agent: agent::Config,
     pub doors: Doors,
@@ -101,6 +102,7 @@ impl Default for Config {
             listen: LISTEN.into(),
             time_zone: String::new(),
             board: BoardKind::Auto,
+            pins: PinRate::default(),
             model: Model::default(),
             agent: agent::Config::default(),
             doors: Doors::default(),

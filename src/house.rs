@@ -76,7 +76,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     // Parts.
     let store = Store::open(data)?;
     let embedder = Embedder::new(IDLE);
-    let board = Board::open(config.board);
+    let board = Board::with_rate(config.board, config.pins);
 
     // Services.
     let memories = Memories::new(&store, embedder.clone());
@@ -106,8 +106,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         &store,
         ports.clone(),
         Arc::new(move |user| people.role_of(user).ok().flatten()),
-        // What a prompt began goes on by itself after a start.
-        Arc::new(move |name| name != "run_prompt" && tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write)),
+        Arc::new(move |name| !registry::CALLERS.contains(&name) && tools.get(name).is_none_or(|tool| tool.repeatable)),
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     add_everyday(&registry, &store, &scheduler)?;

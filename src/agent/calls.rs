@@ -127,6 +127,7 @@ impl Run {
             by_word: by.by_word && self.cx.via().channel != Channel::Machine,
             subagent: None,
             only: self.only.clone(),
+            effect: self.note.as_ref().and(model_call.as_deref()).map(|call| store::effect_key(self.run, call)),
             model_call,
             consent,
             begins: self.note.clone().map(|note| Arc::new(crate::journal::Noted(note)) as Arc<dyn Begins>),

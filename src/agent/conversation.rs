@@ -235,6 +235,8 @@ impl Conversations {
             line.parts = clean;
         }
         let (this, conversation, id) = (self.clone(), line.conversation, Id::new());
+        // With its result it is known that a call was made.
+        let made = line.result().map(|result| store::effect_key(line.run, &result.tool_call_id));
         let (stamp, head_stamp) =
             (self.lines.stamp(cx, if is_filled(cx) { FILLED } else { CHAT }), self.heads.stamp(cx, "chat"));
         let (scope, run_stamp, tainted) =
@@ -260,6 +262,9 @@ impl Conversations {
                         change(run);
                         run.tainted |= tainted;
                     })?,
+                }
+                if let Some(key) = made {
+                    this.lines.store().forget_effect(tx, key)?;
                 }
                 this.lines.put(tx, id, &stamp, &line).map(drop)
             })

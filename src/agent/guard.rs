@@ -1,56 +1,199 @@
 //! The guard against a model that goes in circles.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
-/// How often the same call may give the same result.
+/// How often the same call may give the same result before the model is warned.
 const SAME: u32 = 3;
+/// How many calls a circle of several may have.
+const LONGEST: usize = 8;
+/// How often such a circle may be gone before the model is warned, and before the run ends. A lamp that a person has blink goes
+/// in circles too.
+const ROUNDS: usize = 4;
+const ROUNDS_MOST: usize = 8;
 
-/// Counts calls that repeat with the same arguments and the same result. A change of something begins the count anew: who
-/// switches a lamp on, off and on again does not go in circles, and what was looked at before may look otherwise now.
+/// Looks for calls that repeat with the same arguments and the same results: one call over and over, or several in turn. The
+/// model is warned first. The run ends when it goes on in a later turn, when it has read the warning.
+///
+/// For a single call a change of something begins the count anew: who switches a lamp on, off and on again is not stuck, and
+/// what was looked at before may look otherwise now.
 #[derive(Default)]
 pub(crate) struct LoopGuard {
     counts: HashMap<Made, u32>,
     /// The last call that changed something.
     changed: Option<Made>,
+    /// The latest calls: tool, and a hash of the whole.
+    recent: VecDeque<(String, u64)>,
+    /// Circles the model was warned of in earlier turns, and in this one.
+    warned: HashSet<u64>,
+    fresh: HashSet<u64>,
 }
 
 /// Name, arguments and result of a call.
 type Made = (String, String, String);
 
+/// A circle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Circle {
+    /// The model is told this.
+    Warn(String),
+    /// The run ends, and the person is told this.
+    End(String),
+}
+
 impl LoopGuard {
-    /// Takes note of a call, and whether it may have changed something; `true` once it has been made for the third time to the
-    /// same end.
-    pub fn repeats(&mut self, name: &str, arguments: &str, result: &str, changes: bool) -> bool {
+    /// The model was shown the results of the calls so far, with the warnings.
+    pub fn next_turn(&mut self) {
+        self.warned.extend(self.fresh.drain());
+    }
+
+    /// Takes note of a call, and whether it has changed something.
+    pub fn note(&mut self, name: &str, arguments: &str, result: &str, changed: bool) -> Option<Circle> {
         let made = (name.to_owned(), arguments.to_owned(), result.to_owned());
-        if changes && self.changed.replace(made.clone()).is_some_and(|before| before != made) {
+        if changed && self.changed.replace(made.clone()).is_some_and(|before| before != made) {
             self.counts.clear();
         }
+        let hash = hash_of(&made);
         let count = self.counts.entry(made).or_default();
         *count += 1;
-        *count >= SAME
+        let count = *count;
+        self.recent.push_back((name.to_owned(), hash));
+        if self.recent.len() > LONGEST * ROUNDS_MOST {
+            self.recent.pop_front();
+        }
+        if count >= SAME {
+            return self.judge(
+                hash,
+                count > SAME,
+                || {
+                    format!(
+                        "you have called `{name}` {count} times with the same arguments and the same result; the next time \
+                         ends the run: do something else, or answer with what you have"
+                    )
+                },
+                || format!("the model called `{name}` {count} times with the same arguments and the same result"),
+            );
+        }
+        let (length, rounds) = self.circle()?;
+        let tail: Vec<&(String, u64)> = self.recent.iter().skip(self.recent.len() - length).collect();
+        // The same circle, wherever in it the model is.
+        let mut hashes: Vec<u64> = tail.iter().map(|(_, hash)| *hash).collect();
+        hashes.sort_unstable();
+        let mut names: Vec<String> = tail.iter().map(|(name, _)| format!("`{name}`")).collect();
+        names.dedup();
+        let names = names.join(", ");
+        self.judge(
+            hash_of(&hashes),
+            rounds >= ROUNDS_MOST,
+            || {
+                format!(
+                    "you go in a circle: the same {length} calls ({names}) were made {rounds} times in turn, with the same \
+                     results. If the person asked for just that, finish it and answer; else do something else. The run ends \
+                     if it goes on"
+                )
+            },
+            || format!("the model made the same {length} calls ({names}) {rounds} times in turn with the same results"),
+        )
     }
+
+    fn judge(
+        &mut self,
+        circle: u64,
+        over: bool,
+        warning: impl Fn() -> String,
+        end: impl Fn() -> String,
+    ) -> Option<Circle> {
+        if self.warned.contains(&circle) {
+            return over.then(|| {
+                Circle::End(format!(
+                    "{}, also after it was warned, and was stopped: say it differently, or choose another model",
+                    end()
+                ))
+            });
+        }
+        self.fresh.insert(circle).then(|| Circle::Warn(warning()))
+    }
+
+    /// The circle of several calls that the latest calls are in: how many they are, and how often it was gone.
+    fn circle(&self) -> Option<(usize, usize)> {
+        let calls: Vec<u64> = self.recent.iter().rev().map(|(_, hash)| *hash).collect();
+        (2..=LONGEST).find_map(|length| {
+            let same = calls.iter().zip(calls.iter().skip(length)).take_while(|(one, before)| one == before).count();
+            let rounds = (same + length) / length;
+            (rounds >= ROUNDS && calls.len() >= length * ROUNDS).then_some((length, rounds))
+        })
+    }
+}
+
+fn hash_of(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn circles_are_told_from_work() {
-        // Calls as one letter, upper case where they change something, and at which the guard speaks up.
-        for (calls, at) in [
-            ("aaa", Some(2)),
-            ("abab", None),
-            ("ababa", Some(4)),
-            ("AAA", Some(2)),
-            ("ABABABAB", None),
-            ("AaAaA", Some(4)),
-            ("aAaBaC", None),
-            ("AaBaAaBa", None),
-        ] {
-            let mut guard = LoopGuard::default();
-            let spoke = calls.chars().position(|c| guard.repeats(&c.to_string(), "{}", "done", c.is_uppercase()));
-            assert_eq!(spoke, at, "{calls}");
+    /// At which calls the guard warns, and at which it ends the run. Calls are one letter, upper case where they change
+    /// something; a space ends a turn.
+    fn judged(calls: &str) -> (Vec<usize>, Option<usize>) {
+        let (mut guard, mut warned, mut at) = (LoopGuard::default(), vec![], 0);
+        for call in calls.chars() {
+            if call == ' ' {
+                guard.next_turn();
+                continue;
+            }
+            match guard.note(&call.to_string(), "{}", "done", call.is_uppercase()) {
+                Some(Circle::Warn(text)) => {
+                    assert!(text.contains("same"), "{text}");
+                    warned.push(at);
+                }
+                Some(Circle::End(_)) => return (warned, Some(at)),
+                None => {}
+            }
+            at += 1;
         }
+        (warned, None)
+    }
+
+    fn turns(calls: &str) -> String {
+        calls.chars().flat_map(|call| [call, ' ']).collect()
+    }
+
+    #[test]
+    fn circles_are_told_from_work_and_warned_of_first() {
+        for (calls, warned, ended) in [
+            ("aa", vec![], None),
+            ("aaab", vec![2], None),
+            ("aaaa", vec![2], Some(3)),
+            ("AAAA", vec![2], Some(3)),
+            ("ababa", vec![4], None),
+            ("abababa", vec![4, 5], Some(6)),
+            ("AaAaA", vec![4], None),
+            ("aAaBaC", vec![], None),
+            ("AaBaAaBa", vec![], None),
+            // A lamp blinks.
+            ("ABABAB", vec![], None),
+            ("ABABABABABAB", vec![7], None),
+            ("ABABABABABABABABAB", vec![7], Some(15)),
+            // Four calls in turn, of which some only look.
+            ("AaBbAaBbAaBbAaBb", vec![15], None),
+            (&"AaBb".repeat(9), vec![15], Some(31)),
+            // From one circle into another.
+            ("aaabbbcccb", vec![2, 5, 8], Some(9)),
+        ] {
+            assert_eq!(judged(&turns(calls)), (warned, ended), "{calls}");
+        }
+    }
+
+    #[test]
+    fn who_has_not_read_the_warning_is_not_stopped() {
+        assert_eq!(judged("aaaaaaa"), (vec![2], None));
+        assert_eq!(judged("aaaaa a"), (vec![2], Some(5)));
+        assert_eq!(judged(&"AB".repeat(20)), (vec![7], None));
+        assert_eq!(judged(&format!("{} A", "AB".repeat(20))), (vec![7], Some(40)));
     }
 }

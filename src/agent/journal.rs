@@ -63,6 +63,9 @@ pub(crate) struct Begun {
     pub tool: String,
     /// Whether running it twice does no harm.
     pub repeatable: bool,
+    /// Whether the store would hold a mark of anything it has changed; see [`tool::Tool::is_confined`].
+    #[serde(default)]
+    pub confined: bool,
 }
 
 /// A run as it is stored, under its own id. New fields go last.
@@ -307,7 +310,9 @@ pub(crate) struct Noted(pub Arc<Note>);
 impl Begins for Noted {
     fn begins(&self, model_call: &str, tool: &Tool) -> BoxFuture<'static, Result<()>> {
         let note = self.0.clone();
-        let begun = Begun { call: model_call.to_owned(), tool: tool.name.to_string(), repeatable: tool.repeatable };
+        let (call, tool, repeatable, confined) =
+            (model_call.to_owned(), tool.name.to_string(), tool.repeatable, tool.is_confined());
+        let begun = Begun { call, tool, repeatable, confined };
         Box::pin(async move {
             let key = (begun.call.clone(), begun.tool.clone());
             if note.kept.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {

@@ -23,6 +23,7 @@ mod search;
 mod settle;
 mod standing;
 mod step;
+mod summary;
 mod watch;
 mod window;
 
@@ -330,7 +331,8 @@ impl Agent {
 
 /// Carries something out to its end, also when whoever asked for it goes away meanwhile.
 async fn to_its_end<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    tokio::spawn(work).await.map_err(|e| Error::failed(format!("this broke off: {e}")))?
+    let work = tokio::spawn(store::inherit_effect(work));
+    work.await.map_err(|e| Error::failed(format!("this broke off: {e}")))?
 }
 
 fn place(run: Id, user: UserId, conversation: Option<Id>, cancel: CancellationToken, is_run: bool) -> Place {

@@ -7,11 +7,12 @@ use crate::{
     complete::{Theirs, new_call_id},
     config::{Limits, Preset},
     conversation::{Change, Spoken},
-    guard::LoopGuard,
+    guard::{Circle, LoopGuard},
     journal::{Note, State, StoredRun},
     lines::StoredMedia,
     media,
     places::Busy,
+    summary::{CallSummary, done_so_far},
     watch::Watch,
     window::{cost, fit},
 };
@@ -56,6 +57,8 @@ pub(crate) struct Progress {
     pub usage: Usage,
     pub guard: LoopGuard,
     pub records: Vec<CallRecord>,
+    /// Every call so far and its outcome, also from before the run was resumed.
+    pub done: Vec<CallSummary>,
     /// The ids of the calls the model wanted: some servers give the same ones in every turn.
     pub ids: HashSet<String>,
     pub media: Vec<StoredMedia>,
@@ -95,7 +98,13 @@ impl Run {
         if !progress.goes_on {
             self.publish("run:started", json!({}));
         }
-        let end = self.answer(history, &mut progress).await;
+        let end = self.answer(history, &mut progress).await.map_err(|stop| match stop {
+            Stop(code @ "limit", text) => Stop(code, format!("{text}\n\n{}", done_so_far(&progress.done))),
+            Stop(code @ "model", text) if !progress.done.is_empty() => {
+                Stop(code, format!("{text}\n\n{}", done_so_far(&progress.done)))
+            }
+            stop => stop,
+        });
         if end.is_err() {
             self.keep_cost(&progress).await;
         }
@@ -223,17 +232,20 @@ impl Run {
             made += 1 + results.len();
             let (mut circling, mut waits) = (None, vec![]);
             for (done, call) in results.into_iter().zip(&ours) {
-                let (record, result) = match done? {
+                let (record, mut result) = match done? {
                     Made::Gave(gave) => *gave,
                     Made::Parked => {
                         waits.push(call.id.clone());
                         continue;
                     }
                 };
-                let changes = self.agent.parts.registry.may_change(&call.name, &record.arguments);
-                if progress.guard.repeats(&call.name, &call.arguments, &result.content, changes) {
-                    circling = Some(call.name.clone());
+                let changed = !result.is_error && self.agent.parts.registry.may_change(&call.name, &record.arguments);
+                match progress.guard.note(&call.name, &call.arguments, &result.content, changed) {
+                    Some(Circle::Warn(text)) => result.content.push_str(&format!("\n\n[Hob: {text}]")),
+                    Some(Circle::End(text)) => circling = Some(text),
+                    None => {}
                 }
+                progress.done.push(CallSummary::of(&record));
                 messages.push(Message::Tool(result));
                 progress.records.push(record);
             }
@@ -248,12 +260,10 @@ impl Run {
                 self.agent.asides.keep(&self.cx, &theirs, messages.split_off(messages.len() - made));
                 return Ok(self.answered(said, progress, theirs));
             }
-            if let Some(name) = circling {
-                return Err(limit(format!(
-                    "the model called `{name}` three times with the same arguments and the same result and was stopped: \
-                     say it differently, or choose another model"
-                )));
+            if let Some(text) = circling {
+                return Err(limit(text));
             }
+            progress.guard.next_turn();
             if !said.text.trim().is_empty() {
                 last.clone_from(&said.text);
             }
@@ -271,7 +281,10 @@ impl Run {
     async fn completed(&self, last: String, progress: &mut Progress) -> Result<Answer, Stop> {
         let by = self.by();
         let said_before = !last.is_empty();
-        let text = if said_before { last } else { "[Max iterations reached]".to_owned() };
+        let text = match said_before {
+            true => last,
+            false => format!("[Max iterations reached]\n\n{}", done_so_far(&progress.done)),
+        };
         let said = Said { text, calls: vec![], media: vec![], kept: None, by, cut: true };
         if !said_before {
             self.keep_answer(&said, progress).await?;

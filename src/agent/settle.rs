@@ -12,7 +12,8 @@ use futures::future::join_all;
 use llm::{Message, ToolCall};
 use registry::Reply;
 use std::time::Instant;
-use tool::{Consent, Error, Id};
+use store::Effect;
+use tool::{Consent, Error, Id, Output};
 
 /// Tools that wait for a person by themselves.
 const ASKING: &[&str] = &["ask_user", "render_blocks", "render_and_wait"];
@@ -25,6 +26,8 @@ enum Act {
     Make(Option<Consent>),
     /// It is not made, and this is its result.
     Give(String),
+    /// It was made; its answer is lost.
+    Made,
 }
 
 impl Run {
@@ -109,6 +112,7 @@ impl Run {
             usage: kept.usage(),
             guard: std::mem::take(&mut standing.guard),
             ids: std::mem::take(&mut standing.ids),
+            done: std::mem::take(&mut standing.done),
             ..Progress::default()
         };
         Ok(Some((standing, progress)))
@@ -148,6 +152,10 @@ impl Run {
                 let (record, result) = self.result(call, Err(Error::failed(text)), 0);
                 self.keep_result(&result, record.duration_ms).await?;
             }
+            Act::Made => {
+                let (record, result) = self.result(call, Ok(Output::text(ANSWER_LOST)), 0);
+                self.keep_result(&result, record.duration_ms).await?;
+            }
             Act::Make(consent) => {
                 if let Made::Parked = self.make(call, by, consent).await? {
                     return waits();
@@ -167,12 +175,14 @@ impl Run {
         let begun: Vec<Begun> = stored.begun().into_iter().filter(|b| b.call == call.id).collect();
         let whole = !call.arguments.contains(scrub::MARK);
         if begun.iter().any(|b| !b.repeatable || !whole) {
-            let names: Vec<String> = begun.iter().map(|b| format!("`{}`", b.tool)).collect();
-            let how = if stored.laid_down { "it was cut short" } else { "the device lost power" };
-            return Act::Give(format!(
-                "{how} while {} ran: it is not known whether it was done; look before doing it again",
-                names.join(", ")
-            ));
+            let effect = self.agent.conversations.lines.store().effect(store::effect_key(self.run, &call.id));
+            let confined = begun.iter().all(|b| b.confined || b.repeatable);
+            match effect {
+                Ok(Some(effect)) if confined && effect.is_whole() => return Act::Made,
+                // It has changed nothing yet.
+                Ok(None) if confined && whole => {}
+                effect => return Act::Give(not_known(stored, &begun, effect.ok().flatten().as_ref())),
+            }
         }
         match verdict {
             Some(Reply::No) => Act::Give(SAID_NO.into()),
@@ -196,6 +206,20 @@ impl Run {
     }
 }
 
+/// What the model is told of a call that may have been made, or partly.
+fn not_known(stored: &StoredRun, begun: &[Begun], effect: Option<&Effect>) -> String {
+    let names: Vec<String> = begun.iter().map(|b| format!("`{}`", b.tool)).collect();
+    let how = if stored.laid_down { "it was cut short" } else { "the device lost power" };
+    let done = effect.map(Effect::done).filter(|done| !done.is_empty());
+    let done = done.map(|done| format!(" ({done} changed something before that)")).unwrap_or_default();
+    format!(
+        "{how} while {} ran{done}: it is not known whether it was done; look before doing it again",
+        names.join(", ")
+    )
+}
+
+const ANSWER_LOST: &str = "this was done right before Hob was interrupted, so its answer is lost: do not do it again; look if \
+                           you need what it gave";
 const LONG_AGO: &str = "this was about to be made more than a day ago, when Hob ended: it was not made; ask the person whether \
                         they still want it";
 const OVERTAKEN: &str = "the conversation had gone on before this could be answered: say it again";

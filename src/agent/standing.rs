@@ -4,6 +4,7 @@ use crate::{
     conversation::{Conversations, Reads, is_exchange, vouch},
     guard::LoopGuard,
     lines::{Line, Role, messages},
+    summary::CallSummary,
 };
 use llm::{Message, ToolCall};
 use registry::Registry;
@@ -30,6 +31,8 @@ pub(crate) struct Standing {
     /// The ids of all its calls.
     pub ids: HashSet<String>,
     pub guard: LoopGuard,
+    /// Its calls with their outcomes.
+    pub done: Vec<CallSummary>,
 }
 
 impl Conversations {
@@ -55,7 +58,7 @@ impl Conversations {
         let ended = answer.is_some() && wanted.is_empty();
         let as_call = |c: crate::StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
         let open = wanted.into_iter().filter(|c| !given.contains(&c.id)).map(as_call).collect();
-        let (ids, guard) = of_calls(&self.registry, all.iter().filter(|e| is_own(e)));
+        let (ids, guard, done) = of_calls(&self.registry, all.iter().filter(|e| is_own(e)));
         let asked_in = answer.map(|at| all[at].id);
         let shown = match reads {
             Reads::Last(limit) => own_last(cx, all, run, limit),
@@ -63,7 +66,7 @@ impl Conversations {
         };
         vouch(cx, &shown);
         let history = messages(shown.into_iter().map(|e| e.value).collect());
-        Ok(Standing { history, open, asked_in, ended, overtaken: other.is_some(), late, ids, guard })
+        Ok(Standing { history, open, asked_in, ended, overtaken: other.is_some(), late, ids, guard, done })
     }
 
     /// So many of the newest messages in order, or all where a run began before them; taints nothing.
@@ -108,17 +111,27 @@ fn only_own(cx: &Cx, all: Vec<Entry<Line>>, run: Id) -> Vec<Entry<Line>> {
     own.collect()
 }
 
-/// The ids of a run's calls, and how often each gave the same.
-fn of_calls<'a>(registry: &Registry, lines: impl Iterator<Item = &'a Entry<Line>>) -> (HashSet<String>, LoopGuard) {
-    let (mut wanted, mut guard) = (HashMap::new(), LoopGuard::default());
+/// The ids of a run's calls, how often each gave the same, and what came of them.
+fn of_calls<'a>(
+    registry: &Registry,
+    lines: impl Iterator<Item = &'a Entry<Line>>,
+) -> (HashSet<String>, LoopGuard, Vec<CallSummary>) {
+    let (mut wanted, mut guard, mut done) = (HashMap::new(), LoopGuard::default(), vec![]);
     for line in lines {
+        if line.value.role == Role::Assistant {
+            guard.next_turn();
+        }
         wanted.extend(line.value.calls().into_iter().map(|c| (c.id.clone(), c)));
         if let Some(result) = line.value.result()
             && let Some(call) = wanted.get(&result.tool_call_id)
         {
             let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-            guard.repeats(&call.name, &call.arguments, &result.content, registry.may_change(&call.name, &arguments));
+            let changed = !result.is_error && registry.may_change(&call.name, &arguments);
+            guard.note(&call.name, &call.arguments, &result.content, changed);
+            let text = result.say.as_deref().unwrap_or(if result.is_error { &result.content } else { "" });
+            done.push(CallSummary::new(&call.name, &arguments, text, result.is_error));
         }
     }
-    (wanted.into_keys().collect(), guard)
+    guard.next_turn();
+    (wanted.into_keys().collect(), guard, done)
 }

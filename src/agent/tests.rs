@@ -178,7 +178,7 @@ async fn every_way_a_run_can_go_wrong_ends_with_a_sentence() {
     let broken: Act =
         Box::new(|_| vec![Ok(Delta::Text("half an".into())), Err(ModelError::Broken("it stopped".into()))]);
     let rows: Vec<(Act, &str, &str)> = vec![
-        (same(), "limit", "three times"),
+        (same(), "limit", "`count` 4 times"),
         (other, "limit", "within 5 turns"),
         (calls(&many), "limit", "more than 8 tool calls"),
         (broken, "model", "it stopped"),

@@ -17,6 +17,18 @@ pub enum Error {
     /// The driver does not have this pin.
     #[error("this board has no pin {0}: `gpio_list` shows the pins it has")]
     NoSuchPin(Pin),
+    /// It is switched too fast.
+    #[error(
+        "pin {pin} is switched too often: {most} times a second are let through, after a short burst; try again in {seconds} s"
+    )]
+    TooFast {
+        /// Which pin.
+        pin: Pin,
+        /// How often it may be switched in a second.
+        most: u32,
+        /// When it may be switched again.
+        seconds: u64,
+    },
     /// The driver could not do it.
     #[error("pin {pin} could not be used: {what}")]
     Failed {
@@ -34,6 +46,7 @@ impl From<Error> for tool::Error {
             Error::BadPin(_) => Self::BadArgs(text),
             Error::NoDriver(_) => Self::Unavailable(text),
             Error::NoSuchPin(_) => Self::NotFound(text),
+            Error::TooFast { .. } => Self::RateLimited(text),
             Error::Failed { .. } => Self::Failed(text),
         }
     }

@@ -7,18 +7,22 @@ mod cdev;
 mod device;
 mod error;
 mod pin;
+mod rate;
 mod rppal;
 mod sim;
 
 pub use device::{Device, Disk, Memory, State};
 pub use error::{Error, Result};
 pub use pin::{Level, Pin};
+pub use rate::PinRate;
 
+use rate::Rates;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     str::FromStr,
     sync::{Arc, Mutex, MutexGuard},
+    time::Instant,
 };
 use tokio::sync::broadcast;
 
@@ -89,22 +93,30 @@ struct Pins {
     seen: BTreeMap<Pin, bool>,
     /// The pins that were written.
     driven: BTreeSet<Pin>,
+    /// How fast they may be switched.
+    rates: Rates,
 }
 
 impl Board {
     /// Finds a driver. This never fails: where there is none, each later call answers with the reason.
     pub fn open(kind: BoardKind) -> Self {
+        Self::with_rate(kind, PinRate::default())
+    }
+
+    /// The same, with a limit on how fast each pin may be switched.
+    pub fn with_rate(kind: BoardKind, rate: PinRate) -> Self {
         let (driver, why) = match kind {
             BoardKind::Sim => (Some(Box::<sim::Sim>::default() as Box<dyn Driver>), "simulated, as asked".to_owned()),
             BoardKind::None => (None, "the board is switched off (`--board none`)".to_owned()),
             BoardKind::Auto => find(),
         };
         tracing::info!(driver = driver.as_ref().map_or("none", |d| d.name()), %why, "board");
-        Self::with(driver, why)
+        Self::with(driver, why, rate)
     }
 
-    fn with(driver: Option<Box<dyn Driver>>, why: String) -> Self {
-        let state = Mutex::new(Pins { driver, seen: BTreeMap::new(), driven: BTreeSet::new() });
+    fn with(driver: Option<Box<dyn Driver>>, why: String, rate: PinRate) -> Self {
+        let rates = Rates::new(rate);
+        let state = Mutex::new(Pins { driver, seen: BTreeMap::new(), driven: BTreeSet::new(), rates });
         Self(Arc::new(Inner { why, state, changes: broadcast::channel(KEPT).0 }))
     }
 
@@ -119,9 +131,14 @@ impl Board {
     /// Drives a pin; it stays driven until written again or until Hob ends.
     ///
     /// # Errors
-    /// `NoDriver`, `NoSuchPin`, `Failed`.
+    /// `NoDriver`, `NoSuchPin`, `TooFast`, `Failed`.
     pub async fn write(&self, pin: Pin, high: bool) -> Result<Level> {
         let mut pins = self.pins();
+        // What cannot be read is about to be switched.
+        let before = pins.driver_for(pin, &self.0.why)?.read(pin).unwrap_or(!high);
+        if before != high {
+            pins.rates.take(pin, before, Instant::now())?;
+        }
         pins.driver_for(pin, &self.0.why)?.write(pin, high)?;
         pins.driven.insert(pin);
         if pins.seen.insert(pin, high) != Some(high) {
@@ -283,7 +300,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_fails_is_not_remembered_as_done() {
-        let board = Board::with(Some(Box::new(Flaky(0))), "test".into());
+        let board = Board::with(Some(Box::new(Flaky(0))), "test".into(), PinRate::default());
         let mut changes = board.changes();
         board.write(pin(1), true).await.unwrap();
         assert!(matches!(board.write(pin(2), true).await, Err(Error::Failed { .. })));

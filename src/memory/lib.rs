@@ -252,28 +252,41 @@ impl Memories {
     /// # Errors
     /// `BadArgs` when it is empty or too long; `Unavailable` when the disk is full.
     pub async fn remember(&self, cx: &Cx, new: New) -> Result<Memory> {
-        let content = checked(&new.content)?;
-        let vector = self.meaning(&content).await;
-        let stored =
-            Stored { content, kind: new.kind, importance: new.importance.clamp(0.0, 1.0), tags: new.tags, uses: 0 };
-        let stamp = self.records.stamp(cx, "remember").audience(audience(new.shared));
-        let (this, id, bytes) = (self.clone(), Id::new(), vector.as_ref().map(|v| v.to_bytes().to_vec()));
-        let job_stamp = stamp.clone();
-        let entry = self
-            .records
-            .store()
-            .write(move |tx| {
-                if let Some(bytes) = &bytes {
-                    let vector = Vector { model: embed::MODEL.into(), bytes: bytes.clone() };
-                    this.vectors.put(tx, id, &job_stamp, &vector)?;
-                }
-                this.records.put(tx, id, &job_stamp, &stored)
-            })
-            .await?;
-        if let Some(index) = &mut *self.locked() {
-            index.add(row(&entry, vector), &entry.value.content);
+        let mut all = self.remember_all(cx, vec![new]).await?;
+        all.pop().ok_or_else(|| tool::Error::failed("nothing was remembered"))
+    }
+
+    /// Remembers several texts in one commit: all of them or none.
+    ///
+    /// # Errors
+    /// As [`Memories::remember`].
+    pub async fn remember_all(&self, cx: &Cx, all: Vec<New>) -> Result<Vec<Memory>> {
+        let mut rows = Vec::with_capacity(all.len());
+        for new in all {
+            let content = checked(&new.content)?;
+            let vector = self.meaning(&content).await;
+            let stored =
+                Stored { content, kind: new.kind, importance: new.importance.clamp(0.0, 1.0), tags: new.tags, uses: 0 };
+            let kept = vector.as_ref().map(|v| Vector { model: embed::MODEL.into(), bytes: v.to_bytes().to_vec() });
+            let stamp = self.records.stamp(cx, "remember").audience(audience(new.shared));
+            rows.push((vector, (Id::new(), stamp, stored, kept)));
         }
-        Ok(entry.into())
+        let (vectors, new): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let this = self.clone();
+        let put = move |tx: &store::Tx| {
+            let put = |(id, stamp, stored, kept): &(Id, Stamp, Stored, Option<Vector>)| {
+                kept.iter().try_for_each(|vector| this.vectors.put(tx, *id, stamp, vector).map(drop))?;
+                this.records.put(tx, *id, stamp, stored)
+            };
+            new.iter().map(put).collect::<store::Result<Vec<_>>>()
+        };
+        let entries = self.records.store().write(put).await?;
+        if let Some(index) = &mut *self.locked() {
+            for (entry, vector) in entries.iter().zip(vectors) {
+                index.add(row(entry, vector), &entry.value.content);
+            }
+        }
+        Ok(entries.into_iter().map(Memory::from).collect())
     }
 
     /// Changes a memory in place; `None` when this person has none of that id. Another text gets its own meaning.

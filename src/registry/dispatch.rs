@@ -11,6 +11,7 @@ use futures::{FutureExt, future::BoxFuture};
 use policy::{Asked, Decision, Heard, Pattern, Verdict};
 use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
+use store::EffectSource;
 use tool::{Answer, Ask, Consult, Cx, Dispatch, Error, Output, Owner, Question, Result, Risk, Tool, ToolInfo};
 use tracing::Instrument;
 
@@ -61,7 +62,10 @@ impl Registry {
 
     async fn make(&self, cx: Cx, entry: Arc<Entry>, args: Value) -> Result<Output> {
         let span = tracing::info_span!("dispatch", tool = %entry.tool.name);
-        through(&self.chain(), Call::new(cx, entry, args), run_within_limits).instrument(span).await
+        let chain = self.chain();
+        let made = through(&chain, Call::new(cx, entry, args), run_within_limits).instrument(span);
+        // What the steps around a call write is no effect of the call that makes it.
+        store::with_effect(None, made).await
     }
 
     /// What would be decided about a call, and what each rule says of it.
@@ -161,7 +165,8 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
     let name = &tool.name;
     let paused_before = cx.pause().total();
     let broke = || Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"));
-    let mut call = pin!(AssertUnwindSafe((tool.run)(cx.clone(), args)).catch_unwind());
+    let run = store::with_effect(effect_of(&cx, &tool), (tool.run)(cx.clone(), args));
+    let mut call = pin!(AssertUnwindSafe(run).catch_unwind());
     // Cancelling on the way out ends whatever the call has started and left behind.
     let _guard = cx.cancel().clone().drop_guard();
     let began = tokio::time::Instant::now();
@@ -195,6 +200,12 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
         cx.taint(output.label);
     }
     result
+}
+
+/// On whose account a tool writes; `None` where the call has no key, or the tool only looks.
+fn effect_of(cx: &Cx, tool: &Tool) -> Option<EffectSource> {
+    let key = cx.bounds().effect.filter(|_| tool.risk.changes_something())?;
+    Some(EffectSource { key, tool: tool.name.clone(), whole: cx.is_direct() })
 }
 
 /// What has to be said of a call that was cut short, unless it only looked.

@@ -27,7 +27,7 @@ pub use catalogue::{Listed, Stats};
 pub use groups::Group;
 pub use limits::{Limit, limit_of, per_minute};
 pub use meaning::{By, Match};
-pub use meta::{EVERYDAY, help};
+pub use meta::{CALLERS, EVERYDAY, help};
 pub use middleware::{Call, Middleware};
 pub use policy::{Autonomy, Decision, Heard, Policy, Verdict};
 pub use rates::PerMinute;
@@ -81,7 +81,7 @@ impl Registry {
     /// # Errors
     /// Never in practice: only if the meta-tools' own names were wrong.
     pub fn new() -> Result<Self> {
-        Self::build(None, Terms::default(), Scrubber::default())
+        Self::build(None, None, Terms::default(), Scrubber::default())
     }
 
     /// A registry that holds only the meta-tools, with the policy, questions and audit log of `store`. What `scrubber` knows
@@ -95,10 +95,10 @@ impl Registry {
             policies: Policies::open(store)?,
             audit: Audit::open(store)?,
         };
-        Self::build(Some(desk), terms, scrubber)
+        Self::build(Some(desk), Some(store.clone()), terms, scrubber)
     }
 
-    fn build(desk: Option<Desk>, terms: Terms, scrubber: Scrubber) -> Result<Self> {
+    fn build(desk: Option<Desk>, store: Option<Store>, terms: Terms, scrubber: Scrubber) -> Result<Self> {
         let inner = Arc::new_cyclic(|inner| {
             let mut chain: Vec<Arc<dyn Middleware>> = vec![];
             if let Some(desk) = &desk {
@@ -111,7 +111,7 @@ impl Registry {
             chain.push(Arc::new(rates::Rates::new(terms.per_minute)));
             chain.push(Arc::new(middleware::Decide(inner.clone())));
             chain.push(Arc::new(middleware::Events));
-            chain.push(Arc::new(middleware::Begin));
+            chain.push(Arc::new(middleware::Begin(store)));
             let mut catalogue = Catalogue::default();
             if let Some(desk) = &desk {
                 catalogue.set_groups(desk.policies.switches());

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tool::{Label, Tool, prelude::*};
 
 /// The tools that call others.
-pub(crate) const CALLERS: [&str; 2] = ["use_tool", "batch_use_tool"];
+pub const CALLERS: [&str; 2] = ["use_tool", "batch_use_tool"];
 
 /// The tools a model is shown beside the meta-tools; everything else is found with `search_tools`.
 pub const EVERYDAY: &[&str] = &[

@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
+use store::Store;
 use tool::{Cx, Error, Output, Result};
 
 /// What a tool may answer at most, in bytes of text; the rest is cut and said to be.
@@ -176,18 +177,25 @@ impl Middleware for Validate {
     }
 }
 
-/// What changes something, or may not be repeated, is noted by its run before it runs: after a power cut it is known that it may have been made.
-pub(crate) struct Begin;
+/// What changes something, or may not be repeated, is noted by its run before it runs: after a power cut it is known that it
+/// may have been made. Where no run keeps such a note, a call with an idempotency key that changes something outside the store
+/// is marked there.
+pub(crate) struct Begin(pub Option<Store>);
 
 impl Middleware for Begin {
     fn name(&self) -> &'static str {
         "begin"
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
-        let bounds = call.caller.bounds();
-        match (&bounds.begins, &bounds.model_call) {
-            (Some(begins), Some(id)) if call.tool().risk > tool::Risk::Observe || !call.tool().repeatable => {
-                begins.begins(id, call.tool())
+        let (bounds, tool) = (call.caller.bounds(), call.tool());
+        if tool.risk == tool::Risk::Observe && tool.repeatable {
+            return Box::pin(ready(Ok(())));
+        }
+        match (&bounds.begins, &bounds.model_call, bounds.effect, &self.0) {
+            (Some(begins), Some(id), ..) => begins.begins(id, tool),
+            (_, _, Some(key), Some(store)) if !tool.is_confined() => {
+                let (store, name) = (store.clone(), tool.name.clone());
+                Box::pin(async move { Ok(store.mark_outside(key, name).await?) })
             }
             _ => Box::pin(ready(Ok(()))),
         }

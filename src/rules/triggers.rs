@@ -2,6 +2,7 @@
 
 mod matching;
 mod record;
+mod recover;
 mod watch;
 
 #[cfg(test)]
@@ -9,7 +10,7 @@ mod tests;
 
 use crate::action::{Action, ActionArgs, ActionObject, told};
 use matching::{Op, has_places};
-use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Trigger};
+use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Trigger};
 use records::said;
 use registry::Registry;
 use scheduler::{Missed, Planned, Recurrence};
@@ -424,6 +425,11 @@ async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
         false => triggers.fire(&entry, "it was fired by hand".into(), &about, By::Caller(&cx)).await,
     };
     let Fired { status, result } = fired;
+    if status == Status::Interrupted {
+        // Nobody must fire it again: the firing itself goes on.
+        let answer = json!({"id": entry.id, "name": entry.value.name, "status": status, "result": null});
+        return Ok(Output::json(answer)?.say("It goes on when Hob has started again."));
+    }
     let given = result?;
     let sentence = given.say.clone().unwrap_or_else(|| format!("The trigger “{}” has fired.", entry.value.name));
     let answer = json!({"id": entry.id, "name": entry.value.name, "status": status, "result": given.content});

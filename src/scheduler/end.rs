@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tool::{Armed, Error, Id, Label, Output, Result, Scope, UserId};
 
 /// How many results share a commit.
-const TOGETHER: usize = 256;
+pub(crate) const TOGETHER: usize = 256;
 /// The most that is kept of what came of a run, in bytes.
 const RESULT: usize = 2048;
 /// How many runs of a schedule are kept, and after how many it is looked whether there are more.
@@ -81,12 +81,20 @@ impl Done {
         }
     }
 
-    /// Hob had ended in the middle of it.
-    pub fn interrupted(claimed: &Claimed) -> Self {
-        let text =
+    /// Hob had ended in the middle of it, and nobody knows how far it came. `done` names the tools that changed something.
+    pub fn interrupted(claimed: &Claimed, done: &str) -> Self {
+        let mut text =
             "Hob ended in the middle of it, and it was not begun again: it may have been done already, or still go on"
-                .into();
+                .to_owned();
+        if !done.is_empty() && done != format!("`{}`", claimed.schedule.tool) {
+            text.push_str(&format!(" (begun or done: {done})"));
+        }
         Self { status: Status::Interrupted, ..Self::new(claimed, Err(Error::BadArgs(text))) }
+    }
+
+    /// Hob had ended just after it was done.
+    pub fn answer_lost(claimed: &Claimed) -> Self {
+        Self::new(claimed, Ok(Output::text("It was done. Hob was interrupted right after it, so its answer is lost.")))
     }
 }
 
@@ -128,6 +136,8 @@ impl Scheduler {
     fn end_one(&self, tx: &Tx, done: &Done, now: i64) -> store::Result<Ended> {
         let scope = Scope::User(done.user);
         let (mut by_hand, mut attempt) = (false, 1);
+        // From here on its outcome tells whether it was made.
+        self.0.runs.store().forget_effect(tx, done.run)?;
         let run = self.0.runs.change(tx, scope, done.label, done.run, &mut |run: &mut Run| {
             (run.status, run.finished_ms) = (done.status, Some(now));
             run.started_ms.get_or_insert(now);
@@ -198,7 +208,7 @@ impl Scheduler {
         let args = json!({"text": text, "title": schedule.name});
         let armed = Armed { tool: "notify".into(), version: 0, args, digest: [0; 32], consented: false };
         tokio::spawn(async move {
-            let told = scheduler.perform(&who, &armed, Label::Own, &CancellationToken::new()).await;
+            let told = scheduler.perform(&who, &armed, Label::Own, &CancellationToken::new(), None).await;
             if let Err(error) = told {
                 tracing::warn!(%error, "a person could not be told about a schedule");
             }

@@ -1,6 +1,12 @@
 //! The engine: it sleeps until something is due, claims it in the store, and makes the calls.
 
-use crate::{Run, Schedule, Scheduler, Status, Who, clock::Wall, end::Done, step, turns::Free};
+use crate::{
+    Run, Schedule, Scheduler, Status, Who,
+    clock::Wall,
+    end::Done,
+    step,
+    turns::{Free, PROMPT},
+};
 use futures::FutureExt;
 use jiff::tz::TimeZone;
 use std::{
@@ -11,7 +17,7 @@ use std::{
 use store::{Audience, Stamp, Tx};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
-use tool::{Armed, Error, Id, Label, Scope, UserId};
+use tool::{Error, Id, Label, Scope, UserId};
 
 /// How many schedules one transaction claims.
 const CHUNK: usize = 500;
@@ -38,8 +44,8 @@ pub(crate) struct Claimed {
     pub scheduled_ms: i64,
     pub schedule: Box<Schedule>,
     pub label: Label,
-    /// Whether the store says already that it has begun.
-    pub begun: bool,
+    /// Whether an earlier process claimed it.
+    pub recovered: bool,
 }
 
 /// A schedule as a claim left it.
@@ -164,7 +170,7 @@ impl Scheduler {
             };
             self.plan().put(seen.id, seen.user, &schedule);
             if let Some((run, claimed)) = seen.run {
-                self.go(work, claimed_run(seen.user, seen.id, run, &claimed, schedule, seen.label));
+                self.go(work, claimed_run(seen.user, seen.id, run, &claimed, schedule, seen.label, false));
             }
         }
         Ok(())
@@ -232,12 +238,14 @@ impl Scheduler {
     /// to it.
     pub(crate) async fn make(&self, claimed: &Claimed, cancel: &CancellationToken) -> Option<Done> {
         let armed = claimed.schedule.action();
-        // What may be repeated needs no word that it has begun; all else is known to have begun before it does.
-        if !claimed.begun && !self.may_repeat(&armed) {
+        // The store marks what the call changes. Its beginning is counted where it may be what ended Hob, and shown where it
+        // takes minutes.
+        if claimed.recovered || armed.tool == PROMPT {
             self.note_begun(claimed, cancel).await?;
         }
         let who = Who { user: claimed.user, agent: claimed.schedule.agent };
-        let made = AssertUnwindSafe(self.perform(&who, &armed, claimed.label, cancel)).catch_unwind().await;
+        let call = self.perform(&who, &armed, claimed.label, cancel, Some(claimed.run));
+        let made = AssertUnwindSafe(call).catch_unwind().await;
         if cancel.is_cancelled() && matches!(&made, Ok(Err(Error::Unavailable(_)))) {
             return None;
         }
@@ -247,11 +255,13 @@ impl Scheduler {
 
     /// `None` when it cannot be noted any more.
     async fn note_begun(&self, claimed: &Claimed, cancel: &CancellationToken) -> Option<()> {
+        let again = claimed.recovered;
         loop {
             let now = self.now();
             let noted =
                 self.0.runs.update_in(Scope::User(claimed.user), Label::Own, claimed.run, move |run: &mut Run| {
-                    (run.status, run.started_ms) = (Status::Started, Some(now));
+                    run.repeats += u32::from(again && run.status == Status::Started);
+                    (run.status, run.started_ms, run.keyed) = (Status::Started, Some(now), true);
                     Ok(())
                 });
             match noted.await {
@@ -261,11 +271,6 @@ impl Scheduler {
             }
             cancel.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
         }
-    }
-
-    /// Whether a call may be made again of which it is not known how it ended.
-    pub(crate) fn may_repeat(&self, armed: &Armed) -> bool {
-        (self.0.repeats)(&armed.tool)
     }
 
     /// The clock was set: what goes by it is planned anew.
@@ -332,16 +337,16 @@ impl Scheduler {
 }
 
 /// A run as it goes on its way.
-pub(crate) fn claimed_run(user: UserId, id: Id, run_id: Id, run: &Run, schedule: Schedule, label: Label) -> Claimed {
-    Claimed {
-        user,
-        id,
-        run: run_id,
-        scheduled_ms: run.scheduled_ms,
-        schedule: Box::new(schedule),
-        label,
-        begun: run.status == Status::Started,
-    }
+pub(crate) fn claimed_run(
+    user: UserId,
+    id: Id,
+    run_id: Id,
+    run: &Run,
+    schedule: Schedule,
+    label: Label,
+    recovered: bool,
+) -> Claimed {
+    Claimed { user, id, run: run_id, scheduled_ms: run.scheduled_ms, schedule: Box::new(schedule), label, recovered }
 }
 
 /// The newest time the store has seen, where the system's clock is behind it, in milliseconds since 1970; else 0. Ids never

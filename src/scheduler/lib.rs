@@ -1,8 +1,9 @@
 //! Layer 2: what is to happen when. A [`Scheduler`] keeps schedules and makes their calls at their times, each time once,
 //! over restarts and jumps of the clock.
 //!
-//! A time is *claimed* in the store before its call is made, so that no end of the process loses it or makes it twice: what
-//! was claimed and had not ended is repeated at the next start where that is harmless, else told to the person.
+//! A time is *claimed* in the store before its call is made, so that no end of the process loses it. The id of the run is the
+//! idempotency key of the call ([`store::with_effect`]), so that none makes it twice: at the next start a call that has
+//! changed nothing is made, one that was made counts as done, and what nobody can know is told to the person.
 
 mod clock;
 mod cron;
@@ -38,7 +39,7 @@ use turns::Turns;
 
 /// What a person may do today; `None` when they are gone.
 pub type People = Arc<dyn Fn(UserId) -> Option<Role> + Send + Sync>;
-/// Whether a call of a tool that was cut short may be made again: it does no harm, and does not go on by itself.
+/// Whether calling a tool twice is as good as once. It decides about runs that an older Hob had begun, which kept no marks.
 pub type Repeats = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The schedules of everybody; cheap to clone.

@@ -2,22 +2,31 @@
 
 use crate::{Scheduler, Who};
 use tokio_util::sync::CancellationToken;
-use tool::{Armed, Bounds, Channel, Consent, Cx, Error, Label, Output, Peer, Principal, Result, Via};
+use tool::{Armed, Bounds, Channel, Consent, Cx, Error, Id, Label, Output, Peer, Principal, Result, Via};
 
 impl Scheduler {
     /// Makes a call on behalf of `who`, as they may now: their role of today counts, and what they said yes to when the call
-    /// was written down. `label` is that of the record it stands in.
+    /// was written down. `label` is that of the record it stands in. `effect` is the
+    /// idempotency key of the call.
     ///
     /// # Errors
     /// `Denied` when the person is gone or may no longer; `Unavailable` when it was stopped; what the tool answers.
-    pub async fn perform(&self, who: &Who, armed: &Armed, label: Label, cancel: &CancellationToken) -> Result<Output> {
+    pub async fn perform(
+        &self,
+        who: &Who,
+        armed: &Armed,
+        label: Label,
+        cancel: &CancellationToken,
+        effect: Option<Id>,
+    ) -> Result<Output> {
         let Some(role) = (self.0.people)(who.user) else {
             return Err(Error::denied("the person this was made for does not live here any more"));
         };
         let principal = Principal { user: who.user, role, agent: who.agent };
         let via = Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: false };
         let consent = armed.consented.then(|| Consent::new(armed.tool.as_str().into(), armed.version, armed.digest));
-        let cx = Cx::root(self.0.ports.clone(), principal, via).bounded(Bounds { consent, ..Bounds::default() });
+        let cx =
+            Cx::root(self.0.ports.clone(), principal, via).bounded(Bounds { consent, effect, ..Bounds::default() });
         cx.taint(label);
         let done = tokio::select! {
             biased;

@@ -358,6 +358,8 @@ pub struct Run {
     pub by_hand: bool,
     /// How often it was begun anew after Hob had ended in the middle of it.
     pub repeats: u32,
+    /// Whether its call is made under its id as an idempotency key, so that a call without a mark has changed nothing.
+    pub(crate) keyed: bool,
 }
 
 impl Record for Run {

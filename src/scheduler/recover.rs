@@ -2,12 +2,13 @@
 
 use crate::{
     Kind, Run, Schedule, Scheduler, Status,
-    end::Done,
+    end::{Done, TOGETHER},
     engine::{AGAIN, Claimed, Work, claimed_run},
     step,
+    turns::PROMPT,
 };
 use std::{collections::BTreeSet, time::Duration};
-use store::{Entry, Listing, Stamp, Tx};
+use store::{Effect, Entry, Listing, Stamp, Tx};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Result, Scope};
@@ -35,9 +36,21 @@ impl Scheduler {
             }
             closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
         };
+        let mut over = vec![];
         for (entry, run) in interrupted {
-            while let Err(error) = self.see_to(work, &entry, run).await {
-                tracing::error!(%error, "an interrupted run could not be seen to; it is tried again");
+            loop {
+                match self.see_to(work, &entry, run).await {
+                    Ok(ended) => break over.extend(ended),
+                    Err(error) => {
+                        tracing::error!(%error, "an interrupted run could not be recovered; it is tried again")
+                    }
+                }
+                closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
+            }
+        }
+        for some in over.chunks(TOGETHER) {
+            while let Err(error) = self.end(some.to_vec()).await {
+                tracing::error!(%error, "how runs ended could not be kept; it is tried again");
                 closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
             }
         }
@@ -69,36 +82,29 @@ impl Scheduler {
         Ok(interrupted)
     }
 
-    /// A run that had been claimed, or had begun, when Hob ended: it is made, or made again where that does no harm.
-    async fn see_to(&self, work: &mut Work, entry: &Entry<Schedule>, run_id: Id) -> store::Result<()> {
+    /// Recovers a run that had been claimed, or had begun, when Hob ended: makes its call if it has changed nothing yet, else
+    /// returns how the run ended.
+    async fn see_to(&self, work: &mut Work, entry: &Entry<Schedule>, run_id: Id) -> store::Result<Option<Done>> {
         let (scope, label, id) = (Scope::User(entry.owner), entry.label, entry.id);
-        let claimed = |run: &Run, schedule| claimed_run(entry.owner, id, run_id, run, schedule, label);
         let Some(run) = self.0.runs.get_in(scope, run_id)?.map(|found| found.value) else {
             let free = move |schedule: &mut Schedule| {
                 (schedule.running, schedule.revision) = (None, Id::new());
                 true
             };
-            return self.change_all(vec![(id, entry.owner)], free).await;
+            self.change_all(vec![(id, entry.owner)], free).await?;
+            return Ok(None);
         };
-        let mut going = claimed(&run, entry.value.clone());
-        if run.status == Status::Waiting {
-            self.go(work, going);
-            return Ok(());
-        }
-        if !self.may_repeat(&entry.value.action()) || run.repeats >= REPEATS {
-            return self.end(vec![Done::interrupted(&going)]).await;
-        }
-        let now = self.now();
-        self.0
-            .runs
-            .update_in(scope, Label::Own, run_id, move |run: &mut Run| {
-                (run.status, run.started_ms, run.repeats) = (Status::Started, Some(now), run.repeats + 1);
-                Ok(())
-            })
-            .await?;
-        going.begun = true;
-        self.go(work, going);
-        Ok(())
+        let tool = entry.value.tool.clone();
+        let claimed = claimed_run(entry.owner, id, run_id, &run, entry.value.clone(), label, true);
+        let effect = self.0.runs.store().effect(run_id)?;
+        Ok(match outcome(&run, effect.as_ref(), &tool, || (self.0.repeats)(&tool)) {
+            Outcome::Again => {
+                self.go(work, claimed);
+                None
+            }
+            Outcome::Made => Some(Done::answer_lost(&claimed)),
+            Outcome::Unknown => Some(Done::interrupted(&claimed, &effect.map(|e| e.done()).unwrap_or_default())),
+        })
     }
 
     /// Forgets runs that are older than a month, and schedules that were over before that.
@@ -137,7 +143,7 @@ impl Scheduler {
             let remove = move |tx: &Tx| some.iter().try_for_each(|(user, id)| this.remove(tx, *user, *id).map(drop));
             self.0.schedules.store().write(remove).await?;
         }
-        Ok(())
+        self.0.runs.store().forget_effects_before(before).await
     }
 
     /// Runs a schedule now, besides its times. Answers the run, and how it ended where it did within `patience`; it goes on
@@ -167,7 +173,7 @@ impl Scheduler {
                 stored.clone_from(&value);
                 Ok(())
             })?;
-            Ok(Some(Ok(claimed_run(user, id, run_id, &run, schedule, label))))
+            Ok(Some(Ok(claimed_run(user, id, run_id, &run, schedule, label, false))))
         });
         let claimed: Claimed = match claimed.await? {
             None => return Err(Error::not_found("it was deleted a moment ago")),
@@ -190,5 +196,28 @@ impl Scheduler {
         let _ = tokio::time::timeout(patience, end).await;
         let run = self.0.runs.get(cx, run_id)?;
         run.ok_or_else(|| Error::not_found("its schedule was deleted meanwhile, and the run with it"))
+    }
+}
+
+/// What is to be done about a run that was cut short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// Its call has changed nothing: it is made.
+    Again,
+    /// Its call was made; only the answer is lost.
+    Made,
+    /// It may have been made, or partly, or still goes on by itself.
+    Unknown,
+}
+
+/// `idempotent` says whether making the call twice is as good as once; it decides about runs of a Hob that kept no marks.
+fn outcome(run: &Run, effect: Option<&Effect>, tool: &str, idempotent: impl Fn() -> bool) -> Outcome {
+    match effect {
+        // A prompt only begins there, and goes on as a run of the agent.
+        Some(effect) if effect.is_whole() && tool != PROMPT => Outcome::Made,
+        Some(_) => Outcome::Unknown,
+        None if run.repeats >= REPEATS => Outcome::Unknown,
+        None if run.keyed || run.status == Status::Waiting || idempotent() => Outcome::Again,
+        None => Outcome::Unknown,
     }
 }

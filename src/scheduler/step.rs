@@ -137,6 +137,7 @@ pub(crate) fn blank() -> Run {
         error: String::new(),
         by_hand: false,
         repeats: 0,
+        keyed: true,
     }
 }
 

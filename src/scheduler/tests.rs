@@ -75,11 +75,25 @@ impl Tools {
     }
 }
 
-struct Door(Arc<Tools>);
+struct Door(Arc<Tools>, Store);
+
+impl Door {
+    /// Leaves the mark of a call, as the dispatch and the store do.
+    async fn mark(store: &Store, cx: &Cx, name: &str) {
+        let key = cx.bounds().effect.unwrap();
+        match name {
+            "slow_move" => store.mark_outside(key, name.into()).await.unwrap(),
+            _ => {
+                let source = store::EffectSource { key, tool: name.into(), whole: true };
+                store::with_effect(Some(source), store.flush()).await.unwrap();
+            }
+        }
+    }
+}
 
 impl Dispatch for Door {
     fn call(&self, cx: Cx, name: &str, args: Value) -> BoxFuture<'static, Result<Output>> {
-        let (tools, name) = (self.0.clone(), name.to_owned());
+        let (tools, store, name) = (self.0.clone(), self.1.clone(), name.to_owned());
         Box::pin(async move {
             tools.calls.lock().unwrap().push((name.clone(), cx.user(), args["n"].clone()));
             tools.seen.lock().unwrap().push((cx.has_consent(&name, 7, &[7; 32]), cx.label()));
@@ -99,7 +113,10 @@ impl Dispatch for Door {
                     Err(Error::RateLimited("too many: try again in 30 s".into()))
                 }
                 "panic" => panic!("on purpose"),
-                "slow" | "slow_move" => {
+                "slow" | "slow_move" | "slow_write" => {
+                    if name != "slow" {
+                        Self::mark(&store, &cx, &name).await;
+                    }
                     tools.gate.acquire().await.unwrap().forget();
                     Ok(Output::text("slept"))
                 }
@@ -132,8 +149,11 @@ impl Life {
 
     fn over(store: &Store, clock: Arc<SetClock>, tools: Arc<Tools>) -> Self {
         let gone: Arc<Mutex<HashSet<UserId>>> = Arc::default();
-        let ports =
-            Ports { dispatch: Arc::new(Door(tools.clone())), bus: Bus::default(), ..Ports::unconnected(clock.clone()) };
+        let ports = Ports {
+            dispatch: Arc::new(Door(tools.clone(), store.clone())),
+            bus: Bus::default(),
+            ..Ports::unconnected(clock.clone())
+        };
         let (people, began, passed) = (gone.clone(), Instant::now(), clock.clone());
         let scheduler = Scheduler::with_steady(
             store,

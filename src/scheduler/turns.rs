@@ -8,7 +8,7 @@ const CALLS: usize = 12;
 /// How many prompts are answered at once.
 const PROMPTS: usize = 4;
 /// The tool a prompt is given to.
-const PROMPT: &str = "run_prompt";
+pub(crate) const PROMPT: &str = "run_prompt";
 
 /// The turns there are.
 pub(crate) struct Turns {

@@ -14,6 +14,7 @@ mod careful;
 mod check;
 mod checksum;
 mod collection;
+mod effects;
 mod engine;
 mod error;
 mod files;
@@ -32,6 +33,7 @@ mod tests_damage;
 pub use backup::{Before, restore};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::{Collection, Entry, Listing, Stamp};
+pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect};
 pub use error::{Error, Result};
 pub use files::FILES;
 pub use folder::open_plain;
@@ -123,7 +125,8 @@ impl Store {
     }
 
     /// Runs `job` within the next durable commit and answers once it is on disk. Jobs of one batch share a
-    /// commit; a job that fails is undone alone. It may run more than once, so it must only touch the transaction.
+    /// commit; a job that fails is undone alone. It may run more than once, so it must only touch the transaction. Under
+    /// [`with_effect`] the commit also holds the mark of the call.
     ///
     /// # Errors
     /// What the job answers, or why the commit failed (`Full`, `Io`).

@@ -2,7 +2,7 @@
 //! than the bytes in it.
 
 use crate::engine::{Engine, Table};
-use crate::{Error, Result, engine};
+use crate::{EffectSource, Error, Result, effects, engine};
 use redb::{Durability, ReadableTable, WriteTransaction};
 use std::{
     cell::RefCell,
@@ -77,6 +77,8 @@ trait Job: Send {
 
 struct Asked<T, F> {
     job: F,
+    /// The call whose effect this is.
+    source: Option<EffectSource>,
     value: Option<T>,
     to: Option<oneshot::Sender<Result<T>>>,
 }
@@ -84,10 +86,10 @@ struct Asked<T, F> {
 impl<T: Send, F: FnMut(&Tx) -> Result<T> + Send> Job for Asked<T, F> {
     fn run(&mut self, tx: &Tx) -> Result<()> {
         self.value = Some((self.job)(tx)?);
-        Ok(())
+        self.source.as_ref().map_or(Ok(()), |source| effects::mark(tx, source))
     }
     fn answer(self: Box<Self>, committed: Result<()>) {
-        let Self { job, value, to } = *self;
+        let Self { job, value, to, .. } = *self;
         // A job may hold a handle to the store: let go of it before the asker goes on, who may drop the last one.
         drop(job);
         let answer = committed.and_then(|()| value.ok_or_else(|| Error::Io("a write was lost".into())));
@@ -130,7 +132,7 @@ impl Writer {
     {
         let gone = || Error::Io("the store is closed".into());
         let (to, answer) = oneshot::channel();
-        let job = Box::new(Asked { job, value: None, to: Some(to) });
+        let job = Box::new(Asked { job, source: effects::current(), value: None, to: Some(to) });
         self.jobs.as_ref().ok_or_else(gone)?.send(Urgency::Now(job)).map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
@@ -140,7 +142,7 @@ impl Writer {
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
     {
         if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Urgency::Later(Box::new(Asked { job, value: None, to: None })));
+            let _ = jobs.send(Urgency::Later(Box::new(Asked { job, source: None, value: None, to: None })));
         }
     }
 }

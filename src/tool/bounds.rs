@@ -35,6 +35,8 @@ pub struct Bounds {
     pub consent: Option<Consent>,
     /// Who is told before a call changes anything; see [`Begins`].
     pub begins: Option<Arc<dyn Begins>>,
+    /// The idempotency key of the call: the store marks under it that the call has changed something.
+    pub effect: Option<crate::Id>,
 }
 
 /// Who keeps note of calls that begin, so that after a power cut it is known which may have been made. Dispatch tells it of

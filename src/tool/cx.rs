@@ -83,6 +83,10 @@ impl Cx {
             c.run = Some(run);
             c.conversation = conversation.into();
             c.cancel = cancel;
+            // Its calls have keys of their own.
+            if c.bounds.effect.is_some() {
+                c.bounds = Arc::new(Bounds { effect: None, ..(*c.bounds).clone() });
+            }
             // A run is gone on with by itself, whoever began it: the calls of its model can be made again. Not where
             // somebody's tool began it, whose part in it is known only as long as it waits.
             if c.maker == Owner::Core {

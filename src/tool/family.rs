@@ -70,6 +70,14 @@ pub struct Tool {
     pub run: Run,
 }
 
+impl Tool {
+    /// Whether all it changes is in the store, so that a call without a mark there has changed nothing. What the calls it
+    /// makes through other tools change is theirs.
+    pub fn is_confined(&self) -> bool {
+        self.owner == Owner::Core && matches!(self.risk, Risk::Write | Risk::Destroy)
+    }
+}
+
 /// A family under construction: its tools over a state `S` that each call receives as a clone.
 pub struct Family<S> {
     name: Arc<str>,

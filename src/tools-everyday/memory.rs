@@ -89,10 +89,7 @@ async fn batch(memories: Memories, cx: Cx, args: Batch) -> Result<Output> {
     if let Some(at) = args.memories.iter().position(|m| m.content.trim().is_empty()) {
         return Err(Error::bad_args(format!("memory {} of the batch is empty: nothing was stored", at + 1)));
     }
-    let mut stored = Vec::with_capacity(args.memories.len());
-    for memory in args.memories {
-        stored.push(memories.remember(&cx, memory.into()).await?);
-    }
+    let stored = memories.remember_all(&cx, args.memories.into_iter().map(Into::into).collect()).await?;
     let sentence = format!("I will remember {}.", things(stored.len()));
     Ok(Output::json(json!({"count": stored.len(), "memories": stored}))?.say(sentence))
 }

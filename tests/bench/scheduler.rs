@@ -19,7 +19,8 @@ use std::{
     },
     time::Duration,
 };
-use store::Store;
+use serde::{Deserialize, Serialize};
+use store::{Collection, EffectSource, Level, Record, Stamp, Store, with_effect};
 use tokio_util::sync::CancellationToken;
 use tool::{
     Armed, Bus, Channel, Clock, Cx, Dispatch, Error, FixedClock, Output, Ports, Principal, Risk, Role, SystemClock,
@@ -102,7 +103,8 @@ async fn live(folder: &Path, to_the_end: bool) -> Result<Value> {
     let terms = due::terms(folder)?;
     let store = Store::open(folder)?;
     let file = File::options().create(true).append(true).open(folder.join(MADE))?;
-    let calls = Calls { file, durable: terms.durable, made: AtomicU64::new(0), last_ms: AtomicI64::new(due::now_ms()) };
+    let durable = terms.durable.then(|| store.collection());
+    let calls = Calls { file, durable, made: AtomicU64::new(0), last_ms: AtomicI64::new(due::now_ms()) };
     let (calls, clock) = (Arc::new(calls), Arc::new(SystemClock::new(Some(ZONE))?));
     let dispatch = Arc::new(Door(calls.clone()));
     let ports = Ports { dispatch, bus: Bus::default(), ..Ports::unconnected(clock.clone()) };
@@ -128,6 +130,7 @@ async fn live(folder: &Path, to_the_end: bool) -> Result<Value> {
     }
     closing.cancel();
     engine.await?;
+    calls.write_out()?;
     std::fs::write(folder.join(RUNS), runs(&scheduler, &cx)?)?;
     Ok(json!({"calls": calls.made.load(Ordering::Relaxed), "cpuMs": cpu_ms, "name": "Hob"}))
 }
@@ -144,41 +147,61 @@ fn runs(scheduler: &Scheduler, cx: &Cx) -> Result<String> {
     Ok(text)
 }
 
-/// The one tool: it notes that it was called, and when.
+/// The one tool: it notes that it was called, and when. Where that has to be on disk it is a record, written under the
+/// idempotency key of the call, as the tools of Hob write theirs.
 struct Door(Arc<Calls>);
 
 struct Calls {
     file: File,
-    durable: bool,
+    durable: Option<Collection<Made>>,
     made: AtomicU64,
     last_ms: AtomicI64,
 }
 
+/// A call that was made.
+#[derive(Clone, Serialize, Deserialize)]
+struct Made {
+    n: u64,
+    at_us: i64,
+}
+
+impl Record for Made {
+    const NAME: &'static str = "bench-calls";
+    const WORD: &'static str = "call";
+    const LEVEL: Level = Level::Household;
+}
+
 impl Calls {
-    fn note(&self, n: &Value, at: Timestamp) -> io::Result<()> {
-        (&self.file).write_all(format!("{n} {}\n", at.as_microsecond()).as_bytes())?;
-        if self.durable {
-            self.file.sync_data()?;
+    async fn note(&self, cx: &Cx, n: &Value, at: Timestamp) -> Result<()> {
+        let at_us = at.as_microsecond();
+        match &self.durable {
+            Some(records) => {
+                let made = Made { n: n.as_u64().unwrap_or_default(), at_us };
+                let source = cx.bounds().effect.map(|key| EffectSource { key, tool: "note".into(), whole: true });
+                with_effect(source, records.insert_as(Stamp::household("bench"), made)).await?;
+            }
+            None => (&self.file).write_all(format!("{n} {at_us}\n").as_bytes())?,
         }
         self.made.fetch_add(1, Ordering::Relaxed);
         self.last_ms.store(at.as_millisecond(), Ordering::Relaxed);
         Ok(())
     }
+
+    /// Writes the records to the file that is judged.
+    fn write_out(&self) -> Result<()> {
+        let Some(records) = &self.durable else { return Ok(()) };
+        let mut text = String::new();
+        records.scan(|made| text.push_str(&format!("{} {}\n", made.value.n, made.value.at_us)))?;
+        Ok((&self.file).write_all(text.as_bytes())?)
+    }
 }
 
 impl Dispatch for Door {
-    fn call(&self, _: Cx, _: &str, args: Value) -> BoxFuture<'static, tool::Result<Output>> {
+    fn call(&self, cx: Cx, _: &str, args: Value) -> BoxFuture<'static, tool::Result<Output>> {
         let (calls, at) = (self.0.clone(), Timestamp::now());
         Box::pin(async move {
-            let noted = match calls.durable {
-                true => tokio::task::spawn_blocking(move || calls.note(&args["n"], at)).await,
-                false => Ok(calls.note(&args["n"], at)),
-            };
-            match noted {
-                Ok(Ok(())) => Ok(Output::text("noted")),
-                Ok(Err(error)) => Err(Error::failed(error.to_string())),
-                Err(error) => Err(Error::failed(error.to_string())),
-            }
+            let noted = calls.note(&cx, &args["n"], at).await;
+            noted.map(|()| Output::text("noted")).map_err(|error| Error::failed(error.to_string()))
         })
     }
     fn list(&self, _: &Cx) -> Vec<ToolInfo> {

@@ -24,12 +24,12 @@ use std::{
 const CONFIG: &str = "[approvals]\nin_call_seconds = 60\n[limits]\ncalls = 0\n";
 const STEPS: u64 = 10;
 
-fn number(name: &str) -> Option<u64> {
+pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|n| n.parse().ok())
 }
 
 /// Rolls whose seed is told when a test fails.
-fn dice(what: &str) -> Dice {
+pub fn dice(what: &str) -> Dice {
     let dice = number("SEED").map_or_else(Dice::fresh, Dice);
     println!("{what}: SEED={}", dice.0);
     dice

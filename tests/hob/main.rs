@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod approvals;
+mod circles;
 mod cli;
 mod clockwork;
 mod config_center;
@@ -35,6 +36,7 @@ mod persona;
 mod pins;
 mod policy;
 mod runs;
+mod scheduled_kills;
 mod scrubbing;
 mod seed_names;
 mod tables;

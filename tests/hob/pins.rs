@@ -1,7 +1,14 @@
 //! Hob acts on pins: over HTTP, from the command line, in a sentence; and not for everybody.
 
-use crate::harness::{Hob, Setup};
+use crate::{
+    harness::{Hob, Setup, until},
+    hijack::make,
+};
 use serde_json::json;
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 #[test]
 fn a_pin_is_driven_through_every_door_and_read_through_the_others() {
@@ -93,4 +100,69 @@ fn without_a_board_the_tools_say_so() {
     let why = hob.call("gpio_write", json!({"pin": 4, "high": true})).refusal(409, "unavailable");
     assert!(why.contains("pins cannot be used here"), "{why}");
     assert!(hob.say("turn on pin 4")["response"].as_str().unwrap().contains("pins cannot be used here"));
+}
+
+const FREE: &str = "[limits]\ncalls = 0\n";
+
+/// Switches pin 4 on and off, as often as it may be; answers how often it was, and the last refusal.
+fn flicker(hob: &Hob, times: usize) -> (usize, String) {
+    let (mut switched, mut why) = (0, String::new());
+    for n in 0..times {
+        let reply = hob.call("gpio_write", json!({"pin": 4, "high": n % 2 == 0}));
+        match reply.status {
+            200 => switched += 1,
+            _ => why = reply.refusal(429, "rate_limited"),
+        }
+    }
+    (switched, why)
+}
+
+#[test]
+fn a_pin_is_not_switched_faster_than_what_hangs_on_it_can_bear() {
+    let mut hob = Hob::with(Setup { config: FREE.into(), ..Setup::default() });
+    let (began, mut changes) = (Instant::now(), 0);
+    let mut why = String::new();
+    for n in 0..100 {
+        let high = n % 2 == 0;
+        let before = hob.result("gpio_read", json!({"pin": 4}))["high"] == true;
+        match hob.call("gpio_write", json!({"pin": 4, "high": high})) {
+            reply if reply.status == 200 => changes += usize::from(before != high),
+            reply => why = reply.refusal(429, "rate_limited"),
+        }
+    }
+    let most = 14 + 4 * (began.elapsed().as_secs() as usize + 1);
+    assert!((12..=most).contains(&changes), "{changes} changes, {most} at most");
+    assert!(why.contains("pin 4 is switched too often") && why.ends_with("try again in 1 s"), "{why}");
+    assert_eq!(hob.result("gpio_read", json!({"pin": 4}))["high"], false, "off is never refused");
+    // Another pin is another matter, and after the time that was told so is this one.
+    hob.result("gpio_write", json!({"pin": 5, "high": true}));
+    sleep(Duration::from_millis(1100));
+    hob.result("gpio_write", json!({"pin": 4, "high": true}));
+    hob.assert_alive();
+}
+
+#[test]
+fn how_fast_pins_may_be_switched_is_configured() {
+    let rate = |text: &str| Setup { config: format!("{FREE}[pins]\n{text}"), ..Setup::default() };
+    let hob = Hob::with(rate("switches_per_second = 0\n"));
+    assert_eq!(flicker(&hob, 60), (60, String::new()));
+    let hob = Hob::with(rate("switches_per_second = 1\nburst = 2\n"));
+    let (switched, why) = flicker(&hob, 8);
+    assert!((2..=6).contains(&switched) && why.contains("1 times a second"), "{switched}: {why}");
+    // Every way to the pin is held to the same.
+    let hob = Hob::with(rate("switches_per_second = 1\nburst = 1\n"));
+    make(&hob, "flash", "return await utils.callTool('gpio_write', {pin: 4, high: true});", &[]);
+    assert_eq!(flicker(&hob, 2).0, 2);
+    assert!(hob.say("turn on pin 4")["response"].as_str().unwrap().contains("too often"));
+    let flashed = hob.call("flash", json!({})).text();
+    assert!(flashed.contains("too often"), "{flashed}");
+    // What is refused to a schedule is done as soon as it may be.
+    let hob = Hob::with(rate("switches_per_second = 1\nburst = 1\n"));
+    assert_eq!(flicker(&hob, 2).0, 2);
+    let lamp =
+        json!({"name": "Lamp", "schedule": "in 1 second", "tool": "gpio_write", "arguments": {"pin": 4, "high": true}});
+    hob.result("create_scheduled_task", lamp);
+    let history = || hob.result("get_task_history", json!({"taskId": "Lamp"})).to_string();
+    until("it is refused", || history().contains("too often"));
+    until("the lamp is on", || hob.result("gpio_read", json!({"pin": 4}))["high"] == true);
 }

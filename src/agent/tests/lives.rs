@@ -162,9 +162,19 @@ impl World {
         let _in = runtime.enter();
         let terms = Terms { waits: self.waits, ..Terms::default() };
         let registry = Registry::open(&self.store, terms, scrub::Scrubber::default()).unwrap();
+        let store = self.store.clone();
+        let keep = move |effects, cx, args| {
+            let store = store.clone();
+            async move {
+                store.flush().await?;
+                hang(effects, cx, args).await
+            }
+        };
         let family = Family::new("test", "", self.effects.clone())
+            .tool("keep", Risk::Write, keep)
+            .tool("later", Risk::Write, slow)
             .tool("mark", Risk::Write, mark)
-            .tool("hang", Risk::Write, hang)
+            .tool("hang", Risk::Actuate, hang)
             .tool("slow", Risk::Write, slow)
             .repeatable()
             .tool("wipe", Risk::Destroy, mark)

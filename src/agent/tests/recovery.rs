@@ -56,6 +56,26 @@ fn what_was_done_is_not_done_again_and_what_is_not_known_is_said() {
 }
 
 #[test]
+fn the_store_knows_which_calls_have_changed_it() {
+    let world = World::new();
+    // One writes before it hangs, and one hangs before it writes.
+    let life = world.lives(vec![Calls(vec![("a", "keep", "one"), ("b", "later", "two")])]);
+    let running = life.begin("go");
+    life.wait("both", || world.done().len() == 2);
+    life.killed();
+    let life = world.recovers(vec![Says("well")]);
+    life.comes_to(running.run, State::Done);
+    let mut done = world.done();
+    done.sort();
+    assert_eq!(done, ["one", "two", "two"]);
+    let shown = world.shown();
+    assert!(shown[2].starts_with("! this was done right before Hob was interrupted"), "{shown:?}");
+    assert_eq!((shown[1].as_str(), shown[3].as_str()), ("keep+later", "! did two"));
+    let key = store::effect_key(running.run, "a");
+    assert_eq!(world.store.effect(key).unwrap(), None, "the mark goes with the result");
+}
+
+#[test]
 fn what_had_not_begun_is_made() {
     let world = World::new();
     let life = world.lives(vec![Calls(vec![("a", "mark", "one"), ("b", "wipe", "two")])]);

@@ -112,17 +112,17 @@ fn results_that_came_late_stay_with_their_call_in_a_copy() {
 fn a_person_never_speaks_straight_after_a_result() {
     let world = World::new();
     let again = || Calls(vec![("a", "mark", "one")]);
-    // The third time the same it is stopped, after the results and before any words.
-    let life = world.lives(vec![again(), again(), again(), Says("one"), Says("two")]);
+    // The fourth time the same it is stopped, after the results and before any words.
+    let life = world.lives(vec![again(), again(), again(), again(), Says("one"), Says("two")]);
     let running = life.begin("go");
     let conversation = running.conversation.unwrap();
     assert_eq!(error(&life.end(running)).0, "limit");
-    for (text, asked) in [("what now?", 4), ("and now?", 5)] {
+    for (text, asked) in [("what now?", 5), ("and now?", 6)] {
         more(&life, text, conversation);
         assert_eq!(world.asked(), asked);
         let requests = world.asked.lock().unwrap();
         let messages = &requests.last().unwrap().messages;
-        assert_eq!(messages.iter().filter(|m| matches!(m, Message::Tool(_))).count(), 3);
+        assert_eq!(messages.iter().filter(|m| matches!(m, Message::Tool(_))).count(), 4);
         for pair in messages.windows(2) {
             let follows = matches!(pair, [Message::User(_) | Message::Tool(_), Message::User(_)]);
             assert!(!follows, "{text}: {pair:?}");

@@ -13,7 +13,8 @@ fn an_orchestrator_goes_one_by_one_and_ends_with_what_was_said_last() {
         let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
         Calls(vec![("x", "mark", names[n])])
     };
-    for (last, told) in [(None, "[Max iterations reached]"), (Some("so far"), "so far")] {
+    let nothing = "[Max iterations reached]\n\nDone before that: `mark` 10 times.";
+    for (last, told) in [(None, nothing), (Some("so far"), "so far")] {
         let world = World::new();
         let mut acts: Vec<Does> = (0..10).map(calls).collect();
         if let Some(last) = last {

@@ -124,6 +124,13 @@ pub(crate) struct Firing {
     pub finished_ms: u64,
     pub result: String,
     pub error: String,
+    /// Whether it goes on by itself after a power cut: nobody was there, and its call is made under its id as an idempotency
+    /// key.
+    pub resumable: bool,
+    /// What its arguments are filled with, as JSON text.
+    pub about: String,
+    /// How often it was resumed.
+    pub resumed: u32,
 }
 
 impl Record for Firing {

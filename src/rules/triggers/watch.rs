@@ -40,7 +40,7 @@ pub(crate) struct Inner {
 }
 
 /// A trigger that waits.
-struct Live {
+pub(super) struct Live {
     id: Id,
     owner: UserId,
     config: Config,
@@ -130,6 +130,7 @@ impl Triggers {
         let mut all = vec![];
         self.0.shelf.records().scan(|entry| all.push(entry))?;
         all.iter().for_each(|entry| self.put(entry));
+        self.recover()?;
         let (events, conditions) = (self.clone(), self.clone());
         let mut listener = self.0.ports.bus.listen(None);
         let hears = async move {
@@ -244,7 +245,7 @@ impl Triggers {
     /// One look; fires when what was not so is so now. The first look only remembers.
     async fn look_at(&self, live: &Arc<Live>) {
         let (Config::Condition { check, .. }, Some(call)) = (&live.config, &live.check) else { return };
-        let answer = match self.perform(live.owner, &call.armed(), live.label).await {
+        let answer = match self.perform(live.owner, &call.armed(), live.label, None).await {
             Ok(answer) => answer,
             Err(error) => return tracing::warn!(trigger = %live.id, %error, "a condition could not be looked at"),
         };
@@ -298,7 +299,7 @@ impl Triggers {
     }
 
     /// From now on it hears again, but for what is told already.
-    fn rest(&self, live: &Live) {
+    pub(super) fn rest(&self, live: &Live) {
         let mut state = live.state();
         (state.busy, state.deaf_until) = (false, self.0.ports.bus.newest());
     }
@@ -326,21 +327,49 @@ impl Triggers {
             By::Agreed(label) => label,
             By::Caller(cx) => cx.label(),
         };
-        let noted = self.note(entry, why, label).await;
-        let result = match &noted {
-            Ok(_) => self.act(entry, about, by).await,
-            Err(error) => Err(error.clone()),
+        let resumable = matches!(by, By::Agreed(_));
+        let noted = self.note(entry, why, label, about, resumable);
+        let noted = match resumable {
+            true => noted.await,
+            // It goes no further by itself, so the note alone is no effect of the call that fires it.
+            false => store::with_effect(None, noted).await,
         };
-        let status = if result.is_ok() { Status::Ok } else { Status::Failed };
-        if let Ok(firing) = noted {
-            self.note_end(entry, firing, status, &result).await;
+        match noted {
+            Ok(firing) => self.go(entry, firing, about, by).await,
+            Err(error) => self.fired(entry, Status::Failed, Err(error)),
         }
+    }
+
+    /// Makes the call of a firing that is noted, and notes how it went.
+    pub(super) async fn go(&self, entry: &Entry<Trigger>, firing: Id, about: &Value, by: By<'_>) -> Fired {
+        let result = self.act(entry, about, by, firing).await;
+        let status = if result.is_ok() { Status::Ok } else { Status::Failed };
+        if matches!((by, &result), (By::Agreed(_), Err(Error::Unavailable(_)))) && self.closing().is_cancelled() {
+            // The next start sees to it.
+            return Fired { status: Status::Interrupted, result };
+        }
+        self.note_end(entry, firing, status, &result).await;
+        self.fired(entry, status, result)
+    }
+
+    pub(super) fn fired(&self, entry: &Entry<Trigger>, status: Status, result: Result<Output>) -> Fired {
         let data = json!({"id": entry.id, "name": entry.value.name, "status": status});
         self.0.ports.bus.publish("trigger:fired", Some(entry.owner), data);
         Fired { status, result }
     }
 
-    async fn act(&self, entry: &Entry<Trigger>, about: &Value, by: By<'_>) -> Result<Output> {
+    pub(super) fn closing(&self) -> CancellationToken {
+        self.0.closing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Marks a trigger as busy while one of its firings is resumed, until [`Triggers::rest`].
+    pub(super) fn occupied(&self, trigger: Id) -> Option<Arc<Live>> {
+        let live = self.0.live.read().unwrap_or_else(PoisonError::into_inner).get(&trigger).cloned()?;
+        live.state().busy = true;
+        Some(live)
+    }
+
+    async fn act(&self, entry: &Entry<Trigger>, about: &Value, by: By<'_>, firing: Id) -> Result<Output> {
         let mut armed = entry.value.action.armed();
         let (args, brought) = filled(&armed.args, about);
         armed.args = args;
@@ -352,7 +381,7 @@ impl Triggers {
             By::Agreed(label) => {
                 // A text that an event brought may be a stranger's.
                 let label = if brought { Label::Outside } else { label.max(entry.label) };
-                self.perform(entry.owner, &armed, label).await
+                self.perform(entry.owner, &armed, label, Some(firing)).await
             }
         };
         if let (true, Ok(answer)) = (armed.tool == PROMPT, &result)
@@ -371,12 +400,19 @@ impl Triggers {
         result
     }
 
-    async fn perform(&self, user: UserId, armed: &Armed, label: Label) -> Result<Output> {
-        let closing = self.0.closing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        self.0.scheduler.perform(&Who { user, agent: AgentId::GENERAL }, armed, label, &closing).await
+    async fn perform(&self, user: UserId, armed: &Armed, label: Label, effect: Option<Id>) -> Result<Output> {
+        let who = Who { user, agent: AgentId::GENERAL };
+        self.0.scheduler.perform(&who, armed, label, &self.closing(), effect).await
     }
 
-    async fn note(&self, entry: &Entry<Trigger>, why: String, label: Label) -> Result<Id> {
+    async fn note(
+        &self,
+        entry: &Entry<Trigger>,
+        why: String,
+        label: Label,
+        about: &Value,
+        resumable: bool,
+    ) -> Result<Id> {
         let (shelf, firings) = (self.0.shelf.records().clone(), self.0.firings.clone());
         let stamp = Stamp {
             scope: Scope::User(entry.owner),
@@ -393,6 +429,9 @@ impl Triggers {
             finished_ms: 0,
             result: String::new(),
             error: String::new(),
+            resumable,
+            about: if resumable { about.to_string() } else { String::new() },
+            resumed: 0,
         };
         let noted = self.0.shelf.records().store().write(move |tx| {
             shelf.change(tx, stamp.scope, Label::Own, trigger, &mut |t| {
@@ -405,7 +444,7 @@ impl Triggers {
         Ok(id)
     }
 
-    async fn note_end(&self, entry: &Entry<Trigger>, id: Id, status: Status, result: &Result<Output>) {
+    pub(super) async fn note_end(&self, entry: &Entry<Trigger>, id: Id, status: Status, result: &Result<Output>) {
         let (told, error) = match result {
             Ok(output) => (output.say.clone().unwrap_or_else(|| output.model_text()), String::new()),
             Err(error) => (String::new(), error.message().to_owned()),
@@ -418,8 +457,10 @@ impl Triggers {
         let now = self.0.ports.clock.now().as_millisecond().max(0) as u64;
         let old = self.kept(entry).into_iter().skip(KEPT).collect::<Vec<_>>();
         let noted = self.0.shelf.records().store().write(move |tx| {
+            firings.store().forget_effect(tx, id)?;
             firings.change(tx, scope, label, id, &mut |f| {
-                (f.status, f.finished_ms) = (status, now);
+                (f.status, f.finished_ms, f.resumable) = (status, now, false);
+                f.about.clear();
                 f.result.clone_from(&told);
                 f.error.clone_from(&error);
                 Ok(())

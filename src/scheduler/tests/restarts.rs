@@ -132,6 +132,60 @@ fn what_moves_something_is_not_repeated_and_told() {
 }
 
 #[test]
+fn what_has_written_is_done_and_not_made_again() {
+    let (dir, clock, tools) = (Dir::new(), SetClock::new(), Arc::<Tools>::default());
+    let mut ids = vec![];
+    live(&dir, &clock, &tools, async |life| {
+        ids.push(life.add("writes", "in 1 minute", "slow_write").await);
+        life.start();
+        life.forward(60);
+        let marked = |l: &Life| {
+            let run = l.get(ids[0]).running;
+            run.is_some_and(|run| l.scheduler.0.runs.store().effect(run).unwrap().is_some())
+        };
+        life.until("it has written", marked).await;
+    });
+    live(&dir, &clock, &tools, async |life| {
+        life.start();
+        life.until_runs(ids[0], &["ok@14:31"]).await;
+        let run = life.scheduler.history(&life.cx(), ids[0], 1).unwrap().remove(0);
+        assert!(run.value.result.contains("its answer is lost"), "{}", run.value.result);
+        assert_eq!(life.scheduler.0.runs.store().effect(run.id).unwrap(), None, "the mark goes with the outcome");
+        assert_eq!(life.tools.called("notify").len(), 0);
+    });
+    assert_eq!(tools.called("slow_write").len(), 1);
+}
+
+#[test]
+fn runs_of_a_hob_without_marks_are_made_again_only_where_twice_is_as_good_as_once() {
+    let (dir, clock, tools) = (Dir::new(), SetClock::new(), Arc::<Tools>::default());
+    let mut ids = vec![];
+    live(&dir, &clock, &tools, async |life| {
+        ids.push(life.add("moves", "in 1 minute", "slow_move").await);
+        ids.push(life.add("looks", "in 1 minute", "slow").await);
+        life.start();
+        life.forward(60);
+        life.until("both go on", |l| l.tools.calls.lock().unwrap().len() == 2).await;
+        for id in &ids {
+            let (run, store) = (life.get(*id).running.unwrap(), life.scheduler.0.runs.store().clone());
+            let old = move |run: &mut Run| {
+                run.keyed = false;
+                Ok(())
+            };
+            life.scheduler.0.runs.update(&life.cx(), run, old).await.unwrap();
+            let of = store.clone();
+            store.write(move |tx| of.forget_effect(tx, run)).await.unwrap();
+        }
+    });
+    live(&dir, &clock, &tools, async |life| {
+        life.start();
+        life.until_runs(ids[0], &["interrupted@14:31"]).await;
+        life.until_runs(ids[1], &["started@14:31 again 1"]).await;
+    });
+    assert_eq!(tools.called("slow_move").len(), 1);
+}
+
+#[test]
 fn what_had_only_been_claimed_is_made_even_when_it_moves_something() {
     let (dir, clock, tools) = (Dir::new(), SetClock::new(), Arc::<Tools>::default());
     live(&dir, &clock, &tools, async |life| {

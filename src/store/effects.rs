@@ -1,0 +1,246 @@
+//! Idempotency keys: whether a call that was cut short has changed anything.
+//!
+//! A call that runs under a key ([`with_effect`]) leaves an [`Effect`] in the commit of its first write, so the two are on
+//! disk together or not at all. After a power cut, a call without a mark has changed nothing in the store and can be made
+//! again; one with a mark must not be. The commit that keeps the outcome of the call removes the mark.
+
+use crate::{
+    Audience, Level, Record, Result, Store, Tx,
+    collection::{entry, record_key},
+    record::{Header, Tails, encode},
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tool::{Id, Label, Scope, UserId};
+
+/// How many different tools a mark names at most.
+const NAMED: usize = 20;
+
+/// The mark a call has left. New fields go last.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Whether the call wrote to the store itself. What it calls through other tools may be only a part of it.
+    whole: bool,
+    /// Whether it was about to change something outside the store.
+    outside: bool,
+    /// The tools that changed something, and how many writes each made.
+    tools: Vec<(String, u32)>,
+}
+
+impl Record for Effect {
+    const NAME: &'static str = "effects";
+    const WORD: &'static str = "mark of a call";
+    const LEVEL: Level = Level::Household;
+}
+
+impl Effect {
+    /// Whether the call was made as a whole: it wrote by itself, and changes nothing outside the store.
+    pub fn is_whole(&self) -> bool {
+        self.whole && !self.outside
+    }
+
+    /// The tools that are known to have changed something, as a list for a sentence: "`add_note`, `add_task`".
+    pub fn done(&self) -> String {
+        self.tools.iter().map(|(tool, _)| format!("`{tool}`")).collect::<Vec<_>>().join(", ")
+    }
+
+    fn note(&mut self, source: &EffectSource) {
+        self.whole |= source.whole;
+        if let Some((_, writes)) = self.tools.iter_mut().find(|(tool, _)| **tool == *source.tool) {
+            *writes = writes.saturating_add(1);
+        } else if self.tools.len() < NAMED {
+            self.tools.push((source.tool.to_string(), 1));
+        }
+    }
+}
+
+/// The call on whose account something is written.
+#[derive(Debug, Clone)]
+pub struct EffectSource {
+    /// The idempotency key.
+    pub key: Id,
+    /// The tool that writes.
+    pub tool: Arc<str>,
+    /// Whether this is the keyed call itself, and not one that it makes through other tools.
+    pub whole: bool,
+}
+
+tokio::task_local! {
+    static CURRENT: Option<EffectSource>;
+}
+
+/// Runs `work` so that what it writes counts as the effect of `source`; with `None`, as nobody's. Tasks that it spawns are
+/// not included: wrap them with [`inherit_effect`].
+pub async fn with_effect<F: Future>(source: Option<EffectSource>, work: F) -> F::Output {
+    CURRENT.scope(source, work).await
+}
+
+/// Work that is about to be spawned, with what it writes counted as the effect of the same call as here.
+pub fn inherit_effect<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    with_effect(current(), work)
+}
+
+/// The key of one call of a run, by the model's id of it.
+pub fn effect_key(run: Id, call: &str) -> Id {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(run.as_bytes()).update(call.as_bytes());
+    let mut key = [0; 16];
+    hasher.finalize_xof().fill(&mut key);
+    Id::from_bytes(key)
+}
+
+pub(crate) fn current() -> Option<EffectSource> {
+    CURRENT.try_with(Clone::clone).ok().flatten()
+}
+
+/// Within the transaction of a write: notes whose effect it is.
+pub(crate) fn mark(tx: &Tx, source: &EffectSource) -> Result<()> {
+    change(tx, source.key, |effect| effect.note(source))
+}
+
+fn change(tx: &Tx, key: Id, change: impl FnOnce(&mut Effect)) -> Result<()> {
+    let mut effect = read(tx, key)?.unwrap_or_default();
+    change(&mut effect);
+    let header = Header {
+        version: Effect::VERSION,
+        owner: UserId::OWNER,
+        audience: Audience::Private,
+        label: Label::Own,
+        source: String::new(),
+        updated_ms: Id::new().millis(),
+    };
+    tx.put_raw(Effect::NAME, &row(key), &encode(&header, &effect, &Tails::default())?)
+}
+
+fn read(tx: &Tx, key: Id) -> Result<Option<Effect>> {
+    let key = row(key);
+    tx.get_raw(Effect::NAME, &key)?.map(|bytes| entry(&key, &bytes).map(|found| found.value)).transpose()
+}
+
+fn row(key: Id) -> Vec<u8> {
+    record_key(Scope::Household, key)
+}
+
+impl Store {
+    /// The mark of the call with this key; `None` when it has changed nothing.
+    ///
+    /// # Errors
+    /// `Damaged` when it cannot be read.
+    pub fn effect(&self, key: Id) -> Result<Option<Effect>> {
+        Ok(self.collection::<Effect>().get_in(Scope::Household, key)?.map(|found| found.value))
+    }
+
+    /// Notes durably that a call is about to change something outside the store: from here on nobody knows whether it has.
+    ///
+    /// # Errors
+    /// As [`Store::write`]; the call must not be made then.
+    pub async fn mark_outside(&self, key: Id, tool: Arc<str>) -> Result<()> {
+        let source = EffectSource { key, tool, whole: false };
+        let marked = self.write(move |tx| {
+            change(tx, key, |effect| {
+                effect.outside = true;
+                effect.note(&source);
+            })
+        });
+        with_effect(None, marked).await
+    }
+
+    /// Within the write that keeps the outcome of a call: removes its mark.
+    ///
+    /// # Errors
+    /// As every write.
+    pub fn forget_effect(&self, tx: &Tx, key: Id) -> Result<()> {
+        tx.remove_raw(Effect::NAME, &row(key)).map(drop)
+    }
+
+    /// Removes marks older than `before`, in milliseconds since 1970: their calls were deleted before they ended.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn forget_effects_before(&self, before: u64) -> Result<()> {
+        let mut old = vec![];
+        self.collection::<Effect>().scan(|found| {
+            if found.updated_ms < before {
+                old.push(found.id);
+            }
+        })?;
+        if old.is_empty() {
+            return Ok(());
+        }
+        let store = self.clone();
+        self.write(move |tx| old.iter().try_for_each(|key| store.forget_effect(tx, *key))).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stamp;
+
+    fn source(key: Id, tool: &str, whole: bool) -> Option<EffectSource> {
+        Some(EffectSource { key, tool: tool.into(), whole })
+    }
+
+    async fn put(store: &Store) -> Result<()> {
+        let store = store.clone();
+        let stamp = Stamp::household("test");
+        let records = store.collection::<Effect>();
+        store.write(move |tx| records.put(tx, Id::new(), &stamp, &Effect::default()).map(drop)).await
+    }
+
+    #[tokio::test]
+    async fn a_write_and_its_mark_are_one() {
+        let store = Store::in_memory().unwrap();
+        let key = Id::new();
+        put(&store).await.unwrap();
+        let failed = store.write(|_| Err::<(), _>(crate::Error::Conflict("taken".into())));
+        with_effect(source(key, "add", true), failed).await.unwrap_err();
+        assert_eq!(store.effect(key).unwrap(), None, "neither others' writes nor one that failed");
+        with_effect(source(key, "add", true), put(&store)).await.unwrap();
+        let effect = store.effect(key).unwrap().unwrap();
+        assert!(effect.is_whole() && effect.done() == "`add`", "{effect:?}");
+        let other = store.clone();
+        store.write(move |tx| other.forget_effect(tx, key)).await.unwrap();
+        assert_eq!(store.effect(key).unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn parts_and_what_is_outside_are_not_the_whole() {
+        let store = Store::in_memory().unwrap();
+        let [part, moved, exempt, spawned] = [(); 4].map(|()| Id::new());
+        for tool in ["add_note", "add_task", "add_note"] {
+            with_effect(source(part, tool, false), put(&store)).await.unwrap();
+        }
+        let effect = store.effect(part).unwrap().unwrap();
+        assert!(!effect.is_whole() && effect.done() == "`add_note`, `add_task`", "{effect:?}");
+        with_effect(source(moved, "move", true), store.mark_outside(moved, "move".into())).await.unwrap();
+        with_effect(source(moved, "move", true), put(&store)).await.unwrap();
+        assert!(!store.effect(moved).unwrap().unwrap().is_whole());
+        with_effect(source(exempt, "note", true), with_effect(None, put(&store))).await.unwrap();
+        assert_eq!(store.effect(exempt).unwrap(), None);
+        for (inherits, marked) in [(false, false), (true, true)] {
+            let its = store.clone();
+            let spawn = async move {
+                let work = async move { put(&its).await };
+                match inherits {
+                    true => tokio::spawn(inherit_effect(work)).await.unwrap(),
+                    false => tokio::spawn(work).await.unwrap(),
+                }
+            };
+            with_effect(source(spawned, "spawn", true), spawn).await.unwrap();
+            assert_eq!(store.effect(spawned).unwrap().is_some(), marked);
+        }
+    }
+
+    #[tokio::test]
+    async fn old_marks_are_forgotten() {
+        let store = Store::in_memory().unwrap();
+        let key = Id::new();
+        with_effect(source(key, "add", true), put(&store)).await.unwrap();
+        store.forget_effects_before(1).await.unwrap();
+        assert!(store.effect(key).unwrap().is_some());
+        store.forget_effects_before(Id::new().millis() + 1).await.unwrap();
+        assert_eq!(store.effect(key).unwrap(), None);
+        assert_ne!(effect_key(key, "1"), effect_key(key, "2"));
+    }
+}
