@@ -23,12 +23,14 @@ export function need(name) {
   return value;
 }
 
-export function launch() {
+/** Chromium; `more` are further switches. */
+export function launch(more = [], { quic = false } = {}) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: [
-      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
       '--disable-component-update', '--disable-sync',
+      ...(quic ? [] : ['--disable-quic']), ...more,
     ],
   });
 }
