@@ -66,13 +66,11 @@ fn silent(document: &Value, access: impl Fn(&str, &str) -> (bool, Vec<&'static s
                 secrets(&operation[part], document, &mut BTreeSet::new(), &mut found);
             }
             let (says, harmless) = access(path, method);
-            for field in &harmless {
-                if !found.remove(*field) {
-                    wrong.push(format!("{method} {path} calls `{field}` harmless and has no such field"));
-                }
-            }
+            found.retain(|field| !harmless.contains(&field.as_str()));
             if !found.is_empty() && !says {
-                wrong.push(format!("{method} {path} carries {found:?}: add `.secret()` to its route, or `.harmless(…)`"));
+                wrong.push(format!(
+                    "{method} {path} carries {found:?}: add `.secret()` to its route, or `.harmless(…)`"
+                ));
             }
         }
     }
@@ -85,7 +83,7 @@ fn a_route_that_takes_or_answers_a_secret_says_so() {
     let document = routes.document(json!({}));
     let access = |path: &str, method: &str| {
         let line = routes.lines.iter().find(|l| l.path.replace("{*", "{") == path && l.method == method).unwrap();
-        (line.access.secret, line.harmless.to_vec())
+        (line.access.secret, line.harmless.clone())
     };
     assert_eq!(silent(&document, access), Vec::<String>::new());
 }

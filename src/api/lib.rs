@@ -123,7 +123,10 @@ impl House {
 /// Every address that tells of itself, with what may be answered there.
 fn routes() -> Routes<House> {
     let api = Routes::new()
-        .route("/claim", post(entry::claim, "Take the device with the code on its console.").open().secret().also(limited))
+        .route(
+            "/claim",
+            post(entry::claim, "Take the device with the code on its console.").open().secret().also(limited),
+        )
         .route(
             "/session",
             get(entry::who_am_i, "Who the caller is.")
@@ -136,7 +139,10 @@ fn routes() -> Routes<House> {
         )
         .route("/sessions", get(entry::sessions, "Where the caller is signed in."))
         .route("/sessions/{id}", delete(entry::delete_session, "Sign out elsewhere."))
-        .route("/people", get(people::list, "The people of the household.").secret().post(people::add, "Add a person.").secret())
+        .route(
+            "/people",
+            get(people::list, "The people of the household.").secret().post(people::add, "Add a person.").secret(),
+        )
         .route(
             "/people/{id}",
             patch(people::change, "Change a person's name, role or password.")
@@ -216,7 +222,7 @@ fn routes() -> Routes<House> {
         .route("/models/refresh", post(models::refresh, "Learn of new models and prices."))
         .route("/providers", get(models::providers, "Who offers models."))
         .route("/providers/{id}", put(models::change, "Say where a provider is, or give its key.").secret())
-        .route("/providers/{id}/try", post(models::attempt, "Ask a provider for its models."))
+        .route("/providers/{id}/try", post(models::attempt, "Ask a provider for its models.").secret())
         .route("/usage", get(models::spent, "What was spent on models, by day."))
         .route("/files", post(files::add, "Send a file."))
         .route("/files/{id}", get(files::get, "A file as it was sent.").delete(files::delete, "Delete a file."))
@@ -224,6 +230,8 @@ fn routes() -> Routes<House> {
         .route("/events", get(device::events, "Everything that happens and concerns the caller."))
         .route("/backup", post(device::backup, "A copy of all data but the secrets.").secret())
         .route("/openapi.json", get(document::serve, "This document."))
+        // `csrfToken` is worthless without the session's cookie; the others tell about keys and hold none.
+        .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys"])
         .all(behind_the_lock)
         .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path));
     Routes::new().nest("/api/v1", api).nest("/v1", openai::routes())

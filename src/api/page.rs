@@ -37,7 +37,8 @@ pub(crate) async fn serve(method: Method, uri: Uri) -> Response {
 pub(crate) fn frame_policy() -> HeaderValue {
     static POLICY: OnceLock<HeaderValue> = OnceLock::new();
     let make = || {
-        let file = Files::get("frame.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
+        let file =
+            Files::get("frame.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
         let script = file.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>"));
         let hash = STANDARD.encode(Sha256::digest(script.map(|(script, _)| script).unwrap_or_default()));
         let policy = format!(
