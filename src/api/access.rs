@@ -208,7 +208,9 @@ mod tests {
         async fn nothing() -> axum::Json<()> {
             axum::Json(())
         }
-        let inner = Routes::new().route("/{name}", put(nothing, "x").secret().get(nothing, "x"));
+        let inner = Routes::new()
+            .route("/", post(nothing, "x").secret())
+            .route("/{name}", put(nothing, "x").secret().get(nothing, "x"));
         let routes = Routes::<()>::new().route("/open", post(nothing, "x").open()).nest("/inner", inner);
         let routes = Routes::<()>::new().nest("/api", routes);
         let (table, seen) = (Arc::new(routes.access()), Arc::new(Mutex::new(Access::default())));
@@ -227,6 +229,7 @@ mod tests {
             ("HEAD", "/api/inner/x", false, false),
             ("POST", "/api/open", true, false),
             ("GET", "/api/open", false, false),
+            ("POST", "/api/inner", false, true),
             ("PUT", "/api/inner", false, false),
             ("PUT", "/api/inner/x/y", false, false),
         ] {

@@ -133,7 +133,7 @@ async fn no_facade_takes_a_secret_where_others_read_along() {
         ("save_key", args.clone()),
         ("use_tool", json!({"tool_name": "enter", "arguments": args})),
         ("use_tool", json!({"tool_name": "save_key", "arguments": args.to_string()})),
-        ("batch_use_tool", json!({"operations": [{"tool": "enter", "arguments": args}]})),
+        ("batch_use_tool", json!({"operations": [{"tool": "enter", "args": args}]})),
         ("make", says("x")),
         ("use_tool", json!({"tool_name": "make", "arguments": says("x")})),
     ];
