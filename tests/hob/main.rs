@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod approvals;
+mod clear_text;
 mod cli;
 mod clockwork;
 mod config_center;
