@@ -47,7 +47,9 @@ impl Redirector {
                 let answer = match path.trim_start_matches('/').split_once('/') {
                     Some((status, target)) if status.starts_with('3') => {
                         let to = target.replace("ENCODED", &encoded).replace("KEY", &key);
-                        format!("HTTP/1.1 {status} Elsewhere\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                        format!(
+                            "HTTP/1.1 {status} Elsewhere\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                        )
                     }
                     _ => "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\narrived".to_owned(),
                 };
