@@ -2,6 +2,7 @@
 
 use crate::{
     Caller, House,
+    describe::{Access, RouteTable},
     envelope::{Failure, bounded, brief},
     limits::Who,
     seats::{Serving, Ticket},
@@ -9,11 +10,12 @@ use crate::{
 };
 use axum::{
     body::Body,
-    extract::{Request, State},
+    extract::{MatchedPath, Request, State},
     http::{HeaderMap, Method, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use std::sync::Arc;
 use tool::{Channel, Principal, Role, Via};
 
 /// The cookie of a session: over TLS a name that no other host or clear-text page can set.
@@ -22,35 +24,32 @@ pub(crate) const SECURE_COOKIE: &str = "__Host-hob_session";
 /// The header that shows that a request of a session comes from our own page, which alone can read the token.
 pub(crate) const CSRF: &str = "x-csrf-token";
 
-/// What a stranger may call: the two ways to become known.
-const OPEN: &[(Method, &str)] = &[(Method::POST, "/api/v1/claim"), (Method::POST, "/api/v1/session")];
-/// Where secrets are told: nobody may read along. What stands under them too.
-const SECRET: &[&str] = &[
-    "/api/v1/claim",
-    "/api/v1/session",
-    "/api/v1/people",
-    "/api/v1/tokens",
-    "/api/v1/backup",
-    "/api/v1/model",
-    "/api/v1/config-services",
-    "/api/v1/tools/config_set_entry",
-];
-/// Where looking tells nothing that is secret: who one is, the model's name, services without their secrets.
-const LOOKED_AT: &[&str] =
-    &["/api/v1/session", "/api/v1/model", "/api/v1/config-services", "/api/v1/tools/config_set_entry"];
+/// What the lock needs: the house, and what each route says of itself.
+#[derive(Clone)]
+pub(crate) struct Lock {
+    pub house: House,
+    pub routes: Arc<RouteTable>,
+}
+
+/// What the route of a request says of itself. An address that does not exist is closed and carries nothing.
+fn access(routes: &RouteTable, method: &Method, path: Option<&MatchedPath>) -> Access {
+    // A GET handler answers HEAD too.
+    let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
+    path.and_then(|path| routes.get(&(method, path.as_str().to_owned()))).copied().unwrap_or_default()
+}
 
 /// Lets known callers through, with who they are attached.
-pub(crate) async fn lock(State(house): State<House>, request: Request, next: Next) -> Response {
+pub(crate) async fn lock(State(lock): State<Lock>, request: Request, next: Next) -> Response {
+    let Lock { house, routes } = lock;
     let door = house.network.tls().map(|tls| tls.port);
-    let path = request.uri().path().to_owned();
-    let stranger = OPEN.iter().any(|(method, open)| request.method() == method && path == *open);
+    let access = access(&routes, request.method(), request.extensions().get());
     let outcome = async {
-        if stranger {
-            confidential(&request, &path, door)?;
+        if access.open {
+            confidential(&request, access, door)?;
             return Ok((brief(request).await?, None));
         }
         let (caller, session) = caller(&house, &request)?;
-        confidential(&request, &path, door)?;
+        confidential(&request, access, door)?;
         if let Some(session) = session {
             from_our_page(&request, &session)?;
         }
@@ -71,20 +70,14 @@ pub(crate) async fn lock(State(house): State<House>, request: Request, next: Nex
     }
 }
 
-/// Whether this method at this address tells a secret, one way or the other.
-fn tells_a_secret(method: &Method, path: &str) -> bool {
-    let under = |s: &str| path.strip_prefix(s).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    SECRET.iter().any(|s| under(s)) && !(*method == Method::GET && LOOKED_AT.iter().any(|s| under(s)))
-}
-
 /// Whether others can read along on the way the request came.
 fn is_clear(request: &Request) -> bool {
     request.extensions().get::<Entrance>().is_some_and(|entrance| !entrance.is_secure())
 }
 
 /// Whether the request came a way on which a secret may be told.
-fn confidential(request: &Request, path: &str, door: Option<u16>) -> Result<(), Failure> {
-    if !tells_a_secret(request.method(), path) || !is_clear(request) {
+fn confidential(request: &Request, access: Access, door: Option<u16>) -> Result<(), Failure> {
+    if !access.secret || !is_clear(request) {
         return Ok(());
     }
     let text = match door {
@@ -178,27 +171,71 @@ pub(crate) fn must_be_admin(caller: &Caller) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::{Routes, post, put};
+    use std::sync::Mutex;
 
     #[test]
-    fn where_secrets_are_told() {
+    fn each_route_says_who_may_ask_and_whether_it_carries_a_secret() {
+        let table = crate::routes().access();
+        let (open, secret) = (true, true);
         let rows = [
-            ("POST", "/api/v1/session", true),
-            ("GET", "/api/v1/session", false),
-            ("GET", "/api/v1/people", true),
-            ("GET", "/api/v1/tokens/x", true),
-            ("GET", "/api/v1/model", false),
-            ("PUT", "/api/v1/model", true),
-            ("GET", "/api/v1/config-services", false),
-            ("GET", "/api/v1/config-services/weather", false),
-            ("PUT", "/api/v1/config-services/weather", true),
-            ("POST", "/api/v1/config-services/weather/entries", true),
-            ("PATCH", "/api/v1/config-services/weather/entries/default", true),
-            ("POST", "/api/v1/tools/config_set_entry/execute", true),
-            ("POST", "/api/v1/tools/config_get_service/execute", false),
-            ("POST", "/api/v1/chat", false),
+            ("POST", "/api/v1/claim", open, secret),
+            ("POST", "/api/v1/session", open, secret),
+            ("GET", "/api/v1/session", !open, !secret),
+            ("GET", "/api/v1/people", !open, secret),
+            ("PATCH", "/api/v1/people/{id}", !open, secret),
+            ("DELETE", "/api/v1/tokens/{id}", !open, secret),
+            ("GET", "/api/v1/model", !open, !secret),
+            ("PUT", "/api/v1/model", !open, secret),
+            ("GET", "/api/v1/providers", !open, !secret),
+            ("PUT", "/api/v1/providers/{id}", !open, secret),
+            ("GET", "/api/v1/config-services", !open, !secret),
+            ("PUT", "/api/v1/config-services/{name}", !open, secret),
+            ("POST", "/api/v1/config-services/{name}/entries", !open, secret),
+            ("PATCH", "/api/v1/config-services/{name}/entries/{label}", !open, secret),
+            ("POST", "/api/v1/backup", !open, secret),
+            ("POST", "/api/v1/chat", !open, !secret),
+            ("POST", "/v1/chat/completions", !open, !secret),
         ];
-        for (method, path, secret) in rows {
-            assert_eq!(tells_a_secret(&method.parse().unwrap(), path), secret, "{method} {path}");
+        for (method, path, open, secret) in rows {
+            let found = table.get(&(method.parse().unwrap(), path.to_owned())).copied();
+            assert_eq!(found, Some(Access { open, secret }), "{method} {path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_judged_by_the_route_that_serves_it() {
+        async fn nothing() -> axum::Json<()> {
+            axum::Json(())
+        }
+        let inner = Routes::new()
+            .route("/", post(nothing, "x").secret())
+            .route("/{name}", put(nothing, "x").secret().get(nothing, "x"));
+        let routes = Routes::<()>::new().route("/open", post(nothing, "x").open()).nest("/inner", inner);
+        let routes = Routes::<()>::new().nest("/api", routes);
+        let (table, seen) = (Arc::new(routes.access()), Arc::new(Mutex::new(Access::default())));
+        let note = {
+            let seen = seen.clone();
+            move |request: Request, next: Next| {
+                *seen.lock().unwrap() = access(&table, request.method(), request.extensions().get());
+                next.run(request)
+            }
+        };
+        let router = routes.into_router().layer(axum::middleware::from_fn(note));
+        for (method, path, open, secret) in [
+            ("PUT", "/api/inner/x", false, true),
+            ("PUT", "/api/inner/%78", false, true),
+            ("GET", "/api/inner/x", false, false),
+            ("HEAD", "/api/inner/x", false, false),
+            ("POST", "/api/open", true, false),
+            ("GET", "/api/open", false, false),
+            ("POST", "/api/inner", false, true),
+            ("PUT", "/api/inner", false, false),
+            ("PUT", "/api/inner/x/y", false, false),
+        ] {
+            let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+            tower::ServiceExt::oneshot(router.clone(), request).await.unwrap();
+            assert_eq!(*seen.lock().unwrap(), Access { open, secret }, "{method} {path}");
         }
     }
 

@@ -23,13 +23,17 @@ pub(crate) fn routes() -> Routes<House> {
             "/{name}",
             get(one, "A service: its fields and entries, without secrets.")
                 .put(define, "Make a service, or change what is known about it.")
-                .delete(remove, "Remove a service with all its entries."),
+                .secret()
+                .delete(remove, "Remove a service with all its entries.")
+                .secret(),
         )
-        .route("/{name}/entries", post(add, "Add an entry."))
+        .route("/{name}/entries", post(add, "Add an entry.").secret())
         .route(
             "/{name}/entries/{label}",
             patch(change, "Change an entry; secrets that are not given again stay.")
-                .delete(drop_entry, "Remove an entry."),
+                .secret()
+                .delete(drop_entry, "Remove an entry.")
+                .secret(),
         )
 }
 

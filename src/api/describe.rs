@@ -206,10 +206,24 @@ struct Line {
     path: String,
     method: &'static str,
     about: &'static str,
-    /// Whether strangers may ask.
-    open: bool,
+    access: Access,
+    /// Fields whose names sound like a secret and that are none; for the test that looks for routes that forgot `.secret()`.
+    #[cfg_attr(not(test), allow(dead_code))]
+    harmless: Vec<&'static str>,
     tell: Vec<Tell>,
 }
+
+/// What the door has to know of one method of an address before it lets a request in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// Whether strangers may ask.
+    pub open: bool,
+    /// Whether a secret goes in or out: nobody may read along.
+    pub secret: bool,
+}
+
+/// The access of every route by method and path template, as the router names it.
+pub(crate) type RouteTable = std::collections::HashMap<(Method, String), Access>;
 
 /// The methods of one address.
 pub(crate) struct On<S> {
@@ -239,7 +253,14 @@ macro_rules! methods {
             {
                 self.router = self.router.on(MethodFilter::$filter, handler);
                 let method = stringify!($name);
-                self.lines.push(Line { path: String::new(), method, about, open: false, tell: vec![H::tell] });
+                self.lines.push(Line {
+                    path: String::new(),
+                    method,
+                    about,
+                    access: Access::default(),
+                    harmless: vec![],
+                    tell: vec![H::tell],
+                });
                 self
             }
         }
@@ -251,7 +272,15 @@ impl<S> On<S> {
     /// Strangers may ask the last method.
     pub fn open(mut self) -> Self {
         if let Some(line) = self.lines.last_mut() {
-            line.open = true;
+            line.access.open = true;
+        }
+        self
+    }
+
+    /// The last method takes or answers a secret: it is served over TLS, loopback and the local socket only.
+    pub fn secret(mut self) -> Self {
+        if let Some(line) = self.lines.last_mut() {
+            line.access.secret = true;
         }
         self
     }
@@ -289,6 +318,12 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
+    /// These fields of every address so far sound like secrets and are none.
+    pub fn harmless(mut self, fields: &[&'static str]) -> Self {
+        self.lines.iter_mut().for_each(|line| line.harmless.extend(fields));
+        self
+    }
+
     /// What every address so far may answer besides.
     pub fn all(mut self, tell: Tell) -> Self {
         self.lines.iter_mut().for_each(|line| line.tell.push(tell));
@@ -305,6 +340,12 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.router
     }
 
+    /// What the door has to know of each route.
+    pub fn access(&self) -> RouteTable {
+        let method = |line: &Line| line.method.to_ascii_uppercase().parse().unwrap_or(Method::GET);
+        self.lines.iter().map(|line| ((method(line), line.path.clone()), line.access)).collect()
+    }
+
     /// The OpenAPI document. `frame` brings title, version and security.
     pub fn document(&self, mut frame: Value) -> Value {
         let (mut schemas, mut paths) = (Schemas::default(), Map::new());
@@ -313,7 +354,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
             line.tell.iter().for_each(|tell| tell(&mut schemas, &mut operation));
             let path = line.path.replace("{*", "{");
             let mut shown = operation.finish(line.method, &path, line.about);
-            if line.open {
+            if line.access.open {
                 shown["security"] = json!([]);
             }
             paths.entry(path).or_insert_with(|| json!({}))[line.method] = shown;
@@ -324,3 +365,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         frame
     }
 }
+
+#[cfg(test)]
+#[path = "describe_tests.rs"]
+mod tests;

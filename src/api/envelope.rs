@@ -1,5 +1,6 @@
 //! What every answer looks like, and what every bad request hears.
 
+use crate::page;
 use axum::{
     body::{Body, HttpBody},
     extract::{FromRequest, FromRequestParts, Request},
@@ -331,16 +332,15 @@ const SECURITY: &[(&str, &str)] = &[
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
+    // A name that a model put into a link is not looked up before somebody follows it.
+    ("x-dns-prefetch-control", "off"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("permissions-policy", "camera=(), geolocation=(), microphone=(self), payment=(), usb=()"),
 ];
 
-/// The page in which components run that a model wrote: framed by our own page, it may do what it likes with itself, and reach
-/// nothing.
+/// The frame that shows a component a model wrote; only our own page may embed it. Its policy is [`page::frame_policy`].
 const FRAME: &str = "/frame.html";
-const FRAMED: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; \
-                      img-src data: blob:; sandbox allow-scripts; frame-ancestors 'self'";
 
 /// Around every request: a panic becomes an answer, and every answer carries the security headers.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
@@ -358,7 +358,7 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     }
     if framed {
         headers.remove("x-frame-options");
-        headers.insert(POLICY, HeaderValue::from_static(FRAMED));
+        headers.insert(POLICY, page::frame_policy());
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response

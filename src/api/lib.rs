@@ -124,29 +124,42 @@ impl House {
 /// Every address that tells of itself, with what may be answered there.
 fn routes() -> Routes<House> {
     let api = Routes::new()
-        .route("/claim", post(entry::claim, "Take the device with the code on its console.").open().also(limited))
+        .route(
+            "/claim",
+            post(entry::claim, "Take the device with the code on its console.").open().secret().also(limited),
+        )
         .route(
             "/session",
             get(entry::who_am_i, "Who the caller is.")
                 .post(entry::sign_in, "Sign in with a password or a token.")
                 .open()
+                .secret()
                 .also(limited)
-                .delete(entry::sign_out, "Sign out."),
+                .delete(entry::sign_out, "Sign out.")
+                .secret(),
         )
         .route("/sessions", get(entry::sessions, "Where the caller is signed in."))
         .route("/sessions/{id}", delete(entry::delete_session, "Sign out elsewhere."))
-        .route("/people", get(people::list, "The people of the household.").post(people::add, "Add a person."))
+        .route(
+            "/people",
+            get(people::list, "The people of the household.").secret().post(people::add, "Add a person.").secret(),
+        )
         .route(
             "/people/{id}",
             patch(people::change, "Change a person's name, role or password.")
+                .secret()
                 .also(limited)
-                .delete(people::remove, "Take a person out of the household."),
+                .delete(people::remove, "Take a person out of the household.")
+                .secret(),
         )
         .route(
             "/tokens",
-            get(tokens::list, "The API tokens, without the tokens.").post(tokens::make, "Make an API token."),
+            get(tokens::list, "The API tokens, without the tokens.")
+                .secret()
+                .post(tokens::make, "Make an API token.")
+                .secret(),
         )
-        .route("/tokens/{id}", delete(tokens::delete, "Take a token back."))
+        .route("/tokens/{id}", delete(tokens::delete, "Take a token back.").secret())
         .route("/chat", post(chat::chat, "Say something; the answer comes whole or as events.").also(asks_a_model))
         .route("/runs", get(runs::list, "The caller's runs, under way and over."))
         .route("/runs/{id}", get(runs::one, "A run with its steps."))
@@ -202,21 +215,25 @@ fn routes() -> Routes<House> {
             "/model",
             get(models::in_use, "Which model answers.")
                 .put(models::choose, "Choose the model that answers.")
-                .patch(models::adjust, "Choose what stands in for it, and what may be spent."),
+                .secret()
+                .patch(models::adjust, "Choose what stands in for it, and what may be spent.")
+                .secret(),
         )
         .route("/models", get(models::known, "What is known of models."))
         .route("/models/refresh", post(models::refresh, "Learn of new models and prices."))
         .route("/providers", get(models::providers, "Who offers models."))
-        .route("/providers/{id}", put(models::change, "Say where a provider is, or give its key."))
-        .route("/providers/{id}/try", post(models::attempt, "Ask a provider for its models."))
+        .route("/providers/{id}", put(models::change, "Say where a provider is, or give its key.").secret())
+        .route("/providers/{id}/try", post(models::attempt, "Ask a provider for its models.").secret())
         .route("/usage", get(models::spent, "What was spent on models, by day."))
         .route("/files", post(files::add, "Send a file."))
         .route("/files/{id}", get(files::get, "A file as it was sent.").delete(files::delete, "Delete a file."))
         .route("/discover", get(device::discover, "What is near on the network."))
         .route("/events", get(device::events, "Everything that happens and concerns the caller."))
         .route("/check", post(check::check, "Check all stored records for damage."))
-        .route("/backup", post(device::backup, "A copy of all data but the secrets."))
+        .route("/backup", post(device::backup, "A copy of all data but the secrets.").secret())
         .route("/openapi.json", get(document::serve, "This document."))
+        // `csrfToken` is worthless without the session's cookie; the others tell about keys and hold none.
+        .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys"])
         .all(behind_the_lock)
         .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path));
     Routes::new().nest("/api/v1", api).nest("/v1", openai::routes())
@@ -225,7 +242,9 @@ fn routes() -> Routes<House> {
 /// The whole door: what is behind the lock, what is not, and what every answer carries.
 pub(crate) fn router(house: House) -> Router {
     // Around the fallbacks too: strangers do not even learn which addresses exist.
-    let locked = routes().into_router().layer(middleware::from_fn_with_state(house.clone(), access::lock));
+    let routes = routes();
+    let lock = access::Lock { house: house.clone(), routes: Arc::new(routes.access()) };
+    let locked = routes.into_router().layer(middleware::from_fn_with_state(lock, access::lock));
     locked
         .route("/healthz", axum::routing::get(health))
         .fallback(page::serve)

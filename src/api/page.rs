@@ -2,10 +2,13 @@
 
 use crate::envelope::Failure;
 use axum::{
-    http::{Method, Uri, header},
+    http::{HeaderValue, Method, Uri, header},
     response::{IntoResponse, Response},
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use rust_embed::RustEmbed;
+use sha2::{Digest, Sha256};
+use std::sync::OnceLock;
 
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
@@ -26,6 +29,26 @@ pub(crate) async fn serve(method: Method, uri: Uri) -> Response {
     };
     let keep = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     ([(header::CONTENT_TYPE, kind(path)), (header::CACHE_CONTROL, keep)], file.data).into_response()
+}
+
+/// The policy of `frame.html`, which shows components that a model wrote. Only the script of that file runs in the document,
+/// named by its hash; the component's code runs in a worker made by that script, which inherits the policy. No request of any
+/// kind is allowed. A worker has no WebRTC, links, forms or navigation: no policy could forbid those to a document.
+pub(crate) fn frame_policy() -> HeaderValue {
+    static POLICY: OnceLock<HeaderValue> = OnceLock::new();
+    let make = || {
+        let file =
+            Files::get("frame.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
+        let script = file.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>"));
+        let hash = STANDARD.encode(Sha256::digest(script.map(|(script, _)| script).unwrap_or_default()));
+        let policy = format!(
+            "default-src 'none'; script-src 'sha256-{hash}' 'unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; \
+             img-src data:; connect-src 'none'; frame-src 'none'; form-action 'none'; base-uri 'none'; \
+             sandbox allow-scripts; frame-ancestors 'self'"
+        );
+        HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'; sandbox"))
+    };
+    POLICY.get_or_init(make).clone()
 }
 
 fn kind(path: &str) -> &'static str {

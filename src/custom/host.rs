@@ -7,7 +7,7 @@ use crate::{
 };
 use config_center::Required;
 use futures::future::BoxFuture;
-use http_client::{Fetch, Guarded};
+use http_client::{Fetch, Fetched, Guarded, MAX_REDIRECTS, Step, TIMEOUT};
 use sandbox::Host;
 use serde_json::{Map, Value, json};
 use std::{
@@ -16,7 +16,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::sync::Mutex;
 use tool::{Consult, Cx, Label, Risk};
@@ -53,10 +53,14 @@ impl Reach {
     }
 
     /// Lets the rules judge a host, and asks a person where they may not expect it. A page that they named themselves may
-    /// be looked at.
-    async fn permit(&self, host: &str, input: &Value) -> Result<(), String> {
-        let looks = input["method"].as_str().unwrap_or("GET").eq_ignore_ascii_case("GET") && input["body"].is_null();
-        let asked_for = looks && self.cx.knows(input["url"].as_str().unwrap_or_default());
+    /// be looked at. `redirected_by` is the host that sent the request on: a host may redirect within itself, and any other
+    /// target is judged like a first request.
+    async fn permit(&self, host: &str, fetch: &Fetch, redirected_by: Option<&str>) -> Result<(), String> {
+        if redirected_by == Some(host) {
+            return self.consult(host, false, String::new()).await;
+        }
+        let looks = is_get(&fetch.method) && fetch.body.is_none();
+        let asked_for = looks && self.cx.knows(&fetch.url);
         let by_code = names(&self.tool.code, host);
         let named = by_code || asked_for;
         if self.is_a_services(host, by_code) || !(self.by_model || self.tainted && !named) {
@@ -106,47 +110,88 @@ impl Reach {
     }
 
     /// The request with real secrets, or why they must not go there.
-    fn request(&self, input: &Value, url: &str, host: &str) -> Result<(Fetch, Used), String> {
+    fn unmasked(&self, masked: &Fetch, host: &str, used: &mut Used) -> Result<Fetch, String> {
         let settings = &*self.cx.ports().settings;
-        let mut used = Used::default();
-        let mut real = |text: &str| secrets::unmask(text, url, host, settings, &mut used);
-        let empty = Map::new();
-        let headers = input["headers"].as_object().unwrap_or(&empty);
-        let headers = headers
-            .iter()
-            .map(|(name, value)| Ok((name.clone(), real(value.as_str().unwrap_or_default())?)))
-            .collect::<Result<_, String>>()?;
-        let fetch = Fetch {
-            url: real(url)?,
-            method: input["method"].as_str().unwrap_or("GET").to_owned(),
-            headers,
-            body: input["body"].as_str().map(real).transpose()?,
-        };
-        Ok((fetch, used))
+        let mut real = |text: &str| secrets::unmask(text, &masked.url, host, settings, used);
+        let headers = masked.headers.iter().map(|(name, value)| Ok((name.clone(), real(value)?)));
+        let headers = headers.collect::<Result<_, String>>()?;
+        let body = masked.body.as_deref().map(&mut real).transpose()?;
+        Ok(Fetch { url: real(&masked.url)?, method: masked.method.clone(), headers, body })
     }
 
+    /// Fetches for the tool. The request keeps its placeholders from redirect to redirect, and each target is permitted and
+    /// given its keys like a first one, so consent and keys stay with the host they were given for.
     async fn fetch(&self, input: &Value) -> Result<Value, String> {
-        let url = input["url"].as_str().unwrap_or_default();
-        let host = self.web.check(url);
-        if let Ok(host) = &host {
-            self.permit(host, input).await?;
+        let mut masked = asked(input);
+        let (mut used, mut left, mut redirected_by) = (Used::default(), TIMEOUT, None::<String>);
+        for _ in 0..=MAX_REDIRECTS {
+            let host = self.web.check(&masked.url);
+            if let Ok(host) = &host {
+                self.permit(host, &masked, redirected_by.as_deref()).await?;
+            }
+            // Marked before the answer is there: even a failure tells something about the outside.
+            self.fetched.store(true, Ordering::Relaxed);
+            self.cx.taint(Label::Outside);
+            let host = host.map_err(|e| used.masked(&e.to_string()))?;
+            let request = self.unmasked(&masked, &host, &mut used)?;
+            // A person's answer may take a while: only the network's time counts.
+            let begun = Instant::now();
+            let step = self.web.fetch_once(request, left).await.map_err(|e| used.masked(&e.to_string()))?;
+            left = left.saturating_sub(begun.elapsed());
+            match step {
+                Step::Done(answer) => return Ok(answered(&answer, &used)),
+                Step::Redirect { status, location } => masked = follow(masked, status, &location, &host, &used)?,
+            }
+            redirected_by = Some(host);
         }
-        // Marked before the answer is there: even a failure tells something about the outside.
-        self.fetched.store(true, Ordering::Relaxed);
-        self.cx.taint(Label::Outside);
-        let host = host.map_err(|e| e.to_string())?;
-        let (request, used) = self.request(input, url, &host)?;
-        let answer = self.web.fetch(request).await.map_err(|e| used.masked(&e.to_string()))?;
-        let headers: Map<String, Value> =
-            answer.headers.iter().map(|(name, value)| (name.clone(), used.masked(value).into())).collect();
-        Ok(json!({
-            "status": answer.status,
-            "statusText": answer.status_text,
-            "headers": headers,
-            "body": used.masked(&answer.text()),
-            "url": used.masked(&answer.url),
-        }))
+        Err(used.masked(&http_client::Error::too_many_redirects(&masked).to_string()))
     }
+}
+
+/// The request a tool asks for, with placeholders for its secrets.
+fn asked(input: &Value) -> Fetch {
+    let headers = input["headers"].as_object().into_iter().flatten();
+    Fetch {
+        url: input["url"].as_str().unwrap_or_default().to_owned(),
+        method: input["method"].as_str().unwrap_or("GET").to_owned(),
+        headers: headers.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect(),
+        body: input["body"].as_str().map(str::to_owned),
+    }
+}
+
+/// An answer as the tool sees it, with placeholders where it repeats a secret.
+fn answered(answer: &Fetched, used: &Used) -> Value {
+    let headers: Map<String, Value> =
+        answer.headers.iter().map(|(name, value)| (name.clone(), used.masked(value).into())).collect();
+    json!({
+        "status": answer.status,
+        "statusText": answer.status_text,
+        "headers": headers,
+        "body": used.masked(&answer.text()),
+        "url": used.masked(&answer.url),
+    })
+}
+
+/// The next request after a redirect, still with placeholders. No key goes to another origin: headers with one are left
+/// out, and a target address with one is refused.
+fn follow(masked: Fetch, status: u16, location: &str, host: &str, used: &Used) -> Result<Fetch, String> {
+    let next = masked.redirected(status, &used.masked(location)).map_err(|e| used.masked(&e.to_string()))?;
+    let mut fetch = next.fetch;
+    if next.crosses_origin {
+        if secrets::has_placeholder(&fetch.url) || used.is_in(&fetch.url) {
+            return Err(format!(
+                "`{host}` redirects to another host with a secret in the address, and a secret never follows a redirect to \
+                 another host: ask that host directly, with a secret of its own"
+            ));
+        }
+        fetch.headers.retain(|(_, value)| !secrets::has_placeholder(value));
+    }
+    Ok(fetch)
+}
+
+fn is_get(method: &str) -> bool {
+    let method = method.trim();
+    method.is_empty() || method.eq_ignore_ascii_case("GET")
 }
 
 /// Whether code names a host, and not one whose name it is a part of.

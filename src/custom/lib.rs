@@ -14,7 +14,7 @@ pub use record::{Created, CustomTool, Draft, Patch, Permission, Stats, Status};
 use config_center::{ConfigCenter, Required};
 use host::Reach;
 use http_client::Guarded;
-use record::{Stored, checked, handle_of};
+use record::{Stored, check_code, checked, handle_of};
 use registry::Registry;
 use sandbox::{Limits, Sandbox, Script};
 use serde_json::{Value, json};
@@ -293,6 +293,9 @@ impl CustomTools {
     }
 
     async fn run(&self, cx: &Cx, stored: &Stored, args: Value) -> Result<Output> {
+        // Checked when it was stored, and again here: a restored record was checked by another version, or by none.
+        check_code(&stored.code)
+            .map_err(|e| Error::failed(format!("`{}` is not run: {}", stored.name, e.message())))?;
         let context = json!({
             "toolName": stored.name,
             "callId": cx.call_id(),

@@ -386,7 +386,8 @@ fn check_parameters(parameters: Value) -> Result<Value> {
     Ok(parameters)
 }
 
-fn check_code(code: &str) -> Result<()> {
+/// Refuses code with patterns that do not work in the sandbox.
+pub(crate) fn check_code(code: &str) -> Result<()> {
     let Err(forbidden) = sandbox::validate(code) else { return Ok(()) };
     let told: Vec<String> =
         forbidden.iter().take(5).map(|f| format!("line {}: `{}` ({})", f.line, f.pattern, f.why)).collect();

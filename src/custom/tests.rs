@@ -368,3 +368,15 @@ async fn who_is_shown_a_stranger_s_description_is_tainted() {
     tools.delete(&cx, &strange.id).await.unwrap();
     check(&[("search_tools", json!({"query": "all"}), Label::Own), ("lists", json!({}), Label::Own)]).await;
 }
+
+#[tokio::test]
+async fn code_that_was_stored_unchecked_is_checked_before_it_runs() {
+    let (tools, cx) = house();
+    let mut stored = checked(draft("restored", "return 1"), Created::User).unwrap();
+    stored.code = "return eval('1 + 1')".into();
+    let stamp = Stamp { owner: cx.user(), ..Stamp::household("create_tool") };
+    tools.records.insert_as(stamp, stored).await.unwrap();
+    tools.load().unwrap();
+    let error = cx.call("restored", json!({})).await.unwrap_err();
+    assert!(error.message().contains("`restored` is not run") && error.message().contains("eval("), "{error}");
+}

@@ -9,7 +9,10 @@ use reqwest::{
     Method,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use url::Url;
 
 /// How long a fetch may take, redirects and body included.
@@ -34,8 +37,8 @@ const OURS: [&str; 11] = [
     "via",
 ];
 
-/// Headers that follow a redirect to another host. Keys travel under many names, so all others stay behind.
-const FOLLOWING: [&str; 6] = ["accept", "accept-encoding", "accept-language", "content-type", "range", "user-agent"];
+/// Headers that follow a redirect to another origin. Keys travel under many names, so all others stay behind.
+const FOLLOWING: [&str; 4] = ["accept", "accept-encoding", "accept-language", "range"];
 
 /// What a tool asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,6 +58,29 @@ impl Fetch {
     pub fn get(url: impl Into<String>) -> Self {
         Self { url: url.into(), ..Self::default() }
     }
+}
+
+/// The outcome of one request, with redirects left to the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// The server answered.
+    Done(Fetched),
+    /// The server redirects; [`Fetch::redirected`] makes the next request.
+    Redirect {
+        /// 301, 302, 303, 307 or 308.
+        status: u16,
+        /// The `Location` header as the server sent it.
+        location: String,
+    },
+}
+
+/// The request that a redirect leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirected {
+    /// The next request.
+    pub fetch: Fetch,
+    /// Whether its scheme, host or port differs. Headers that may hold a key were left out then.
+    pub crosses_origin: bool,
 }
 
 /// What came back, whatever its status.
@@ -143,32 +169,88 @@ impl Guarded {
         self.fetch_within(fetch, TIMEOUT).await
     }
 
-    async fn fetch_within(&self, fetch: Fetch, within: Duration) -> Result<Fetched> {
-        let clock = Clock::within(within);
-        let mut hop = Hop::new(fetch)?;
+    async fn fetch_within(&self, mut fetch: Fetch, within: Duration) -> Result<Fetched> {
+        let begun = Instant::now();
         for _ in 0..=MAX_REDIRECTS {
-            let answer = hop.send(self, clock).await?;
-            match hop.next(&answer)? {
-                Some(next) => hop = next,
-                None => return finish(hop, answer).await,
+            match self.fetch_once(fetch.clone(), within.saturating_sub(begun.elapsed())).await? {
+                Step::Done(fetched) => return Ok(fetched),
+                Step::Redirect { status, location } => fetch = fetch.redirected(status, &location)?.fetch,
             }
         }
-        Err(Error::Redirected(format!(
-            "the server redirected more than {MAX_REDIRECTS} times, last to `{}`: it may go round in a circle",
-            hop.host()
-        )))
+        Err(Error::too_many_redirects(&fetch))
+    }
+
+    /// Sends one request through the guard and follows no redirect, for callers that judge each of them.
+    ///
+    /// # Errors
+    /// As [`Guarded::fetch`].
+    pub async fn fetch_once(&self, fetch: Fetch, within: Duration) -> Result<Step> {
+        let request = Outgoing::new(fetch)?;
+        let answer = request.send(self, Clock::within(within)).await?;
+        match (answer.status, answer.header("location")) {
+            (status @ (301 | 302 | 303 | 307 | 308), Some(to)) => {
+                Ok(Step::Redirect { status, location: to.to_owned() })
+            }
+            _ => Ok(Step::Done(finish(request, answer).await?)),
+        }
     }
 }
 
-/// One request on the way through redirects.
-struct Hop {
+impl Fetch {
+    /// The next request after a redirect, as browsers make it (Fetch standard, "HTTP-redirect fetch"). To another origin go
+    /// only headers that hold no key, and no body.
+    ///
+    /// # Errors
+    /// `BadRequest` for an unusable URL; `Redirected` when the target is no URL or the body would go to another origin.
+    pub fn redirected(self, status: u16, location: &str) -> Result<Redirected> {
+        let from = parse(&self.url)?;
+        let host = |url: &Url| url.host_str().unwrap_or_default().to_owned();
+        let mut url = from.join(location).map_err(|_| {
+            let from = host(&from);
+            Error::Redirected(format!("`{from}` redirects to something that is not a URL: fetch another page"))
+        })?;
+        if url.fragment().is_none() {
+            url.set_fragment(from.fragment());
+        }
+        let crosses_origin = url.origin() != from.origin();
+        let (mut method, mut headers, mut body) = (method(&self.method)?, self.headers, self.body);
+        let becomes_get = match status {
+            301 | 302 => method == Method::POST,
+            303 => method != Method::HEAD && method != Method::GET,
+            _ => false,
+        };
+        let drop_unless = |headers: &mut Vec<(String, String)>, keep: &dyn Fn(&str) -> bool| {
+            headers.retain(|(name, _)| keep(&name.trim().to_ascii_lowercase()));
+        };
+        if becomes_get {
+            (method, body) = (Method::GET, None);
+            drop_unless(&mut headers, &|name| name != "content-type");
+        }
+        if crosses_origin {
+            if body.is_some() {
+                // A body may hold a key that was meant for the first host only.
+                return Err(Error::Redirected(format!(
+                    "`{}` sends the request on to `{}`, and its body is not sent along: ask that host directly",
+                    host(&from),
+                    host(&url)
+                )));
+            }
+            drop_unless(&mut headers, &|name| FOLLOWING.contains(&name));
+        }
+        let fetch = Fetch { url: url.into(), method: method.to_string(), headers, body };
+        Ok(Redirected { fetch, crosses_origin })
+    }
+}
+
+/// One request, checked.
+struct Outgoing {
     url: Url,
     method: Method,
     headers: HeaderMap,
     body: Option<String>,
 }
 
-impl Hop {
+impl Outgoing {
     fn new(fetch: Fetch) -> Result<Self> {
         Ok(Self {
             url: parse(&fetch.url)?,
@@ -193,51 +275,15 @@ impl Hop {
         }
         Streaming::begin(request, self.host(), None, clock).await
     }
-
-    /// The next request, where the answer is a redirect; it is checked like the first when it is sent.
-    fn next(&self, answer: &Streaming) -> Result<Option<Hop>> {
-        let (301 | 302 | 303 | 307 | 308, Some(to)) = (answer.status, answer.header("location")) else {
-            return Ok(None);
-        };
-        let mut url = self.url.join(to).map_err(|_| {
-            Error::Redirected(format!("`{}` redirects to something that is not a URL: fetch another page", self.host()))
-        })?;
-        if url.fragment().is_none() {
-            url.set_fragment(self.url.fragment());
-        }
-        let mut next = Hop { url, method: self.method.clone(), headers: self.headers.clone(), body: self.body.clone() };
-        // As browsers do (Fetch standard, "HTTP-redirect fetch").
-        let becomes_get = match answer.status {
-            301 | 302 => self.method == Method::POST,
-            303 => self.method != Method::HEAD && self.method != Method::GET,
-            _ => false,
-        };
-        if becomes_get {
-            (next.method, next.body) = (Method::GET, None);
-            next.headers.remove("content-type");
-        }
-        if next.url.origin() != self.url.origin() {
-            if next.body.is_some() {
-                // A body may hold a key that was meant for the first host only.
-                return Err(Error::Redirected(format!(
-                    "`{}` sends the request on to `{}`, and its body is not sent along: ask that host directly",
-                    self.host(),
-                    next.host()
-                )));
-            }
-            next.headers = FOLLOWING.iter().filter_map(|n| Some((n.parse().ok()?, next.headers.remove(*n)?))).collect();
-        }
-        Ok(Some(next))
-    }
 }
 
-async fn finish(hop: Hop, answer: Streaming) -> Result<Fetched> {
+async fn finish(request: Outgoing, answer: Streaming) -> Result<Fetched> {
     Ok(Fetched {
         status: answer.status,
         status_text: answer.status_text(),
         headers: answer.headers(),
         body: answer.bytes(LIMIT).await?,
-        url: hop.url.into(),
+        url: request.url.into(),
     })
 }
 

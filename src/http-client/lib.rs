@@ -17,7 +17,7 @@ mod testing;
 
 pub use bytes::Bytes;
 pub use error::{Error, Result};
-pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, TIMEOUT};
+pub use guarded::{Fetch, Fetched, Guarded, LIMIT, MAX_REDIRECTS, Redirected, Step, TIMEOUT};
 pub use local::Local;
 pub use model::{ModelHttp, Patience};
 pub use stream::Streaming;

@@ -106,6 +106,7 @@ impl Registry {
             }
             chain.push(Arc::new(middleware::Cap));
             chain.push(Arc::new(middleware::Scrub(scrubber.clone())));
+            chain.push(Arc::new(middleware::Confidential));
             chain.push(Arc::new(middleware::Limits));
             chain.push(Arc::new(middleware::Validate));
             chain.push(Arc::new(rates::Rates::new(terms.per_minute)));
@@ -139,7 +140,7 @@ impl Registry {
     /// Puts a step of yours into the chain, before arguments are limited and checked, and within scrubbing and cap.
     pub fn add_middleware(&self, step: Arc<dyn Middleware>) {
         let mut chain = self.0.chain.write().unwrap_or_else(PoisonError::into_inner);
-        let at = chain.iter().position(|s| s.name() == "limits").unwrap_or(0);
+        let at = chain.iter().position(|s| s.name() == "confidential").unwrap_or(0);
         let mut steps: Vec<_> = chain.to_vec();
         steps.insert(at, step);
         *chain = steps.into();

@@ -24,7 +24,7 @@ impl Registry {
         let Some(found) = self.read(|c| c.find(tool)) else { return false };
         let (name, schema) = (&*found.entry.tool.name, &found.entry.tool.parameters);
         let facade = matches!(name, "use_tool" | "batch_use_tool");
-        if !facade && !writes(schema) {
+        if !facade && !takes_secret(schema) {
             return false;
         }
         let Ok(mut taken) = validate::normalise(name, args.clone()) else {
@@ -57,7 +57,7 @@ impl Registry {
             ["tool_name", "tool"].iter().filter_map(|n| fields.get(*n)?.as_str().map(str::to_owned)).collect();
         let mut hidden = false;
         for name in names {
-            let written = self.get(&name).is_some_and(|tool| writes(&tool.parameters));
+            let written = self.get(&name).is_some_and(|tool| takes_secret(&tool.parameters));
             for (field, value) in fields.iter_mut() {
                 hidden |= match field.as_str() {
                     "tool_name" | "tool" => false,
@@ -71,10 +71,10 @@ impl Registry {
     }
 }
 
-/// Whether a schema has anything that is only written.
-fn writes(schema: &Value) -> bool {
-    let inside = |fields: &Value| fields.as_object().is_some_and(|fields| fields.values().any(writes));
-    schema["writeOnly"] == true || inside(&schema["properties"]) || schema.get("items").is_some_and(writes)
+/// Whether a schema has a parameter that is `writeOnly`: the tool takes a secret.
+pub(crate) fn takes_secret(schema: &Value) -> bool {
+    let inside = |fields: &Value| fields.as_object().is_some_and(|fields| fields.values().any(takes_secret));
+    schema["writeOnly"] == true || inside(&schema["properties"]) || schema.get("items").is_some_and(takes_secret)
 }
 
 fn hide_written(schema: &Value, value: &mut Value, top: bool) -> bool {

@@ -3,7 +3,7 @@
 //! `before` runs in the order of the chain, `after` the other way round, for those whose `before` let the call on. A step
 //! may change the arguments, stop the call, or change the result.
 
-use crate::{Decision, Registry, audit::Audit, catalogue::Entry, limits, validate};
+use crate::{Decision, Registry, audit::Audit, catalogue::Entry, limits, mask::takes_secret, validate};
 use futures::future::{BoxFuture, ready};
 use serde_json::{Value, json};
 use std::{
@@ -103,7 +103,7 @@ pub trait Middleware: Send + Sync {
     }
 }
 
-/// The steps of every call, in order: `audit · cap · scrub · (yours) · limits · validate · rates · decide · events · begin`.
+/// The steps of every call, in order: `audit · cap · scrub · (yours) · confidential · limits · validate · rates · decide · events · begin`.
 pub(crate) type Chain = Arc<[Arc<dyn Middleware>]>;
 
 /// Runs a call through the chain; `run` is the tool itself.
@@ -137,6 +137,27 @@ where
         result = step.after(&call, result).await;
     }
     result
+}
+
+/// Secrets are neither sent nor answered where others can read along: a tool that takes one (`writeOnly` in its schema) or
+/// makes one (`reveals`) is refused there, by whatever facade or tool it is called.
+pub(crate) struct Confidential;
+
+impl Middleware for Confidential {
+    fn name(&self) -> &'static str {
+        "confidential"
+    }
+    fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
+        let tool = &call.entry.tool;
+        let outcome = match call.caller.via().clear && (tool.reveals || takes_secret(&tool.parameters)) {
+            true => Err(Error::denied(format!(
+                "`{}` handles secrets, and others can read along here: use it over https, or on the device itself",
+                tool.name
+            ))),
+            false => Ok(()),
+        };
+        Box::pin(ready(outcome))
+    }
 }
 
 /// Keeps list-like answers short: the most a parameter may ask for, and what it is when left out.

@@ -168,14 +168,6 @@ test('a form: defaults, what is needed, what the device says of a field, and wha
   await context.close();
 });
 
-const POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; sandbox allow-scripts; frame-ancestors 'self'";
-/** The frame as the daemon serves it, with the policy it is to have. */
-async function framed(page) {
-  await page.route('**/frame.html', async (route) => {
-    const { readFileSync } = await import('node:fs');
-    return route.fulfill({ body: readFileSync(new URL('../../web/public/frame.html', import.meta.url), 'utf8'), contentType: 'text/html', headers: { 'content-security-policy': POLICY } });
-  });
-}
 const COMPONENT = `export default function Picker({ colours, callTool }) {
   const [chosen, choose] = useState('');
   useEffect(() => { fetch('/api/v1/session').catch(() => choose((was) => was || 'nothing reached')); }, []);
@@ -185,8 +177,6 @@ const COMPONENT = `export default function Picker({ colours, callTool }) {
 test('a component runs in a frame without origin and network, and answers through the bridge', async () => {
   const options = { kind: 'component', title: 'A colour', code: COMPONENT, props: { colours: ['red', 'blue'] } };
   const { page, context, it } = await waiting(options, { init: () => undefined, answers: {} });
-  await framed(page);
-  await page.reload();
   const frame = page.frameLocator('iframe.component');
   await frame.getByText('nothing reached').waitFor();
   await frame.getByRole('button', { name: 'blue' }).click();
@@ -205,8 +195,6 @@ test('a component in JSX, a broken one, and one without a frame are told in a se
     ['function Component() { throw new Error("no such thing"); }', /It does not work: no such thing/],
   ]) {
     const { page, context } = await waiting({ kind: 'component', title: 'x', code });
-    await framed(page);
-    await page.reload();
     await card(page).getByText(told).waitFor();
     await context.close();
   }

@@ -23,12 +23,14 @@ export function need(name) {
   return value;
 }
 
-export function launch() {
+/** Chromium; `more` are further switches. */
+export function launch(more = [], { quic = false } = {}) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: [
-      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
       '--disable-component-update', '--disable-sync',
+      ...(quic ? [] : ['--disable-quic']), ...more,
     ],
   });
 }
@@ -56,8 +58,8 @@ export async function open(browser, { size = phone, scheme = 'light', storageSta
     if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) problems.push(`console: ${line.text()}`);
   });
   page.on('request', (request) => {
-    // A picture that is about to be sent is shown from the page's own memory.
-    if (!request.url().startsWith(`${hob}/`) && !request.url().startsWith(`blob:${hob}/`)) problems.push(`left the device: ${request.url()}`);
+    // A picture that is about to be sent is shown from the page's own memory, and a component's worker is made in that of its frame.
+    if (![`${hob}/`, `blob:${hob}/`, 'blob:null/'].some((own) => request.url().startsWith(own))) problems.push(`left the device: ${request.url()}`);
   });
   return { context, page, problems };
 }

@@ -366,3 +366,43 @@ fn a_secret_that_nobody_knew_yet_is_nowhere_in_clear() {
     assert_eq!(run(&hob, &format!("return 'it is {CODE}'"), &[])["result"], "it is [REDACTED]");
     hob.assert_alive();
 }
+
+/// Whether a parameter's name sounds like a secret. A bare `key` names an entry of something.
+fn sounds_secret(name: &str) -> bool {
+    let name = name.to_lowercase().replace(['_', '-'], "");
+    name.ends_with("apikey")
+        || ["token", "password", "passphrase", "secret", "credential"].iter().any(|w| name.contains(w))
+}
+
+/// The text parameters of a schema that sound like secrets and are not `writeOnly`.
+fn silent(schema: &Value) -> Vec<String> {
+    let mut found = vec![];
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let text =
+            field["type"] == "string" || field["type"].as_array().is_some_and(|all| all.contains(&json!("string")));
+        if text && sounds_secret(name) && field["writeOnly"] != true {
+            found.push(name.clone());
+        }
+    }
+    let inner: Vec<&Value> = match schema {
+        Value::Object(fields) => fields.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => vec![],
+    };
+    found.extend(inner.into_iter().filter(|s| s["writeOnly"] != true).flat_map(silent));
+    found
+}
+
+#[test]
+fn a_tool_that_takes_a_secret_says_so() {
+    assert_eq!(silent(&json!({"properties": {"login": {"properties": {"apiKey": {"type": "string"}}}}})), ["apiKey"]);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tools");
+    let mut count = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let tool: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(silent(&tool), Vec::<String>::new(), "{}: mark the parameter `writeOnly`", path.display());
+        count += 1;
+    }
+    assert!(count > 100, "{count}");
+}

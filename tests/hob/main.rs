@@ -5,6 +5,7 @@
 
 mod approvals;
 mod circles;
+mod clear_text;
 mod cli;
 mod clockwork;
 mod config_center;
@@ -35,6 +36,7 @@ mod parked;
 mod persona;
 mod pins;
 mod policy;
+mod redirects;
 mod runs;
 mod scheduled_kills;
 mod scrubbing;

@@ -107,6 +107,54 @@ async fn a_step_changes_arguments_and_results_and_stops_calls() {
     assert!(cx.call("echo", says("x")).await.unwrap_err().message().contains("more"));
 }
 
+/// Take a secret.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Enter {
+    /// Values by name.
+    #[schemars(extend("writeOnly" = true))]
+    fields: std::collections::BTreeMap<String, Value>,
+}
+
+#[tokio::test]
+async fn no_facade_takes_a_secret_where_others_read_along() {
+    let (registry, here, log) = house();
+    let ran = log.clone();
+    let enter = move |_: (), _: Cx, args: Enter| {
+        ran.lock().unwrap().push(format!("entered {}", args.fields.len()));
+        async { Ok(Output::text("kept")) }
+    };
+    let family = Family::new("center", "", ()).tool("enter", Risk::Write, enter).alias("save_key");
+    let make = |_: (), _: Cx, _: Echo| async { Ok(Output::text("a new password")) };
+    registry.add(family.tool("make", Risk::Observe, make).reveals()).unwrap();
+    let args = json!({"fields": {"api_key": "k"}});
+    let calls = [
+        ("enter", args.clone()),
+        ("save_key", args.clone()),
+        ("use_tool", json!({"tool_name": "enter", "arguments": args})),
+        ("use_tool", json!({"tool_name": "save_key", "arguments": args.to_string()})),
+        ("batch_use_tool", json!({"operations": [{"tool": "enter", "args": args}]})),
+        ("make", says("x")),
+        ("use_tool", json!({"tool_name": "make", "arguments": says("x")})),
+    ];
+    let clear = Via { clear: true, ..here.via().clone() };
+    let there = Cx::root(here.ports().clone(), here.principal().clone(), clear);
+    for (tool, args) in &calls {
+        let text = match there.call(tool, args.clone()).await {
+            Ok(output) => output.content.to_string(),
+            Err(error) => error.message().to_owned(),
+        };
+        assert!(text.contains("others can read along"), "{tool} {args}: {text}");
+    }
+    assert!(log.lock().unwrap().is_empty(), "{log:?}");
+    there.call("echo", says("no secret")).await.unwrap();
+    for (tool, args) in calls {
+        let output = here.call(tool, args).await.unwrap();
+        assert!(!output.model_text().contains("read along"), "{tool}: {}", output.model_text());
+    }
+    assert_eq!(log.lock().unwrap().len(), 5);
+}
+
 #[test]
 fn a_refusal_does_not_repeat_all_it_was_given() {
     let short = Error::not_found("there is no such thing: look elsewhere");

@@ -1,9 +1,11 @@
-// A component that Hob wrote: it runs in a frame of its own without an origin, without the network and without this page; the only way out is
-// a message to this page, which becomes the answer. It is drawn with Preact, whose source is given to the frame as text.
+// Shows a component that Hob wrote in a frame without an origin. The frame (web/public/frame.html) runs the component's code in a worker,
+// which has no document and no network; the only way out is a message to this page, which becomes the answer. The worker's script and
+// Preact are sent to the frame as text.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import preact from '../../node_modules/preact/dist/preact.mjs?raw';
 import hooks from '../../node_modules/preact/hooks/dist/hooks.mjs?raw';
+import runner from './component-worker.js?raw';
 import { Notice } from '../form';
 import type { Interaction } from '../interactions';
 import { asks } from '../text/asks';
@@ -43,7 +45,7 @@ export function Frame({ it, reply }: { it: Interaction; reply: Reply }): JSX.Ele
         case 'ready': {
           const dark = matchMedia('(prefers-color-scheme: dark)').matches;
           // It has no origin that could be named here.
-          frame.current?.contentWindow?.postMessage({ hob: 'run', preact: body(preact), hooks: body(hooks), code, props: it.props ?? {}, dark }, '*');
+          frame.current?.contentWindow?.postMessage({ hob: 'run', preact: body(preact), hooks: body(hooks), runner, code, props: it.props ?? {}, dark }, '*');
           break;
         }
         case 'shown':

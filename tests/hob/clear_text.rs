@@ -1,0 +1,91 @@
+//! No secret goes over a wire that others can read: the daemon and its clients in a network of their own, where the address is not
+//! loopback's.
+
+use crate::harness::{Folder, TOKEN, binary, run};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// Starts the daemon at an address of another network and sends each request of `$1`, a file of `METHOD PATH BODY` lines.
+const SCRIPT: &str = r#"
+ip link set lo up && ip addr add 10.9.9.9/8 dev lo || exit 9
+"$3" serve --data "$2/data" --board sim --listen 10.9.9.9:4999 --no-mdns >"$2/out" 2>"$2/err" &
+hob=$!
+for _ in $(seq 300); do grep -q '^hob ready' "$2/out" && break; sleep 0.1; done
+while read -r method path body; do
+    exec 3<>/dev/tcp/10.9.9.9/4999
+    printf '%s %s HTTP/1.1\r\nhost: 10.9.9.9:4999\r\nauthorization: Bearer %s\r\ncontent-type: application/json\r\ncontent-length: %s\r\nconnection: close\r\n\r\n%s' \
+        "$method" "$path" "$HOB_TOKEN" "${#body}" "$body" >&3
+    cat <&3 | tail -n 1
+    echo
+done <"$1"
+kill $hob
+"#;
+
+/// The answers to requests from another machine, in clear text; none where this machine makes no networks.
+fn asked(requests: &[(&str, &str, Value)]) -> Option<Vec<Value>> {
+    let unshared = |more: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["-rn"]).args(more).env("HOB_TOKEN", TOKEN);
+        command
+    };
+    if !unshared(&["true"]).status().is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let folder = Folder::new();
+    let lines: String = requests.iter().map(|(method, path, body)| format!("{method} {path} {body}\n")).collect();
+    std::fs::write(folder.path("requests"), lines).unwrap();
+    let (file, hob) = (folder.path("requests"), binary());
+    let arguments = [file.to_str().unwrap(), folder.0.to_str().unwrap(), hob.to_str().unwrap()];
+    let out = run(unshared(&[&["bash", "-c", SCRIPT, "bash"], &arguments[..]].concat()), "").ok();
+    let answers: Vec<Value> =
+        out.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), requests.len(), "{out}");
+    Some(answers)
+}
+
+#[test]
+fn no_secret_is_taken_or_told_in_clear_text_from_another_machine() {
+    const KEY: &str = "sk-0123456789abcdefghij";
+    let entry = json!({"service": "weather", "fields": {"api_key": KEY}, "create": true});
+    let execute = |args: Value| json!({"arguments": args});
+    let refused = [
+        ("PUT", "/api/v1/providers/openai", json!({"key": KEY})),
+        ("POST", "/api/v1/providers/openai/try", json!({"key": KEY})),
+        ("PUT", "/api/v1/model", json!({"model": "x", "key": KEY})),
+        ("POST", "/api/v1/session", json!({"token": KEY})),
+        ("POST", "/api/v1/people", json!({"name": "Eve", "role": "member", "password": KEY})),
+        ("POST", "/api/v1/tokens", json!({"name": "x", "role": "viewer"})),
+        ("POST", "/api/v1/backup", json!({})),
+        ("POST", "/api/v1/config-services/weather/entries", json!({"fields": {"api_key": KEY}})),
+        ("POST", "/api/v1/tools/config_set_entry/execute", execute(entry.clone())),
+        (
+            "POST",
+            "/api/v1/tools/use_tool/execute",
+            execute(json!({"tool_name": "config_set_entry", "arguments": entry})),
+        ),
+        (
+            "POST",
+            "/api/v1/tools/batch_use_tool/execute",
+            execute(json!({"operations": [{"tool": "config_set_entry", "args": entry}]})),
+        ),
+        ("POST", "/api/v1/tools/generate_password/execute", execute(json!({}))),
+    ];
+    let open = [
+        ("GET", "/api/v1/session", json!({})),
+        ("GET", "/api/v1/providers", json!({})),
+        ("GET", "/api/v1/config-services", json!({})),
+        ("POST", "/api/v1/tools/add_task/execute", execute(json!({"title": "water the plants"}))),
+    ];
+    let Some(answers) = asked(&[&refused[..], &open[..]].concat()) else {
+        eprintln!("skipped: this machine does not let a test make a network");
+        return;
+    };
+    for ((method, path, _), answer) in refused.iter().zip(&answers) {
+        let text = answer.to_string();
+        assert!(text.contains("others can read along"), "{method} {path}: {text}");
+    }
+    for ((method, path, _), answer) in open.iter().zip(&answers[refused.len()..]) {
+        assert_eq!(answer["success"], true, "{method} {path}: {answer}");
+    }
+    assert_eq!(answers[refused.len() + 2]["data"]["count"], 0, "no service was set up");
+}
