@@ -80,6 +80,8 @@ fn taint_and_risk() {
     }
     check("stores instructions", json!({}), &call("cron").tainted(), Ask, "tainted");
     check("… untainted", json!({}), &call("cron"), Allow, "default");
+    check("changes what is there", json!({}), &call("update_note").tainted(), Ask, "tainted");
+    check("… by hand", json!({}), &call("update_note").direct(), Allow, "default");
     // Ordinary use asks nothing: search, read a page that the search gave, note it.
     let page = "https://example.org/a";
     check("search", json!({}), &call("search_web").tainted().args(json!({"query": "weather"})), Allow, "default");

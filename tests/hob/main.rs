@@ -37,6 +37,7 @@ mod runs;
 mod scrubbing;
 mod seed_names;
 mod tables;
+mod taint;
 mod talk;
 mod toolsystem;
 mod trace_fixtures;
