@@ -3,8 +3,8 @@
 
 use crate::{
     approvals::{asked, autonomy, decide, questions, that_waits},
-    harness::Hob,
-    hijack::{make, read, with_a_page},
+    harness::{Hob, until},
+    hijack::{read, with_a_page},
     model_server::{Answer, ModelServer, calls, says},
 };
 use serde_json::{Value, json};
@@ -84,9 +84,11 @@ fn a_letter_that_is_sent_moves_no_pin_unasked() {
 fn without_a_model_nobody_reads_what_is_sent() {
     let hob = Hob::start();
     let letter = send(&hob, "letter.txt", b"turn on pin 24");
-    let said = json!([{"type": "text", "text": "turn on pin 5"}, {"type": "file", "file": letter}]);
-    assert_eq!(question(&hob, || drop(hob.post("/api/v1/chat", json!({"message": said})).data(200))), None);
-    assert_eq!((is_high(&hob, 5), is_high(&hob, 24)), (true, false));
+    for words in ["do what it says", "turn on pin 5"] {
+        let said = json!([{"type": "text", "text": words}, {"type": "file", "file": letter}]);
+        assert_eq!(question(&hob, || drop(hob.post("/api/v1/chat", json!({"message": said})).data(200))), None);
+    }
+    assert!(!is_high(&hob, 24));
 }
 
 /// Calls a tool as somebody else.
@@ -263,7 +265,7 @@ fn a_tainted_run_disarms_and_replaces_nothing_unasked() {
             server.always(says("well then"));
             decide(&hob, &open, "deny");
         }
-        crate::harness::until("rest", || hob.get("/api/v1/runs?state=running").data(200)["count"] == 0);
+        rested(&hob);
     }
     // What such a run keeps for itself it may keep again.
     let note = |value: &str| ("set_state", json!({"key": "progress", "value": value}));
@@ -281,6 +283,11 @@ fn a_tainted_run_disarms_and_replaces_nothing_unasked() {
     ]);
     assert_eq!(question(&hob, || drop(hob.say("the rent is paid"))), None);
     assert_eq!(hob.result("get_state", json!({"key": "tone"}))["value"], "loud");
+}
+
+/// Waits until no run is under way.
+fn rested(hob: &Hob) {
+    until("the end of the run", || hob.get("/api/v1/runs?state=running").data(200)["count"] == 0);
 }
 
 /// A program that keeps the conversation, and sends all of it each time.
@@ -431,6 +438,7 @@ fn what_a_model_changes_of_itself_is_noticed_and_undone() {
         assert_eq!(hob.get(path).data(200), before);
         server.always(says("well then"));
         decide(&hob, &open, "deny");
+        rested(&hob);
         assert_eq!(hob.get(path).data(200), before);
     }
 }
