@@ -9,8 +9,6 @@ use tool::{
     prelude::{JsonSchema, json, schemars},
 };
 
-/// How many are kept for a person.
-const KEPT: usize = 200;
 /// How much of a text is its name, in characters.
 const NAME: usize = 80;
 
@@ -70,6 +68,8 @@ impl Item for Notice {
 }
 
 impl Notice {
+    /// How many are kept for a person.
+    pub const KEPT: usize = 200;
     /// The index of all of them.
     pub const ALL: u8 = 2;
     /// The index of those that were not seen.
@@ -102,7 +102,7 @@ impl Notice {
         let mut all = records.find(tx, scope, Self::ALL, &[])?;
         let is_pressing = |notice: &Entry<Self>| !notice.value.seen && !notice.value.document.is_empty();
         all.sort_unstable_by_key(|notice| std::cmp::Reverse((is_pressing(notice), notice.id)));
-        all.iter().skip(KEPT).try_for_each(|old| records.remove(tx, scope, old.id).map(drop))
+        all.iter().skip(Self::KEPT).try_for_each(|old| records.remove(tx, scope, old.id).map(drop))
     }
 }
 
