@@ -183,6 +183,7 @@ fn which_ask_is_named() {
     marked.tool.owner = Owner::Person(ME);
     check("tainted", all.clone(), &marked, Ask, "tainted");
     marked.tool.risk = Risk::Write;
+    marked.additive = true;
     check("composed-url", all.clone(), &marked, Ask, "composed-url");
     marked.args = json!({});
     check("marked-by-person", all.clone(), &marked, Ask, "marked-by-person");
