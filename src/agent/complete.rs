@@ -52,8 +52,9 @@ impl Theirs {
 
 impl Agent {
     /// Begins a run that answers the last message of a conversation the caller keeps. It ends with [`crate::Step::Done`] as
-    /// any other, perhaps with calls in `handed_over`. What the caller says is its own word and taints nothing; what its tools
-    /// brought may be from anywhere, and does.
+    /// any other, perhaps with calls in `handed_over`. What the caller says is its own word and taints nothing. What its tools
+    /// brought may be from anywhere, and so may an answer that comes back and is not known as one of Hob's; see
+    /// [`OwnAnswers`](crate::own_answers::OwnAnswers).
     ///
     /// # Errors
     /// `BadArgs` when there is no message of the user, a result belongs to no call, or `tool_choice` names no tool.
@@ -79,6 +80,9 @@ impl Agent {
         let (run, cx) = (Id::new(), cx.clone());
         let busy = self.enter(run, cx.user(), None, cancel.clone(), true)?;
         let cx = cx.in_run(run, None, cancel);
+        if provider.reads_context() {
+            self.judge_answers(&cx, &messages);
+        }
         let (instructions, history) = apart(messages)?;
         let mut history = answered(self.asides.put_back(&cx, history));
         let last = history.iter().rposition(|m| matches!(m, Message::User(_))).unwrap_or_default();
@@ -126,6 +130,23 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// Taints the run where an answer that comes back is not known as one of Hob's own.
+    fn judge_answers(&self, cx: &Cx, messages: &[Message]) {
+        let is_own = |message: &Message| match message {
+            Message::Assistant(Turn { content, tool_calls, .. }) if tool_calls.is_empty() => {
+                self.own_answers.knows(cx, content)
+            }
+            // What was put back in its place counts instead.
+            Message::Assistant(Turn { tool_calls, .. }) => self.asides.has(cx.user(), tool_calls),
+            _ => true,
+        };
+        if !messages.iter().all(is_own) {
+            cx.taint(Label::Outside);
+        }
+    }
+}
+
 /// Two messages of the person as one; words that follow words are paragraphs of one text.
 fn join(before: &mut Content, said: Content) {
     for part in said.0 {
@@ -160,7 +181,8 @@ fn apart(messages: Vec<Message>) -> Result<(String, Vec<Message>)> {
 
 /// What Hob did itself in runs that ended with calls for their caller to make. The conversation that the caller keeps does not
 /// tell of it, and a model that does not see what was done does it again; so it is kept here and put back when the results
-/// come. It is in RAM and bounded: after a restart, or for a caller that is very late, the model sees what the caller sent.
+/// come. It is in RAM and bounded: after a restart, or for a caller that is very late, the model sees what the caller sent,
+/// which counts as from outside.
 #[derive(Default)]
 pub(crate) struct Asides(Mutex<VecDeque<Aside>>);
 
@@ -170,35 +192,32 @@ struct Aside {
     label: Label,
     /// The ids of the calls that were handed over.
     calls: Vec<String>,
-    /// The words it ended with, where it handed nothing over: who sends them back sends what the run had read.
-    words: String,
     /// All the run has said and done, the turn with those calls last.
     messages: Vec<Message>,
     bytes: usize,
+}
+
+impl Aside {
+    fn is_of(&self, user: UserId, calls: &[ToolCall]) -> bool {
+        self.user == user && calls.iter().any(|call| self.calls.contains(&call.id))
+    }
 }
 
 impl Asides {
     pub fn keep(&self, cx: &Cx, handed_over: &[ToolCall], messages: Vec<Message>) {
         let bytes = messages.iter().map(bytes_of).sum();
         let calls = handed_over.iter().map(|c| c.id.clone()).collect();
-        self.push(Aside { user: cx.user(), label: cx.label(), calls, words: String::new(), messages, bytes });
-    }
-
-    /// The words of a run that has read from outside.
-    pub fn keep_words(&self, cx: &Cx, words: &str) {
-        if cx.label() == Label::Outside && !words.trim().is_empty() {
-            let words = words.trim().to_owned();
-            let bytes = words.len();
-            self.push(Aside { user: cx.user(), label: cx.label(), calls: vec![], words, messages: vec![], bytes });
-        }
-    }
-
-    fn push(&self, aside: Aside) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push_back(aside);
+        all.push_back(Aside { user: cx.user(), label: cx.label(), calls, messages, bytes });
         while all.len() > ASIDES || all.iter().map(|a| a.bytes).sum::<usize>() > ASIDE_BYTES {
             all.pop_front();
         }
+    }
+
+    /// Whether what was done beside these calls is still there.
+    fn has(&self, user: UserId, calls: &[ToolCall]) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().any(|aside| aside.is_of(user, calls))
     }
 
     /// The history with everything Hob did in its place.
@@ -208,18 +227,11 @@ impl Asides {
         for message in history {
             let aside = match &message {
                 Message::Assistant(Turn { tool_calls, .. }) if !tool_calls.is_empty() => {
-                    all.iter().find(|a| a.user == cx.user() && tool_calls.iter().any(|call| a.calls.contains(&call.id)))
+                    all.iter().find(|aside| aside.is_of(cx.user(), tool_calls))
                 }
                 // What a program's own tools brought may be from anywhere.
                 Message::Tool(_) => {
                     cx.taint(Label::Outside);
-                    None
-                }
-                Message::Assistant(Turn { content, .. }) => {
-                    let ours = |a: &&Aside| a.user == cx.user() && !a.words.is_empty() && content.contains(&a.words);
-                    if let Some(said) = all.iter().find(ours) {
-                        cx.taint(said.label);
-                    }
                     None
                 }
                 _ => None,

@@ -156,6 +156,10 @@ impl Conversations {
             Reads::Last(limit) => self.lines_behind(cx, id, limit, after)?,
         };
         vouch(cx, &lines);
+        if matches!(reads, Reads::Last(_)) && content.media().next().is_some() {
+            // The person sends a file, and did not write it.
+            cx.taint(Label::Outside);
+        }
         if !is_filled(cx) {
             cx.vouch_for(&content.text());
         }
@@ -237,10 +241,11 @@ impl Conversations {
         let (this, conversation, id) = (self.clone(), line.conversation, Id::new());
         // With its result it is known that a call was made.
         let made = line.result().map(|result| store::effect_key(line.run, &result.tool_call_id));
-        let (stamp, head_stamp) =
+        let (mut stamp, head_stamp) =
             (self.lines.stamp(cx, if is_filled(cx) { FILLED } else { CHAT }), self.heads.stamp(cx, "chat"));
         let (scope, run_stamp, tainted) =
             (head_stamp.scope, journal::stamp(cx.user()), stamp.label == tool::Label::Outside);
+        stamp.label = stamp.label.max(label_of(&line));
         self.heads
             .store()
             .write(move |tx| {
@@ -411,6 +416,8 @@ impl Conversations {
         if let Cow::Owned(_) = self.registry.scrubber().text(&line.kept, How::Digests) {
             line.kept.clear();
         }
+        // Before files counted as from outside, such a message was stored as the person's own.
+        entry.label = entry.label.max(label_of(&entry.value));
         entry
     }
 
@@ -448,6 +455,11 @@ enum Begins {
 /// What made a message: a person's words and what followed, or what a trigger filled in and what followed.
 const CHAT: &str = "chat";
 const FILLED: &str = "filled";
+
+/// Where what stands in a message comes from: of files that a person sends, nobody here wrote what is in them.
+fn label_of(line: &Line) -> Label {
+    if line.role == Role::User && !line.parts.is_empty() { Label::Outside } else { Label::Own }
+}
 
 /// Whether what is said was filled in from outside, and nobody wrote it.
 fn is_filled(cx: &Cx) -> bool {

@@ -13,6 +13,7 @@ mod guard;
 mod journal;
 mod lines;
 mod media;
+mod own_answers;
 mod places;
 mod prompt;
 mod prompt_tool;
@@ -46,6 +47,7 @@ use interaction::Interactions;
 use journal::{Note, StoredRun};
 use llm::{Content, Provider, ToolChoice};
 use memory::Memories;
+use own_answers::OwnAnswers;
 use persona::Documents;
 use places::{Busy, Entering, Place, Places};
 use registry::Registry;
@@ -133,6 +135,7 @@ pub struct Agent {
     /// What people may do today, once the house has told; see [`Agent::recover`].
     roles: Arc<OnceLock<Roles>>,
     asides: Arc<Asides>,
+    own_answers: OwnAnswers,
 }
 
 impl Agent {
@@ -141,7 +144,8 @@ impl Agent {
         let conversations = Conversations::new(store, parts.registry.clone(), config.persistence);
         let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
         let (places, roles, asides) = (Places::default(), Arc::default(), Arc::default());
-        Self { config, conversations, parts, provider, places, roles, asides }
+        let own_answers = OwnAnswers::new(store);
+        Self { config, conversations, parts, provider, places, roles, asides, own_answers }
     }
 
     /// Puts another provider in the place of the one there is. It answers every run that begins from now on; those under way

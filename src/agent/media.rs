@@ -3,7 +3,7 @@
 use crate::lines::{StoredMedia, kind_of};
 use llm::{Content, Kind, Media, Message, Part, Source};
 use std::collections::HashMap;
-use tool::{Cx, Error, Id, Result};
+use tool::{Cx, Error, Id, Label, Result};
 use uploads::Uploads;
 
 /// How many pictures, sounds and files a model is shown at most, and how many bytes of them; older ones are named.
@@ -44,7 +44,8 @@ pub(crate) async fn keep_made(uploads: &Uploads, cx: &Cx, media: Media) -> Resul
     Ok(StoredMedia { id: upload.id, media_type: upload.media_type, name: upload.name })
 }
 
-/// Puts the bytes of the newest into their places; what is older, too much or gone is named in words.
+/// Puts the bytes of the newest into their places; what is older, too much or gone is named in words. Nobody here wrote what is
+/// in them, so whoever is shown any, or only their names, has read from outside.
 pub(crate) async fn load(uploads: &Uploads, cx: &Cx, messages: &mut [Message]) {
     let mut bytes = HashMap::<Id, Source>::new();
     let (mut shown, mut size) = (0, 0);
@@ -52,6 +53,7 @@ pub(crate) async fn load(uploads: &Uploads, cx: &Cx, messages: &mut [Message]) {
         let Message::User(content) = message else { continue };
         for part in content.0.iter_mut().rev() {
             let Part::Media(media) = part else { continue };
+            cx.taint(Label::Outside);
             let Source::Stored(id) = media.source else { continue };
             if shown < SHOWN
                 && let Some(source) = source(uploads, cx, id, &mut bytes, &mut size).await

@@ -62,6 +62,8 @@ pub(crate) struct Progress {
     /// The ids of the calls the model wanted: some servers give the same ones in every turn.
     pub ids: HashSet<String>,
     pub media: Vec<StoredMedia>,
+    /// What was said in all its turns, as a caller that reads along has it.
+    pub spoken: String,
 }
 
 /// Who wants a call.
@@ -105,6 +107,9 @@ impl Run {
             }
             stop => stop,
         });
+        if let (Ok(answer), None) = (&end, self.conversation) {
+            self.agent.own_answers.add(&self.cx, &[&answer.response, &progress.spoken]).await;
+        }
         if end.is_err() {
             self.keep_cost(&progress).await;
         }
@@ -210,9 +215,6 @@ impl Run {
             progress.calls += said.calls.len() as u32;
             self.keep_answer(&said, progress).await?;
             if said.calls.is_empty() {
-                if self.conversation.is_none() {
-                    self.agent.asides.keep_words(&self.cx, &said.text);
-                }
                 return Ok(self.answered(said, progress, vec![]));
             }
             if progress.calls > limits.calls {
@@ -421,6 +423,7 @@ impl Run {
                 }
             }
         }
+        progress.spoken.push_str(&said.text);
         if said.text.trim().is_empty() && said.calls.is_empty() && said.media.is_empty() {
             return Err(Stop("model", if said.cut { ONLY_THOUGHT } else { SAID_NOTHING }.into()));
         }

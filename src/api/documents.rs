@@ -13,7 +13,7 @@ use axum::{
 use persona::{Document, Name, Past, PastHead};
 use serde::{Deserialize, Serialize};
 use tool::{
-    Role,
+    Role, UserId,
     prelude::{JsonSchema, schemars},
 };
 
@@ -144,11 +144,21 @@ fn fifty() -> usize {
     50
 }
 
+/// What is known of a version, with who is meant.
+#[derive(Serialize, JsonSchema)]
+struct Named {
+    #[serde(flatten)]
+    head: PastHead,
+    /// What the person is called who wrote it, or in whose name Hob did; left out of one who is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    person: Option<String>,
+}
+
 /// Versions, and how many there are.
 #[derive(Serialize, JsonSchema)]
 struct History {
     count: usize,
-    versions: Vec<PastHead>,
+    versions: Vec<Named>,
 }
 
 async fn history(
@@ -159,6 +169,13 @@ async fn history(
 ) -> Answer<History> {
     let (cx, limit) = (house.cx(&caller), which.limit.clamp(1, 200));
     let (count, versions) = house.documents.history(&cx, Name::of(&name)?, limit, which.offset)?;
+    let named = |head: PastHead| {
+        let known = house.access.person(head.user)?.map(|person| person.value.name);
+        // A device that was set up with a token has no record of its owner.
+        let owner = || (head.user == UserId::OWNER).then(|| crate::keys::OWNER.to_owned());
+        Ok(Named { person: known.or_else(owner), head })
+    };
+    let versions = versions.into_iter().map(named).collect::<Result<Vec<_>, Failure>>()?;
     Ok(ok(History { count, versions }))
 }
 
@@ -174,8 +191,10 @@ async fn version(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Back {
-    /// The version.
+    /// The version; 0 is what was there before anybody wrote one.
     version: u32,
+    /// The version there is now: refused where another is there meanwhile.
+    current: Option<u32>,
 }
 
 async fn rollback(
@@ -185,7 +204,7 @@ async fn rollback(
     Json(back): Json<Back>,
 ) -> Answer<Shown> {
     may_write(&caller)?;
-    let written = house.documents.rollback(&house.cx(&caller), Name::of(&name)?, back.version).await?;
+    let written = house.documents.rollback(&house.cx(&caller), Name::of(&name)?, back.version, back.current).await?;
     Ok(ok(shown(&house, written)))
 }
 

@@ -360,6 +360,7 @@ fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
         area: Area::Custom,
         version: stored.version,
         instructs: false,
+        additive: None,
         // What the code hashes it means to tell.
         digests: stored.code.contains("utils.hash("),
         reveals: false,

@@ -144,7 +144,8 @@ pub struct Memory {
     pub uses: u32,
     /// Whether the household may recall it.
     pub shared: bool,
-    /// Whether it came from outside, and taints whoever is told it.
+    /// Whether it came from outside, and taints whoever is told it until its owner vouches for it. Somebody else's taints
+    /// whatever this says: their words are theirs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_outside: bool,
 }
@@ -163,6 +164,13 @@ impl From<Entry<Stored>> for Memory {
             from_outside: e.label == Label::Outside,
         }
     }
+}
+
+/// A memory as this caller is told it: what somebody else shares is not theirs to vouch for.
+fn told(cx: &Cx, entry: Entry<Stored>) -> Memory {
+    let own = entry.owner == cx.user();
+    let memory = Memory::from(entry);
+    Memory { from_outside: memory.from_outside && own, ..memory }
 }
 
 /// A memory that was found, and why.
@@ -395,7 +403,7 @@ impl Memories {
             let fits = |e: &Entry<Stored>| filter.lets(&e.value) && !(filter.own && e.label == Label::Outside);
             if let Some(entry) = self.records.peek(cx, found.id)?.filter(fits) {
                 cx.taint(entry.label);
-                hits.push(Hit { memory: entry.into(), score: found.score, why: found.why });
+                hits.push(Hit { memory: told(cx, entry), score: found.score, why: found.why });
             }
         }
         self.count_uses(cx, &hits);
@@ -430,7 +438,7 @@ impl Memories {
         let by = filter.kind.map(|k| (1, vec![k.code()]));
         let limit = if filter.tags.is_empty() { filter.limit } else { 0 };
         let all = self.records.list(cx, &Listing { by, limit, ..Listing::default() })?;
-        let wanted = all.into_iter().filter(|e| filter.lets(&e.value)).map(Memory::from);
+        let wanted = all.into_iter().filter(|e| filter.lets(&e.value)).map(|e| told(cx, e));
         Ok(if filter.limit == 0 { wanted.collect() } else { wanted.take(filter.limit).collect() })
     }
 

@@ -1,10 +1,11 @@
 //! The documents as they are kept: the text of today, and every text there was.
 
 use crate::{Edit, Name, prompt::BASE};
+use records::{Notice, tell_notice};
 use serde::Serialize;
 use std::sync::Arc;
 use store::{Audience, Coded, Collection, Entry, Keep, Key, Level, Record, Stamp, Store, Tx, Walk};
-use tool::{Cx, Error, Id, Label, Result, Scope, prelude::*};
+use tool::{Cx, Error, Id, Label, Result, Scope, UserId, prelude::*};
 
 /// The longest text, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -119,6 +120,9 @@ pub struct PastHead {
     pub at: u64,
     /// Who wrote it.
     pub by: By,
+    /// The person who did, or in whose name the agent did.
+    #[serde(rename = "userId")]
+    pub user: UserId,
     /// `replace`, `find_replace`, `append`, `prepend`, `delete` or `rollback`.
     pub operation: String,
     /// How long it is, in characters.
@@ -140,13 +144,15 @@ pub struct Past {
 pub struct Documents {
     current: Collection<Current>,
     versions: Collection<Version>,
+    notices: Collection<Notice>,
     base: Arc<str>,
 }
 
 impl Documents {
     /// The documents in `store`.
     pub fn new(store: &Store) -> Self {
-        Self { current: store.collection(), versions: store.collection(), base: BASE.into() }
+        let (current, versions, notices) = (store.collection(), store.collection(), store.collection());
+        Self { current, versions, notices, base: BASE.into() }
     }
 
     /// With another text in the place of a system prompt that nobody has written; Hob's own when it is empty.
@@ -221,15 +227,21 @@ impl Documents {
         self.change(cx, name, None, Change { operation: edit.operation(), label: cx.label(), edit }).await
     }
 
-    /// A new version with the text of an old one, and with its label: whoever goes back has not looked at it.
+    /// A new version with the text of an old one, and with its label: whoever goes back has not looked at it. Version 0 is
+    /// what was there before anybody wrote one. With `expected`, only when that is the version there is.
     ///
     /// # Errors
     /// `NotFound` when that version is not kept; as [`Documents::write`].
-    pub async fn rollback(&self, cx: &Cx, name: Name, version: u32) -> Result<Document> {
-        let entry = self.entry(cx, name, version)?;
-        let label = entry.label.max(cx.label());
-        let change = Change { operation: "rollback", label, edit: Edit::Replace(entry.value.text) };
-        self.change(cx, name, None, change).await
+    pub async fn rollback(&self, cx: &Cx, name: Name, version: u32, expected: Option<u32>) -> Result<Document> {
+        let (text, label) = match version {
+            0 => (String::new(), cx.label()),
+            _ => {
+                let entry = self.entry(cx, name, version)?;
+                (entry.value.text, entry.label.max(cx.label()))
+            }
+        };
+        let change = Change { operation: "rollback", label, edit: Edit::Replace(text) };
+        self.change(cx, name, expected, change).await
     }
 
     async fn change(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<Document> {
@@ -243,7 +255,7 @@ impl Documents {
             label: change.label,
             source: change.operation.into(),
         };
-        let this = self.clone();
+        let (this, told) = (self.clone(), to_be_told(cx, name, by));
         let write = move |tx: &Tx| {
             let mut found = None;
             for place in &scopes {
@@ -271,7 +283,7 @@ impl Documents {
                 stamp.label = stamp.label.max(old.label);
             }
             if text == old.text && stamp.label == old.label && (id.is_some() || text.is_empty()) {
-                return Ok(Ok((old, false)));
+                return Ok(Ok((old, None)));
             }
             let version = old.version + 1;
             let operation = change.operation.to_owned();
@@ -284,11 +296,19 @@ impl Documents {
             }
             let current = Current { name: name.word().into(), text, version };
             let kept = this.current.put(tx, id.unwrap_or_else(Id::new), &stamp, &current)?;
-            Ok(Ok((Document::of(name, kept), true)))
+            let notice = |user: &UserId| {
+                let text = noticed(change.operation, *user == stamp.owner);
+                let title = Some(format!("Hob changed “{}”", name.title()));
+                let notice = Notice { title, text, document: name.word().into(), version, ..Notice::default() };
+                notice.put(tx, &this.notices, *user, "document")
+            };
+            let notices = told.iter().map(notice).collect::<store::Result<Vec<_>>>()?;
+            Ok(Ok((Document::of(name, kept), Some(notices))))
         };
         match self.current.store().write(write).await? {
             Ok((document, changed)) => {
-                if changed {
+                if let Some(notices) = changed {
+                    notices.iter().for_each(|notice| tell_notice(cx, notice));
                     let to = Some(cx.user()).filter(|_| name.is_personal());
                     let data = json!({"name": name.word(), "version": document.version});
                     cx.ports().bus.publish("document:changed", to, data);
@@ -350,6 +370,28 @@ struct Change {
     edit: Edit,
 }
 
+/// Who is told of a change that a person did not make with their own hand: whoever it was made for, and of what is everybody's
+/// the owner too.
+fn to_be_told(cx: &Cx, name: Name, by: By) -> Vec<UserId> {
+    match by {
+        By::Person => vec![],
+        By::Agent if name.is_personal() || cx.user() == UserId::OWNER => vec![cx.user()],
+        By::Agent => vec![cx.user(), UserId::OWNER],
+    }
+}
+
+/// What a person is told of a change.
+fn noticed(operation: &str, own: bool) -> String {
+    let what = match operation {
+        "append" | "prepend" => "It added something to this document",
+        "delete" => "It took something out of this document",
+        "find_replace" => "It changed a passage of this document",
+        _ => "It wrote this document anew",
+    };
+    let whose = if own { "" } else { ", in a conversation with somebody else" };
+    format!("{what}{whose}. The history shows what it was before, and you can undo it.")
+}
+
 /// Where this caller's document is written.
 fn own_scope(cx: &Cx, name: Name) -> Scope {
     if name.is_personal() { Scope::AgentUser(cx.agent(), cx.user()) } else { Scope::Agent(cx.agent()) }
@@ -364,7 +406,7 @@ fn scopes(cx: &Cx, name: Name) -> Vec<Scope> {
 fn head(entry: &Entry<Version>) -> PastHead {
     let Version { text, version, by, operation, .. } = &entry.value;
     let (length, operation) = (text.chars().count(), operation.clone());
-    PastHead { version: *version, at: entry.updated_ms, by: *by, operation, length }
+    PastHead { version: *version, at: entry.updated_ms, by: *by, user: entry.owner, operation, length }
 }
 
 /// A text that can be kept; one of spaces alone is none.

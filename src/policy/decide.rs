@@ -59,6 +59,8 @@ pub struct Asked<'a> {
     pub bounds: &'a Bounds,
     /// What the run has read so far.
     pub label: Label,
+    /// Whether the call only adds something, and changes nothing that is there; see [`Tool::additive`].
+    pub additive: bool,
     /// Whether somebody vouched for an address: the person wrote it, or a search gave it.
     pub knows: &'a dyn Fn(&str) -> bool,
     /// Whether a person has said yes to exactly this call.

@@ -222,7 +222,12 @@ pub(crate) fn request(c: &Case) -> Option<String> {
 }
 
 fn tainted(c: &Case) -> Option<String> {
-    let dangerous = matches!(c.tool.risk, Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin) || c.tool.instructs;
+    let dangerous = match c.tool.risk {
+        Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin => true,
+        // Whatever changes, hides or replaces what somebody made; a tool that does not say what it does counts as such.
+        Risk::Write => c.tool.instructs || !c.asked.additive,
+        Risk::Observe | Risk::Execute => c.tool.instructs,
+    };
     (c.asked.label == Label::Outside && dangerous && !c.meta).then(|| {
         format!(
             "`{}` needs a person's yes, because this run has read content from outside, which may carry instructions of a \

@@ -13,7 +13,8 @@ pub const OTHER: UserId = UserId(Id::from_bytes([2; 16]));
 /// The tools, as `name[/alias] group risk area`, and marks.
 const TOOLS: &[(&str, &str, Risk, Area, &str)] = &[
     ("list_notes/notes", "notes", Risk::Observe, Area::Memory, ""),
-    ("add_note", "notes", Risk::Write, Area::Memory, ""),
+    ("add_note", "notes", Risk::Write, Area::Memory, "adds"),
+    ("update_note", "notes", Risk::Write, Area::Memory, ""),
     ("gpio_write", "gpio", Risk::Actuate, Area::Actuate, ""),
     ("send_mail/message", "mail", Risk::Send, Area::NetworkWrite, ""),
     ("execute_shell/exec", "runtime", Risk::Execute, Area::System, ""),
@@ -25,7 +26,7 @@ const TOOLS: &[(&str, &str, Risk, Area, &str)] = &[
     ("fetch_web_page/web_fetch", "web", Risk::Observe, Area::NetworkRead, ""),
     ("search_web/web_search", "web", Risk::Observe, Area::NetworkRead, ""),
     ("create_scheduled_task/cron", "automation", Risk::Write, Area::Memory, "instructs"),
-    ("remember", "memory", Risk::Write, Area::Memory, ""),
+    ("remember", "memory", Risk::Write, Area::Memory, "adds"),
     ("memory_search", "memoryDocs", Risk::Observe, Area::Memory, ""),
     ("session_status", "sessions", Risk::Observe, Area::Memory, ""),
     ("sessions_list", "sessions", Risk::Observe, Area::Memory, ""),
@@ -79,6 +80,7 @@ pub fn tool(name: &str) -> Tool {
         version: 3,
         requires_confirmation: is("confirm"),
         instructs: is("instructs"),
+        additive: is("adds").then(|| Arc::new(|_: &tool::Cx, _: &Value| true) as tool::Additive),
         digests: false,
         reveals: false,
         repeatable: false,
@@ -123,6 +125,7 @@ pub struct Call {
     pub in_run: bool,
     pub bounds: Bounds,
     pub label: Label,
+    pub additive: bool,
     pub known: Vec<String>,
     pub consented: bool,
     pub grants: Vec<Grant>,
@@ -130,7 +133,8 @@ pub struct Call {
 
 impl std::fmt::Debug for Call {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Call { tool, args, principal, via, maker, in_run, bounds, label, known: _, consented, grants } = self;
+        let Call { tool, args, principal, via, maker, in_run, bounds, label, additive: _, known: _, consented, grants } =
+            self;
         write!(f, "{} {args} {principal:?} {via:?} {maker:?} in_run={in_run} {bounds:?} ", tool.name)?;
         write!(f, "{label:?} consented={consented} {grants:?}")
     }
@@ -138,6 +142,7 @@ impl std::fmt::Debug for Call {
 
 pub fn call(name: &str) -> Call {
     Call {
+        additive: tool(name).additive.is_some(),
         tool: tool(name),
         args: json!({}),
         principal: Principal { user: ME, role: Role::Admin, ..Principal::owner() },
@@ -226,6 +231,7 @@ impl Call {
             in_run: self.in_run,
             bounds: &self.bounds,
             label: self.label,
+            additive: self.additive,
             knows: &knows,
             consented: self.consented,
         };

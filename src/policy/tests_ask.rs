@@ -80,6 +80,8 @@ fn taint_and_risk() {
     }
     check("stores instructions", json!({}), &call("cron").tainted(), Ask, "tainted");
     check("… untainted", json!({}), &call("cron"), Allow, "default");
+    check("changes what is there", json!({}), &call("update_note").tainted(), Ask, "tainted");
+    check("… by hand", json!({}), &call("update_note").direct(), Allow, "default");
     // Ordinary use asks nothing: search, read a page that the search gave, note it.
     let page = "https://example.org/a";
     check("search", json!({}), &call("search_web").tainted().args(json!({"query": "weather"})), Allow, "default");
@@ -181,6 +183,7 @@ fn which_ask_is_named() {
     marked.tool.owner = Owner::Person(ME);
     check("tainted", all.clone(), &marked, Ask, "tainted");
     marked.tool.risk = Risk::Write;
+    marked.additive = true;
     check("composed-url", all.clone(), &marked, Ask, "composed-url");
     marked.args = json!({});
     check("marked-by-person", all.clone(), &marked, Ask, "marked-by-person");

@@ -3,6 +3,7 @@
 
 mod args;
 mod due;
+mod notices;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -11,6 +12,7 @@ pub use args::{
     BATCH, Given, batch, day_of, mentions, millis, optional, patch, read_when, said, same_or_before, tags, window,
 };
 pub use due::{Due, is_past};
+pub use notices::{DocumentChange, Notice, tell_notice};
 pub use words::{Told, clip, day_words, iso, listed, quoted, told, when_words};
 
 use std::fmt::Write as _;

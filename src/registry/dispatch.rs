@@ -12,7 +12,7 @@ use policy::{Asked, Decision, Heard, Pattern, Verdict};
 use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 use store::EffectSource;
-use tool::{Answer, Ask, Consult, Cx, Dispatch, Error, Output, Owner, Question, Result, Risk, Tool, ToolInfo};
+use tool::{Answer, Ask, Consult, Cx, Dispatch, Error, Label, Output, Owner, Question, Result, Risk, Tool, ToolInfo};
 use tracing::Instrument;
 
 /// How often it is looked whether a person is still being asked, once a call's own time is over.
@@ -71,19 +71,20 @@ impl Registry {
     /// What would be decided about a call, and what each rule says of it.
     pub fn explain(&self, cx: &Cx, tool: &Tool, args: &Value) -> (Decision, Vec<Heard>) {
         let (rules, knows) = (self.rules(), |url: &str| cx.knows(url));
-        let asked = asked(cx, &knows, false);
+        let asked = asked(cx, &knows, false, (tool, args));
         (policy::decide(&rules, &asked, tool, args), policy::explain(&rules, &asked, tool, args))
     }
 
     /// Whether a tool is of any use to this caller: with some arguments, or after a person's yes.
     pub fn may_ever(&self, cx: &Cx, tool: &Tool) -> bool {
         let (knows, none) = (|_: &str| true, Value::Object(Default::default()));
-        policy::decide(&self.rules(), &asked(cx, &knows, true), tool, &none).verdict != Verdict::Deny
+        policy::decide(&self.rules(), &asked(cx, &knows, true, (tool, &none)), tool, &none).verdict != Verdict::Deny
     }
 
     pub(crate) fn decide(&self, call: &Call, consented: bool) -> Decision {
         let knows = |url: &str| call.caller.knows(url);
-        policy::decide(&self.rules(), &asked(&call.caller, &knows, consented), call.tool(), &call.args)
+        let this = (&**call.tool(), &call.args);
+        policy::decide(&self.rules(), &asked(&call.caller, &knows, consented, this), call.tool(), &call.args)
     }
 
     /// What follows when a call is not simply allowed: a person is asked, or it is refused.
@@ -146,7 +147,9 @@ impl Registry {
 }
 
 /// A call as the decision sees it.
-fn asked<'a>(cx: &'a Cx, knows: &'a dyn Fn(&str) -> bool, consented: bool) -> Asked<'a> {
+fn asked<'a>(cx: &'a Cx, knows: &'a dyn Fn(&str) -> bool, consented: bool, (tool, args): (&Tool, &Value)) -> Asked<'a> {
+    // It may look into the store, and matters in a tainted run alone.
+    let looks = cx.label() == Label::Outside && tool.risk == Risk::Write;
     Asked {
         principal: cx.principal(),
         via: cx.via(),
@@ -154,6 +157,7 @@ fn asked<'a>(cx: &'a Cx, knows: &'a dyn Fn(&str) -> bool, consented: bool) -> As
         in_run: cx.run().is_some(),
         bounds: cx.bounds(),
         label: cx.label(),
+        additive: looks && tool.additive.as_ref().is_some_and(|only_adds| only_adds(cx, args)),
         knows,
         consented,
     }

@@ -151,6 +151,7 @@ fn family(calls: Calls) -> Family<Calls> {
             note(&calls, "notify", json!({"text": n.text, "title": n.title}));
             Ok(json!({"id": Id::new()}))
         })
+        .additive()
         .tool("run_prompt", Risk::Write, async |calls: Calls, _, p: Prompt| {
             note(
                 &calls,
@@ -159,6 +160,7 @@ fn family(calls: Calls) -> Family<Calls> {
             );
             Ok(json!({"conversationId": Id::new(), "response": "done"}))
         })
+        .additive()
 }
 
 /// Calls a tool of a family by name.

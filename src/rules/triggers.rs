@@ -47,6 +47,8 @@ pub fn family(triggers: Triggers) -> Family<Triggers> {
         .area(Area::Memory)
         .tags("remove automation rule")
         .tool("fire_trigger", Risk::Write, fire)
+        // Its own times fire it as it was agreed.
+        .additive_where(|_, cx, _| is_at_its_time(cx))
         .tags("run test automation now")
         .tool("get_trigger_history", Risk::Observe, history)
         .tags("log fired when why automation")
@@ -419,8 +421,7 @@ async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
     let about = json!({"topic": "manual", "data": {}, "at": cx.ports().clock.now().to_string()});
     // Its own times fire it as it was agreed (nothing else can be written down to call this); anybody else makes the call
     // themselves, and is judged for it.
-    let at_its_time = cx.via().channel == Channel::Machine && cx.run().is_none() && *cx.maker() == Owner::Core;
-    let fired = match at_its_time && entry.value.kind == Kind::Schedule {
+    let fired = match is_at_its_time(&cx) && entry.value.kind == Kind::Schedule {
         true => triggers.fire_at_its_time(&entry, &about, cx.label()).await?,
         false => triggers.fire(&entry, "it was fired by hand".into(), &about, By::Caller(&cx)).await,
     };
@@ -436,6 +437,11 @@ async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
     let mut output = Output::json(answer)?.say(sentence);
     output.label = given.label;
     Ok(output)
+}
+
+/// Whether a time fires it, and nobody by hand.
+fn is_at_its_time(cx: &Cx) -> bool {
+    cx.via().channel == Channel::Machine && cx.run().is_none() && *cx.maker() == Owner::Core
 }
 
 /// When a trigger fired, why, and how it went; the latest first.

@@ -21,7 +21,7 @@ pub struct Entry<T> {
     pub owner: UserId,
     /// Who else may read it.
     pub audience: Audience,
-    /// Where its content came from.
+    /// Where its content came from, for whoever reads it.
     pub label: Label,
     /// What made it: `chat`, `api`, a tool's name.
     pub source: String,
@@ -32,6 +32,14 @@ pub struct Entry<T> {
     /// The record.
     pub value: T,
     tails: Tails,
+}
+
+impl<T> Entry<T> {
+    /// The label of this record once this caller has changed it. Its owner stays who they are, and somebody else's words
+    /// under their name would pass for theirs.
+    pub fn label_after(&self, cx: &Cx) -> Label {
+        if self.owner == cx.user() { cx.label() } else { Label::Outside }
+    }
 }
 
 /// What a write is stamped with.
@@ -129,7 +137,9 @@ impl<T: Record> Collection<T> {
         self.store.write(move |tx| this.put(tx, id, &stamp, &value)).await
     }
 
-    /// One record of this caller, or one shared with them. Reading what came from outside taints the run.
+    /// One record of this caller, or one shared with them. Reading what came from outside taints the run. The words of
+    /// another member count as from outside, because they may ask for more than that member may do; the owner's do not,
+    /// because the owner may do everything.
     ///
     /// # Errors
     /// `Damaged` when it cannot be read.
@@ -139,7 +149,7 @@ impl<T: Record> Collection<T> {
             None if T::LEVEL == Level::User => get_shared::<T>(tx, id),
             found => Ok(found),
         })?;
-        let found = found.filter(|e| may_read(cx, e));
+        let found = found.filter(|e| may_read(cx, e)).map(|e| as_read_by(cx, e));
         found.iter().for_each(|e| cx.taint(e.label));
         Ok(found)
     }
@@ -201,7 +211,7 @@ impl<T: Record> Collection<T> {
                 }
             }
             entries.retain(|e| may_read(cx, e));
-            Ok(entries)
+            Ok(entries.into_iter().map(|e| as_read_by(cx, e)).collect::<Vec<_>>())
         })?;
         entries.iter().for_each(|e| cx.taint(e.label));
         Ok(entries)
@@ -435,6 +445,15 @@ pub(crate) fn scope_of<T: Record>(cx: &Cx) -> Scope {
 /// owner's alone.
 pub(crate) fn may_read<T>(cx: &Cx, entry: &Entry<T>) -> bool {
     entry.audience == Audience::Household || entry.owner == cx.user()
+}
+
+/// The record as this caller reads it: the words of another member are from outside for them. What is stored keeps its own
+/// label, which holds for whoever wrote it.
+pub(crate) fn as_read_by<T: Record>(cx: &Cx, mut entry: Entry<T>) -> Entry<T> {
+    if T::BY_MEMBERS && entry.owner != cx.user() && entry.owner != UserId::OWNER {
+        entry.label = Label::Outside;
+    }
+    entry
 }
 
 pub(crate) fn index_table(name: &str) -> String {

@@ -54,6 +54,9 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     const LEVEL: Level;
     /// Whether they stay on this device: backups leave them out, as they do secrets.
     const STAYS: bool = false;
+    /// Whether any member may have written what everybody reads. For a reader, another member's words are from outside,
+    /// unless the household's owner wrote them; see [`Collection::get`](crate::Collection::get).
+    const BY_MEMBERS: bool = matches!(Self::LEVEL, Level::User);
     /// The values this record is found by. Where one of an index begins with another, looking for the shorter reads both:
     /// end what differs in length, as [`order::text`](crate::order::text) does, or put its length in front.
     fn keys(&self) -> Vec<Key> {

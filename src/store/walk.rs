@@ -2,7 +2,7 @@
 
 use crate::{
     Collection, Entry, Result,
-    collection::{OpenTable, entry, id_of, index_table, may_read, open, readable, record_key, scope_of},
+    collection::{OpenTable, as_read_by, entry, id_of, index_table, may_read, open, readable, record_key, scope_of},
     record::{Level, Record},
 };
 use redb::ReadTransaction;
@@ -84,6 +84,7 @@ impl<T: Record> Collection<T> {
                 let Some(value) = table.get(key.as_slice())? else { return Ok(ControlFlow::Continue(())) };
                 let found = readable(entry::<T>(&key, value.value()))?.filter(|found| may_read(cx, found));
                 let Some(found) = found else { return Ok(ControlFlow::Continue(())) };
+                let found = as_read_by(cx, found);
                 match keep(&found) {
                     Keep::Yes => kept.push(found),
                     Keep::No => {}

@@ -10,6 +10,9 @@ use std::{sync::Arc, time::Duration};
 /// What runs when a tool is called; dispatch has already checked the arguments against the schema.
 pub type Run = Arc<dyn Fn(Cx, Value) -> BoxFuture<'static, Result<Output>> + Send + Sync>;
 
+/// Whether a call of a tool leaves alone what is there.
+pub type Additive = Arc<dyn Fn(&Cx, &Value) -> bool + Send + Sync>;
+
 /// How long a call may take unless the tool says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -52,6 +55,9 @@ pub struct Tool {
     /// Whether it stores what a model will later follow (prompts, notes, skills, tools, rules, schedules), or puts something
     /// in the place of what a person wrote: a run that read from outside asks first.
     pub instructs: bool,
+    /// Whether a call with these arguments only adds something, and changes, hides or replaces nothing that is there. A tool
+    /// of [`Risk::Write`] without it, or of which it is false, asks first in a run that read from outside.
+    pub additive: Option<Additive>,
     /// Whether what it answers are digests, checksums or ids: long hex there is no secret.
     pub digests: bool,
     /// Whether what it answers is a new secret that the caller asked for: it is told, and not taken for a leak.
@@ -158,6 +164,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
             version: 0,
             requires_confirmation: false,
             instructs: false,
+            additive: None,
             digests: false,
             reveals: false,
             repeatable: risk == Risk::Observe,
@@ -191,6 +198,16 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// run that read from outside asks first.
     pub fn instructs(self) -> Self {
         self.last(|t| t.instructs = true)
+    }
+    /// The tool just added only adds: it changes, hides or replaces nothing that is there, so a run that read from outside
+    /// may call it unasked.
+    pub fn additive(self) -> Self {
+        self.last(|t| t.additive = Some(Arc::new(|_, _| true)))
+    }
+    /// The same for those calls of the tool just added that `only_adds` says yes to. It must not taint the run.
+    pub fn additive_where(self, only_adds: impl Fn(&S, &Cx, &Value) -> bool + Send + Sync + 'static) -> Self {
+        let state = self.state.clone();
+        self.last(|t| t.additive = Some(Arc::new(move |cx, args| only_adds(&state, cx, args))))
     }
     /// The tool just added answers digests, checksums or ids: long hex there is no secret.
     pub fn digests(self) -> Self {

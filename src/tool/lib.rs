@@ -25,7 +25,7 @@ pub use bus::{Bus, Event, Heard, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};
 pub use error::{Error, Result};
-pub use family::{Alias, Family, Run, Tool};
+pub use family::{Additive, Alias, Family, Run, Tool};
 pub use id::Id;
 pub use output::Output;
 pub use ports::{Answer, Ask, Consult, Dispatch, Ports, Question, Settings, ToolInfo, Unconnected, sounds_secret};

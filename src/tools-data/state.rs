@@ -3,7 +3,7 @@
 use crate::told::{aside, counted, kept};
 use records::{clip, listed, quoted};
 use store::{Collection, Keep, Key, Level, Record, Store, Walk};
-use tool::{Scope, prelude::*};
+use tool::{Label, Scope, prelude::*};
 
 /// The most characters of a key.
 const KEY: usize = 256;
@@ -71,6 +71,7 @@ pub fn family(store: &Store) -> Family<States> {
         .tool("get_state", Risk::Observe, get)
         .tags("read key value store variable setting remember")
         .tool("set_state", Risk::Write, set)
+        .additive_where(keeps_what_is_there)
         .repeatable()
         .tags("write put key value store variable save")
         .tool("delete_state", Risk::Destroy, delete)
@@ -122,6 +123,14 @@ struct Set {
     key: String,
     /// Any JSON value, 64 KB at most.
     value: Value,
+}
+
+/// Whether nothing is lost by setting this key: it is new, or what it holds came from outside as well.
+fn keeps_what_is_there(states: &States, cx: &Cx, args: &Value) -> bool {
+    let Some(name) = args["key"].as_str() else { return false };
+    let scope = Scope::AgentUser(cx.agent(), cx.user());
+    let own = states.own.walk_in(scope, &Walk::prefix(BY_KEY, ended(name)), |_| Keep::Yes);
+    own.is_ok_and(|all| all.iter().all(|entry| entry.label == Label::Outside))
 }
 
 async fn set(states: States, cx: Cx, args: Set) -> Result<Output> {

@@ -39,11 +39,13 @@ pub fn family(store: &Store, scheduler: Scheduler) -> Family<Calendar> {
         .phrases(include_str!("calendar.en"))
         .area(Area::Memory)
         .tool("add_calendar_event", Risk::Write, add)
+        .additive()
         .tags("appointment meeting date schedule birthday holiday plan new create book")
         .example(
             json!({"title": "Dentist", "startTime": "2026-11-24T15:00", "location": "Main Street 1", "reminder": 30}),
         )
         .tool("batch_add_calendar_events", Risk::Write, add_all)
+        .additive()
         .tags("appointments meetings several schedule plan new create import")
         .tool("list_calendar_events", Risk::Observe, list)
         .tags("appointments meetings agenda schedule what is on free busy today tomorrow week show find search")

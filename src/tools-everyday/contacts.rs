@@ -22,11 +22,13 @@ pub fn family(store: &Store) -> Family<Shelf<Contact>> {
         .phrases(include_str!("contacts.en"))
         .area(Area::Memory)
         .tool("add_contact", Risk::Write, add)
+        .additive()
         .tags("person friend address book phone email birthday new create save")
         .example(
             json!({"name": "Ben Huber", "phone": "+43 664 1234567", "relationship": "friend", "birthday": "--05-14"}),
         )
         .tool("batch_add_contacts", Risk::Write, add_all)
+        .additive()
         .tags("people friends address book several new create import")
         .tool("list_contacts", Risk::Observe, list)
         .tags("people who phone number email birthday address find search show address book")

@@ -3,23 +3,20 @@
 #[cfg(test)]
 mod tests;
 
-use records::{Item, Shelf, Told, clip, listed, optional, said, told, window};
-use store::{Entry, Key, Level, Record, Store, Tx, Walk, order};
+use records::{DocumentChange, Notice, Shelf, Told, clip, listed, optional, said, tell_notice, told, window};
+use store::{Entry, Store, Tx, Walk};
 use tool::{Scope, prelude::*};
 
 /// The most characters of a title and a text.
 const TITLE: usize = 200;
 const TEXT: usize = 2000;
-/// How many are kept for a person.
-const KEPT: usize = 200;
-/// How much of a text is its name, in characters.
+/// How much of a text is spoken, in characters.
 const NAME: usize = 80;
 /// How many are listed unless the call says otherwise, and at most.
 const LISTED: (u32, u32) = (20, 50);
 
-const BY_NAME: u8 = 1;
-const ALL: u8 = 2;
-const UNSEEN: u8 = 3;
+const ALL: u8 = Notice::ALL;
+const UNSEEN: u8 = Notice::UNSEEN;
 
 /// What Hob tells a person at a time of its own choosing.
 pub fn family(store: &Store) -> Family<Shelf<Notice>> {
@@ -27,47 +24,13 @@ pub fn family(store: &Store) -> Family<Shelf<Notice>> {
         .phrases(include_str!("notices.en"))
         .area(Area::Memory)
         .tool("notify", Risk::Write, notify)
+        .additive()
         .tags("notice notification alert tell reminder message")
         .example(json!({"text": "The washing machine is done."}))
         .tool("list_notices", Risk::Observe, list)
         .tags("notifications alerts reminders missed unseen show")
         .tool("dismiss_notice", Risk::Write, dismiss)
         .tags("notification alert seen clear read close")
-}
-
-/// Something a person was told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Notice {
-    title: Option<String>,
-    text: String,
-    seen: bool,
-}
-
-impl Record for Notice {
-    const NAME: &'static str = "notices";
-    const WORD: &'static str = "notice";
-    const LEVEL: Level = Level::User;
-    fn keys(&self) -> Vec<Key> {
-        let name = [order::text(self.name()), vec![self.seen.into()]].concat();
-        let mut keys = vec![Key::many(BY_NAME, name), Key::many(ALL, [])];
-        keys.extend((!self.seen).then(|| Key::many(UNSEEN, [])));
-        keys
-    }
-}
-
-impl Item for Notice {
-    const LISTED_BY: &'static str = "list_notices";
-    const BY_NAME: u8 = BY_NAME;
-    fn name(&self) -> &str {
-        let text = self.title.as_deref().unwrap_or(&self.text);
-        text.char_indices().nth(NAME).map_or(text, |(end, _)| text[..end].trim_end())
-    }
-    fn is_over(&self) -> bool {
-        self.seen
-    }
-    fn likely() -> Walk {
-        Walk::prefix(ALL, []).down()
-    }
 }
 
 /// Tell the person something now: they see it at the page, and it stays until they have seen it. For a later time use
@@ -87,20 +50,14 @@ async fn notify(notices: Shelf<Notice>, cx: Cx, args: Notify) -> Result<Output> 
     let notice = Notice {
         title: optional("title", args.title.as_deref(), TITLE)?,
         text: said("text", &args.text, TEXT)?,
-        seen: false,
+        ..Notice::default()
     };
     let (records, scope) = (notices.records().clone(), Scope::User(cx.user()));
-    let forget_old = move |tx: &Tx, _: &Entry<Notice>| {
-        let mut all = records.find(tx, scope, ALL, &[])?;
-        all.sort_unstable_by_key(|notice| std::cmp::Reverse(notice.id));
-        all.iter().skip(KEPT).try_for_each(|old| records.remove(tx, scope, old.id).map(drop))
-    };
+    let forget_old = move |tx: &Tx, _: &Entry<Notice>| Notice::forget_old(tx, &records, scope);
     let mut added = notices.add_all_with(&cx, "notify", vec![(notice, false)], forget_old).await?;
     let added = added.pop().ok_or_else(|| Error::failed("the notice was not kept: try again"))?;
-    let it = &added.value;
-    let data = json!({"id": added.id, "title": it.title, "text": it.text});
-    cx.ports().bus.publish("notice:new", Some(cx.user()), data);
-    let sentence = it.text.clone();
+    tell_notice(&cx, &added);
+    let sentence = added.value.text.clone();
     Ok(Output::json(view(&cx, &added))?.say(sentence))
 }
 
@@ -149,7 +106,13 @@ async fn dismiss(notices: Shelf<Notice>, cx: Cx, args: Dismiss) -> Result<Output
         Some(seen) => seen.id.to_string(),
         None => args.notice_id,
     };
-    let seen = |notice: &mut Notice| {
+    let by_person = is_by_person(&cx);
+    let seen = move |notice: &mut Notice| {
+        if !by_person && !notice.document.is_empty() {
+            return Err(records::refuse(
+                "this notice tells the person what you changed of yourself, so only they dismiss it",
+            ));
+        }
         notice.seen = true;
         Ok(())
     };
@@ -160,8 +123,10 @@ async fn dismiss(notices: Shelf<Notice>, cx: Cx, args: Dismiss) -> Result<Output
 
 async fn dismiss_all(notices: &Shelf<Notice>, cx: &Cx) -> Result<Output> {
     let (records, scope, label) = (notices.records().clone(), Scope::User(cx.user()), cx.label());
+    let by_person = is_by_person(cx);
     let changed = notices.records().store().write(move |tx| {
-        let unseen = records.find(tx, scope, UNSEEN, &[])?;
+        let mut unseen = records.find(tx, scope, UNSEEN, &[])?;
+        unseen.retain(|notice| by_person || notice.value.document.is_empty());
         let seen = |notice: Entry<Notice>| {
             let mut see = |notice: &mut Notice| {
                 notice.seen = true;
@@ -181,6 +146,11 @@ async fn dismiss_all(notices: &Shelf<Notice>, cx: &Cx) -> Result<Output> {
     Ok(Output::json(json!({"dismissed": changed.len(), "notices": []}))?.say(sentence))
 }
 
+/// Whether the person dismisses it, by hand or word by word: what a model changed of itself, it does not hide from them.
+fn is_by_person(cx: &Cx) -> bool {
+    cx.is_in_person() || cx.bounds().by_word
+}
+
 /// A notice, as it is answered.
 #[derive(Serialize)]
 struct View<'a> {
@@ -189,11 +159,15 @@ struct View<'a> {
     title: Option<&'a str>,
     text: &'a str,
     seen: bool,
+    /// What Hob changed of itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<DocumentChange>,
 }
 
 fn view<'a>(cx: &Cx, entry: &'a Entry<Notice>) -> View<'a> {
     let it = &entry.value;
-    View { told: told(entry, &cx.ports().clock.zone()), title: it.title.as_deref(), text: &it.text, seen: it.seen }
+    let (told, document) = (told(entry, &cx.ports().clock.zone()), it.document_change());
+    View { told, title: it.title.as_deref(), text: &it.text, seen: it.seen, document }
 }
 
 /// A notice within a sentence.

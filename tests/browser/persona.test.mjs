@@ -46,23 +46,47 @@ test('Hob changes it itself: the page follows, and the history says who', async 
   await other.context.close();
   await page.locator('pre.document').getByText('Jonas likes it cool.').waitFor();
   await page.getByText('Version 2 · current').waitFor();
-  await shows(() => page.locator('.versions li').first().innerText(), /by Hob\s· added to/);
-  await shows(() => page.locator('.versions li').last().innerText(), /by a person/);
+  await shows(() => page.locator('.versions li').first().innerText(), /by Hob, for .+\s· added to/);
+  await shows(() => page.locator('.versions li').last().innerText(), /by (?!Hob)\S/);
   await accessible(page, 'a document');
   await shot(page, 'document-real');
+});
+
+test('what Hob changed of itself is a notice, and one press undoes it', async () => {
+  const card = page.getByRole('complementary', { name: 'Notices' });
+  await card.getByText('Hob changed “Learned notes”').waitFor();
+  assert.match(await card.getByRole('link', { name: 'See its history' }).getAttribute('href'), /#\/device\/persona\/learned_notes$/);
+  await accessible(page, 'a notice with an undo');
+  await fits(page, phone, 'a notice with an undo');
+  await shot(page, 'notice-undo');
+  await button(card, 'Undo').click();
+  await page.getByText('Version 3 · current').waitFor();
+  await card.waitFor({ state: 'detached' });
+  assert.equal((await api(context, 'GET', AT)).text, 'Marta likes it warm.');
+
+  // A second change, on top of which somebody writes: the undo loses nothing of theirs.
+  model.script = [calls(['edit_learned_notes', { operation: 'append', content: '\nAnd dark.' }]), says('Noted.')];
+  await api(context, 'POST', '/api/v1/chat', { message: 'note that it is to be dark' });
+  await button(card, 'Undo').waitFor();
+  await api(context, 'PUT', AT, { text: 'Marta likes it warm.\nJonas likes it cool.', version: 4 });
+  await button(card, 'Undo').click();
+  await card.getByText('It was changed again meanwhile').waitFor();
+  assert.equal((await api(context, 'GET', AT)).version, 5);
+  await card.getByRole('button', { name: /^Dismiss: / }).click();
+  await card.waitFor({ state: 'detached' });
 });
 
 test('two who change it at once: the second is told, and loses nothing', async () => {
   await button(page, 'Edit').click();
   await text().fill('Mine.');
-  await api(context, 'PUT', AT, { text: 'Theirs.', version: 2 });
+  await api(context, 'PUT', AT, { text: 'Theirs.', version: 5 });
   await button(page, 'Save').click();
   await page.getByText('Somebody changed it meanwhile').waitFor();
   await becomes(() => text().inputValue(), 'Mine.');
   await button(page, 'See the newer text').click();
   await page.getByText('Theirs.').waitFor();
   await button(page, 'Save mine over it').click();
-  await page.getByText('Saved as version 4.').waitFor();
+  await page.getByText('Saved as version 7.').waitFor();
   assert.equal((await api(context, 'GET', AT)).text, 'Mine.');
 });
 
@@ -71,9 +95,9 @@ test('an earlier version is looked at and put back', async () => {
   await page.getByText('Marta likes it warm.').waitFor();
   await button(page, 'Go back to this version').click();
   await button(page, 'Yes, go back').click();
-  await page.getByText('Version 5 is as version 1 was.').waitFor();
+  await page.getByText('Version 8 is as version 1 was.').waitFor();
   const now = await api(context, 'GET', AT);
-  assert.deepEqual([now.text, now.version], ['Marta likes it warm.', 5]);
+  assert.deepEqual([now.text, now.version], ['Marta likes it warm.', 8]);
 });
 
 test('what the model is told has it', async () => {

@@ -62,14 +62,14 @@ pub fn make(hob: &Hob, name: &str, code: &str, permissions: &[&str]) -> Value {
 }
 
 /// A daemon with a stranger's page, and a person's tool that reads pages.
-fn with_a_page(seconds: u32) -> (Hob, ModelServer, Page) {
+pub fn with_a_page(seconds: u32) -> (Hob, ModelServer, Page) {
     let page = Page::at("127.0.0.1", TEXT);
     let (hob, server) = that_waits(seconds, &format!("[http]\nallow = [\"{}\"]", page.host));
     make(&hob, "read_page", "return await (await fetch(args.url)).text();", &["network"]);
     (hob, server, page)
 }
 
-fn read(page: &Page) -> Answer {
+pub fn read(page: &Page) -> Answer {
     calls(&[("read_page", json!({"url": page.url()}))])
 }
 
@@ -101,11 +101,12 @@ fn state(hob: &Hob) -> BTreeMap<&'static str, Value> {
     ])
 }
 
-/// Tools that store what a model will later follow; their risk does not show it.
-fn instructs(tool: &Value) -> bool {
-    let (name, group) = (tool["name"].as_str().unwrap(), tool["group"].as_str().unwrap());
-    ["customTools", "scheduler", "triggers"].contains(&group)
-        && ["create", "toggle", "update", "cron"].iter().any(|verb| name.starts_with(verb))
+/// Tools that store what a model will later follow, or change what is there; their risk does not show it.
+fn is_asked_about(hob: &Hob, tool: &Value) -> bool {
+    let name = tool["name"].as_str().unwrap();
+    let explained = hob.get(&format!("/api/v1/tools/{name}/explain?tainted=true")).data(200);
+    // Whether this one asks depends on what is there.
+    explained["rule"] == "tainted" && name != "set_state"
 }
 
 #[test]
@@ -122,7 +123,9 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
     let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
     let dangerous: Vec<&Value> = tools
         .iter()
-        .filter(|t| ["actuate", "send", "destroy", "admin"].contains(&t["risk"].as_str().unwrap()) || instructs(t))
+        .filter(|t| {
+            ["actuate", "send", "destroy", "admin"].contains(&t["risk"].as_str().unwrap()) || is_asked_about(&hob, t)
+        })
         .collect();
     let names: BTreeSet<&str> = dangerous.iter().map(|t| t["name"].as_str().unwrap()).collect();
     for known in [

@@ -42,6 +42,7 @@ mod scheduled_kills;
 mod scrubbing;
 mod seed_names;
 mod tables;
+mod taint;
 mod talk;
 mod toolsystem;
 mod trace_fixtures;

@@ -5,8 +5,10 @@ import * as api from './api';
 import { useAway } from './away';
 import { Close } from './icons';
 import { useLive, useNews } from './live';
+import { rollback } from './mind/api';
 import './notices.css';
-import { text, when } from './text';
+import { href } from './rooms';
+import { text, trouble, when } from './text';
 
 const words = text.notices;
 
@@ -15,6 +17,8 @@ interface Told {
   title?: string | null;
   text: string;
   createdAt?: string;
+  /** A document that Hob changed, and the versions it made and found. */
+  document?: { name: string; version: number; before: number };
 }
 
 /** So many are known of; one is shown, the others wait their turn. */
@@ -100,7 +104,7 @@ export function Notices(): JSX.Element {
 }
 
 function Card({ notice, rest, onDrop }: { notice: Told; rest: number; onDrop: (which: string) => void }): JSX.Element {
-  const { id, title, createdAt } = notice;
+  const { id, title, createdAt, document } = notice;
   return (
     <aside class="notices" aria-label={words.label}>
       <div class="notice-card">
@@ -112,9 +116,36 @@ function Card({ notice, rest, onDrop }: { notice: Told; rest: number; onDrop: (w
             {rest > 0 && <span>{words.more(rest)}</span>}
             {rest > 0 && <button type="button" class="quiet" onClick={() => onDrop('all')}>{words.dismissAll(rest + 1)}</button>}
           </p>
+          {document && <Undo change={document} onDone={() => onDrop(id)} />}
         </div>
         <button type="button" class="bare" aria-label={words.dismissOne(title || notice.text)} onClick={() => onDrop(id)}><Close /></button>
       </div>
     </aside>
+  );
+}
+
+/** Takes back what Hob changed of itself, unless it was changed again meanwhile. */
+function Undo({ change: { name, version, before }, onDone }: { change: NonNullable<Told['document']>; onDone: () => void }): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const undo = async () => {
+    if (busy) return;
+    setBusy(true);
+    try {
+      await rollback(name, before, version);
+      onDone();
+    } catch (cause) {
+      setProblem(cause instanceof api.Refused && cause.status === 409 ? words.changedSince : trouble(cause));
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      {problem && <p class="small" role="alert">{problem}</p>}
+      <p class="notice-undo">
+        <button type="button" aria-disabled={busy} onClick={() => void undo()}>{busy ? words.undoing : words.undo}</button>
+        <a href={href('device', 'persona', name)}>{words.look}</a>
+      </p>
+    </>
   );
 }

@@ -99,7 +99,7 @@ async fn versions_are_kept_told_and_gone_back_to() {
     assert!(matches!(&stale, Error::Unavailable(why) if why.contains("it is version 2")), "{stale}");
     let same = documents.write(&cx, Name::Soul, "one\ntwo", Some(2)).await.unwrap();
     assert_eq!(same.version, 2, "the same text is no new version");
-    let back = documents.rollback(&cx, Name::Soul, 1).await.unwrap();
+    let back = documents.rollback(&cx, Name::Soul, 1, Some(2)).await.unwrap();
     assert_eq!((back.text.as_str(), back.version), ("one", 3));
     let (count, heads) = documents.history(&cx, Name::Soul, 10, 0).unwrap();
     let told: Vec<_> = heads.iter().map(|h| (h.version, h.by, h.operation.as_str(), h.length)).collect();
@@ -109,10 +109,29 @@ async fn versions_are_kept_told_and_gone_back_to() {
     let (count, heads) = documents.history(&cx, Name::Soul, 1, 1).unwrap();
     assert_eq!((count, heads[0].version, heads.len()), (3, 2, 1));
     assert_eq!(documents.version(&cx, Name::Soul, 2).unwrap().text, "one\ntwo");
-    for none in [0, 4] {
-        assert!(matches!(documents.rollback(&cx, Name::Soul, none).await, Err(Error::NotFound(_))));
-    }
+    assert!(matches!(documents.rollback(&cx, Name::Soul, 4, None).await, Err(Error::NotFound(_))));
+    assert!(matches!(documents.rollback(&cx, Name::Soul, 1, Some(2)).await, Err(Error::Unavailable(_))));
+    let before = documents.rollback(&cx, Name::Soul, 0, None).await.unwrap();
+    assert_eq!((before.text.as_str(), before.version), ("", 4));
     assert_eq!(documents.history(&cx, Name::Team, 10, 0).unwrap().0, 0, "one document has nothing of another");
+}
+
+#[tokio::test]
+async fn what_the_agent_changes_is_noticed_by_whom_it_concerns() {
+    let (documents, anna, ben) = (documents(), anna(), ben());
+    documents.write(&anna, Name::Soul, "by hand", None).await.unwrap();
+    documents.write(&run_of(&anna), Name::Soul, "by hand", None).await.unwrap();
+    documents.edit(&run_of(&anna), Name::Soul, Edit::Append("more".into())).await.unwrap();
+    documents.edit(&run_of(&ben), Name::LearnedNotes, Edit::Append("Ben rows".into())).await.unwrap();
+    documents.write(&run_of(&ben), Name::User, "rows", None).await.unwrap();
+    let told = |cx: &Cx| {
+        let all = documents.notices.list(cx, &store::Listing::default()).unwrap();
+        let told = all.into_iter().map(|n| (n.value.document.clone(), n.value.document_change().unwrap().before));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&anna), [("learned_notes".to_owned(), 0), ("SOUL.md".to_owned(), 1)]);
+    assert_eq!(told(&ben), [("USER.md".to_owned(), 0), ("learned_notes".to_owned(), 0)]);
+    assert_eq!(documents.history(&anna, Name::LearnedNotes, 1, 0).unwrap().1[0].user, ben.user());
 }
 
 #[tokio::test]
@@ -175,7 +194,7 @@ async fn what_came_from_outside_taints_until_a_person_writes() {
     let text = documents.peek(&anna(), Name::LearnedNotes).unwrap().text;
     documents.write(&anna(), Name::LearnedNotes, &text, None).await.unwrap();
     assert_eq!(told(), Label::Own);
-    documents.rollback(&anna(), Name::LearnedNotes, 1).await.unwrap();
+    documents.rollback(&anna(), Name::LearnedNotes, 1, None).await.unwrap();
     assert_eq!(told(), Label::Outside);
     // Learning how long it is tells nothing of it.
     let reader = run_of(&person);

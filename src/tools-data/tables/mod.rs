@@ -46,6 +46,7 @@ pub fn family(store: &Store) -> Family<Tables> {
         .tool("describe_custom_table", Risk::Observe, describe)
         .tags("database schema columns fields structure")
         .tool("create_custom_table", Risk::Write, create)
+        .additive()
         .tags("new database table collection track log inventory columns")
         .example(json!({"table": "movies", "columns": [
             {"name": "title", "type": "text", "required": true},
@@ -58,9 +59,11 @@ pub fn family(store: &Store) -> Family<Tables> {
         .tags("drop remove erase database")
         .confirm()
         .tool("add_custom_record", Risk::Write, rows::add)
+        .additive()
         .tags("insert row entry database")
         .example(json!({"table": "movies", "data": {"title": "Alien", "year": 1979}}))
         .tool("batch_add_custom_records", Risk::Write, rows::add_all)
+        .additive()
         .tags("insert rows entries several import database")
         .tool("list_custom_records", Risk::Observe, find::list)
         .tags("rows entries query filter sort select database")
@@ -188,7 +191,7 @@ async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
         return Err(Error::bad_args("say what to change: the name, the description, or addColumns"));
     }
     let added: Vec<_> = columns.iter().flatten().skip(table.columns.len()).cloned().collect();
-    let (here, was, label) = (tables.clone(), table.clone(), cx.label());
+    let (here, was, label) = (tables.clone(), table.clone(), table.entry.label_after(&cx));
     let written = tables.tables.store().write(move |tx| {
         let now = here.unchanged(tx, &was)?;
         let strict = added.iter().find(|column| column.required || column.unique);

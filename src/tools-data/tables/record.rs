@@ -39,6 +39,7 @@ impl Record for Table {
     const NAME: &'static str = "custom-tables";
     const WORD: &'static str = "table";
     const LEVEL: Level = Level::Household;
+    const BY_MEMBERS: bool = true;
 
     fn keys(&self) -> Vec<Key> {
         if self.gone {
@@ -67,6 +68,7 @@ impl Record for Row {
     const NAME: &'static str = "custom-records";
     const WORD: &'static str = "record";
     const LEVEL: Level = Level::Household;
+    const BY_MEMBERS: bool = true;
 
     fn keys(&self) -> Vec<Key> {
         let table = self.table.as_bytes();

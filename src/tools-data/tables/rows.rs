@@ -201,7 +201,7 @@ pub(super) async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Outpu
     if given.is_empty() {
         return Err(Error::bad_args("say what to change: give `data` with at least one column"));
     }
-    let (here, was, id, label) = (tables.clone(), table.clone(), row.id, cx.label());
+    let (here, was, id, label) = (tables.clone(), table.clone(), row.id, row.label_after(&cx));
     let written = tables.rows.store().write(move |tx| {
         here.unchanged(tx, &was)?;
         // Made from what the record says now: others may have changed other columns.

@@ -68,7 +68,7 @@ async fn only_the_person_hears_of_it() {
 async fn the_newest_are_kept() {
     let (t, other) = (tools(), somebody());
     t.by(&other, "notify", json!({"text": "theirs"})).await.unwrap();
-    let all = (0..KEPT + 5).map(|n| t.say("notify", json!({"text": format!("n{n}")})));
+    let all = (0..Notice::KEPT + 5).map(|n| t.say("notify", json!({"text": format!("n{n}")})));
     futures::future::join_all(all).await;
     let mut found = vec![];
     for offset in [0, 50, 100, 150, 200] {
@@ -76,10 +76,10 @@ async fn the_newest_are_kept() {
         assert_eq!(page["hasMore"], offset < 150, "{offset}");
         found.extend(page["notices"].as_array().unwrap().iter().map(|n| n["text"].as_str().unwrap().to_owned()));
     }
-    assert_eq!(found.len(), KEPT);
-    assert!(!found.contains(&"n0".to_owned()) && found.contains(&format!("n{}", KEPT + 4)));
+    assert_eq!(found.len(), Notice::KEPT);
+    assert!(!found.contains(&"n0".to_owned()) && found.contains(&format!("n{}", Notice::KEPT + 4)));
     assert_eq!(t.by(&other, "list_notices", json!({})).await.unwrap().content["count"], 1);
-    assert_eq!(t.ask("dismiss_notice", json!({"noticeId": "all"})).await["dismissed"], KEPT);
+    assert_eq!(t.ask("dismiss_notice", json!({"noticeId": "all"})).await["dismissed"], Notice::KEPT);
 }
 
 #[tokio::test]
@@ -103,4 +103,32 @@ async fn nonsense_is_refused_and_changes_nothing() {
     t.ask("notify", json!({"text": long})).await;
     let begin: String = long.chars().take(NAME).collect();
     assert_eq!(t.ask("dismiss_notice", json!({"noticeId": begin})).await["notices"][0]["text"], long);
+}
+
+#[tokio::test]
+async fn what_the_agent_changed_of_itself_is_neither_driven_out_nor_dismissed_by_it() {
+    let store = Store::in_memory().unwrap();
+    let (t, anna) = (Tools(|| family(&store)), cx());
+    let (records, user) = (store.collection::<Notice>(), anna.user());
+    let put = store.write(move |tx| {
+        let text = "It changed a passage.".to_owned();
+        let notice = Notice { text, document: "SOUL.md".into(), version: 4, ..Notice::default() };
+        notice.put(tx, &records, user, "document")
+    });
+    let id = put.await.unwrap().id;
+    let model = anna.in_run(Id::new(), None, Default::default());
+    for n in 0..Notice::KEPT + 5 {
+        t.by(&model, "notify", json!({"text": format!("n{n}")})).await.unwrap();
+    }
+    let refused = t.by(&model, "dismiss_notice", json!({"noticeId": id})).await.unwrap_err();
+    assert!(refused.message().contains("only they dismiss it"), "{refused}");
+    let all = t.by(&model, "dismiss_notice", json!({"noticeId": "all"})).await.unwrap().content;
+    assert_eq!(all["dismissed"], Notice::KEPT - 1);
+    let left = t.by(&model, "list_notices", json!({"unseen": true})).await.unwrap().content;
+    let document = json!({"name": "SOUL.md", "version": 4, "before": 3});
+    assert_eq!((&left["count"], &left["notices"][0]["document"]), (&json!(1), &document));
+    // The person does, by hand or word by word.
+    let by_word = model.bounded(tool::Bounds { by_word: true, ..Default::default() });
+    t.by(&by_word, "dismiss_notice", json!({"noticeId": id})).await.unwrap();
+    assert_eq!(t.by(&anna, "list_notices", json!({"unseen": true})).await.unwrap().content["count"], 0);
 }

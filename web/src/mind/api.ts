@@ -91,6 +91,8 @@ export interface Version {
   version: number;
   at: number;
   by: string;
+  /** Who wrote it, or in whose name Hob did. */
+  person?: string;
   operation: string;
   length?: number;
   text?: string;
@@ -103,7 +105,8 @@ export const readDocument = (name: string) => call<Document>('GET', at(name));
 export const writeDocument = (name: string, text: string, version?: number) => call<Document>('PUT', at(name), { text, ...(version !== undefined && { version }) });
 export const history = (name: string, limit: number, offset = 0) => call<{ count: number; versions: Version[] }>('GET', at(name, `/history?limit=${limit}&offset=${offset}`));
 export const version = (name: string, which: number) => call<Version & { text: string }>('GET', at(name, `/history/${which}`));
-export const rollback = (name: string, which: number) => call<Document>('POST', at(name, '/rollback'), { version: which });
+export const rollback = (name: string, which: number, current?: number) =>
+  call<Document>('POST', at(name, '/rollback'), { version: which, ...(current !== undefined && { current }) });
 
 export interface Prompt {
   prompt: string;

@@ -142,7 +142,7 @@ function History({ document, writer, onRolled }: HistoryProps): JSX.Element {
             <div class="row">
               <div>
                 <p>{words.at(one.version)}{one.version === document.version && <> · {words.current}</>}</p>
-                <p class="soft small">{facts(moment(one.at), words.by[one.by] ?? one.by, words.operations[one.operation] ?? one.operation, one.length !== undefined && words.length(one.length.toLocaleString()))}</p>
+                <p class="soft small">{facts(moment(one.at), (one.by === 'agent' && one.person ? words.byHobFor(one.person) : one.person && words.byName(one.person)) || (words.by[one.by] ?? one.by), words.operations[one.operation] ?? one.operation, one.length !== undefined && words.length(one.length.toLocaleString()))}</p>
               </div>
               <button type="button" class="small" aria-expanded={open?.version === one.version} aria-label={words.look(one.version)} onClick={() => void look(one.version)}>{words.lookShort}</button>
             </div>

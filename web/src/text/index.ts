@@ -404,6 +404,10 @@ export const text = {
     dismissOne: (words: string) => `Dismiss: ${words}`,
     dismissAll: (n: number) => `Dismiss all ${n}`,
     more: (n: number) => (n === 1 ? 'and one more' : `and ${n} more`),
+    undo: 'Undo',
+    undoing: 'Undoing…',
+    look: 'See its history',
+    changedSince: 'It was changed again meanwhile. Its history has every version.',
   },
 
   tool: {

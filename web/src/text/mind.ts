@@ -169,6 +169,8 @@ export const mind = {
     ownText: 'Hob’s own text',
     startFrom: 'Begin with Hob’s own text',
     by: { person: 'by a person', agent: 'by Hob' } as Record<string, string>,
+    byName: (name: string) => `by ${name}`,
+    byHobFor: (name: string) => `by Hob, for ${name}`,
     operations: {
       replace: 'rewritten', find_replace: 'a passage replaced', append: 'added to', prepend: 'added to at the top', delete: 'a passage deleted', rollback: 'rolled back',
       write: 'written', create: 'written',

@@ -1,0 +1,117 @@
+//! Notices as they are stored: what Hob tells a person at a time of its own choosing. The family of tools is in
+//! `tools-everyday`; what has to be told in the same commit as something else is added here.
+
+use crate::Item;
+use serde::{Deserialize, Serialize};
+use store::{Audience, Collection, Entry, Key, Level, Record, Stamp, Tx, Walk, order};
+use tool::{
+    Cx, Label, Scope, UserId,
+    prelude::{JsonSchema, json, schemars},
+};
+
+/// How much of a text is its name, in characters.
+const NAME: usize = 80;
+
+const BY_NAME: u8 = 1;
+
+/// Something a person was told. New fields go last.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Notice {
+    /// What it is about, in a few words.
+    pub title: Option<String>,
+    /// What they are told.
+    pub text: String,
+    /// Whether they have seen it.
+    pub seen: bool,
+    /// The name of the document that the agent changed; empty where it is about none.
+    pub document: String,
+    /// The version it made of it.
+    pub version: u32,
+}
+
+/// A change of a document that a notice is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DocumentChange {
+    /// The name of the document, as in its address.
+    pub name: String,
+    /// The version that was made.
+    pub version: u32,
+    /// The version before it, to go back to; 0 is a document that nobody has written.
+    pub before: u32,
+}
+
+impl Record for Notice {
+    const NAME: &'static str = "notices";
+    const WORD: &'static str = "notice";
+    const LEVEL: Level = Level::User;
+    fn keys(&self) -> Vec<Key> {
+        let name = [order::text(self.name()), vec![self.seen.into()]].concat();
+        let mut keys = vec![Key::many(BY_NAME, name), Key::many(Self::ALL, [])];
+        keys.extend((!self.seen).then(|| Key::many(Self::UNSEEN, [])));
+        keys
+    }
+}
+
+impl Item for Notice {
+    const LISTED_BY: &'static str = "list_notices";
+    const BY_NAME: u8 = BY_NAME;
+    fn name(&self) -> &str {
+        let text = self.title.as_deref().unwrap_or(&self.text);
+        text.char_indices().nth(NAME).map_or(text, |(end, _)| text[..end].trim_end())
+    }
+    fn is_over(&self) -> bool {
+        self.seen
+    }
+    fn likely() -> Walk {
+        Walk::prefix(Self::ALL, []).down()
+    }
+}
+
+impl Notice {
+    /// How many are kept for a person.
+    pub const KEPT: usize = 200;
+    /// The index of all of them.
+    pub const ALL: u8 = 2;
+    /// The index of those that were not seen.
+    pub const UNSEEN: u8 = 3;
+
+    /// The change of a document it is about.
+    pub fn document_change(&self) -> Option<DocumentChange> {
+        let (name, version) = (self.document.clone(), self.version);
+        (!name.is_empty()).then(|| DocumentChange { name, version, before: version.saturating_sub(1) })
+    }
+
+    /// Within a write: a new notice for a person, in words of Hob's own.
+    ///
+    /// # Errors
+    /// As every write.
+    pub fn put(self, tx: &Tx, records: &Collection<Self>, user: UserId, source: &str) -> store::Result<Entry<Self>> {
+        let (scope, audience, source) = (Scope::User(user), Audience::Private, source.to_owned());
+        let stamp = Stamp { scope, owner: user, audience, label: Label::Own, source };
+        let added = records.put(tx, tool::Id::new(), &stamp, &self)?;
+        Self::forget_old(tx, records, scope)?;
+        Ok(added)
+    }
+
+    /// Within a write: lets go of those that are too many, the oldest first. What the agent changed of itself and nobody has
+    /// seen goes last, so that nothing the agent tells can drive it out.
+    ///
+    /// # Errors
+    /// As every write.
+    pub fn forget_old(tx: &Tx, records: &Collection<Self>, scope: Scope) -> store::Result<()> {
+        let mut all = records.find(tx, scope, Self::ALL, &[])?;
+        let is_pressing = |notice: &Entry<Self>| !notice.value.seen && !notice.value.document.is_empty();
+        all.sort_unstable_by_key(|notice| std::cmp::Reverse((is_pressing(notice), notice.id)));
+        all.iter().skip(Self::KEPT).try_for_each(|old| records.remove(tx, scope, old.id).map(drop))
+    }
+}
+
+/// Tells a person at the page that there is a new notice.
+pub fn tell_notice(cx: &Cx, added: &Entry<Notice>) {
+    let it = &added.value;
+    let mut data = json!({"id": added.id, "title": it.title, "text": it.text});
+    if let Some(change) = it.document_change() {
+        data["document"] = json!(change);
+    }
+    cx.ports().bus.publish("notice:new", Some(added.owner), data);
+}
