@@ -10,7 +10,7 @@ mod pin;
 mod rppal;
 mod sim;
 
-pub use device::{Device, Disk, Memory, State};
+pub use device::{Device, Disk, Memory, State, total_memory};
 pub use error::{Error, Result};
 pub use pin::{Level, Pin};
 

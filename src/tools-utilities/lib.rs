@@ -49,6 +49,7 @@ pub fn utilities(device: Device) -> Family<Device> {
         .tags("unit conversion length weight temperature volume")
         .example(json!({"value": 20, "from": "°C", "to": "°F"}))
         .tool("system_info", Risk::Observe, device::info)
+        .own_area(Area::System)
         .tags("device status health disk memory cpu temperature uptime hostname")
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod approvals;
+mod budgets;
 mod cli;
 mod clockwork;
 mod config_center;
@@ -38,6 +39,7 @@ mod scrubbing;
 mod seed_names;
 mod tables;
 mod talk;
+mod tool_rules;
 mod toolsystem;
 mod trace_fixtures;
 mod traces;
