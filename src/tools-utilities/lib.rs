@@ -30,7 +30,7 @@ mod validate;
 mod words;
 
 use board::Device;
-use tool::{Family, Risk, prelude::json};
+use tool::{Area, Family, Risk, prelude::json};
 
 /// The heading all of these stand under.
 const CATEGORY: &str = "Utilities";

@@ -29,10 +29,10 @@ fn draft(name: &str, code: &str) -> Value {
 
 /// Tries so many copies of this code out at once; the texts of their answers.
 fn trials(hob: &Hob, count: usize, code: &str) -> Vec<String> {
+    let body = draft("trial", code);
+    let trial = || hob.post("/api/v1/custom-tools/test", body.clone()).text();
     thread::scope(|scope| {
-        let body = draft("trial", code);
-        let trial = || hob.post("/api/v1/custom-tools/test", body.clone()).text();
-        let running: Vec<_> = (0..count).map(|_| scope.spawn(trial)).collect();
+        let running: Vec<_> = (0..count).map(|_| scope.spawn(&trial)).collect();
         running.into_iter().map(|one| one.join().unwrap()).collect()
     })
 }
