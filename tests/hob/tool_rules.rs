@@ -161,7 +161,7 @@ fn an_error_behind_use_tool_tells_the_parameters() {
         ("remember", json!({}), 400, Some("Parameters of remember: {")),
         ("delete_task", json!({"taskId": id}), 404, Some("Parameters of delete_task: It takes ")),
         ("fails", json!({}), 422, Some("Parameters of fails: It takes pot? (string).")),
-        ("add_note", json!({"content": "x"}), 403, None),
+        ("add_note", json!({"title": "x", "content": "x"}), 403, None),
     ] {
         let reply = hob.call("use_tool", json!({"tool_name": tool, "arguments": arguments}));
         let text = reply.text();
@@ -189,8 +189,6 @@ fn the_seeds_words_find_the_seeds_tools() {
         ("plan", "add_task"),
         ("checklist", "add_task"),
         ("assignment", "add_task"),
-        ("reminder", "add_task"),
-        ("save", "remember"),
         ("store", "remember"),
         ("memorize", "remember"),
         ("appointment", "add_calendar_event"),
@@ -200,9 +198,14 @@ fn the_seeds_words_find_the_seeds_tools() {
     ] {
         assert_eq!(found(query).first().map(String::as_str), Some(first), "{query}: {:?}", found(query));
     }
-    for (query, tool) in
-        [("note", "remember"), ("record", "remember"), ("to-do", "list_tasks"), ("to-do", "batch_add_tasks")]
-    {
+    for (query, tool) in [
+        ("note", "remember"),
+        ("record", "remember"),
+        ("save", "remember"),
+        ("reminder", "add_task"),
+        ("to-do", "list_tasks"),
+        ("to-do", "batch_add_tasks"),
+    ] {
         assert!(found(query).iter().any(|name| name == tool), "{query}: {:?}", found(query));
     }
     for query in ["to-do", "to do", "plan", "assignment", "do"] {
