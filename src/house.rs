@@ -117,7 +117,8 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     registry.add(tools_everyday::config(services.clone()))?;
     registry.add(tools_hardware::gpio(board.clone()))?;
     let web = Guarded::new(config.http.allow.clone());
-    let custom = CustomTools::new(&store, registry.clone(), Sandbox::new(IDLE), web.clone(), services.clone());
+    let sandbox = Sandbox::new(IDLE, sandbox::memory_budget(board::total_memory().unwrap_or_default()));
+    let custom = CustomTools::new(&store, registry.clone(), sandbox, web.clone(), services.clone());
     registry.add(custom::family(custom.clone()))?;
     custom.load()?;
     let documents = Documents::new(&store).with_base(&config.agent.prompt);

@@ -3,11 +3,11 @@
 
 use crate::{
     Agent,
+    one_answer::one_answer,
     run::{Run, Step},
     window::{cost, exchanges, window},
 };
-use futures::StreamExt;
-use llm::{Content, Delta, Message, Part, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage};
+use llm::{Content, Message, Part, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage};
 use persona::prompt::Standing;
 use scrub::How;
 use serde::{Deserialize, Serialize};
@@ -376,30 +376,9 @@ async fn by_model(
         user: Some(cx.user()),
         ..Request::default()
     };
-    let told = async {
-        let (mut stream, mut text) = (provider.stream(request), String::new());
-        while let Some(delta) = stream.next().await {
-            match delta.map_err(|error| error.to_string())? {
-                // What reads sentences stands in for a model that cannot be had, and would take this for one.
-                Delta::By { by_word: true, .. } => return Err("no model answered".to_owned()),
-                Delta::Text(more) if text.len() <= LONGEST * 8 => text.push_str(&more),
-                Delta::Done { usage: cost, .. } => {
-                    *usage += cost;
-                    break;
-                }
-                _ => {}
-            }
-        }
-        match text.trim() {
-            "" => Err("the model said nothing".to_owned()),
-            text => Ok(clipped(text, LONGEST)),
-        }
-    };
-    tokio::select! {
-        biased;
-        () = cx.cancel().cancelled() => Err("stopped".into()),
-        told = tokio::time::timeout(PATIENCE, told) => told.unwrap_or_else(|_| Err("the model took too long".into())),
-    }
+    let (text, cost) = one_answer(cx, provider, request, LONGEST * 8, PATIENCE).await?;
+    *usage += cost;
+    Ok(clipped(&text, LONGEST))
 }
 
 /// A message that a summary tells just as it would tell the whole.

@@ -13,6 +13,7 @@ mod guard;
 mod journal;
 mod lines;
 mod media;
+mod one_answer;
 mod own_answers;
 mod places;
 mod prompt;

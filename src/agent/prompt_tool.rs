@@ -28,6 +28,9 @@ struct RunPrompt {
     title: Option<String>,
     /// The conversation it continues. Default: a new one, and so where it is no more.
     conversation_id: Option<String>,
+    /// Whether the model answers the prompt alone: without tools, memories and a conversation, and nothing is stored.
+    #[serde(default)]
+    answer_only: bool,
 }
 
 /// Ends the run when nobody waits for it any more.
@@ -42,6 +45,10 @@ impl Drop for Ends {
 }
 
 async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
+    if args.answer_only {
+        let (response, model) = agent.answer_only(&cx, &args.prompt).await?;
+        return Ok(Output::json(json!({"response": response, "model": model}))?.say(response));
+    }
     if cx.run().is_some() {
         return Err(Error::denied("a run cannot begin another like this: do yourself what the prompt says"));
     }

@@ -33,7 +33,7 @@ pub(crate) fn routes() -> Routes<House> {
         )
         .route("/{id}/enable", post(enable, "Turn a custom tool on."))
         .route("/{id}/disable", post(disable, "Turn a custom tool off."))
-        .route("/{id}/approve", post(approve, "Allow a tool that waits for a decision."))
+        .route("/{id}/approve", post(approve, "Allow a tool that waits for a decision, or was rejected."))
         .route("/{id}/reject", post(reject, "Refuse a tool that waits for a decision."))
         .route("/{id}/execute", post(execute, "Run a custom tool.").also(limited))
 }

@@ -36,7 +36,7 @@ pub struct State {
     pub disk: Option<Disk>,
     /// Of the processor in °C, where there is a sensor.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f32>,
+    pub temperature: Option<f64>,
     /// Since the machine started.
     pub uptime: u64,
     /// When the machine started, since 1970.
@@ -124,11 +124,20 @@ impl Device {
             },
             own_memory: own_memory(&mut gauges.system),
             disk: disk(&self.data),
-            temperature: gauges.sensors.as_mut().and_then(temperature),
+            temperature: gauges.sensors.as_mut().and_then(temperature).map(tool::shortest),
             uptime: System::uptime().map_err(unreadable)?,
             boot_time: System::boot_time().map_err(unreadable)?,
         })
     }
+}
+
+/// How much memory Hob may use in all, in bytes: that of the machine, or of its control group where that has less. `None`
+/// where it cannot be read.
+pub fn total_memory() -> Option<u64> {
+    let mut system = System::new().ok()?;
+    system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());
+    let group = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
+    Some(system.total_memory().min(group)).filter(|total| *total > 0)
 }
 
 fn own_memory(system: &mut System) -> u64 {

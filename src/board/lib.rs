@@ -11,7 +11,7 @@ mod rate;
 mod rppal;
 mod sim;
 
-pub use device::{Device, Disk, Memory, State};
+pub use device::{Device, Disk, Memory, State, total_memory};
 pub use error::{Error, Result};
 pub use pin::{Level, Pin};
 pub use rate::PinRate;

@@ -7,7 +7,9 @@ use tool::{Owner, prelude::*};
 pub fn family(tools: CustomTools) -> Family<CustomTools> {
     Family::new("dynamicTools", "Write tools in JavaScript and manage them.", tools)
         .category("Dynamic Tools")
+        .area(Area::Custom)
         .tool("create_tool", Risk::Execute, create)
+        .own_area(Area::CodeExecute)
         .tags("write program javascript new custom function automate code")
         .confirm()
         .instructs()

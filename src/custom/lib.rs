@@ -234,6 +234,9 @@ impl CustomTools {
         let outcome = self.sandbox.run(script, Arc::new(Nothing), Limits::default()).await;
         match outcome.result {
             Err(sandbox::Fault::Thrown(text)) => Err(Error::bad_args(format!("the code cannot be read: {text}"))),
+            Err(busy @ sandbox::Fault::Busy { .. }) => {
+                Err(Error::unavailable(format!("the code was not checked: {busy}")))
+            }
             _ => Ok(()),
         }
     }
@@ -309,7 +312,10 @@ impl CustomTools {
         for log in &outcome.logs {
             tracing::debug!(level = log.level, "[{}] {}", stored.name, log.text);
         }
-        let content = outcome.result.map_err(|fault| Error::failed(told(&stored.name, &fault)))?;
+        let content = outcome.result.map_err(|fault| match fault {
+            sandbox::Fault::Busy { started: false, .. } => Error::unavailable(told(&stored.name, &fault)),
+            fault => Error::failed(told(&stored.name, &fault)),
+        })?;
         let logs: Vec<Value> = outcome.logs.iter().map(|l| json!({"level": l.level, "text": l.text})).collect();
         let mut output = Output { content, label: reach.label(), ..Output::default() }
             .meta("dynamicTool", stored.name.as_str())
@@ -368,6 +374,7 @@ fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
         examples: vec![],
         requires_confirmation: stored.requires_approval,
         enabled: true,
+        off_by: None,
         label,
         timeout: TIMEOUT,
         run,
@@ -412,7 +419,7 @@ pub enum Change {
     Enable,
     /// Take it out of use.
     Disable,
-    /// Let a model's pending tool be used.
+    /// Let a model's tool be used that waits for a decision, or was rejected before.
     Approve,
     /// Refuse a model's pending tool.
     Reject,
@@ -422,7 +429,7 @@ impl Change {
     fn from(self, status: Status, name: &str) -> Result<Status> {
         use Status::{Active, Disabled, PendingApproval, Rejected};
         match (self, status) {
-            (Change::Approve, PendingApproval) => Ok(Active),
+            (Change::Approve, PendingApproval | Rejected) => Ok(Active),
             (Change::Reject, PendingApproval) => Ok(Rejected),
             (Change::Approve | Change::Reject, _) => {
                 Err(Error::bad_args(format!("`{name}` is not waiting for approval: it is {}", status.word())))

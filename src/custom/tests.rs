@@ -12,7 +12,7 @@ fn house() -> (CustomTools, Cx) {
 fn build(store: &Store, registry: Registry, services: Value) -> (CustomTools, Cx) {
     let services = serde_json::from_value(services).unwrap();
     let config = ConfigCenter::open(store, services, Default::default()).unwrap();
-    let sandbox = Sandbox::new(Duration::from_secs(60));
+    let sandbox = Sandbox::new(Duration::from_secs(60), 256 << 20);
     let web = Guarded::new(vec!["127.0.0.11:1".into(), "127.0.0.12:1".into()]);
     let tools = CustomTools::new(store, registry.clone(), sandbox, web, config.clone());
     registry.add(family(tools.clone())).unwrap();

@@ -18,6 +18,9 @@ use tool::{Bounds, Bus, Channel, Cx, Error, Id, Label, Result, Scope, UserId, pr
 
 /// How many may wait for one person.
 const OPEN: usize = 50;
+/// How many of them one run and one conversation may hold, so that a model that asks without end leaves room for others.
+const OPEN_IN_RUN: usize = 5;
+const OPEN_IN_CONVERSATION: usize = 10;
 /// How many that have ended are kept for a person.
 const KEPT: usize = 500;
 /// How many messages a run may send, and of how many runs that is counted.
@@ -114,7 +117,30 @@ enum Found {
     New(Box<Entry<Stored>>),
     /// The same call of the same model, made again.
     Again(Box<Entry<Stored>>),
-    Full,
+    /// Too many are open: why, as a sentence.
+    Full(String),
+}
+
+/// Why nothing more can be asked for `new`, where too many of `open` wait.
+fn full(open: &[Entry<Stored>], new: &Stored) -> Option<String> {
+    let count = |fits: &dyn Fn(&Stored) -> bool| open.iter().filter(|e| fits(&e.value)).count();
+    if new.run.is_some() && count(&|o| o.run == new.run) >= OPEN_IN_RUN {
+        return Some(format!(
+            "{OPEN_IN_RUN} questions and views of this run wait for the person already: ask no more before they have answered"
+        ));
+    }
+    if new.conversation.is_some() && count(&|o| o.conversation == new.conversation) >= OPEN_IN_CONVERSATION {
+        return Some(format!(
+            "{OPEN_IN_CONVERSATION} questions and views of this conversation wait for the person already: nothing more is \
+             asked until they have answered some of them"
+        ));
+    }
+    (open.len() >= OPEN).then(|| {
+        format!(
+            "{OPEN} questions and views wait for this person already: nothing more is asked until they have answered some \
+             of them"
+        )
+    })
 }
 
 impl Interactions {
@@ -198,12 +224,9 @@ impl Interactions {
                 waiting = Waiting::new(self, user, entry.id, true);
                 (*entry, false)
             }
-            Found::Full => {
+            Found::Full(why) => {
                 waiting.leave();
-                return Err(Error::unavailable(format!(
-                    "{OPEN} questions and views wait for this person already: nothing more is asked until they have answered \
-                     some of them"
-                )));
+                return Err(Error::unavailable(why));
             }
         };
         let id = entry.id;
@@ -240,8 +263,10 @@ impl Interactions {
                     return Ok(Found::Again(Box::new(latest)));
                 }
             }
-            if records.find(tx, scope, PENDING, &[])?.iter().filter(|e| this.is_open(e)).count() >= OPEN {
-                return Ok(Found::Full);
+            let mut open = records.find(tx, scope, PENDING, &[])?;
+            open.retain(|e| this.is_open(e));
+            if let Some(why) = full(&open, &stored) {
+                return Ok(Found::Full(why));
             }
             Ok(Found::New(Box::new(records.put(tx, id, &stamp(user), &stored)?)))
         };

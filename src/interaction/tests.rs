@@ -413,9 +413,26 @@ async fn what_nobody_answers_in_time_ends_and_its_run_is_woken() {
 async fn there_is_an_end_to_what_waits_and_to_what_is_kept() {
     let (store, all) = house(0);
     let me = cx();
+    // Runs of five questions each, two of them in a conversation.
+    let (run, conversation) = (Id::new(), Id::from_bytes([7; 16]));
     for n in 0..50 {
-        let parked = all.ask(&in_run(&me, Id::new(), &n.to_string()), question("Which?")).await;
+        let (run, conversation) = match n {
+            0..5 => (run, conversation),
+            _ => (Id::from_bytes([n / 5; 16]), Id::from_bytes([100 + n / 10; 16])),
+        };
+        let bounds = Bounds { model_call: Some(n.to_string().into()), ..Bounds::default() };
+        let call = me.in_run(run, conversation, CancellationToken::new()).bounded(bounds);
+        let parked = all.ask(&call, question("Which?")).await;
         assert!(matches!(parked, Err(Error::Parked(_))), "{parked:?}");
+        if n == 4 {
+            let refused = all.ask(&in_run(&me, run, "one more"), question("Which?")).await;
+            assert!(matches!(&refused, Err(Error::Unavailable(text)) if text.contains("5 questions")), "{refused:?}");
+        }
+        if n == 19 {
+            let other = me.in_run(Id::new(), conversation, CancellationToken::new());
+            let refused = all.ask(&other, question("Which?")).await;
+            assert!(matches!(&refused, Err(Error::Unavailable(text)) if text.contains("10 questions")), "{refused:?}");
+        }
     }
     let full = all.ask(&me, question("One more?")).await;
     assert!(matches!(&full, Err(Error::Unavailable(text)) if text.contains("50 questions")), "{full:?}");

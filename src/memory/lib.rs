@@ -135,6 +135,7 @@ pub struct Memory {
     #[serde(rename = "type")]
     pub kind: Kind,
     /// 0 to 1.
+    #[serde(serialize_with = "tool::as_shortest")]
     pub importance: f32,
     /// For filtering.
     pub tags: Vec<String>,
@@ -180,6 +181,7 @@ pub struct Hit {
     #[serde(flatten)]
     pub memory: Memory,
     /// How well it fits, 0 to 1: the cosine of the meanings, raised by shared words.
+    #[serde(serialize_with = "tool::as_shortest")]
     pub score: f32,
     /// Why it was found: `same words: boiler` or `similar meaning`.
     pub why: String,
@@ -231,6 +233,7 @@ pub struct Stats {
     /// By sort.
     pub skills: usize,
     /// The mean importance, 0 to 1.
+    #[serde(serialize_with = "tool::as_shortest")]
     pub average_importance: f32,
     /// How many can be found by meaning.
     pub with_meaning: usize,
@@ -450,7 +453,7 @@ impl Memories {
         let boosted = self
             .records
             .update(cx, id, move |m| {
-                m.importance = (m.importance + amount).clamp(0.0, 1.0);
+                m.importance = (tool::shortest(m.importance) + tool::shortest(amount)).clamp(0.0, 1.0) as f32;
                 Ok(())
             })
             .await?;
@@ -467,14 +470,15 @@ impl Memories {
     pub fn stats(&self, cx: &Cx) -> Result<Stats> {
         let all = self.records.list(cx, &Listing::default())?;
         let count = |kind| all.iter().filter(|e| e.value.kind == kind).count();
-        let importance = all.iter().fold(0.0, |sum, e| sum + e.value.importance);
+        // The mean of equal numbers is that number: single precision would add up its own errors.
+        let importance: f64 = all.iter().map(|e| tool::shortest(e.value.importance)).sum();
         Ok(Stats {
             total: all.len(),
             facts: count(Kind::Fact),
             preferences: count(Kind::Preference),
             events: count(Kind::Event),
             skills: count(Kind::Skill),
-            average_importance: importance / all.len().max(1) as f32,
+            average_importance: (importance / all.len().max(1) as f64) as f32,
             with_meaning: self.with_index(|index| index.with_meaning(cx.user()))?,
         })
     }

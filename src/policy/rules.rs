@@ -40,7 +40,7 @@ pub(crate) const ASKS: &[(&str, Says)] = &[
 ];
 
 fn group_off(c: &Case) -> Option<String> {
-    let (name, group) = (&c.tool.name, &c.tool.group);
+    let (name, group) = (&c.tool.name, c.tool.off_by.as_ref().unwrap_or(&c.tool.group));
     (!c.tool.enabled).then(|| {
         format!(
             "`{name}` is off with its group `{group}`: an admin can turn it on under Tools on the page, or with PUT \

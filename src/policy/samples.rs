@@ -86,6 +86,7 @@ pub fn tool(name: &str) -> Tool {
         repeatable: false,
         examples: vec![],
         enabled: !is("off"),
+        off_by: None,
         label: Label::Own,
         timeout: Default::default(),
         run: Arc::new(|_, _| Box::pin(async { Ok(Default::default()) })),

@@ -4,10 +4,12 @@
 //! a question about a plain call of a run stays open for a day, and its run rests. An answer binds one call: tool, arguments
 //! and version. "Always" leaves a grant behind.
 
+mod capacity;
 mod record;
 
 pub use record::{Answer, Approval, Given, GrantShown, State};
 
+use capacity::full;
 use policy::{Grant, Pattern};
 use record::{Stored, StoredGrant};
 use serde_json::Value;
@@ -21,8 +23,6 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tool::{Bus, Cx, Error, Id, Label, Result, Risk, Role, Scope, UserId};
 
-/// How many questions one person may have open.
-const OPEN: usize = 50;
 /// How often it is looked whether an answer that is being given fails.
 const LOOK: Duration = Duration::from_millis(50);
 /// The longest arguments that are told in an event, in bytes of JSON.
@@ -272,10 +272,8 @@ impl Approvals {
         let (answered, answer) = oneshot::channel();
         {
             let mut open = lock(&self.open);
-            if open.values().filter(|o| o.user == user).count() >= OPEN {
-                return Err(Error::denied(format!(
-                    "{OPEN} questions are open already, so `{tool}` was not asked about: answer some of them first"
-                )));
+            if let Some(full) = full(&open, user, stored.run, stored.conversation) {
+                return Err(Error::denied(format!("{full}, so `{tool}` was not asked about and not called")));
             }
             open.insert(id, Open { user, run: stored.run, conversation: stored.conversation, waiter: Some(answered) });
         }

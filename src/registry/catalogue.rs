@@ -91,7 +91,7 @@ pub(crate) struct Entry {
     /// The family it came with.
     pub family: Arc<str>,
     /// Whether whoever brought it wants it on.
-    on: bool,
+    pub on: bool,
     validator: Arc<OnceLock<Result<Validator, String>>>,
     words: Arc<Words>,
 }
@@ -168,7 +168,7 @@ impl Catalogue {
             }
             let (family, on) = (tool.group.clone(), tool.enabled);
             tool.group = groups::home(&tool, &family);
-            tool.enabled = on && self.is_on(&tool, &family);
+            (tool.enabled, tool.off_by) = self.state_of(&tool, &family, on);
             let entry = Entry { family, on, ..Entry::new(Arc::new(tool)) };
             self.entries.insert(entry.tool.name.clone(), Arc::new(entry));
         }
@@ -283,17 +283,20 @@ impl Catalogue {
         let changed: Vec<Entry> = self
             .entries
             .values()
-            .map(|e| (e, e.on && self.is_on(&e.tool, &e.family)))
-            .filter(|(e, enabled)| e.tool.enabled != *enabled)
-            .map(|(e, enabled)| e.with(|t| t.enabled = enabled))
+            .map(|e| (e, self.state_of(&e.tool, &e.family, e.on)))
+            .filter(|(e, (enabled, off_by))| (e.tool.enabled, &e.tool.off_by) != (*enabled, off_by))
+            .map(|(e, state)| e.with(|t| (t.enabled, t.off_by) = state))
             .collect();
         for entry in changed {
             self.entries.insert(entry.tool.name.clone(), Arc::new(entry));
         }
     }
 
-    fn is_on(&self, tool: &Tool, family: &Arc<str>) -> bool {
-        groups::switches_of(tool, family).iter().any(|id| groups::is_on(id, &self.overrides, &self.services))
+    /// Whether a tool is on, and which group keeps it off where that is not the one it is listed with.
+    fn state_of(&self, tool: &Tool, family: &Arc<str>, wanted: bool) -> (bool, Option<Arc<str>>) {
+        let state = groups::state_of(tool, family, &self.overrides, &self.services);
+        let off_by = state.off_by.filter(|id| **id != *tool.group);
+        (wanted && state.on, off_by)
     }
 
     /// Every group: those of the table in its order, then those that tools brought.

@@ -1,8 +1,8 @@
 //! Layer 2: one catalogue, one decision, one dispatch.
 //!
 //! [`Registry`] keeps every tool of every family and is the [`tool::Dispatch`] behind each call: it finds the tool and sends
-//! the call through a chain of steps ([`middleware`]): audit, limits, arguments, rates, the decision, the question to a
-//! person where one is due, events, and then the tool itself. Tools never do any of that.
+//! the call through a chain of steps ([`middleware`]): audit, limits, arguments, the decision, the question to a
+//! person where one is due, rates, events, and then the tool itself. Tools never do any of that.
 
 mod approvals;
 mod arm;
@@ -109,8 +109,8 @@ impl Registry {
             chain.push(Arc::new(middleware::Confidential));
             chain.push(Arc::new(middleware::Limits));
             chain.push(Arc::new(middleware::Validate));
-            chain.push(Arc::new(rates::Rates::new(terms.per_minute)));
             chain.push(Arc::new(middleware::Decide(inner.clone())));
+            chain.push(Arc::new(rates::Rates::new(terms.per_minute)));
             chain.push(Arc::new(middleware::Events));
             chain.push(Arc::new(middleware::Begin(store)));
             let mut catalogue = Catalogue::default();

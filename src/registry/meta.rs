@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{By, Match, Registry, Verdict, limit_of, per_minute, validate};
+use crate::{By, Match, Registry, Verdict, limit_of, per_minute, search::Query, validate};
 use futures::future::join_all;
 use serde_json::Map;
 use std::{collections::BTreeMap, time::Duration};
@@ -27,6 +27,8 @@ pub const EVERYDAY: &[&str] = &[
 
 /// How many matches are described at most; the others are only named.
 const MATCHES: usize = 40;
+/// The longest description in a list of all tools, in characters.
+const SHORT: usize = 100;
 /// How long a tool may take that calls others: they have limits of their own, and a person may be asked meanwhile.
 const PATIENCE: Duration = Duration::from_secs(3600);
 const BATCH: usize = 20;
@@ -52,7 +54,7 @@ pub(crate) fn family(registry: Registry) -> Family<Registry> {
         .timeout(PATIENCE)
 }
 
-/// Find tools by keywords, all of which must match; `all` lists everything.
+/// Find tools by keywords, all of which must match; `all` lists every tool with a short description.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Search {
@@ -70,10 +72,16 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
     let visible = |tool: &Tool| Registry::visible(&cx, tool) && (!tool.enabled || registry.may_ever(&cx, tool));
     let query: String = args.query.chars().take(crate::search::LONGEST).collect();
     let found = registry.search_by_meaning(&query, args.category.as_deref(), visible).await;
-    let described: Vec<Value> = found.iter().take(MATCHES).map(|m| described(m, args.include_params)).collect();
+    // A list of everything tells a little of each tool.
+    let everything = Query::new(&query).is_everything() && !args.include_params;
+    let most = if everything { usize::MAX } else { MATCHES };
+    let described: Vec<Value> = match everything && found.len() > MATCHES {
+        true => found.iter().map(|m| briefly(&m.tool)).collect(),
+        false => found.iter().take(MATCHES).map(|m| described(m, args.include_params)).collect(),
+    };
     let mut content = json!({"count": found.len(), "tools": described});
     let mut more: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for Match { tool, .. } in found.iter().skip(MATCHES) {
+    for Match { tool, .. } in found.iter().skip(most) {
         more.entry(&tool.category).or_default().push(&tool.name);
     }
     if !more.is_empty() {
@@ -100,6 +108,21 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
     Ok(Output { content, label, ..Output::default() }.say(say))
 }
 
+/// A tool in a list of all: its name and the first sentence of its description.
+fn briefly(tool: &Tool) -> Value {
+    let line = tool.description.lines().next().unwrap_or_default();
+    let sentence = line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches('.');
+    let mut short: String = sentence.chars().take(SHORT).collect();
+    if short.len() < sentence.len() {
+        short.push('…');
+    }
+    let mut shown = json!({"name": tool.name, "description": short});
+    if !tool.enabled {
+        shown["enabled"] = false.into();
+    }
+    shown
+}
+
 /// A match as a model sees it; tags stay here.
 fn described(Match { tool, by }: &Match, parameters: bool) -> Value {
     let mut shown = json!({"name": tool.name, "description": tool.description, "by": by});
@@ -108,7 +131,7 @@ fn described(Match { tool, by }: &Match, parameters: bool) -> Value {
     }
     if !tool.enabled {
         shown["enabled"] = false.into();
-        shown["group"] = json!(tool.group);
+        shown["group"] = json!(tool.off_by.as_ref().unwrap_or(&tool.group));
     }
     shown
 }
@@ -249,16 +272,21 @@ async fn use_tool(registry: Registry, cx: Cx, args: Use) -> Result<Output> {
     call(&registry, &cx, &args.tool_name, Value::Object(args.arguments)).await
 }
 
-/// Calls a tool. With the parameters at hand a model can mend its call without asking first.
+/// Calls a tool. The error of a call that can be corrected tells the tool's parameters, so that a model need not ask first: the
+/// schema where the arguments do not fit it, else one line.
 async fn call(registry: &Registry, cx: &Cx, name: &str, args: Value) -> Result<Output> {
     let tool = registry.find(cx, name)?.entry.tool.clone();
-    match cx.call(name, args).await {
-        Err(Error::BadArgs(text)) => {
-            cx.taint(tool.label);
-            Err(Error::BadArgs(format!("{text}\nParameters of {}: {}", tool.name, tool.parameters)))
-        }
-        other => other,
-    }
+    let result = cx.call(name, args).await;
+    let parameters = match &result {
+        Err(Error::BadArgs(_)) => tool.parameters.to_string(),
+        Err(Error::NotFound(_) | Error::Failed(_) | Error::Unavailable(_)) => validate::expects(&tool.parameters),
+        _ => return result,
+    };
+    result.map_err(|error| {
+        cx.taint(tool.label);
+        let text = format!("{}\nParameters of {}: {parameters}", error.message(), tool.name);
+        error.with_message(text)
+    })
 }
 
 /// Call several tools at once. They run at the same time, and each has its own outcome.

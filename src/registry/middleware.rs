@@ -103,7 +103,7 @@ pub trait Middleware: Send + Sync {
     }
 }
 
-/// The steps of every call, in order: `audit · cap · scrub · (yours) · confidential · limits · validate · rates · decide · events · begin`.
+/// The steps of every call, in order: `audit · cap · scrub · (yours) · confidential · limits · validate · decide · rates · events · begin`.
 pub(crate) type Chain = Arc<[Arc<dyn Middleware>]>;
 
 /// Runs a call through the chain; `run` is the tool itself.

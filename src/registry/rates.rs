@@ -1,4 +1,7 @@
 //! How many calls a minute: for each person, for each person and tool, and for each session. Sliding windows of 60 s.
+//!
+//! Only calls that are made count: this step runs after the decision. A call that a person has just approved counts too, but
+//! is not refused, for their answer would be lost with it.
 
 use crate::{
     limits,
@@ -53,8 +56,8 @@ impl Rates {
         Self { most, windows: Mutex::default() }
     }
 
-    /// Counts a call, or says after how many seconds it would be let through.
-    fn take(&self, keys: &[(Key, u32)], now: Instant) -> Result<(), (usize, u64)> {
+    /// Counts a call, or says after how many seconds it would be let through. An `approved` one is always let through.
+    fn take(&self, keys: &[(Key, u32)], approved: bool, now: Instant) -> Result<(), (usize, u64)> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() > KEPT {
             windows.retain(|_, calls| calls.back().is_some_and(|last| now.duration_since(*last) < WINDOW));
@@ -65,7 +68,7 @@ impl Rates {
                 calls.pop_front();
             }
             // A refused call counts nowhere, so that whoever waits as told is let through.
-            if calls.len() >= *most as usize {
+            if calls.len() >= *most as usize && !approved {
                 let first = calls.front().map_or(Duration::ZERO, |first| now.duration_since(*first));
                 return Err((at, WINDOW.saturating_sub(first).as_secs() + 1));
             }
@@ -102,7 +105,8 @@ impl Middleware for Rates {
             }
         }
         let keys: Vec<(Key, u32)> = keys.into_iter().flatten().collect();
-        let taken = self.take(&keys, Instant::now()).map_err(|(at, seconds)| {
+        let approved = call.decision.as_ref().is_some_and(|decision| decision.rule == "approved");
+        let taken = self.take(&keys, approved, Instant::now()).map_err(|(at, seconds)| {
             let of = match &keys[at] {
                 (Key::Tool(..), most) => format!("`{name}` may be called {most} times a minute"),
                 (Key::Session(..), most) => format!("{most} calls a minute are let through in one session"),
@@ -125,15 +129,25 @@ mod tests {
         let began = Instant::now();
         let at = |seconds: u64| began + Duration::from_secs(seconds);
         let keys = [(tool, 2), (user.clone(), 3)];
-        assert_eq!(rates.take(&keys, at(0)), Ok(()));
-        assert_eq!(rates.take(&keys, at(20)), Ok(()));
-        assert_eq!(rates.take(&keys, at(30)), Err((0, 31)), "the tool's own limit");
+        assert_eq!(rates.take(&keys, false, at(0)), Ok(()));
+        assert_eq!(rates.take(&keys, false, at(20)), Ok(()));
+        assert_eq!(rates.take(&keys, false, at(30)), Err((0, 31)), "the tool's own limit");
         let other = [(user.clone(), 3)];
-        assert_eq!(rates.take(&other, at(30)), Ok(()), "what was refused did not count");
-        assert_eq!(rates.take(&other, at(59)), Err((0, 2)));
-        assert_eq!(rates.take(&keys, at(60)), Ok(()), "the first is over");
-        assert_eq!(rates.take(&other, at(61)), Err((0, 20)));
+        assert_eq!(rates.take(&other, false, at(30)), Ok(()), "what was refused did not count");
+        assert_eq!(rates.take(&other, false, at(59)), Err((0, 2)));
+        assert_eq!(rates.take(&keys, false, at(60)), Ok(()), "the first is over");
+        assert_eq!(rates.take(&other, false, at(61)), Err((0, 20)));
         assert_eq!(Error::RateLimited("too many: try again in 20 s".into()).retry_after(), Some(20));
-        assert_eq!(rates.take(&[(Key::User(UserId(Id::new())), 3)], at(61)), Ok(()), "others are not touched");
+        assert_eq!(rates.take(&[(Key::User(UserId(Id::new())), 3)], false, at(61)), Ok(()), "others are not touched");
+    }
+
+    #[test]
+    fn an_approved_call_counts_and_is_let_through() {
+        let rates = Rates::new(PerMinute::default());
+        let (keys, began) = ([(Key::User(UserId::OWNER), 2)], Instant::now());
+        for approved in [false, true, true] {
+            assert_eq!(rates.take(&keys, approved, began), Ok(()));
+        }
+        assert_eq!(rates.take(&keys, false, began), Err((0, 61)));
     }
 }

@@ -14,6 +14,9 @@ const IN_TAGS: u32 = 4;
 const IN_DESCRIPTION: u32 = 2;
 const IN_HEADING: u32 = 1;
 
+/// How long a word is that is looked for within others, in bytes: `do` would be found in `random`.
+const LONG: usize = 4;
+
 /// What a tool is found by, in lower case and one piece, made once.
 pub(crate) struct Words {
     text: Box<str>,
@@ -37,11 +40,18 @@ impl Words {
 
     /// How well a tool fits all the words; `None` when one is nowhere.
     pub fn score(&self, query: &Query) -> Option<u32> {
-        query.stems.iter().try_fold(0, |sum, (word, stem)| Some(sum + self.worth(word, stem)?))
+        query.terms.iter().try_fold(0, |sum, term| Some(sum + self.worth_of(term)?))
     }
 
-    /// The best place a word is found at. In a name it may stand anywhere (`mail` in `send_email`), elsewhere it must begin
-    /// a word: `pin` is not in `shopping`.
+    fn worth_of(&self, term: &Term) -> Option<u32> {
+        let whole = self.worth(&term.whole.0, &term.whole.1);
+        let mut parts = term.parts.iter().map(|(word, stem)| self.worth(word, stem));
+        let parts = if term.parts.is_empty() { None } else { parts.try_fold(0, |sum, worth| Some(sum + worth?)) };
+        whole.max(parts)
+    }
+
+    /// The best place a word is found at. It must begin a word there (`pin` is not in `shopping`), but for one of some length
+    /// in a name (`mail` in `send_email`).
     fn worth(&self, word: &str, stem: &str) -> Option<u32> {
         let (bytes, mut best, mut from) = (self.text.as_bytes(), 0, 0);
         let [name, aliases, tags, description] = self.ends;
@@ -50,11 +60,12 @@ impl Words {
             let begins = at == 0 || !is_part(bytes[at - 1]);
             let ends = |length: usize| bytes.get(at + length).is_none_or(|b| !is_part(*b));
             let whole = begins && (ends(stem.len()) || (self.text[at..].starts_with(word) && ends(word.len())));
+            let within = begins || stem.len() >= LONG;
             let worth = match at {
                 _ if at < name && whole => IN_NAME,
-                _ if at < name => WITHIN_NAME,
-                _ if at < aliases && whole => IN_ALIAS,
-                _ if at < aliases => WITHIN_NAME,
+                _ if at < name && within => WITHIN_NAME,
+                _ if (name..aliases).contains(&at) && whole => IN_ALIAS,
+                _ if (name..aliases).contains(&at) && within => WITHIN_NAME,
                 _ if !begins => 0,
                 _ if at < tags => IN_TAGS,
                 _ if at < description => IN_DESCRIPTION,
@@ -81,28 +92,50 @@ pub(crate) const LONGEST: usize = 400;
 
 /// What somebody looks for.
 pub(crate) struct Query {
-    /// Each word in lower case, and the part of it that other forms share.
-    stems: Vec<(String, String)>,
+    terms: Vec<Term>,
+}
+
+/// One word of a query, or a compound: `to-do` is looked for as `todo`, and `gpio-write` also part by part.
+struct Term {
+    whole: Form,
+    parts: Vec<Form>,
+}
+
+/// A word in lower case, and the part of it that other forms share.
+type Form = (String, String);
+
+fn form(word: &str) -> Form {
+    (word.to_owned(), stem(word).to_owned())
 }
 
 impl Query {
     pub fn new(query: &str) -> Self {
         // Nobody needs more words; and each is looked for in every tool.
         let query = query.chars().take(LONGEST).collect::<String>().to_lowercase();
-        let words = || query.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
-        let mut telling: Vec<&str> = words().filter(|w| !EMPTY.contains(w)).collect();
-        if telling.is_empty() {
-            telling = words().collect();
+        let words = query.split(|c: char| !c.is_alphanumeric() && c != '-');
+        let mut words: Vec<Vec<&str>> = words.map(|w| w.split('-').filter(|part| !part.is_empty()).collect()).collect();
+        words.retain(|parts| !parts.is_empty());
+        while let Some(at) = words.windows(2).position(|pair| pair == [["to"], ["do"]]) {
+            words.splice(at..at + 2, [vec!["to", "do"]]);
         }
-        if telling == ["all"] {
-            telling.clear();
+        let is_empty = |parts: &[&str]| parts.len() == 1 && EMPTY.contains(&parts[0]);
+        if !words.iter().all(|parts| is_empty(parts)) {
+            words.retain(|parts| !is_empty(parts));
         }
-        Self { stems: telling.into_iter().map(|w| (w.to_owned(), stem(w).to_owned())).collect() }
+        if words == [["all"]] {
+            words.clear();
+        }
+        let term = |parts: Vec<&str>| {
+            let telling = parts.len() > 1 && parts.iter().all(|part| part.chars().count() > 2);
+            let apart = if telling { parts.iter().map(|part| form(part)).collect() } else { vec![] };
+            Term { whole: form(&parts.concat()), parts: apart }
+        };
+        Self { terms: words.into_iter().map(term).collect() }
     }
 
     /// Whether everything is looked for: nothing, or `all`.
     pub fn is_everything(&self) -> bool {
-        self.stems.is_empty()
+        self.terms.is_empty()
     }
 }
 
@@ -142,12 +175,27 @@ mod tests {
         let email =
             words("send_email", &["mail_out"], "smtp notify letters", "Send a message to somebody's mailbox.", "Email");
         let memory = words("list_memories", &[], "", "Shopping and highlights of Über-Leute.", "Memory");
+        let random = words("random_number", &[], "dice", "Draw a number.", "Random");
+        let task = words("add_task", &[], "todo to-do plan", "Add a task.", "Tasks");
         let rows = [
             (&email, "send", Some(8)),
             (&email, "email", Some(8)),
             (&email, "emails", Some(8)),
             (&email, "mail", Some(6)),
             (&email, "ema", Some(5)),
+            (&email, "mai", Some(5)),
+            (&email, "nd", None),
+            (&email, "e-mail", Some(8)),
+            (&email, "send-email", Some(16)),
+            (&email, "send-pigeon", None),
+            (&random, "do", None),
+            (&random, "to-do", None),
+            (&random, "to do", None),
+            (&random, "todo", None),
+            (&task, "to-do", Some(4)),
+            (&task, "to do", Some(4)),
+            (&task, "how to do plan", None),
+            (&task, "plans", Some(4)),
             (&email, "Notify", Some(4)),
             (&email, "letter", Some(4)),
             (&email, "messages", Some(2)),

@@ -37,6 +37,7 @@ pub struct Desk {
 /// What is to happen at a time, or again and again.
 pub fn family(scheduler: Scheduler, registry: Registry) -> Family<Desk> {
     Family::new("scheduler", "What is to happen at a time, or again and again.", Desk { scheduler, registry })
+        .area(Area::Memory)
         .category("Scheduler")
         .phrases(include_str!("schedules.en"))
         .tool("create_scheduled_task", Risk::Write, create)
@@ -50,7 +51,6 @@ pub fn family(scheduler: Scheduler, registry: Registry) -> Family<Desk> {
         .tags("change move edit reschedule pause resume schedule reminder")
         .instructs()
         .tool("delete_scheduled_task", Risk::Destroy, delete)
-        .area(Area::Memory)
         .tags("remove cancel stop schedule reminder timer alarm")
         .tool("get_task_history", Risk::Observe, history)
         .tags("runs log ran failed when schedule")

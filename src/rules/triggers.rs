@@ -29,6 +29,7 @@ const LONGEST_TEXT: usize = 2000;
 /// What is to happen when something else does.
 pub fn family(triggers: Triggers) -> Family<Triggers> {
     Family::new("triggers", "What is to happen when something else does.", triggers)
+        .area(Area::Memory)
         .phrases(include_str!("triggers.en"))
         .tool("create_trigger", Risk::Write, create)
         .tags("automation rule when event condition react automatic watch")
@@ -44,7 +45,6 @@ pub fn family(triggers: Triggers) -> Family<Triggers> {
         .tool("pause_trigger", Risk::Write, pause)
         .tags("stop resume enable disable automation")
         .tool("delete_trigger", Risk::Destroy, delete)
-        .area(Area::Memory)
         .tags("remove automation rule")
         .tool("fire_trigger", Risk::Write, fire)
         // Its own times fire it as it was agreed.

@@ -23,6 +23,14 @@ pub enum Fault {
     NeverSettles,
     #[error("the tool returned more than {} of JSON: return less, or a summary", size(.0))]
     TooMuchOutput(usize),
+    /// Other calls hold the memory that all share, and none became free in time.
+    #[error("{}", busy(*.memory, *.started))]
+    Busy {
+        /// What all calls share, in bytes.
+        memory: usize,
+        /// Whether some of the tool's code ran before.
+        started: bool,
+    },
     /// A defect of the sandbox or of its host, not of the tool.
     #[error("the sandbox failed: {0}")]
     Internal(String),
@@ -67,6 +75,16 @@ fn shorten(text: &str) -> String {
     }
     let end = (0..=TEXT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     format!("{}…", &text[..end])
+}
+
+fn busy(memory: usize, started: bool) -> String {
+    let shared = size(&memory);
+    match started {
+        false => format!(
+            "other tools use all of the {shared} of memory that tools share, so it was not started: try again in a moment"
+        ),
+        true => format!("it was stopped halfway: other tools use all of the {shared} of memory that tools share"),
+    }
 }
 
 fn span(time: &Duration) -> String {

@@ -6,6 +6,7 @@
 //! The guest is quickjs-ng compiled to wasm by `build.rs`. It is parsed once, its start-up runs once, and the linear
 //! memory after that is laid into a new instance for every call, so that no call sees what another left behind.
 
+mod budget;
 mod fault;
 mod instance;
 mod machine;
@@ -23,21 +24,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::future::BoxFuture;
-use serde_json::Value;
-use tokio::sync::Semaphore;
-
-use crate::machine::Machine;
+use crate::{budget::Budget, machine::Machine};
 pub use crate::{
+    budget::memory_budget,
     fault::Fault,
     validate::{Forbidden, validate},
 };
+use futures::future::BoxFuture;
+use serde_json::Value;
 
 /// Calls that compute at the same time. Those that wait for the host do not count.
 const COMPUTING: usize = 2;
-/// Calls that hold an instance at the same time, so that tools which mostly wait cannot fill the memory.
-/// Tools that call tools hold one each.
-const ALIVE: usize = 16;
 
 /// What the tool may ask of the world. Implementations authorise each call themselves.
 pub trait Host: Send + Sync + 'static {
@@ -77,8 +74,8 @@ pub struct Script {
     pub context: Value,
     /// Without it `fetch` is undefined, and refused should the tool reach the operation otherwise.
     pub network: bool,
-    /// Whether another tool waits for this call: then it does not wait for a turn in its own turn, or tools that call
-    /// tools could wait for one another for ever.
+    /// Whether another tool's call waits for this one: then it comes before new calls, and gives up earlier when there is no
+    /// memory for it, so that tools which call tools do not wait for each other.
     pub nested: bool,
 }
 
@@ -132,25 +129,24 @@ pub struct Outcome {
     pub wall: Duration,
 }
 
-/// Runs tools. Clones share one engine, which exists from the first call until `idle` after the last.
+/// Runs tools. Clones share one memory budget and one engine, which exists from the first call until `idle` after the last.
 #[derive(Clone)]
 pub struct Sandbox(Arc<Shared>);
 
 struct Shared {
     idle: Duration,
-    alive: Arc<Semaphore>,
-    computing: Arc<Semaphore>,
+    budget: Arc<Budget>,
     machine: tokio::sync::Mutex<Option<Arc<Machine>>>,
     used: std::sync::Mutex<Instant>,
 }
 
 impl Sandbox {
-    /// Nothing is parsed until the first call; engine and snapshot (about 8 MB) are dropped after `idle`.
-    pub fn new(idle: Duration) -> Self {
+    /// Nothing is parsed until the first call; engine and snapshot (about 8 MB) are dropped after `idle`. All instances
+    /// together use at most `memory` bytes (see [`memory_budget`]); calls wait their turn, or fail with [`Fault::Busy`].
+    pub fn new(idle: Duration, memory: usize) -> Self {
         Sandbox(Arc::new(Shared {
             idle,
-            alive: Arc::new(Semaphore::new(ALIVE)),
-            computing: Arc::new(Semaphore::new(COMPUTING)),
+            budget: Budget::new(memory, COMPUTING),
             machine: tokio::sync::Mutex::new(None),
             used: std::sync::Mutex::new(Instant::now()),
         }))
@@ -161,19 +157,8 @@ impl Sandbox {
     ///
     /// Operations that the tool began and did not await end with it.
     pub async fn run(&self, script: Script, host: Arc<dyn Host>, limits: Limits) -> Outcome {
-        let permit = if script.nested {
-            match self.0.alive.clone().try_acquire_owned() {
-                Ok(permit) => Ok(permit),
-                Err(_) => {
-                    return Outcome::failed("too many tools run at once for one to call another: try again later");
-                }
-            }
-        } else {
-            self.0.alive.clone().acquire_owned().await
-        };
         let outcome = match self.0.machine().await {
-            Ok(machine) if permit.is_ok() => run::run(machine, self.0.computing.clone(), script, host, limits).await,
-            Ok(_) => Outcome::failed("the sandbox is closed"),
+            Ok(machine) => run::run(machine, self.0.budget.clone(), script, host, limits).await,
             Err(problem) => Outcome::failed(&problem),
         };
         self.0.touch();

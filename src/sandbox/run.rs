@@ -9,10 +9,11 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::task::JoinSet;
 
 use crate::{
     Fault, Host, Limits, Outcome, Script,
+    budget::{Budget, Caller, Reservation},
     instance::{Answer, Bounds, Instance, Standing},
     machine::{Machine, Operation},
 };
@@ -28,11 +29,15 @@ enum Step {
 
 struct Call {
     machine: Arc<Machine>,
-    turns: Arc<Semaphore>,
+    budget: Arc<Budget>,
     host: Arc<dyn Host>,
     limits: Limits,
     network: bool,
+    nested: bool,
+    /// Declared before `held`, which must outlive it.
     instance: Option<Instance>,
+    /// `None` while a turn has it.
+    held: Option<Reservation>,
     began: Instant,
     /// Time spent waiting for a turn, which is not the tool's.
     waited: Duration,
@@ -50,7 +55,7 @@ impl Drop for StopOnDrop {
 
 pub(crate) async fn run(
     machine: Arc<Machine>,
-    turns: Arc<Semaphore>,
+    budget: Arc<Budget>,
     script: Script,
     host: Arc<dyn Host>,
     limits: Limits,
@@ -59,11 +64,13 @@ pub(crate) async fn run(
     let _guard = StopOnDrop(stop.clone());
     let mut call = Call {
         machine,
-        turns,
         host,
         limits,
         network: script.network,
+        nested: script.nested,
         instance: None,
+        held: Some(budget.reservation()),
+        budget,
         began: Instant::now(),
         waited: Duration::ZERO,
         stop,
@@ -94,30 +101,37 @@ impl Call {
         self.began + self.waited + self.host.paused().0 + self.limits.wall
     }
 
-    /// One turn in the guest. The permit stays with the thread, also when this future is dropped.
+    /// One turn in the guest. Turn and reservation stay with the thread, also when this future is dropped.
     async fn turn(&mut self, step: Step) -> Result<Standing, Fault> {
         let queued = Instant::now();
-        let internal = |error: &dyn std::fmt::Display| Fault::Internal(error.to_string());
-        let permit = self.turns.clone().acquire_owned().await.map_err(|error| internal(&error))?;
+        let caller = match step {
+            Step::Settle(_) => Caller::Resumed,
+            Step::Start(_) if self.nested => Caller::Nested,
+            Step::Start(_) => Caller::New,
+        };
+        let mut held = self.held.take().unwrap_or_else(|| self.budget.reservation());
+        let turn = self.budget.turn(&held, self.limits.memory, caller, caller.patience()).await?;
         self.waited += queued.elapsed();
         let (deadline, limits, stop) = (self.deadline(), self.limits.clone(), self.stop.clone());
         let (machine, host, network) = (self.machine.clone(), self.host.clone(), self.network);
         let instance = self.instance.take();
-        let turn = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+        let work = tokio::task::spawn_blocking(move || {
             let bounds = Bounds { limits: &limits, deadline, stop: &stop };
             let mut instance = match instance.map_or_else(|| machine.instance(host, &limits, network), Ok) {
                 Ok(instance) => instance,
-                Err(fault) => return (None, Err(fault)),
+                Err(fault) => return (None, held, Err(fault)),
             };
             let standing = match step {
                 Step::Start(script) => instance.start(&script, &bounds),
                 Step::Settle(answers) => instance.settle(answers, &bounds),
             };
-            (Some(instance), standing)
+            turn.end(&mut held, instance.memory().len());
+            // In this order: should nobody take them, the instance is dropped before its reservation.
+            (Some(instance), held, standing)
         });
-        let (instance, standing) = turn.await.map_err(|error| internal(&error))?;
+        let (instance, held, standing) = work.await.map_err(|error| Fault::Internal(error.to_string()))?;
         self.instance = instance;
+        self.held = Some(held);
         standing
     }
 

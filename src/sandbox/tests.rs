@@ -71,7 +71,7 @@ impl Host for House {
 
 pub(crate) fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
-    SANDBOX.get_or_init(|| Sandbox::new(Duration::from_secs(60)))
+    SANDBOX.get_or_init(|| Sandbox::new(Duration::from_secs(60), 256 << 20))
 }
 
 fn limits() -> Limits {
@@ -340,7 +340,7 @@ async fn fetches_run_side_by_side_and_responses_read_like_the_web() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_call_stops_computing_and_frees_its_turn() {
-    let sandbox = Sandbox::new(Duration::from_secs(60));
+    let sandbox = Sandbox::new(Duration::from_secs(60), 256 << 20);
     sandbox.run(script("return 1"), Arc::new(House::default()), limits()).await.result.unwrap();
     let long = Limits { cpu: Duration::from_secs(3600), wall: Duration::from_secs(3600), ..limits() };
     let endless: Vec<_> = (0..COMPUTING)
@@ -350,7 +350,7 @@ async fn a_dropped_call_stops_computing_and_frees_its_turn() {
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(sandbox.0.computing.available_permits(), 0);
+    assert_eq!(sandbox.0.budget.free_slots(), 0);
     // Waiting for a turn is not the tool's time: 300 ms of wall are enough after 400 ms in the queue.
     let waiting = {
         let (sandbox, short) = (sandbox.clone(), Limits { wall: Duration::from_millis(300), ..limits() });
@@ -367,7 +367,7 @@ async fn a_dropped_call_stops_computing_and_frees_its_turn() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_goes_after_an_idle_time_and_comes_back() {
-    let sandbox = Sandbox::new(Duration::from_millis(50));
+    let sandbox = Sandbox::new(Duration::from_millis(50), 256 << 20);
     assert!(sandbox.0.machine.lock().await.is_none());
     for _ in 0..2 {
         sandbox

@@ -68,6 +68,8 @@ pub struct Tool {
     pub examples: Vec<Value>,
     /// Off tools are listed and answer with how to turn them on.
     pub enabled: bool,
+    /// The group that keeps it off, where that is not `group`.
+    pub off_by: Option<Arc<str>>,
     /// Where its description and parameters are from: those of a stranger taint whoever is shown them.
     pub label: Label,
     /// How long a call may take.
@@ -93,6 +95,8 @@ pub struct Family<S> {
     area: Option<Area>,
     state: S,
     tools: Vec<Tool>,
+    /// For each tool, whether it has an area of its own.
+    own_areas: Vec<bool>,
 }
 
 impl<S: Clone + Send + Sync + 'static> Family<S> {
@@ -110,6 +114,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
             area: None,
             state,
             tools: vec![],
+            own_areas: vec![],
         }
     }
 
@@ -126,9 +131,12 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
         self
     }
 
-    /// The part of the world its tools touch, where their risk does not say it; for the tools added after this.
+    /// The part of the world its tools touch, where their risk does not say it; for all of them, wherever this stands among
+    /// the calls. [`Family::own_area`] sets that of a single tool.
     pub fn area(mut self, area: Area) -> Self {
         self.area = Some(area);
+        let family = self.tools.iter_mut().zip(&self.own_areas).filter(|(_, own)| !**own);
+        family.for_each(|(tool, _)| tool.area = area);
         self
     }
 
@@ -150,6 +158,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
                 function(state, cx, args).await?.into_output()
             })
         });
+        self.own_areas.push(false);
         self.tools.push(Tool {
             name: name.into(),
             description: description.into(),
@@ -170,6 +179,7 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
             repeatable: risk == Risk::Observe,
             examples: vec![],
             enabled: true,
+            off_by: None,
             label: Label::Own,
             timeout: TIMEOUT,
             run,
@@ -189,6 +199,13 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// Words the tool just added is found by, separated by spaces.
     pub fn tags(self, words: &str) -> Self {
         self.last(|t| t.tags.extend(words.split_whitespace().map(Arc::from)))
+    }
+    /// The part of the world the tool just added touches, where it is not that of its family.
+    pub fn own_area(mut self, area: Area) -> Self {
+        if let Some(own) = self.own_areas.last_mut() {
+            *own = true;
+        }
+        self.last(|t| t.area = area)
     }
     /// A person should be asked before the tool just added runs.
     pub fn confirm(self) -> Self {
@@ -244,5 +261,39 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     /// The family's name, the sentence about it, its phrases and its tools.
     pub fn into_parts(self) -> (Arc<str>, Arc<str>, &'static str, Vec<Tool>) {
         (self.name, self.about, self.phrases, self.tools)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize, JsonSchema)]
+    struct Nothing {}
+
+    async fn nothing(_: (), _: Cx, _: Nothing) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    #[test]
+    fn an_area_holds_wherever_it_stands() {
+        let areas = |family: Family<()>| family.into_parts().3.iter().map(|tool| tool.area).collect::<Vec<_>>();
+        let family = || Family::new("test", "", ());
+        let look = |family: Family<()>| family.tool("look", Risk::Observe, nothing);
+        let drop = |family: Family<()>| family.tool("drop", Risk::Destroy, nothing);
+        assert_eq!(areas(drop(look(family()))), [Area::Memory, Area::FileDelete], "what the risk says");
+        for chain in [
+            drop(look(family().area(Area::Custom))),
+            drop(look(family()).area(Area::Custom)),
+            drop(look(family())).area(Area::Custom),
+        ] {
+            assert_eq!(areas(chain), [Area::Custom, Area::Custom]);
+        }
+        for chain in [
+            drop(look(family().area(Area::Custom)).own_area(Area::System)),
+            drop(look(family()).own_area(Area::System)).area(Area::Custom),
+        ] {
+            assert_eq!(areas(chain), [Area::System, Area::Custom]);
+        }
     }
 }

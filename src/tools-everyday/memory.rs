@@ -14,6 +14,7 @@ const BATCH: usize = 50;
 pub fn family(memories: Memories) -> Family<Memories> {
     Family::new("memory", "Remember and recall things across conversations.", memories)
         .phrases(include_str!("memory.en"))
+        .area(Area::Memory)
         .tool("remember", Risk::Write, remember)
         .additive()
         .alias("memory_store")
@@ -215,15 +216,15 @@ struct Boost {
     /// By how much, 0 to 1.
     #[serde(default = "tenth")]
     #[schemars(range(min = 0, max = 1))]
-    amount: f32,
+    amount: f64,
 }
 
-fn tenth() -> f32 {
+fn tenth() -> f64 {
     0.1
 }
 
 async fn boost(memories: Memories, cx: Cx, args: Boost) -> Result<Output> {
-    let memory = memories.boost(&cx, args.memory_id.trim().parse()?, args.amount.clamp(0.0, 1.0)).await?;
+    let memory = memories.boost(&cx, args.memory_id.trim().parse()?, args.amount.clamp(0.0, 1.0) as f32).await?;
     let sentence = format!("That matters more now: {}", ended(&memory.content));
     Ok(Output::json(memory)?.say(sentence))
 }

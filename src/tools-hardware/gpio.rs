@@ -7,6 +7,7 @@ use tool::prelude::*;
 pub fn family(board: Board) -> Family<Board> {
     Family::new("gpio", "Look at and drive the header pins.", board)
         .category("GPIO")
+        .area(Area::Actuate)
         .phrases(include_str!("gpio.en"))
         .tool("gpio_read", Risk::Observe, read)
         .tags("pin input level state high low")

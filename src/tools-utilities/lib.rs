@@ -30,7 +30,7 @@ mod validate;
 mod words;
 
 use board::Device;
-use tool::{Family, Risk, prelude::json};
+use tool::{Area, Family, Risk, prelude::json};
 
 /// The heading all of these stand under.
 const CATEGORY: &str = "Utilities";
@@ -49,6 +49,7 @@ pub fn utilities(device: Device) -> Family<Device> {
         .tags("unit conversion length weight temperature volume")
         .example(json!({"value": 20, "from": "°C", "to": "°F"}))
         .tool("system_info", Risk::Observe, device::info)
+        .own_area(Area::System)
         .tags("device status health disk memory cpu temperature uptime hostname")
 }
 

@@ -48,10 +48,10 @@ const EXPLAINED = {
 function shed(it) {
   const on = () => it.groups.find((one) => one.id === 'web').enabled;
   it.groups = [
-    { id: 'gpio', name: 'Pins', description: 'the header pins of the board', enabled: true, defaultEnabled: true, switchable: true, dependsOn: [], tools: ['gpio_write'], missing: [] },
-    { id: 'web', name: 'Web', description: 'reading pages and sending mail', enabled: false, defaultEnabled: false, switchable: true, dependsOn: ['gpio'], tools: ['send_email', 'read_page'], missing: ['browse_web'] },
-    { id: 'find', name: 'Finding tools', description: 'always there', enabled: true, defaultEnabled: true, switchable: false, dependsOn: [], tools: ['gpio_write'], missing: [] },
-    { id: 'media', name: 'Media', description: 'pictures and sound', enabled: false, defaultEnabled: false, switchable: true, dependsOn: [], tools: [], missing: ['play_sound'] },
+    { id: 'gpio', name: 'Pins', description: 'the header pins of the board', enabled: true, defaultEnabled: true, switchable: true, dependsOn: [], tools: ['gpio_write'], offElsewhere: [], missing: [] },
+    { id: 'web', name: 'Web', description: 'reading pages and sending mail', enabled: false, defaultEnabled: false, switchable: true, dependsOn: ['gpio'], tools: ['send_email', 'read_page'], offElsewhere: [], missing: ['browse_web'] },
+    { id: 'find', name: 'Finding tools', description: 'always there', enabled: true, defaultEnabled: true, switchable: false, dependsOn: [], tools: ['gpio_write'], offElsewhere: [], missing: [] },
+    { id: 'media', name: 'Media', description: 'pictures and sound', enabled: false, defaultEnabled: false, switchable: true, dependsOn: [], tools: [], offElsewhere: [], missing: ['play_sound'] },
   ];
   it.grants ??= [];
   return {

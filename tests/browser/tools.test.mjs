@@ -280,6 +280,9 @@ test('what Hob wrote waits for a decision', async () => {
   await row('restart_router').click();
   await card.getByRole('button', { name: 'Reject' }).click();
   await page.locator('.status-line').getByText('rejected').waitFor();
+  // Whoever rejected it may change their mind.
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.locator('.status-line').getByText('active').waitFor();
   await page.getByRole('link', { name: 'Tools', exact: true }).waitFor();
 });
 

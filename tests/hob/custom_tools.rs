@@ -123,9 +123,14 @@ fn a_tool_with_a_dangerous_permission_waits_for_a_person() {
     assert_eq!(hob.post(&path(&yes, "/approve"), json!({})).data(200)["status"], "active");
     assert_eq!(execute(&hob, &yes, json!({})).data(200)["result"], 1);
     assert_eq!(hob.post(&path(&no, "/reject"), json!({})).data(200)["status"], "rejected");
-    for (tool, action) in
-        [(&yes, "/approve"), (&yes, "/reject"), (&no, "/approve"), (&no, "/enable"), (&no, "/execute")]
-    {
+    for (tool, action) in [
+        (&yes, "/approve"),
+        (&yes, "/reject"),
+        (&no, "/reject"),
+        (&no, "/enable"),
+        (&no, "/disable"),
+        (&no, "/execute"),
+    ] {
         let refused = hob.post(&path(tool, action), json!({}));
         assert_eq!(refused.status, 400, "{action}: {}", refused.text());
     }
@@ -143,6 +148,11 @@ fn a_tool_with_a_dangerous_permission_waits_for_a_person() {
         assert_eq!(hob.get(&format!("{TOOLS}?{query}")).data(200)["count"], count, "{query}");
     }
     hob.get(&format!("{TOOLS}?status=sleeping")).refusal(400, "bad_args");
+
+    // A person may change their mind about a tool they rejected.
+    assert_eq!(hob.post(&path(&no, "/approve"), json!({})).data(200)["status"], "active");
+    assert_eq!(execute(&hob, &no, json!({})).data(200)["result"], 1);
+    assert_eq!(hob.post(&path(&no, "/approve"), json!({})).status, 400, "once");
 
     let viewer = hob.token("vera", "viewer");
     let member = hob.token("mia", "member");

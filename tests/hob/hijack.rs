@@ -173,8 +173,8 @@ fn nothing_a_stranger_tells_a_model_to_do_is_done_unasked() {
         }
     }
     let mut events = hob.admin("GET", "/api/v1/events?topics=approval:asked,tool:before").events();
-    // Not more at once than one person may be asked.
-    for some in all.chunks(28) {
+    // Not more at once than one run may ask: each four ways ask five times.
+    for some in all.chunks(4) {
         let some: Vec<(&str, Value)> =
             some.iter().map(|(name, arguments)| (name.as_str(), arguments.clone())).collect();
         let wanted: usize = some.iter().map(|(name, _)| if *name == "batch_use_tool" { 2 } else { 1 }).sum();

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod approvals;
+mod budgets;
 mod circles;
 mod clear_text;
 mod cli;
@@ -44,6 +45,7 @@ mod seed_names;
 mod tables;
 mod taint;
 mod talk;
+mod tool_rules;
 mod toolsystem;
 mod trace_fixtures;
 mod traces;

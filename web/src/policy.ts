@@ -91,6 +91,8 @@ export interface Group {
   switchable: boolean;
   dependsOn: string[];
   tools: string[];
+  /** Its tools that are off because another group they belong to was turned off. */
+  offElsewhere: string[];
   /** What belongs to it and is not on this device. */
   missing: string[];
 }

@@ -5,7 +5,7 @@ use crate::{Config, Parts, Say, Step};
 use embed::Embedder;
 use futures::{StreamExt, stream, stream::BoxStream};
 use interaction::Interactions;
-use llm::{Error as ModelError, Facts, ToolCall, ToolResult};
+use llm::{Delta, Error as ModelError, Facts, ToolCall, ToolResult};
 use memory::Memories;
 use persona::{Documents, Name};
 use registry::Registry;

@@ -1,7 +1,8 @@
 //! Groups of tools: what is switched on and off as one, and what `group:…` means in a list.
 //!
 //! Most are in [`table`]; plugins, MCP servers, people's own tools and families that the table does not know are groups of
-//! their own. A group is on when it is switched on (or is by default) and every group it needs is on too.
+//! their own. A group is on when it is switched on (or is by default) and every group it needs is on too. A tool is on when
+//! one of its groups is on and nobody switched any of them off.
 
 mod table;
 #[cfg(test)]
@@ -44,6 +45,8 @@ pub struct Group {
     pub depends_on: Vec<String>,
     /// Its tools that are there.
     pub tools: Vec<String>,
+    /// Its tools that are off although it is on, because another group they belong to was turned off.
+    pub off_elsewhere: Vec<String>,
     /// Its tools that are not there.
     pub missing: Vec<String>,
 }
@@ -80,7 +83,7 @@ pub(crate) fn behind(name: &str) -> Vec<Arc<str>> {
     found.flat_map(|(_, tools)| tools.iter().map(|tool| Arc::from(*tool))).collect()
 }
 
-/// The ids of the groups that switch a tool; it is on when one of them is. The first is the one it is listed with.
+/// The ids of the groups that switch a tool; see [`state_of`]. The first is the one it is listed with.
 pub(crate) fn switches_of(tool: &Tool, family: &Arc<str>) -> Vec<Arc<str>> {
     match &tool.owner {
         Owner::Plugin(name) => return vec![format!("plugin:{name}").into()],
@@ -121,6 +124,35 @@ pub(crate) fn is_on(id: &str, overrides: &BTreeMap<String, bool>, services: &BTr
     let fixed = row(id).is_some_and(|row| matches!(row.start, Start::Always | Start::Gathers));
     let own = if fixed { None } else { overrides.get(id).copied() };
     own.unwrap_or_else(|| starts_on(id, services)) && needs(id).iter().all(|need| is_on(need, overrides, services))
+}
+
+/// Whether a tool is on, by its groups.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ToolState {
+    pub on: bool,
+    /// The group to turn on, for one that is off.
+    pub off_by: Option<Arc<str>>,
+}
+
+/// A tool is on when one of its groups is, and none of them was switched off: an explicit off wins over a default and over an
+/// explicit on.
+pub(crate) fn state_of(
+    tool: &Tool,
+    family: &Arc<str>,
+    overrides: &BTreeMap<String, bool>,
+    services: &BTreeSet<String>,
+) -> ToolState {
+    let groups = switches_of(tool, family);
+    let always = groups.iter().any(|id| row(id).is_some_and(|row| row.start == Start::Always));
+    let off = groups.iter().find(|id| !always && is_switched_off(id, overrides));
+    let on = off.is_none() && groups.iter().any(|id| is_on(id, overrides, services));
+    ToolState { on, off_by: if on { None } else { off.or(groups.first()).cloned() } }
+}
+
+/// Whether somebody switched a group off, or one that it needs.
+fn is_switched_off(id: &str, overrides: &BTreeMap<String, bool>) -> bool {
+    let fixed = row(id).is_some_and(|row| matches!(row.start, Start::Always | Start::Gathers));
+    (!fixed && overrides.get(id) == Some(&false)) || needs(id).iter().any(|need| is_switched_off(need, overrides))
 }
 
 /// The canonical name behind a name no tool has, when a list knows it.
@@ -209,15 +241,22 @@ pub(crate) fn all(
         let exists = |name: &&Arc<str>| catalogue.get(name).is_some();
         let texts = |names: Vec<&Arc<str>>| names.into_iter().map(|n| n.to_string()).collect::<Vec<_>>();
         let (there, missing): (Vec<_>, Vec<_>) = members.iter().partition(exists);
-        let any_on = there.iter().any(|name| catalogue.get(name).is_some_and(|tool| tool.enabled));
+        let (on, off): (Vec<_>, Vec<_>) = there.iter().partition(|name| {
+            let found = catalogue.find(name).map(|found| found.entry);
+            found.is_some_and(|e| e.on && state_of(&e.tool, &e.family, overrides, services).on)
+        });
+        let any_on = !on.is_empty();
+        // Where other groups keep all of its tools off, none can be called.
+        let enabled = if gathers { any_on } else { is_on(id, overrides, services) && (any_on || there.is_empty()) };
         Group {
             id: id.to_owned(),
             name,
             description,
-            enabled: if gathers { any_on } else { is_on(id, overrides, services) },
+            enabled,
             default_enabled: if gathers { any_on } else { starts_on(id, services) },
             switchable: !row(id).is_some_and(|row| matches!(row.start, Start::Always | Start::Gathers)),
             depends_on: needs(id).iter().map(ToString::to_string).collect(),
+            off_elsewhere: if enabled && !gathers { texts(off.into_iter().copied().collect()) } else { vec![] },
             tools: texts(there),
             missing: texts(missing),
         }
@@ -249,12 +288,28 @@ pub(crate) fn switch(
             }
         }));
     }
+    let stored = switches.clone();
     switches.insert(id.to_owned(), on);
     if on {
         turn_on_needs(id, switches, services);
     }
-    let follows = |g: &&Group| g.id != id && g.switchable && g.enabled != on && is_on(&g.id, switches, services) == on;
-    Ok(groups.iter().filter(follows).map(|g| g.id.clone()).collect())
+    let after = all(catalogue, switches, services);
+    if let Some(group) = after.iter().find(|g| g.id == id && on && !g.enabled && !g.tools.is_empty()) {
+        let tools = group.tools.iter().filter_map(|name| catalogue.find(name));
+        let off: BTreeSet<String> = tools
+            .filter_map(|found| state_of(&found.entry.tool, &found.entry.family, switches, services).off_by)
+            .map(|id| format!("`{id}`"))
+            .collect();
+        let off = off.into_iter().collect::<Vec<_>>().join(", ");
+        *switches = stored;
+        return Err(Error::bad_args(format!(
+            "all tools of `{id}` are also in {off}, which was turned off: turn that on first"
+        )));
+    }
+    let follows = |(before, after): &(&Group, &Group)| {
+        after.id != id && after.switchable && before.enabled != on && after.enabled == on
+    };
+    Ok(groups.iter().zip(&after).filter(follows).map(|(_, after)| after.id.clone()).collect())
 }
 
 fn turn_on_needs(id: &str, overrides: &mut BTreeMap<String, bool>, services: &BTreeSet<String>) {

@@ -44,8 +44,8 @@ impl Row {
     }
 }
 
-/// In the order they are shown. A tool is switched by every group here that lists it and is no `Gathers`: it is on when one
-/// of them is. The first of them is the group it is listed with.
+/// In the order they are shown. A tool is switched by every group here that lists it and is no `Gathers`; see
+/// [`super::state_of`]. The first of them is the group it is listed with.
 pub(super) const GROUPS: &[Row] = &[
     group(
         "system",

@@ -202,10 +202,6 @@ fn switching_takes_along_what_is_needed() {
     catalogue.set_groups(switches.clone());
     assert!(enabled(&catalogue, "read_file") && enabled(&catalogue, "git_status") && group(&catalogue, "pdf").enabled);
 
-    // A tool of several groups is on while one of them is.
-    catalogue.set_groups(BTreeMap::from([("core".to_owned(), false)]));
-    assert!(enabled(&catalogue, "generate_uuid") && !enabled(&catalogue, "calculate"));
-
     assert_eq!(catalogue.switch(&mut switches, "mcp", false).unwrap(), ["mcp:home"]);
     catalogue.set_groups(switches.clone());
     assert!(!enabled(&catalogue, "mcp_home_lamp"));
@@ -221,6 +217,54 @@ fn switching_takes_along_what_is_needed() {
     // Nothing turns the meta-tools off, whatever is stored.
     catalogue.set_groups(BTreeMap::from([("system".to_owned(), false), ("fs".to_owned(), false)]));
     assert!(enabled(&catalogue, "use_tool") && enabled(&catalogue, "read_file"));
+}
+
+#[test]
+fn an_explicit_off_wins() {
+    let mut catalogue = catalogue();
+    catalogue.add_all(tools("textUtils", &["validate", "encode_decode", "hash_text"], Owner::Core), "").unwrap();
+    let off = |catalogue: &Catalogue, name: &str| {
+        let tool = catalogue.get(name).unwrap();
+        (!tool.enabled).then(|| tool.off_by.as_ref().unwrap_or(&tool.group).to_string())
+    };
+    // `generate_uuid` is in `core` and `generation`.
+    for (switches, group) in [
+        (vec![], None),
+        (vec![("core", false)], Some("core")),
+        (vec![("generation", false)], Some("generation")),
+        (vec![("core", true), ("generation", false)], Some("generation")),
+        (vec![("core", false), ("generation", true)], Some("core")),
+        (vec![("core", true), ("generation", true)], None),
+    ] {
+        catalogue.set_groups(switches.iter().map(|(id, on)| ((*id).to_owned(), *on)).collect());
+        assert_eq!(off(&catalogue, "generate_uuid").as_deref(), group, "{switches:?}");
+        for (id, on) in switches {
+            let listed = self::group(&catalogue, id);
+            // `generation` has no other tool here.
+            let empty = id == "generation" && group.is_some();
+            assert_eq!(listed.enabled, on && !empty, "{id}");
+        }
+    }
+    // What a group needs counts like itself, and what is off by default is no explicit off.
+    catalogue.set_groups(BTreeMap::from([("filesystem".to_owned(), false)]));
+    assert_eq!(off(&catalogue, "git_status").as_deref(), Some("git"));
+    assert_eq!(off(&catalogue, "execute_shell").as_deref(), Some("codeExecution"));
+
+    // A group whose tools are all off elsewhere is off, and says so; one that has others lists those that are off.
+    let mut switches = BTreeMap::new();
+    catalogue.set_groups(switches.clone());
+    assert_eq!(catalogue.switch(&mut switches, "textUtils", false).unwrap(), ["conversion", "validation"]);
+    catalogue.set_groups(switches.clone());
+    assert!(!group(&catalogue, "validation").enabled && off(&catalogue, "validate").as_deref() == Some("textUtils"));
+    let stored = switches.clone();
+    let error = catalogue.switch(&mut switches, "validation", true).unwrap_err();
+    assert!(error.message().contains("also in `textUtils`, which was turned off") && switches == stored, "{error}");
+    assert_eq!(catalogue.switch(&mut switches, "core", false).unwrap(), ["generation"]);
+    catalogue.add_all(tools("more", &["random_number"], Owner::Core), "").unwrap();
+    catalogue.set_groups(switches.clone());
+    let generation = group(&catalogue, "generation");
+    assert!(generation.enabled && enabled(&catalogue, "random_number"));
+    assert_eq!((generation.tools.len(), generation.off_elsewhere), (2, vec!["generate_uuid".to_owned()]));
 }
 
 #[test]

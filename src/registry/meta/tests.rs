@@ -173,15 +173,25 @@ async fn search_finds_by_every_word() {
 }
 
 #[tokio::test]
-async fn all_lists_everything_and_describes_some() {
+async fn all_lists_everything_with_short_descriptions() {
     let (registry, cx) = house();
     for i in 0..60 {
         registry.add(Family::new("many", "", ()).tool(&format!("many_{i}"), Risk::Observe, echo)).unwrap();
     }
     let found = cx.call("search_tools", json!({"query": "all"})).await.unwrap().content;
-    let more: usize = found["more"].as_object().unwrap().values().map(|names| names.as_array().unwrap().len()).sum();
-    assert_eq!(found["count"], 71);
-    assert_eq!(found["tools"].as_array().unwrap().len() + more, 71);
+    assert_eq!((&found["count"], found["tools"].as_array().unwrap().len(), found.get("more")), (&json!(71), 71, None));
+    let full = cx.call("search_tools", json!({"query": "all", "include_params": true})).await.unwrap().content;
+    let more: usize = full["more"].as_object().unwrap().values().map(|names| names.as_array().unwrap().len()).sum();
+    assert_eq!((full["tools"].as_array().unwrap().len(), more), (40, 31));
+    assert!(full["tools"][0]["parameters"].is_object());
+    let described = |description: &str| {
+        let mut tool = (*registry.get("echo").unwrap()).clone();
+        tool.description = description.into();
+        super::briefly(&tool)["description"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(described("Say it. And more.\nAnd more."), "Say it");
+    assert_eq!(described("Say it, e.g.\nand more."), "Say it, e.g");
+    assert_eq!(described(&"ä".repeat(200)), "ä".repeat(100) + "…");
 }
 
 #[tokio::test]

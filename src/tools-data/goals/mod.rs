@@ -1,6 +1,7 @@
 //! Goals: what somebody works toward, in steps and in goals of its own.
 
 mod record;
+mod split;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,7 @@ mod view;
 use crate::told::{given, search};
 use record::{BY_PARENT_RANK, BY_RANK, BY_STATUS, Goal, Goals, Status, due, may_be_part};
 use records::{Given, listed, mentions, optional, patch, quoted, said, tell, when_words, window};
+use std::time::Duration;
 use store::{Coded, Entry, Keep, Store, Walk};
 use tool::{Label, Scope, When, prelude::*};
 
@@ -16,6 +18,8 @@ use tool::{Label, Scope, When, prelude::*};
 const TITLE: usize = 200;
 const LONG: usize = 4000;
 const CATEGORY: usize = 60;
+/// How long breaking a goal down may take, for a model may be asked.
+const PATIENCE: Duration = Duration::from_secs(90);
 /// How many are answered without a word about it, and at most.
 const LIMIT: (u32, u32) = (10, 30);
 
@@ -37,6 +41,7 @@ pub fn family(store: &Store) -> Family<Goals> {
         .tool("decompose_goal", Risk::Write, steps::decompose)
         .additive()
         .tags("break down split plan steps milestones subgoals")
+        .timeout(PATIENCE)
         .tool("get_next_actions", Risk::Observe, view::next)
         .tags("what next steps do todo recommended actions")
         .tool("complete_step", Risk::Write, steps::complete)

@@ -3,6 +3,7 @@
 use super::{
     TITLE, now_ms,
     record::{self, Goal, Goals, Step, may_be_part},
+    split,
 };
 use crate::told::counted;
 use records::{optional, patch, quoted, refuse, said, tell};
@@ -44,8 +45,8 @@ struct Full {
     kind: Kind,
 }
 
-/// Break a goal into steps, in the order in which they are to be done. They are added behind those it has. Without
-/// steps nothing is changed: it answers what there is.
+/// Break a goal into steps, in the order in which they are to be done. They are added behind those it has. Without `steps`
+/// they are worked out: by a model, or from what the goal's own words list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Decompose {
@@ -79,11 +80,17 @@ fn check(given: Given) -> Result<Checked> {
 }
 
 pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<Output> {
-    let given = args.steps.unwrap_or_default();
-    if given.is_empty() {
-        return ask(&goals, &cx, &args.goal_id);
-    }
     let found = goals.goals.own(&cx, &args.goal_id)?;
+    let (mut given, mut source) = (args.steps.unwrap_or_default(), None);
+    if given.is_empty() {
+        let mut existing: Vec<String> = goals.steps_of(&cx, found.id)?.into_iter().map(|s| s.value.title).collect();
+        existing.extend(goals.below(&cx, found.id)?.into_iter().map(|part| part.value.title));
+        let (titles, from) = split::propose(&cx, &found.value, &existing).await;
+        if titles.is_empty() {
+            return ask(&goals, &cx, found);
+        }
+        (given, source) = (titles.into_iter().map(Given::Title).collect(), Some(from));
+    }
     if given.len() > AT_ONCE {
         return Err(Error::bad_args(format!("{} steps at once: give {AT_ONCE} at most", given.len())));
     }
@@ -106,22 +113,24 @@ pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<O
     let first = steps.first().map(|s| &s.value.title).or(parts.first().map(|p| &p.value.title));
     let first = first.map(|title| format!(" The first: {}.", quoted(title))).unwrap_or_default();
     let sentence = format!("{} has {what} more.{first}", quoted(&goal.value.title));
-    let content = json!({
+    let mut content = json!({
         "goal": goals.told(&cx, &goal)?,
         "added": steps.len() + parts.len(),
         "steps": steps.iter().map(|s| record::step(&cx, s)).collect::<Vec<_>>(),
         "subGoals": parts.iter().map(|p| goals.told(&cx, p)).collect::<Result<Vec<_>>>()?,
     });
+    if let Some(source) = source {
+        content["by"] = source.word().into();
+    }
     Ok(Output::json(content)?.say(sentence))
 }
 
-/// What there is, and how to go on.
-fn ask(goals: &Goals, cx: &Cx, which: &str) -> Result<Output> {
-    let goal = goals.goals.find(cx, which)?;
+/// What there is, and how to go on: no model could be asked, and the goal's own words list nothing.
+fn ask(goals: &Goals, cx: &Cx, goal: Entry<Goal>) -> Result<Output> {
     let steps = goals.steps_of(cx, goal.id)?;
     let title = quoted(&goal.value.title);
     let note = format!(
-        "Nothing was changed. Think of the 3 to 7 next concrete steps toward {title} that are not there yet, and call \
+        "Nothing was changed: no model could be asked, and the goal's own words list no steps. Think of the 3 to 7 next concrete steps toward {title} that are not there yet, and call \
          decompose_goal again with `steps`: titles in their order, or objects {{title, description, type}}; type goal is \
          for what needs steps of its own."
     );

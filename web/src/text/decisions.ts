@@ -68,6 +68,7 @@ export const groups = {
   empty: (n: number) => (n === 1 ? 'One has no tools on this device yet' : `${n} have no tools on this device yet`),
   needs: (names: string[]) => `Needs ${names.join(', ')}.`,
   missing: (names: string[]) => `Missing here: ${names.join(', ')}.`,
+  offElsewhere: (names: string[]) => `Off, because another group they belong to was turned off: ${names.join(', ')}.`,
   on: 'on',
   off: 'off',
   usually: (on: boolean) => `usually ${on ? 'on' : 'off'}`,

@@ -1,0 +1,77 @@
+//! One answer of a model to one request: no tools, no conversation, nothing is stored.
+
+use crate::Agent;
+use futures::StreamExt;
+use llm::{Delta, Message, Provider, Request, ToolChoice, Usage};
+use std::time::Duration;
+use tool::{Cx, Error, Result};
+
+/// How long an answer to a prompt may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long such an answer may be, in tokens and in bytes.
+const TOKENS: u32 = 2_048;
+const BYTES: usize = 32 << 10;
+
+impl Agent {
+    /// The model's answer to a prompt alone.
+    ///
+    /// # Errors
+    /// `Unavailable` when no model is set up, or it did not answer.
+    pub(crate) async fn answer_only(&self, cx: &Cx, prompt: &str) -> Result<(String, String)> {
+        let provider = self.provider();
+        if !provider.reads_context() {
+            return Err(Error::unavailable("no model is set up: an admin can choose one under Settings on the page"));
+        }
+        let request = Request {
+            messages: vec![Message::user(prompt)],
+            tool_choice: ToolChoice::None,
+            max_tokens: Some(match provider.facts().context {
+                0 => TOKENS,
+                context => TOKENS.min(context / 4),
+            }),
+            user: Some(cx.user()),
+            ..Request::default()
+        };
+        let (text, _) = one_answer(cx, provider.as_ref(), request, BYTES, PATIENCE)
+            .await
+            .map_err(|why| Error::unavailable(format!("the model did not answer: {why}")))?;
+        Ok((text, provider.model()))
+    }
+}
+
+/// The text of a model's answer, of `bytes` at most, and what it cost.
+///
+/// # Errors
+/// A sentence that says why there is none.
+pub(crate) async fn one_answer(
+    cx: &Cx,
+    provider: &dyn Provider,
+    request: Request,
+    bytes: usize,
+    patience: Duration,
+) -> Result<(String, Usage), String> {
+    let answer = async {
+        let (mut stream, mut text, mut usage) = (provider.stream(request), String::new(), Usage::default());
+        while let Some(delta) = stream.next().await {
+            match delta.map_err(|error| error.to_string())? {
+                // What reads sentences stands in for a model that cannot be had, and would take this for one.
+                Delta::By { by_word: true, .. } => return Err("no model answered".to_owned()),
+                Delta::Text(more) if text.len() <= bytes => text.push_str(&more),
+                Delta::Done { usage: cost, .. } => {
+                    usage += cost;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        match text.trim() {
+            "" => Err("the model said nothing".to_owned()),
+            text => Ok((text.to_owned(), usage)),
+        }
+    };
+    tokio::select! {
+        biased;
+        () = cx.cancel().cancelled() => Err("stopped".into()),
+        answer = tokio::time::timeout(patience, answer) => answer.unwrap_or_else(|_| Err("the model took too long".into())),
+    }
+}
