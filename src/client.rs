@@ -280,6 +280,15 @@ pub async fn doctor(client: &Client) -> Result<()> {
     let who = client.data("GET", "/api/v1/session", None).await?;
     put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
     put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
+    let model = client.data("GET", "/api/v1/model", None).await.unwrap_or_default();
+    if model["from"] == "key" {
+        put(format_args!("         nobody chose it: its key is in the environment\n"))?;
+    }
+    let fallback: Vec<&str> = model["fallback"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !fallback.is_empty() {
+        let why = if model["automaticFallback"] == true { ", whose keys are in the environment" } else { "" };
+        put(format_args!("fallback {}{why}\n", fallback.join(", ")))?;
+    }
     let mut ill = vec![];
     for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
         let path = format!("/api/v1/tools/{tool}/execute");

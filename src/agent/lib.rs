@@ -14,6 +14,7 @@ mod journal;
 mod lines;
 mod media;
 mod places;
+mod preview;
 mod prompt;
 mod prompt_tool;
 mod resume;
@@ -23,6 +24,7 @@ mod search;
 mod settle;
 mod standing;
 mod step;
+mod topics;
 mod watch;
 mod window;
 
@@ -33,10 +35,11 @@ pub use conversation::{Conversation, ConversationSummary};
 pub use copies::{Exported, ExportedMessage, FORMAT};
 pub use journal::State;
 pub use lines::{StoredCall, StoredMedia, StoredMessage, StoredResult};
+pub use preview::PromptPreview;
 pub use prompt_tool::family;
 pub use resume::Roles;
 pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
-pub use step::{Answer, CallRecord, Step};
+pub use step::{Answer, CallRecord, FinishReason, Step};
 pub use watch::Watch;
 
 use complete::{Asides, Theirs};

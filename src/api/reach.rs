@@ -86,6 +86,7 @@ fn needed(method: &Method, path: &str) -> &'static str {
     let path = path.strip_prefix("/api/v1").unwrap_or(path);
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
+        "providers" if path.ends_with("/estimate") => "chat",
         "session" | "openapi.json" => "",
         "chat" | "runs" | "conversations" | "files" | "v1" => "chat",
         "documents" | "prompt" if *method == Method::GET => "chat",
