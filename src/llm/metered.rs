@@ -40,7 +40,16 @@ impl Provider for Metered {
                     Err(sentence) => return stream::once(async { Err(Error::Spent(sentence)) }).boxed(),
                 },
             };
-            let mut tally = Tally { model: inner.model(), ledger, price, read, written: 0, at: At::Unsent, hold, asked: Instant::now() };
+            let mut tally = Tally {
+                model: inner.model(),
+                ledger,
+                price,
+                read,
+                written: 0,
+                at: At::Unsent,
+                hold,
+                asked: Instant::now(),
+            };
             let mut answer = inner.stream(request);
             stream::poll_fn(move |cx| {
                 tally.send();

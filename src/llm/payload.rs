@@ -43,11 +43,24 @@ pub(crate) fn log(model: &str, request: &Request, tokens: u64) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
-    let Breakdown { system, user, assistant, tool_calls, tool_results, tools, messages, media } = Breakdown::of(request);
+    let Breakdown { system, user, assistant, tool_calls, tool_results, tools, messages, media } =
+        Breakdown::of(request);
     let (offered, temperature, max_tokens) = (request.tools.len(), request.temperature, request.max_tokens);
     tracing::debug!(
-        model, tokens, messages, system, user, assistant, tool_calls, tool_results, tools, offered, media, temperature,
-        max_tokens, "model request"
+        model,
+        tokens,
+        messages,
+        system,
+        user,
+        assistant,
+        tool_calls,
+        tool_results,
+        tools,
+        offered,
+        media,
+        temperature,
+        max_tokens,
+        "model request"
     );
 }
 
@@ -66,7 +79,13 @@ mod tests {
             ..Request::default()
         };
         let expected = Breakdown {
-            system: 4, user: 5, assistant: 2, tool_calls: 5, tools: 8, messages: 3, ..Breakdown::default()
+            system: 4,
+            user: 5,
+            assistant: 2,
+            tool_calls: 5,
+            tools: 8,
+            messages: 3,
+            ..Breakdown::default()
         };
         assert_eq!(Breakdown::of(&request), expected);
     }

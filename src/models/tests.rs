@@ -79,8 +79,12 @@ fn lineup(variables: Variables, file: &str) -> (String, From, String, bool) {
 #[tokio::test]
 async fn keys_in_the_environment_stand_in_by_themselves() {
     let all: Variables = &[
-        ("GROQ_API_KEY", "g"), ("DEEPSEEK_API_KEY", "d"), ("GEMINI_API_KEY", "g"), ("OPENAI_API_KEY", "o"),
-        ("ANTHROPIC_API_KEY", "a"), ("MISTRAL_API_KEY", "m"),
+        ("GROQ_API_KEY", "g"),
+        ("DEEPSEEK_API_KEY", "d"),
+        ("GEMINI_API_KEY", "g"),
+        ("OPENAI_API_KEY", "o"),
+        ("ANTHROPIC_API_KEY", "a"),
+        ("MISTRAL_API_KEY", "m"),
     ];
     let usual = |id: &str| format!("{id}/{}", llm::preset(id).unwrap().default_model);
     let several = |ids: &[&str]| ids.iter().map(|id| usual(id)).collect::<Vec<_>>().join(" ");

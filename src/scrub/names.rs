@@ -262,7 +262,8 @@ mod tests {
 
     #[test]
     fn every_secret_name_has_a_word_the_automaton_sees() {
-        let lists = [PASSWORDS, &["key", "token", "secret", "credentials", "creds", "psk", "pass", "authorization", "bearer"]];
+        let lists =
+            [PASSWORDS, &["key", "token", "secret", "credentials", "creds", "psk", "pass", "authorization", "bearer"]];
         for name in lists.concat() {
             assert!(WORDS.iter().any(|word| name.contains(word)), "{name}");
         }

@@ -12,15 +12,42 @@ const AROUND: usize = 96;
 
 /// Keywords of programming languages, and names of variables that say nothing of their value.
 const KEYWORDS: &[&str] = &[
-    "async", "await", "class", "const", "else", "event", "function", "if", "input", "is", "lambda", "let", "match", "new",
-    "not", "props", "self", "super", "this", "tok", "typeof", "var", "while", "with", "yield",
+    "async", "await", "class", "const", "else", "event", "function", "if", "input", "is", "lambda", "let", "match",
+    "new", "not", "props", "self", "super", "this", "tok", "typeof", "var", "while", "with", "yield",
 ];
 
 /// What lexers call the tokens they find.
 const LEXEMES: &[&str] = &[
-    "brace", "bracket", "char", "colon", "comma", "comment", "dot", "end", "eof", "eol", "fn", "ident", "identifier",
-    "integer", "keyword", "literal", "minus", "newline", "number", "operator", "paren", "plus", "punct", "punctuation",
-    "semicolon", "string", "symbol", "utf", "whitespace", "word",
+    "brace",
+    "bracket",
+    "char",
+    "colon",
+    "comma",
+    "comment",
+    "dot",
+    "end",
+    "eof",
+    "eol",
+    "fn",
+    "ident",
+    "identifier",
+    "integer",
+    "keyword",
+    "literal",
+    "minus",
+    "newline",
+    "number",
+    "operator",
+    "paren",
+    "plus",
+    "punct",
+    "punctuation",
+    "semicolon",
+    "string",
+    "symbol",
+    "utf",
+    "whitespace",
+    "word",
 ];
 
 /// Between a value and the rest of a sentence.
@@ -30,7 +57,8 @@ const CONJUNCTIONS: &[&str] = &["and", "but", "et", "for", "mais", "or", "oder",
 const OTHER_KEYS: &[&str] = &["CACHE", "FOREIGN", "HOT", "INDEX", "PARTITION", "PRIMARY", "PUBLIC", "SORT", "UNIQUE"];
 
 /// Fields that stand beside the tokens of a text, and not beside those that open something.
-const OF_LISTS: &[&str] = &["bytes", "end", "frequency", "index", "line", "logprob", "offset", "position", "score", "start"];
+const OF_LISTS: &[&str] =
+    &["bytes", "count", "end", "frequency", "index", "line", "logprob", "offset", "position", "score", "start"];
 
 /// How much of the value without quotes is a secret word, if it is one; `ends` says whether the value ends there.
 pub fn secret_word(value: &str, strength: Strength, joined: Joined, ends: bool) -> Option<usize> {
@@ -68,8 +96,12 @@ fn is_lexeme(word: &str) -> bool {
 /// `AccessToken`, `secretString`: a type or a variable whose name calls itself a secret.
 fn is_camel(word: &str) -> bool {
     let plain = word.bytes().all(|b| b.is_ascii_alphabetic());
-    let humps = word.as_bytes().windows(2).filter(|w| w.first().is_some_and(u8::is_ascii_lowercase))
-        .filter(|w| w.last().is_some_and(u8::is_ascii_uppercase)).count();
+    let humps = word
+        .as_bytes()
+        .windows(2)
+        .filter(|w| w.first().is_some_and(u8::is_ascii_lowercase))
+        .filter(|w| w.last().is_some_and(u8::is_ascii_uppercase))
+        .count();
     let lower = word.to_ascii_lowercase();
     let named = ["pass", "pwd", "secret", "token", "key", "credential", "auth"].iter().any(|name| lower.contains(name));
     plain && (1..=3).contains(&humps) && named

@@ -33,6 +33,7 @@ mod parked;
 mod persona;
 mod pins;
 mod policy;
+mod routing;
 mod runs;
 mod scrubbing;
 mod seed_names;
