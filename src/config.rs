@@ -287,6 +287,19 @@ mod tests {
     }
 
     #[test]
+    fn every_key_can_be_set() {
+        fn nulls(value: &Value, path: &str) -> Vec<String> {
+            match value {
+                Value::Null => vec![path.to_owned()],
+                Value::Object(fields) => fields.iter().flat_map(|(k, v)| nulls(v, &format!("{path}.{k}"))).collect(),
+                _ => vec![],
+            }
+        }
+        // TOML has no null: a key without a default is missing from the known keys, and refused.
+        assert_eq!(nulls(&serde_json::to_value(Config::default()).unwrap(), ""), [""; 0]);
+    }
+
+    #[test]
     fn sampling_of_the_agent_is_read_and_checked() {
         let agent = |text: &str| Config::parse(&format!("[agent]\n{text}")).map(|c| c.agent);
         let read = agent("temperature = 0.3\nanswer_tokens = 512").unwrap();

@@ -108,7 +108,7 @@ pub enum Delta {
         /// See [`Provider::acts_by_word`].
         by_word: bool,
     },
-    /// Which models were tried, and why. Comes before everything else, or before the error where none answered.
+    /// Which models were tried, and why. Comes before what is said, or before the error where none answered.
     Routing(Box<Routing>),
     /// More of the answer.
     Text(String),

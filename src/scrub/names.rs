@@ -9,7 +9,7 @@ pub enum Strength {
     Middling,
     /// `token`, `authorization`: also a word of parsers, models and prose.
     Weak,
-    /// `…_KEY`, where it does not begin a line of variables: the value itself must look random.
+    /// `…_KEY`, where it does not begin a line of variables, and `the secret`, of which a sentence tells: the value itself must look random.
     Faint,
 }
 use Strength::{Middling, Strong, Weak};

@@ -205,6 +205,10 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         }
         end = next;
     }
+    // "The secret: patience."
+    let prose =
+        strength == Strength::Middling && how == Written::Bare(Joined::Colon) && plain::after_article(text, name.start);
+    let strength = if prose { Strength::Faint } else { strength };
     let mut span = secret(text, from.at..end, strength, how)?;
     while span.end - from.at >= FAR && bare(Place { text: bytes, at: span.end }) > span.end {
         span.end = bare(Place { text: bytes, at: span.end });

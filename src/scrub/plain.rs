@@ -53,6 +53,9 @@ const LEXEMES: &[&str] = &[
 /// Between a value and the rest of a sentence.
 const CONJUNCTIONS: &[&str] = &["and", "but", "et", "for", "mais", "or", "oder", "ou", "und"];
 
+/// Before a word that a sentence tells of.
+const ARTICLES: &[&str] = &["a", "das", "der", "die", "ein", "el", "il", "la", "le", "the", "un"];
+
 /// Keys of programs and tables, which are written like those that open something.
 const OTHER_KEYS: &[&str] = &["CACHE", "FOREIGN", "HOT", "INDEX", "PARTITION", "PRIMARY", "PUBLIC", "SORT", "UNIQUE"];
 
@@ -65,7 +68,7 @@ pub fn secret_word(value: &str, strength: Strength, joined: Joined, ends: bool) 
     // A sentence ends so, and `:` leads to what comes next.
     let word = value.trim_end_matches(['.', '?', ':']);
     let digits = word.chars().any(|c| c.is_ascii_digit());
-    let enough = word.chars().count() >= SHORTEST + usize::from(digits && joined == Joined::Colon);
+    let enough = word.chars().count() >= SHORTEST || digits && joined == Joined::Equals;
     let begins = word.chars().next().is_some_and(|c| c.is_alphanumeric() || "!$%+#".contains(c));
     let known = looks::placeholder(word) || looks::elsewhere(word) || looks::code(word);
     let names = looks::variable(word) || is_camel(word) || KEYWORDS.contains(&word);
@@ -90,7 +93,8 @@ pub fn is_quoted_word(value: &str) -> bool {
 fn is_lexeme(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     let head = lower.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    LEXEMES.contains(&head) || looks::placeholder(head) && !head.is_empty() || lower.starts_with("0x")
+    let named = LEXEMES.contains(&head) || looks::placeholder(head) && !head.is_empty();
+    named && !lower.contains('-') || lower.starts_with("0x")
 }
 
 /// `AccessToken`, `secretString`: a type or a variable whose name calls itself a secret.
@@ -128,6 +132,13 @@ pub fn ends_value(text: &str, end: usize) -> bool {
     // Another pair, as in a line of a log.
     let pair = !word.is_empty() && after.starts_with([':', '=']);
     pair || CONJUNCTIONS.contains(&word.to_lowercase().as_str()) && after.starts_with(' ')
+}
+
+/// Whether an article stands before `start`, as in "The secret: patience".
+pub fn after_article(text: &str, start: usize) -> bool {
+    let before = text.get(text.floor_char_boundary(start.saturating_sub(8))..start).unwrap_or_default();
+    let word = before.strip_suffix(' ').and_then(|head| head.rsplit(|c: char| !c.is_alphanumeric()).next());
+    word.is_some_and(|word| ARTICLES.contains(&word.to_lowercase().as_str()))
 }
 
 /// `KEY` or `…_KEY`, as a file of variables names the key of a service.
