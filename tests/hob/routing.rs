@@ -5,15 +5,9 @@ use crate::{
     hijack::make,
     model::with_model,
     model_server::{Answer, ModelServer, calls, says},
+    models::{HASTY, down},
 };
 use serde_json::{Value, json};
-
-/// A model that fails is not asked again for long.
-const HASTY: &str = "[model]\nretries = 0\nretry_delay_ms = 10\nfirst_word_seconds = 2\nsilence_seconds = 2\n";
-
-fn down() -> Answer {
-    Answer::Status(503, String::new(), "{\"error\":{\"message\":\"overloaded\"}}".into())
-}
 
 /// An answer that ends for this reason.
 fn ends(words: &str, reason: &str) -> Answer {
@@ -232,7 +226,7 @@ fn the_prompt_tells_topics_the_task_and_the_categories_of_tools() {
     server.always(says("Gladly."));
     let first = hob.say("Plan the garden party for Saturday");
     let system = server.asked()[0].messages("system")[0]["content"].as_str().unwrap().to_owned();
-    let mut next = |text: &str| {
+    let next = |text: &str| {
         let body = json!({"message": text, "conversationId": first["conversationId"]});
         hob.post("/api/v1/chat", body).data(200);
         let asked = server.asked();
