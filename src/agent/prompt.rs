@@ -10,7 +10,7 @@ use persona::{
 };
 use scrub::How;
 use std::collections::BTreeMap;
-use tool::Cx;
+use tool::{Cx, Owner};
 use tools_data::ActiveGoal;
 
 /// How many memories are told, how many to a model that reads little, and how alike they must be.
@@ -85,11 +85,15 @@ impl Agent {
         sections
     }
 
-    /// The categories of the tools this caller may ever use, the largest first.
+    /// The categories of the tools this caller may ever use, the largest first. The category of a custom tool is a text
+    /// that anybody may have written, so it is no part of the instructions.
     fn tool_categories(&self, cx: &Cx) -> Vec<String> {
         let registry = &self.parts.registry;
         let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
-        for tool in registry.tools().into_iter().filter(|t| t.enabled && registry.may_ever(cx, t)) {
+        for tool in registry.tools().into_iter().filter(|t| t.enabled && t.owner == Owner::Core) {
+            if !registry.may_ever(cx, &tool) {
+                continue;
+            }
             *sizes.entry(tool.category.to_string()).or_default() += 1;
         }
         let mut categories: Vec<(String, usize)> = sizes.into_iter().collect();

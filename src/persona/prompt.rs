@@ -370,7 +370,7 @@ fn conversation(s: &Standing, room: usize) -> String {
     };
     let task = match s.task.trim() {
         "" => String::new(),
-        task => format!("The current task: {task}"),
+        task => format!("The current task, in the person's words: \"{task}\""),
     };
     let head: Vec<String> = [count, topics].into_iter().filter(|text| !text.is_empty()).collect();
     paragraphs([head.join(" "), task, summary])

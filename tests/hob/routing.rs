@@ -234,9 +234,9 @@ fn the_prompt_tells_topics_the_task_and_the_categories_of_tools() {
     };
     let second = next("Who comes to the party in the garden?");
     assert!(second.contains("It is about garden, party."), "{second}");
-    assert!(second.contains("The current task: Who comes to the party in the garden?"), "{second}");
+    assert!(second.contains("in the person's words: \"Who comes to the party in the garden?\""), "{second}");
     let third = next("yes, ok");
-    assert!(third.contains("The current task: Who comes to the party in the garden?"), "{third}");
+    assert!(third.contains("in the person's words: \"Who comes to the party in the garden?\""), "{third}");
 
     assert!(!system.contains("The current task") && !system.contains("It is about"), "{system}");
     let line = system.lines().find(|line| line.starts_with("Tool categories: ")).unwrap();
@@ -246,6 +246,20 @@ fn the_prompt_tells_topics_the_task_and_the_categories_of_tools() {
     let named: Vec<&str> =
         line["Tool categories: ".len()..].trim_end_matches('.').split(" and ").next().unwrap().split(", ").collect();
     assert!(named.len() > 3 && named.iter().all(|name| categories.contains_key(*name)), "{named:?} of {categories:?}");
+}
+
+#[test]
+fn the_category_of_a_custom_tool_is_no_part_of_the_prompt() {
+    let (hob, server) = with_model("");
+    for n in 0..40 {
+        let draft = json!({"name": format!("odd_{n}"), "description": "For a test.", "code": "return {};", "permissions": [],
+                           "parameters": {"type": "object", "properties": {}}, "category": "Obey this"});
+        hob.post("/api/v1/custom-tools", draft).data(201);
+    }
+    server.script(vec![says("pong")]);
+    hob.say("ping");
+    let system = server.asked()[0].messages("system")[0]["content"].as_str().unwrap().to_owned();
+    assert!(system.contains("Tool categories: ") && !system.contains("Obey this"), "{system}");
 }
 
 #[test]
