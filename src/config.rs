@@ -71,7 +71,7 @@ impl Default for Network {
 pub struct Model {
     pub name: String,
     pub url: String,
-    pub fallback: Vec<String>,
+    pub fallback: Fallback,
     pub strategy: llm::Strategy,
     pub prefer_reflex: bool,
     pub daily_budget: f64,
@@ -82,6 +82,23 @@ pub struct Model {
     pub first_word_seconds: u64,
     pub silence_seconds: u64,
     pub answer_seconds: u64,
+}
+
+/// Which models stand in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "`fallback` is \"auto\" or a list of models, each as provider/model")]
+pub enum Fallback {
+    /// Those whose keys are in the environment.
+    Auto(Auto),
+    /// These; none where the list is empty.
+    Models(Vec<String>),
+}
+
+/// The word `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Auto {
+    Auto,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -121,7 +138,7 @@ impl Default for Model {
         Self {
             name: String::new(),
             url: String::new(),
-            fallback: vec![],
+            fallback: Fallback::Auto(Auto::Auto),
             // Whoever names a model means that one; another is chosen where a person says so.
             strategy: llm::Strategy::Fallback,
             prefer_reflex: false,
@@ -277,6 +294,42 @@ mod tests {
         let documented: toml::Table = toml::from_str(&uncommented()).unwrap();
         assert_eq!(documented, defaults);
         assert!(Config::parse(COMMENTED).is_ok());
+    }
+
+    #[test]
+    fn every_key_can_be_set() {
+        fn nulls(value: &Value, path: &str) -> Vec<String> {
+            match value {
+                Value::Null => vec![path.to_owned()],
+                Value::Object(fields) => fields.iter().flat_map(|(k, v)| nulls(v, &format!("{path}.{k}"))).collect(),
+                _ => vec![],
+            }
+        }
+        // TOML has no null: a key without a default is missing from the known keys, and refused.
+        assert_eq!(nulls(&serde_json::to_value(Config::default()).unwrap(), ""), [""; 0]);
+    }
+
+    #[test]
+    fn sampling_of_the_agent_is_read_and_checked() {
+        let agent = |text: &str| Config::parse(&format!("[agent]\n{text}")).map(|c| c.agent);
+        let read = agent("temperature = 0.3\nanswer_tokens = 512").unwrap();
+        assert_eq!((read.temperature.value(), read.answer_tokens), (Some(0.3), 512));
+        assert_eq!(agent("temperature = 2").unwrap().temperature.value(), Some(2.0));
+        assert_eq!(agent("temperature = \"auto\"").unwrap().temperature.value(), None);
+        for wrong in ["temperature = 2.1", "temperature = -1", "temperature = nan", "temperature = \"warm\""] {
+            let error = format!("{:#}", agent(wrong).unwrap_err());
+            assert!(error.contains("\"auto\" or a number from 0 to 2"), "{wrong}: {error}");
+        }
+        assert!(agent("answer_tokens = -1").is_err() && agent("answer_tokens = 1.5").is_err());
+    }
+
+    #[test]
+    fn which_models_stand_in_is_auto_or_a_list() {
+        let fallback = |text: &str| Config::parse(&format!("[model]\nfallback = {text}")).map(|c| c.model.fallback);
+        assert_eq!(fallback("\"auto\"").unwrap(), Fallback::Auto(Auto::Auto));
+        assert_eq!(fallback("[]").unwrap(), Fallback::Models(vec![]));
+        let error = format!("{:#}", fallback("\"none\"").unwrap_err());
+        assert!(error.contains("\"auto\" or a list of models"), "{error}");
     }
 
     #[test]

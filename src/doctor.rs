@@ -89,6 +89,7 @@ pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
     let who = client.data("GET", "/api/v1/session", None).await?;
     put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
     put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
+    show_models(client).await?;
     for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
         let path = format!("/api/v1/tools/{tool}/execute");
         let told = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
@@ -143,4 +144,18 @@ fn records(check: &Value, backups: &[PathBuf]) -> Result<bool> {
 fn bytes(hex: &str) -> Vec<u8> {
     let pairs = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok());
     pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
+}
+
+/// Says why a model answers that nobody chose, and which models stand in.
+async fn show_models(client: &Client) -> Result<()> {
+    let model = client.data("GET", "/api/v1/model", None).await.unwrap_or_default();
+    if model["from"] == "key" {
+        put(format_args!("         nobody chose it: its key is in the environment\n"))?;
+    }
+    let fallback: Vec<&str> = model["fallback"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !fallback.is_empty() {
+        let why = if model["automaticFallback"] == true { ", whose keys are in the environment" } else { "" };
+        put(format_args!("fallback {}{why}\n", fallback.join(", ")))?;
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! What an admin chooses at the page wins over hob.toml, and the environment over both.
 
+mod automatic;
 mod late;
 mod places;
 
@@ -16,7 +17,7 @@ use api::{
 use embed::Embedder;
 use futures::{FutureExt, future::BoxFuture};
 use http_client::{Fetch, Guarded};
-use llm::{Catalogue, Chain, Facts, Health, Ledger, Link, Metered, Price, Provider, Strategy};
+use llm::{Catalogue, Chain, Endpoint, Facts, Health, Ledger, Link, Metered, Price, Provider, Strategy};
 use places::{Keys, good_change, good_url, kept_keys, nobody, provider_of};
 use registry::Registry;
 use scrub::Scrubber;
@@ -150,17 +151,13 @@ impl Models {
         self.terms().prefer_reflex.unwrap_or(self.config.model.prefer_reflex)
     }
 
-    fn fallback(&self) -> Vec<String> {
-        self.terms().fallback.unwrap_or_else(|| self.config.model.fallback.clone())
-    }
-
     /// The model that answers first, empty for reflex, and by whom that was decided.
     fn decided(&self) -> (String, From) {
         let chosen = self.choices.now().model;
         let (model, from) = match (self.env("HOB_MODEL"), chosen.is_empty(), self.config.model.name.as_str()) {
             (Some(model), ..) => (model, From::Environment),
             (None, false, _) => (chosen, From::Page),
-            (None, true, "") => (String::new(), From::BuiltIn),
+            (None, true, "") => self.by_key().map_or((String::new(), From::BuiltIn), |model| (model, From::Key)),
             (None, true, file) => (file.to_owned(), From::File),
         };
         (if model == "reflex" { String::new() } else { model }, from)
@@ -168,15 +165,13 @@ impl Models {
 
     /// What answers: the chosen model with those that stand in, and reflex last.
     fn mind(&self) -> Result<Arc<dyn Provider>> {
-        let (reflex, (model, _)) = (self.reflex.clone(), self.decided());
+        let (reflex, (model, from)) = (self.reflex.clone(), self.decided());
+        let nobody_chose = matches!(from, From::BuiltIn | From::Key) || model.is_empty() && from == From::File;
+        if nobody_chose && self.env("HOB_LLM_URL").is_some() {
+            let text = "HOB_LLM_URL is set and HOB_MODEL is not: say which model with HOB_MODEL=custom/NAME";
+            return Err(Error::bad_args(text));
+        }
         if model.is_empty() {
-            if self.env("HOB_LLM_URL").is_some()
-                && self.env("HOB_MODEL").is_none()
-                && self.choices.now().model.is_empty()
-            {
-                let text = "HOB_LLM_URL is set and HOB_MODEL is not: say which model with HOB_MODEL=custom/NAME";
-                return Err(Error::bad_args(text));
-            }
             return Ok(reflex);
         }
         // Where another stands in, it need not be waited for long.
@@ -200,12 +195,17 @@ impl Models {
         }
         let catalogue = self.catalogue();
         let preset = llm::preset(&endpoint.provider);
-        let at_home = preset.is_some_and(|p| p.free_at(&endpoint.url));
+        let price = self.price_at(model, &endpoint);
         let reads_text = preset.is_some_and(|p| p.reads_text_at(&endpoint.url));
-        let price = if at_home { Price::Free } else { catalogue.price(model) };
         let fitted = llm::text::fitted(llm::connect(endpoint), reads_text);
         let metered = Metered::new(fitted, self.minds.ledger.clone(), price);
         Ok(Link::new(Arc::new(metered), &catalogue).at(price))
+    }
+
+    /// What a model costs where it is asked.
+    fn price_at(&self, model: &str, endpoint: &Endpoint) -> Price {
+        let at_home = llm::preset(&endpoint.provider).is_some_and(|p| p.free_at(&endpoint.url));
+        if at_home { Price::Free } else { self.catalogue().price(model) }
     }
 
     /// What is known of a model; the configuration knows better how much it reads.
@@ -220,7 +220,7 @@ impl Models {
 
     fn is_configured(&self, model: &str) -> bool {
         let (first, from) = self.decided();
-        model == first && from != From::Page
+        model == first && !matches!(from, From::Page | From::Key)
     }
 
     /// Puts what was chosen in the place of what answered.
@@ -295,7 +295,7 @@ impl Models {
     async fn adjusted(&self, terms: ModelTerms) -> Result<ModelInUse> {
         let _choosing = self.choosing.lock().await;
         let ModelTerms { mut fallback, strategy, prefer_reflex, daily_budget } = terms;
-        if let Some(models) = &mut fallback {
+        if let Some(Some(models)) = &mut fallback {
             models.iter_mut().for_each(|model| *model = model.trim().to_owned());
             let mut seen = std::collections::HashSet::new();
             models.retain(|model| seen.insert(model.clone()));
@@ -318,7 +318,9 @@ impl Models {
             given => given.map(Option::unwrap_or_default),
         };
         self.change_terms(move |kept| {
-            kept.fallback = fallback.clone().or(kept.fallback.take());
+            if let Some(fallback) = &fallback {
+                kept.fallback.clone_from(fallback);
+            }
             kept.strategy = strategy.or(kept.strategy);
             kept.prefer_reflex = prefer_reflex.or(kept.prefer_reflex);
             kept.daily_budget = budget.or(kept.daily_budget);
@@ -415,6 +417,7 @@ impl api::Models for Models {
             from,
             changeable: !self.by_environment(),
             fallback: self.fallback(),
+            automatic_fallback: self.is_fallback_automatic(),
             strategy: self.strategy(),
             prefer_reflex: self.prefer_reflex(),
             daily_budget: self.budget(),
@@ -427,6 +430,16 @@ impl api::Models for Models {
 
     fn adjust(self: Arc<Self>, terms: ModelTerms) -> BoxFuture<'static, Result<ModelInUse>> {
         to_its_end(async move { self.adjusted(terms).await })
+    }
+
+    fn price(&self, model: Option<&str>) -> Result<(String, Price)> {
+        let model = model.map_or_else(|| self.decided().0, |model| model.trim().to_owned());
+        if ["", "reflex"].contains(&model.as_str()) {
+            return Ok(("reflex".to_owned(), Price::Free));
+        }
+        let endpoint = self.endpoint(&model, &ProviderChange::default())?;
+        let price = self.price_at(&model, &endpoint);
+        Ok((model, price))
     }
 
     fn providers(&self) -> Vec<Shown> {

@@ -5,6 +5,7 @@ use crate::{
     Agent,
     one_answer::one_answer,
     run::{Run, Step},
+    topics,
     window::{cost, exchanges, window},
 };
 use llm::{Content, Message, Part, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage};
@@ -120,6 +121,8 @@ pub(crate) async fn ready(run: &Run, history: Vec<Message>, goes_on: bool, usage
             Err(error) => tracing::warn!(run = %run.run, %error, "a conversation could not be summarised"),
         }
         standing.messages = standing.messages.max(shown.len());
+        standing.topics = topics::topics(&shown, &standing.summary);
+        standing.task = topics::current_task(&shown);
     }
     let prompt = Message::System(run.prompt(standing).await);
     let left = budget(run).saturating_sub(cost(std::slice::from_ref(&prompt)));

@@ -1,7 +1,7 @@
 //! How far a run may go, how it ends there, and how long conversations are kept.
 
 use persona::prompt::Options;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use store::Coded;
 use tool::prelude::{JsonSchema, schemars};
 
@@ -19,10 +19,10 @@ pub struct Config {
     pub max_tokens: usize,
     /// Who the agent is: the first words of its instructions; Hob's own when empty.
     pub prompt: String,
-    /// How many tokens one answer may have; the model's own limit when it is left out.
-    pub answer_tokens: Option<u32>,
-    /// How freely the model chooses its words, 0 to 2; its own when it is left out.
-    pub temperature: Option<f32>,
+    /// How many tokens one answer may have; 0 is the model's own limit.
+    pub answer_tokens: u32,
+    /// The sampling temperature.
+    pub temperature: Temperature,
     /// How long conversations are kept.
     pub persistence: Persistence,
     /// What the model is told before a conversation, and how much.
@@ -37,11 +37,71 @@ impl Default for Config {
             max_messages: 100,
             max_tokens: 100_000,
             prompt: String::new(),
-            answer_tokens: None,
-            temperature: None,
+            answer_tokens: 0,
+            temperature: Temperature::Auto,
             persistence: Persistence::Persistent,
             sections: Options::default(),
         }
+    }
+}
+
+/// The sampling temperature: `"auto"` in the file, or a number.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Temperature {
+    /// The model's own.
+    #[default]
+    Auto,
+    /// 0 to 2.
+    Fixed(f32),
+}
+
+impl Temperature {
+    /// The highest one that models take.
+    const HIGHEST: f32 = 2.0;
+
+    /// What a request carries.
+    pub fn value(self) -> Option<f32> {
+        match self {
+            Temperature::Auto => None,
+            Temperature::Fixed(temperature) => Some(temperature),
+        }
+    }
+}
+
+impl Serialize for Temperature {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Temperature::Auto => serializer.serialize_str("auto"),
+            Temperature::Fixed(temperature) => serializer.serialize_f32(*temperature),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Temperature {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Temperature;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("\"auto\" or a number from 0 to 2")
+            }
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Temperature, E> {
+                let wrong = || E::invalid_value(de::Unexpected::Str(word), &self);
+                (word == "auto").then_some(Temperature::Auto).ok_or_else(wrong)
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Temperature, E> {
+                let good = (0.0..=f64::from(Temperature::HIGHEST)).contains(&number);
+                let wrong = || E::invalid_value(de::Unexpected::Float(number), &self);
+                good.then_some(Temperature::Fixed(number as f32)).ok_or_else(wrong)
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Temperature, E> {
+                self.visit_f64(number as f64)
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Temperature, E> {
+                self.visit_f64(number as f64)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
     }
 }
 

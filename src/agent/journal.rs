@@ -8,7 +8,7 @@ use crate::{
     run::{By, Run},
 };
 use futures::future::BoxFuture;
-use llm::{Content, ToolChoice, Usage};
+use llm::{Content, Routing, ToolChoice, Usage};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashSet,
@@ -110,6 +110,8 @@ pub(crate) struct StoredRun {
     usage: String,
     /// The message of a run that is queued, which is stored when its turn comes: [`Content`] as JSON text.
     message: String,
+    /// [`Routing`] as JSON text; empty where nothing was asked yet.
+    routing: String,
 }
 
 impl Record for StoredRun {
@@ -164,6 +166,7 @@ impl StoredRun {
             ended_ms: 0,
             usage: String::new(),
             message: String::new(),
+            routing: String::new(),
         }
     }
 
@@ -207,6 +210,15 @@ impl StoredRun {
     pub fn usage(&self) -> Usage {
         let kept: Kept = parsed(&self.usage).unwrap_or_default();
         Usage { micros: kept.micros, ..kept.usage }
+    }
+    pub fn routing(&self) -> Option<Routing> {
+        parsed(&self.routing)
+    }
+    /// Which models were tried so far; what was known stays where nothing new is.
+    pub fn set_routing(&mut self, routing: Option<&Routing>) {
+        if let Some(routing) = routing {
+            self.routing = json(routing);
+        }
     }
     pub fn message(&self) -> Content {
         parsed(&self.message).unwrap_or_default()

@@ -16,6 +16,7 @@ mod media;
 mod one_answer;
 mod own_answers;
 mod places;
+mod preview;
 mod prompt;
 mod prompt_tool;
 mod resume;
@@ -26,6 +27,7 @@ mod settle;
 mod standing;
 mod step;
 mod summary;
+mod topics;
 mod watch;
 mod window;
 
@@ -36,10 +38,11 @@ pub use conversation::{Conversation, ConversationSummary};
 pub use copies::{Exported, ExportedMessage, FORMAT};
 pub use journal::State;
 pub use lines::{StoredCall, StoredMedia, StoredMessage, StoredResult};
+pub use preview::PromptPreview;
 pub use prompt_tool::family;
 pub use resume::Roles;
 pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
-pub use step::{Answer, CallRecord, Step};
+pub use step::{Answer, CallRecord, FinishReason, Step};
 pub use watch::Watch;
 
 use complete::{Asides, Theirs};

@@ -9,7 +9,8 @@ use persona::{
     prompt::{Prompt, Sections, Standing, compose, time},
 };
 use scrub::How;
-use tool::{Cx, Result};
+use std::collections::BTreeMap;
+use tool::{Cx, Owner};
 use tools_data::ActiveGoal;
 
 /// How many memories are told, how many to a model that reads little, and how alike they must be.
@@ -48,17 +49,7 @@ impl Run {
 }
 
 impl Agent {
-    /// What the model would be told now, in answer to `message`, in a conversation that begins with it.
-    ///
-    /// # Errors
-    /// None so far: what cannot be read is left out, and logged.
-    pub async fn prompt(&self, cx: &Cx, message: &str) -> Result<Prompt> {
-        let provider = self.provider();
-        let sections = self.sections(cx, provider.as_ref(), message, true).await;
-        Ok(self.composed(&sections, provider.as_ref()))
-    }
-
-    fn composed(&self, sections: &Sections, provider: &dyn Provider) -> Prompt {
+    pub(crate) fn composed(&self, sections: &Sections, provider: &dyn Provider) -> Prompt {
         let mut prompt = compose(sections, &self.config.sections.within(provider.facts().context));
         // A secret may stand in a document, or have become known as one since it was written.
         prompt.text = self.parts.registry.scrubber().text(&prompt.text, How::Digests).into_owned();
@@ -66,7 +57,7 @@ impl Agent {
     }
 
     /// Everything but what is known of the conversation. What is told taints the run.
-    async fn sections(&self, cx: &Cx, provider: &dyn Provider, text: &str, tools: bool) -> Sections {
+    pub(crate) async fn sections(&self, cx: &Cx, provider: &dyn Provider, text: &str, tools: bool) -> Sections {
         let mut sections = Sections {
             tools,
             autonomy: self.parts.registry.autonomy(cx),
@@ -78,6 +69,7 @@ impl Agent {
             return sections;
         }
         self.read_documents(cx, &mut sections);
+        sections.categories = self.tool_categories(cx);
         let context = provider.facts().context;
         let most = if context != 0 && context <= LITTLE { FEW_MEMORIES } else { MEMORIES };
         sections.memories = self.memories(cx, text, most).await;
@@ -91,6 +83,22 @@ impl Agent {
         sections.capabilities = can.map(|(what, _)| *what).collect();
         sections.workspace = cx.workspace().map(|folder| folder.display().to_string()).unwrap_or_default();
         sections
+    }
+
+    /// The categories of the tools this caller may ever use, the largest first. The category of a custom tool is a text
+    /// that anybody may have written, so it is no part of the instructions.
+    fn tool_categories(&self, cx: &Cx) -> Vec<String> {
+        let registry = &self.parts.registry;
+        let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
+        for tool in registry.tools().into_iter().filter(|t| t.enabled && t.owner == Owner::Core) {
+            if !registry.may_ever(cx, &tool) {
+                continue;
+            }
+            *sizes.entry(tool.category.to_string()).or_default() += 1;
+        }
+        let mut categories: Vec<(String, usize)> = sizes.into_iter().collect();
+        categories.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+        categories.into_iter().map(|(category, _)| category).collect()
     }
 
     fn read_documents(&self, cx: &Cx, sections: &mut Sections) {
@@ -161,7 +169,7 @@ fn relevant(goals: &[ActiveGoal], text: &str) -> Vec<String> {
     fits.iter().take(GOALS).map(told).collect()
 }
 
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() >= WORD)

@@ -17,13 +17,13 @@ use crate::{
     window::{cost, fit},
 };
 use futures::StreamExt;
-use llm::{Delta, Message, Provider, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage};
+use llm::{Delta, Message, Provider, Request, Routing, ToolCall, ToolChoice, ToolDefinition, Turn, Usage};
 use serde_json::{Value, json};
 use std::{collections::HashSet, sync::Arc, time::Instant};
 use tokio::sync::mpsc;
 use tool::{Channel, Cx, Error, Id};
 
-pub(crate) use crate::step::{Answer, CallRecord, Step};
+pub(crate) use crate::step::{Answer, CallRecord, FinishReason, Step};
 
 pub(crate) struct Run {
     pub agent: Agent,
@@ -64,6 +64,15 @@ pub(crate) struct Progress {
     pub media: Vec<StoredMedia>,
     /// What was said in all its turns, as a caller that reads along has it.
     pub spoken: String,
+    /// Which models were tried so far; `None` before the first turn, and of a provider that has nothing to choose.
+    pub routing: Option<Routing>,
+}
+
+impl Progress {
+    /// Adds how a turn was routed.
+    fn routed(&mut self, turn: Routing) {
+        self.routing = Some(self.routing.take().unwrap_or_default().then(turn));
+    }
 }
 
 /// Who wants a call.
@@ -92,6 +101,8 @@ struct Said {
     kept: Option<llm::Kept>,
     by: By,
     cut: bool,
+    /// Whether the provider's content filter stopped it.
+    filtered: bool,
 }
 
 impl Run {
@@ -148,7 +159,11 @@ impl Run {
     async fn keep_cost(&self, progress: &Progress) {
         let Some(_) = self.conversation else { return };
         let (usage, turns) = (progress.usage, if self.is_laid_down() { 0 } else { progress.turns });
-        let cost = move |run: &mut StoredRun| run.costs(turns, &usage);
+        let routing = progress.routing.clone();
+        let cost = move |run: &mut StoredRun| {
+            run.costs(turns, &usage);
+            run.set_routing(routing.as_ref());
+        };
         if let Err(error) = self.agent.conversations.change_run(self.cx.user(), self.run, cost).await {
             tracing::warn!(run = %self.run, %error, "what a run cost was not kept");
         }
@@ -287,7 +302,7 @@ impl Run {
             true => last,
             false => format!("[Max iterations reached]\n\n{}", done_so_far(&progress.done)),
         };
-        let said = Said { text, calls: vec![], media: vec![], kept: None, by, cut: true };
+        let said = Said { text, calls: vec![], media: vec![], kept: None, by, cut: true, filtered: false };
         if !said_before {
             self.keep_answer(&said, progress).await?;
         } else if self.conversation.is_some() {
@@ -304,11 +319,19 @@ impl Run {
             media::load(&self.agent.parts.uploads, &self.cx, &mut messages).await;
         }
         let config = &self.agent.config;
-        let (max_tokens, temperature) = (config.answer_tokens, config.temperature);
+        let max_tokens = Some(config.answer_tokens).filter(|most| *most > 0);
+        let temperature = config.temperature.value();
         Request { messages, tools, tool_choice, max_tokens, temperature, user: Some(self.cx.user()) }
     }
 
     fn answered(&self, said: Said, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
+        let finish_reason = match () {
+            () if !handed_over.is_empty() => FinishReason::ToolCalls,
+            () if said.filtered => FinishReason::ContentFilter,
+            () if said.cut => FinishReason::Length,
+            () => FinishReason::Stop,
+        };
+        let routing = progress.routing.clone().unwrap_or_else(|| Routing::direct(&said.by.model));
         Answer {
             response: said.text,
             conversation_id: self.conversation,
@@ -318,6 +341,8 @@ impl Run {
             cost: progress.usage.cost(),
             model: said.by.model,
             cut: said.cut,
+            finish_reason,
+            routing,
             media: std::mem::take(&mut progress.media),
             waiting: vec![],
             handed_over,
@@ -342,6 +367,7 @@ impl Run {
         let text = parts.iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
         let mut answer = self.answered(Said { text, ..said }, progress, vec![]);
         answer.waiting = open.iter().map(|w| w.id).collect();
+        answer.finish_reason = FinishReason::ToolCalls;
         Ok(answer)
     }
 
@@ -373,8 +399,8 @@ impl Run {
     /// Asks the model once and passes on what it says.
     async fn ask(&self, request: Request, progress: &mut Progress) -> Result<Said, Stop> {
         let mut stream = self.provider.stream(request);
-        let mut said =
-            Said { text: String::new(), calls: vec![], media: vec![], kept: None, by: self.by(), cut: false };
+        let (text, by) = (String::new(), self.by());
+        let mut said = Said { text, calls: vec![], media: vec![], kept: None, by, cut: false, filtered: false };
         loop {
             let delta = tokio::select! {
                 biased;
@@ -403,6 +429,8 @@ impl Run {
                 }
                 Some(Ok(Delta::Keep(kept))) => said.kept = Some(kept),
                 Some(Ok(Delta::By { model, by_word })) => said.by = By { model, by_word },
+                Some(Ok(Delta::Routing(routing))) => progress.routed(self.without_secrets(*routing)),
+                Some(Ok(Delta::Filtered)) => said.filtered = true,
                 Some(Ok(Delta::Media(media))) => {
                     let media = media::keep_made(&self.agent.parts.uploads, &self.cx, media).await?;
                     self.tell(Step::Media { media: media.clone() });
@@ -417,7 +445,8 @@ impl Run {
                     }
                 }
                 Some(Err(error)) => {
-                    let stop = Stop("model", error.to_string());
+                    let code = if matches!(error, llm::Error::Filtered(_)) { "content_filter" } else { "model" };
+                    let stop = Stop(code, error.to_string());
                     self.keep_half(said, progress, &stop).await?;
                     return Err(stop);
                 }
@@ -428,6 +457,15 @@ impl Run {
             return Err(Stop("model", if said.cut { ONLY_THOUGHT } else { SAID_NOTHING }.into()));
         }
         Ok(said)
+    }
+
+    /// A routing whose errors repeat no secret.
+    fn without_secrets(&self, mut routing: Routing) -> Routing {
+        let scrubber = self.agent.parts.registry.scrubber();
+        for error in routing.attempts.iter_mut().filter_map(|attempt| attempt.error.as_mut()) {
+            *error = scrubber.text(error, scrub::How::Digests).into_owned();
+        }
+        routing
     }
 
     /// Stores what was said in this turn, and how far the run has come: a turn without calls is its end.
@@ -521,8 +559,11 @@ impl Run {
 
 /// What a turn changes of what is kept of the run.
 fn turned(progress: &Progress) -> impl FnMut(&mut StoredRun, &By) + Send + use<> {
-    let (turns, calls, usage) = (progress.turns, progress.calls, progress.usage);
-    move |run, by| run.turned(turns, calls, &usage, by)
+    let (turns, calls, usage, routing) = (progress.turns, progress.calls, progress.usage, progress.routing.clone());
+    move |run, by| {
+        run.turned(turns, calls, &usage, by);
+        run.set_routing(routing.as_ref());
+    }
 }
 
 /// Gives a call another id where one of this run had it before: by its id it is known what has begun and what waits.

@@ -8,7 +8,7 @@ use crate::{
     step::Step,
 };
 use interaction::{Kind, Told};
-use llm::Usage;
+use llm::{Routing, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::{Entry, Listing};
@@ -68,6 +68,8 @@ pub struct RunDetails {
     /// The run.
     #[serde(flatten)]
     pub run: RunShown,
+    /// Which models were tried, and why the last one answered; null before the first answer.
+    pub routing: Option<Routing>,
     /// What happened, the first first.
     pub steps: Vec<RunStep>,
 }
@@ -234,7 +236,7 @@ impl Agent {
                 false => CallState::Wanted,
             }));
         }
-        Ok(RunDetails { run, steps })
+        Ok(RunDetails { run, routing: stored.routing(), steps })
     }
 
     pub(crate) fn stored_run(&self, cx: &Cx, id: Id) -> Result<StoredRun> {

@@ -1,7 +1,7 @@
 //! What a run tells of itself, and what it ends with.
 
 use crate::lines::StoredMedia;
-use llm::{ToolCall, Usage};
+use llm::{Routing, ToolCall, Usage};
 use registry::Approval;
 use serde::Serialize;
 use serde_json::Value;
@@ -94,7 +94,7 @@ pub enum Step {
     Done(Answer),
     /// There is no answer; nothing follows.
     Error {
-        /// A stable word: `cancelled`, `closing`, `model`, `limit` or the code of a tool error.
+        /// A stable word: `cancelled`, `closing`, `model`, `content_filter`, `limit` or the code of a tool error.
         code: &'static str,
         /// What happened and what to do.
         message: String,
@@ -119,6 +119,22 @@ pub struct CallRecord {
     pub duration_ms: u64,
 }
 
+/// Why an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// The model had finished.
+    Stop,
+    /// A length limit of the model, or the last turn of an orchestrator, cut it short.
+    Length,
+    /// Calls wait: for a person, or for the program to make them.
+    ToolCalls,
+    /// The provider's content filter stopped it.
+    ContentFilter,
+    /// There is no answer; only in the details of an error.
+    Error,
+}
+
 /// The end of a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -140,6 +156,10 @@ pub struct Answer {
     pub model: String,
     /// Whether the model's length limit cut the final text short.
     pub cut: bool,
+    /// Why the answer ends here.
+    pub finish_reason: FinishReason,
+    /// Which models were tried, and why this one answered.
+    pub routing: Routing,
     /// Pictures and sounds the model made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<StoredMedia>,

@@ -5,7 +5,7 @@ use crate::{
     document::Streamable,
     envelope::{Data, Failure, Json, ok},
 };
-use agent::{Preset, Running, Say, Step, WhileBusy};
+use agent::{FinishReason, Preset, Running, Say, Step, WhileBusy};
 use axum::{
     Extension,
     extract::State,
@@ -196,7 +196,13 @@ async fn whole(mut running: Running) -> Result<agent::Answer, Failure> {
     while let Some(step) = running.steps.recv().await {
         match step {
             Step::Done(answer) => return Ok(answer),
-            Step::Error { code, message } => return Err(unanswered(code, message).details(ids)),
+            Step::Error { code, message } => {
+                let mut details = ids;
+                let filtered = code == "content_filter";
+                let reason = if filtered { FinishReason::ContentFilter } else { FinishReason::Error };
+                details["finishReason"] = json!(reason);
+                return Err(unanswered(code, message).details(details));
+            }
             _ => {}
         }
     }
@@ -207,7 +213,7 @@ async fn whole(mut running: Running) -> Result<agent::Answer, Failure> {
 pub(crate) fn unanswered(code: &str, message: String) -> Failure {
     let status = match code {
         // What we depend on failed, not this request and not this server.
-        "model" => 424,
+        "model" | "content_filter" => 424,
         "cancelled" | "closing" | "unavailable" => 409,
         _ => 422,
     };

@@ -225,6 +225,7 @@ pub(crate) struct Said {
 
 /// What the model would be told now, before the conversation.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Prompt {
     /// The text.
     prompt: String,
@@ -234,6 +235,12 @@ pub(crate) struct Prompt {
     length: usize,
     /// About how many tokens that are.
     tokens: usize,
+    /// How many tools go with it in a request.
+    tool_count: usize,
+    /// How many instructions people wrote are in it.
+    instruction_count: usize,
+    /// Whether date and time are in it.
+    has_time_context: bool,
 }
 
 /// A part of the prompt.
@@ -253,11 +260,14 @@ pub(crate) async fn prompt(
     Extension(caller): Extension<Caller>,
     Query(said): Query<Said>,
 ) -> Answer<Prompt> {
-    let prompt = house.agent.prompt(&house.cx(&caller), &said.message).await?;
+    let preview = house.agent.prompt(&house.cx(&caller), &said.message).await?;
+    let agent::PromptPreview { prompt, tool_count, instruction_count, has_time_context } = preview;
     let section = |s: persona::prompt::Section| Section { name: s.name, length: s.length, shown: s.shown };
     let length = prompt.text.chars().count();
     let sections = prompt.sections.into_iter().map(section).collect();
-    Ok(ok(Prompt { prompt: prompt.text, sections, length, tokens: length.div_ceil(4) }))
+    let tokens = length.div_ceil(4);
+    let prompt = prompt.text;
+    Ok(ok(Prompt { prompt, sections, length, tokens, tool_count, instruction_count, has_time_context }))
 }
 
 /// Puts all but the last exchange of a conversation into its summary.

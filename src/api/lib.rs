@@ -18,6 +18,7 @@ mod document;
 mod documents;
 mod entry;
 mod envelope;
+mod estimate;
 mod files;
 mod guard;
 mod interactions;
@@ -222,6 +223,7 @@ fn routes() -> Routes<House> {
         .route("/models", get(models::known, "What is known of models."))
         .route("/models/refresh", post(models::refresh, "Learn of new models and prices."))
         .route("/providers", get(models::providers, "Who offers models."))
+        .route("/providers/estimate", post(estimate::estimate, "Estimate what a request to a model would cost."))
         .route("/providers/{id}", put(models::change, "Say where a provider is, or give its key.").secret())
         .route("/providers/{id}/try", post(models::attempt, "Ask a provider for its models.").secret())
         .route("/usage", get(models::spent, "What was spent on models, by day."))

@@ -26,7 +26,9 @@ pub enum From {
     Page,
     /// hob.toml.
     File,
-    /// Nobody chose: reflex.
+    /// Nobody chose: the first provider whose key is in the environment.
+    Key,
+    /// Nobody chose, and there is no key: reflex.
     BuiltIn,
 }
 
@@ -46,6 +48,8 @@ pub struct ModelInUse {
     pub changeable: bool,
     /// Which models stand in when it does not answer, the first first. Reflex always comes last and is not named.
     pub fallback: Vec<String>,
+    /// Whether nobody chose those: they are the other providers whose keys are in the environment.
+    pub automatic_fallback: bool,
     /// How one of them is chosen for a message.
     pub strategy: Strategy,
     /// Whether commands that reflex is sure of go to no model.
@@ -70,8 +74,11 @@ pub struct ModelChoice {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ModelTerms {
-    /// Which models stand in, as `provider/model`, the first first; at most 8.
-    pub fallback: Option<Vec<String>>,
+    /// Which models stand in, as `provider/model`, the first first; at most 8, none where the list is empty. Null: what
+    /// hob.toml says, else the other providers whose keys are in the environment.
+    #[serde(deserialize_with = "given")]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub fallback: Option<Option<Vec<String>>>,
     /// How one of them is chosen for a message.
     pub strategy: Option<Strategy>,
     /// Whether commands that reflex is sure of go to no model.
@@ -83,7 +90,7 @@ pub struct ModelTerms {
 }
 
 /// Tells null from nothing.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<f64>>, D::Error> {
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -189,6 +196,8 @@ pub trait Models: Send + Sync + 'static {
     fn choose(self: Arc<Self>, choice: ModelChoice) -> BoxFuture<'static, Result<ModelInUse>>;
     /// Changes how models are chosen. `BadArgs` when it makes no sense.
     fn adjust(self: Arc<Self>, terms: ModelTerms) -> BoxFuture<'static, Result<ModelInUse>>;
+    /// The price of a model, the one that answers where none is named, and its full name. `BadArgs` when it cannot be asked.
+    fn price(&self, model: Option<&str>) -> Result<(String, llm::Price)>;
     /// Who offers models.
     fn providers(&self) -> Vec<Provider>;
     /// Changes where one is, or its key. `NotFound` when there is none of that name.

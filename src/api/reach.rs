@@ -86,6 +86,7 @@ fn needed(method: &Method, path: &str) -> &'static str {
     let path = path.strip_prefix("/api/v1").unwrap_or(path);
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
+        "providers" if path == "/providers/estimate" => "chat",
         "session" | "openapi.json" => "",
         "chat" | "runs" | "conversations" | "files" | "v1" => "chat",
         "documents" | "prompt" if *method == Method::GET => "chat",
@@ -112,6 +113,8 @@ mod tests {
             ("chat", "GET", "/v1/models", true),
             ("chat", "GET", "/api/v1/conversations/x", true),
             ("chat", "GET", "/api/v1/session", true),
+            ("chat", "POST", "/api/v1/providers/estimate", true),
+            ("chat", "PUT", "/api/v1/providers/openai", false),
             ("chat", "POST", "/api/v1/tools/gpio_write/execute", false),
             ("chat", "GET", "/api/v1/device", false),
             ("tools", "POST", "/api/v1/tools/gpio_write/execute", true),

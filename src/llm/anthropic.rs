@@ -339,7 +339,7 @@ impl Reader for Blocks {
         let mut rest = vec![];
         if self.stop.as_deref() == Some("refusal") {
             let why = self.why.as_deref().unwrap_or("it refuses for safety");
-            rest.push(ask::filtered(self.text > 0, why)?);
+            rest.extend(ask::filtered(self.text > 0, why)?);
             // A call that was begun before the refusal is none.
             self.calls.clear();
         }

@@ -398,11 +398,11 @@ pub(crate) fn told(who: &str, error: http_client::Error) -> Error {
 
 /// What becomes of an answer that the provider's filter stopped: the words that were said stay and say so; without any it is a
 /// refusal.
-pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<Delta, Failure> {
+pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<[Delta; 2], Failure> {
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
     if said_anything {
-        return Ok(Delta::Text(format!("\n\n[The provider stopped the answer here{why}.]")));
+        return Ok([Delta::Text(format!("\n\n[The provider stopped the answer here{why}.]")), Delta::Filtered]);
     }
     let text = format!("it will not answer this{why}: say it in another way, or ask another model");
-    Err(Failure::new(Trouble::Refused, text))
+    Err(Failure::new(Trouble::Filtered, text))
 }

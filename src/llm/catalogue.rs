@@ -118,7 +118,7 @@ impl Price {
     }
 
     /// What it would cost to read and write so many tokens, in US dollars.
-    pub(crate) fn estimate(&self, input: u64, output: u64) -> Option<f64> {
+    pub fn estimate(&self, input: u64, output: u64) -> Option<f64> {
         let total = input.saturating_add(output);
         self.cost(&Usage {
             prompt_tokens: input,

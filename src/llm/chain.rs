@@ -6,14 +6,14 @@
 //! other model: half an answer is not begun again by somebody else.
 
 use crate::{
-    Delta, Error, Health, Link, Message, Provider, Request, Strategy, Surety, ToolChoice,
+    Delta, Error, Health, Link, Message, Provider, Request, Routing, Strategy, Surety, ToolChoice,
     router::{self, Needs},
 };
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// What [`crate::Kept::provider`] says of a turn of reflex.
@@ -60,13 +60,25 @@ impl Chain {
     }
 
     async fn answer(self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+        let mut routing = Routing::default();
         if self.links.is_empty() {
-            return self.reflex.stream(request);
+            routing.answered(REFLEX, "no other model is chosen", Duration::ZERO);
+            return self.by(&self.reflex, self.reflex.stream(request), routing);
         }
-        if self.reflex_goes_on(&request) || self.reflex_is_sure(&request).await {
+        routing.strategy = (self.links.len() > 1).then_some(self.strategy);
+        let goes_on = self.reflex_goes_on(&request);
+        if goes_on || self.reflex_is_sure(&request).await {
+            let asked = Instant::now();
             match begin(&self.reflex, request.clone()).await {
-                Ok(answer) => return self.by(&self.reflex, answer),
-                Err(error) => tracing::warn!(%error, "reflex did not answer; a model is asked"),
+                Ok(answer) => {
+                    let reason = if goes_on { "it began this answer" } else { "it is sure what was meant" };
+                    routing.answered(REFLEX, reason, asked.elapsed());
+                    return self.by(&self.reflex, answer, routing);
+                }
+                Err(error) => {
+                    routing.failed(REFLEX, &error, asked.elapsed());
+                    tracing::warn!(%error, "reflex did not answer; a model is asked");
+                }
             }
         }
         // Why the chosen model did not answer: what those that stand in say is their own affair.
@@ -77,7 +89,9 @@ impl Chain {
             let error = match begin(provider, request.clone()).await {
                 Ok(answer) => {
                     self.health.answered(&model, asked.elapsed());
-                    return self.by(provider, answer);
+                    let reason = self.reason(&routing);
+                    routing.answered(&model, &reason, asked.elapsed());
+                    return self.by(provider, answer, routing);
                 }
                 Err(error) => error,
             };
@@ -85,8 +99,9 @@ impl Chain {
                 self.health.failed(&model);
             }
             tracing::warn!(%error, model, "a model did not answer");
+            routing.failed(&model, &error, asked.elapsed());
             if at == 0 {
-                let final_word = matches!(error, Error::Refused(_));
+                let final_word = error.is_final();
                 failed = Some(error);
                 if final_word {
                     break;
@@ -94,8 +109,30 @@ impl Chain {
             }
         }
         match failed {
-            Some(error) if !self.reflex_stands_in(&request, &error).await => stream::once(async { Err(error) }).boxed(),
-            _ => self.by(&self.reflex, self.reflex.stream(request)),
+            Some(error) if !self.reflex_stands_in(&request, &error).await => {
+                stream::iter([Ok(Delta::Routing(Box::new(routing))), Err(error)]).boxed()
+            }
+            _ => {
+                routing.answered(REFLEX, "no model answered", Duration::ZERO);
+                self.by(&self.reflex, self.reflex.stream(request), routing)
+            }
+        }
+    }
+
+    /// Why the next model is asked, after those that failed.
+    fn reason(&self, routing: &Routing) -> String {
+        let chosen = match (self.links.len(), self.strategy) {
+            (1, _) => "it is the only one",
+            (_, Strategy::Fallback) => "it is the first in order",
+            (_, Strategy::Cheapest) => "it is the cheapest that can do this",
+            (_, Strategy::Fastest) => "it is the fastest that can do this",
+            (_, Strategy::Smartest) => "it is the smartest that can do this",
+            (_, Strategy::Balanced) => "it balances quality, price and speed best",
+        };
+        match routing.attempts.len() {
+            0 => chosen.to_owned(),
+            1 => "the one before it did not answer".to_owned(),
+            n => format!("the {n} before it did not answer"),
         }
     }
 
@@ -120,7 +157,7 @@ impl Chain {
     /// is a failure where no tools were offered (a summary by reflex would be none) or in the middle of a model's work: reflex
     /// would tell of the calls that were made as if they were all that was asked for.
     async fn reflex_stands_in(&self, request: &Request, error: &Error) -> bool {
-        !matches!(error, Error::Refused(_))
+        !error.is_final()
             && !request.tools.is_empty()
             && matches!(request.messages.last(), Some(Message::User(_)))
             && self.reflex.would_answer(request, Surety::Understood).await
@@ -131,7 +168,9 @@ impl Chain {
         &self,
         provider: &Arc<dyn Provider>,
         answer: BoxStream<'static, Result<Delta, Error>>,
+        routing: Routing,
     ) -> BoxStream<'static, Result<Delta, Error>> {
+        let answer = stream::once(async { Ok(Delta::Routing(Box::new(routing))) }).chain(answer).boxed();
         let model = provider.model();
         if model == self.first().model() {
             return answer;
@@ -153,7 +192,7 @@ async fn begin(
             Some(Ok(delta)) => {
                 let silent = match &delta {
                     Delta::Text(text) | Delta::Thinking(text) => text.is_empty(),
-                    Delta::Keep(_) | Delta::By { .. } => true,
+                    Delta::Keep(_) | Delta::By { .. } | Delta::Routing(_) => true,
                     _ => false,
                 };
                 begun.push(Ok(delta));

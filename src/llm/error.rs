@@ -33,6 +33,9 @@ pub enum Error {
     /// The key, model name or request is not accepted; asking again cannot help.
     #[error("{0}")]
     Refused(String),
+    /// The provider's content filter stopped it before anything was said.
+    #[error("{0}")]
+    Filtered(String),
     /// The stream ended or broke in the middle of an answer.
     #[error("{0}")]
     Broken(String),
@@ -52,10 +55,31 @@ impl Error {
             | Error::Busy { text, .. }
             | Error::Server { text, .. }
             | Error::Refused(text)
+            | Error::Filtered(text)
             | Error::Broken(text)
             | Error::Spent(text) => *text = text.replace(key, "[key]"),
         }
         self
+    }
+
+    /// Whether it says something about the request, which no waiting and no other time mends.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, Error::Refused(_) | Error::Filtered(_))
+    }
+
+    /// A stable word for its kind.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Network(_) => "network",
+            Error::Unconnected(_) => "unconnected",
+            Error::Timeout(_) => "timeout",
+            Error::Busy { .. } => "busy",
+            Error::Server { .. } => "server",
+            Error::Refused(_) => "refused",
+            Error::Filtered(_) => "content_filter",
+            Error::Broken(_) => "broken",
+            Error::Spent(_) => "spent",
+        }
     }
 
     /// Whether the same request may soon succeed when made again. After a time-out the person has waited long enough.

@@ -299,7 +299,7 @@ impl Reader for Parts {
     fn finish(&mut self) -> Result<Option<Vec<Delta>>, Failure> {
         let mut rest = vec![];
         match (self.finish.as_deref(), &self.blocked) {
-            (None, Some(reason)) => rest.push(ask::filtered(self.said_anything(), reason)?),
+            (None, Some(reason)) => rest.extend(ask::filtered(self.said_anything(), reason)?),
             (None, None) => return Ok(None),
             (Some("STOP" | "MAX_TOKENS"), _) => {}
             (
@@ -324,7 +324,7 @@ impl Reader for Parts {
             }
             (Some(reason), _) => {
                 let why = if self.why.is_empty() { reason } else { &self.why };
-                rest.push(ask::filtered(self.said_anything() || !self.calls.is_empty(), why)?);
+                rest.extend(ask::filtered(self.said_anything() || !self.calls.is_empty(), why)?);
             }
         }
         let kept = self.kept();

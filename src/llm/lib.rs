@@ -48,11 +48,13 @@ mod message;
 mod metered;
 mod openai;
 mod parts;
+mod payload;
 mod presets;
 mod refusal;
 mod responses;
 mod retry;
 mod router;
+mod routing;
 mod schema;
 #[cfg(test)]
 mod scripted;
@@ -73,8 +75,9 @@ pub use ledger::{Day, Ledger, ModelUse};
 pub use listing::models_of;
 pub use message::{Kept, Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn, Usage};
 pub use metered::Metered;
-pub use presets::{PRESETS, Preset, preset};
+pub use presets::{FROM_ENVIRONMENT, PRESETS, Preset, preset};
 pub use router::{Health, Link, Strategy};
+pub use routing::{Attempt, Outcome, Routing};
 
 use futures::{future::BoxFuture, stream::BoxStream};
 
@@ -105,6 +108,8 @@ pub enum Delta {
         /// See [`Provider::acts_by_word`].
         by_word: bool,
     },
+    /// Which models were tried, and why. Comes before what is said, or before the error where none answered.
+    Routing(Box<Routing>),
     /// More of the answer.
     Text(String),
     /// More of its reasoning, where it shows that.
@@ -115,6 +120,8 @@ pub enum Delta {
     Media(Media),
     /// What the provider wants back with the next request of this conversation.
     Keep(Kept),
+    /// The provider's content filter stopped the answer here; what was said stays.
+    Filtered,
     /// The end; nothing follows.
     Done {
         /// Whether the answer was cut short by a length limit.

@@ -1,11 +1,11 @@
 //! What a model is asked goes into the ledger, and no more is asked than the day's budget has.
 
-use crate::{Delta, Error, Ledger, Price, Provider, Request, Usage, ledger::Hold, router};
+use crate::{Delta, Error, Ledger, Price, Provider, Request, Usage, ledger::Hold, payload, router};
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use std::{sync::Arc, task::ready};
+use std::{sync::Arc, task::ready, time::Instant};
 
 /// How long an answer is expected to be, in tokens, while nobody has said it.
 const ANSWER: u64 = 1_000;
@@ -31,6 +31,7 @@ impl Provider for Metered {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
         let (inner, ledger, price) = (self.inner.clone(), self.ledger.clone(), self.price);
         let read = router::tokens(&request, &inner.model());
+        payload::log(&inner.model(), &request, read);
         let begun = async move {
             let hold = match price {
                 Price::Free => None,
@@ -39,7 +40,16 @@ impl Provider for Metered {
                     Err(sentence) => return stream::once(async { Err(Error::Spent(sentence)) }).boxed(),
                 },
             };
-            let mut tally = Tally { model: inner.model(), ledger, price, read, written: 0, at: At::Unsent, hold };
+            let mut tally = Tally {
+                model: inner.model(),
+                ledger,
+                price,
+                read,
+                written: 0,
+                at: At::Unsent,
+                hold,
+                asked: Instant::now(),
+            };
             let mut answer = inner.stream(request);
             stream::poll_fn(move |cx| {
                 tally.send();
@@ -79,6 +89,7 @@ struct Tally {
     at: At,
     /// What is set aside for it, until it is written down.
     hold: Option<Hold>,
+    asked: Instant,
 }
 
 /// How far an answer is.
@@ -102,6 +113,8 @@ impl Tally {
     /// Takes note of a failure: where nothing was said, nothing is paid; but what was silent for too long, or broke off, may
     /// have thought, and was sent all there is to read.
     fn fail(&mut self, error: &Error) {
+        let ms = self.asked.elapsed().as_millis() as u64;
+        tracing::debug!(model = self.model, ms, bytes = self.written, code = error.code(), "model request failed");
         match (&self.at, error) {
             (At::Sent, Error::Timeout(_) | Error::Broken(_)) => {
                 self.close(None);
@@ -120,8 +133,17 @@ impl Tally {
             Delta::Text(text) | Delta::Thinking(text) => self.more(text.len()),
             Delta::ToolCall(call) => self.more(call.name.len() + call.arguments.len()),
             Delta::Media(_) => self.more(0),
-            Delta::Keep(_) | Delta::By { .. } => {}
-            Delta::Done { usage, .. } => {
+            Delta::Keep(_) | Delta::By { .. } | Delta::Routing(_) | Delta::Filtered => {}
+            Delta::Done { usage, cut } => {
+                tracing::debug!(
+                    model = self.model,
+                    ms = self.asked.elapsed().as_millis() as u64,
+                    bytes = self.written,
+                    prompt_tokens = usage.prompt_tokens,
+                    completion_tokens = usage.completion_tokens,
+                    cut,
+                    "model response"
+                );
                 let cost = self.close(Some(*usage).filter(|usage| *usage != Usage::default()));
                 usage.micros = cost.map(|cost| (cost * 1e6).round() as u64);
             }

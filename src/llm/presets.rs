@@ -28,6 +28,8 @@ pub struct Preset {
     pub local: bool,
     /// Whether its models' calls may come as text at its usual address; see [`Preset::reads_text_at`].
     pub reads_text: bool,
+    /// The model that is used where a key is set and nobody named a model; empty where there is none.
+    pub default_model: &'static str,
     /// Where to get a key, or what to start, in a sentence.
     pub key_hint: &'static str,
     /// What it does otherwise than its format says, at its usual address; see [`Preset::quirks_for`].
@@ -47,6 +49,7 @@ const CLOUD: Preset = Preset {
     needs_key: true,
     local: false,
     reads_text: false,
+    default_model: "",
     key_hint: "",
     quirks: Quirks::NONE,
 };
@@ -65,6 +68,7 @@ pub const PRESETS: &[Preset] = &[
         name: "Anthropic",
         wire: Wire::Anthropic,
         url: "https://api.anthropic.com/v1",
+        default_model: "claude-haiku-5-5",
         key_env: "ANTHROPIC_API_KEY",
         url_env: "ANTHROPIC_BASE_URL",
         key_hint: "Make one at platform.claude.com under API keys; it begins with sk-ant-.",
@@ -75,6 +79,7 @@ pub const PRESETS: &[Preset] = &[
         name: "OpenAI",
         wire: Wire::Responses,
         url: "https://api.openai.com/v1",
+        default_model: "gpt-6-luna",
         key_env: "OPENAI_API_KEY",
         url_env: "OPENAI_BASE_URL",
         key_hint: "Make one at platform.openai.com under API keys; it begins with sk-.",
@@ -87,6 +92,7 @@ pub const PRESETS: &[Preset] = &[
         name: "Google Gemini",
         wire: Wire::Gemini,
         url: "https://generativelanguage.googleapis.com/v1beta",
+        default_model: "gemini-3.8-flash",
         key_env: "GEMINI_API_KEY",
         url_env: "GEMINI_BASE_URL",
         key_hint: "Make one at aistudio.google.com under Get API key.",
@@ -96,6 +102,7 @@ pub const PRESETS: &[Preset] = &[
         id: "deepseek",
         name: "DeepSeek",
         url: "https://api.deepseek.com/v1",
+        default_model: "deepseek-v4-flash",
         key_env: "DEEPSEEK_API_KEY",
         url_env: "DEEPSEEK_BASE_URL",
         reads_text: true,
@@ -107,6 +114,7 @@ pub const PRESETS: &[Preset] = &[
         id: "groq",
         name: "Groq",
         url: "https://api.groq.com/openai/v1",
+        default_model: "openai/gpt-oss-120b",
         key_env: "GROQ_API_KEY",
         url_env: "GROQ_BASE_URL",
         reads_text: true,
@@ -248,6 +256,9 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
+/// The providers that answer, or stand in, by themselves where their keys are in the environment; the first first.
+pub const FROM_ENVIRONMENT: [&str; 5] = ["anthropic", "openai", "google", "deepseek", "groq"];
+
 /// A provider by its id or another name for it.
 pub fn preset(id: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.id == id || preset.aliases.contains(&id))
@@ -345,6 +356,17 @@ mod tests {
     use crate::{Message, Request, ToolChoice, ToolDefinition, ask};
     use serde_json::json;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn the_usual_model_of_a_provider_is_known_with_its_price() {
+        let catalogue = crate::Catalogue::built_in();
+        for id in FROM_ENVIRONMENT {
+            let found = preset(id).unwrap();
+            let model = format!("{id}/{}", found.default_model);
+            assert!(!found.key_env.is_empty() && catalogue.get(&model).is_some(), "{model}");
+            assert!(matches!(catalogue.price(&model), crate::Price::Known { .. }), "{model}");
+        }
+    }
 
     #[test]
     fn every_preset_can_be_used() {

@@ -28,11 +28,13 @@ pub(crate) enum Trouble {
     Call,
     /// It will not take this request, however often it is made.
     Refused,
+    /// Its content filter stopped the request or the answer.
+    Filtered,
 }
 
 /// Words servers have for each trouble, the most telling first: OpenAI's `invalid_api_key` comes with the type
 /// `invalid_request_error`.
-const WORDS: [(Trouble, &[&str]); 7] = [
+const WORDS: [(Trouble, &[&str]); 8] = [
     (
         Trouble::Credit,
         &[
@@ -73,6 +75,7 @@ const WORDS: [(Trouble, &[&str]); 7] = [
             "server_is_overloaded",
         ],
     ),
+    (Trouble::Filtered, &["content_filter", "content_policy_violation"]),
     // Groq's, with the type `invalid_request_error` and the status 400.
     (Trouble::Call, &["tool_use_failed"]),
     (
@@ -87,8 +90,6 @@ const WORDS: [(Trouble, &[&str]); 7] = [
             "failed_precondition",
             "request_too_large",
             "context_length_exceeded",
-            "content_filter",
-            "content_policy_violation",
         ],
     ),
 ];
@@ -159,6 +160,7 @@ impl Failure {
             Some(Trouble::Busy) => Error::Busy { text, after },
             Some(Trouble::Timeout) => Error::Timeout(text),
             Some(Trouble::Key | Trouble::Credit | Trouble::Refused) => Error::Refused(text),
+            Some(Trouble::Filtered) => Error::Filtered(text),
             Some(Trouble::Server | Trouble::Call) | None => Error::Server { text, after },
         }
     }
@@ -210,7 +212,7 @@ impl Refusal {
         // The status decides, but for what servers tell only in words: Google answers 400 to a wrong key, Groq to a call its
         // model wrote badly.
         let trouble = match (trouble, by_status(status)) {
-            (Some(telling @ (Trouble::Key | Trouble::Credit | Trouble::Call)), _) => telling,
+            (Some(telling @ (Trouble::Key | Trouble::Credit | Trouble::Call | Trouble::Filtered)), _) => telling,
             (_, Some(status)) => status,
             (told, None) => told.unwrap_or(Trouble::Refused),
         };
@@ -228,6 +230,9 @@ impl Refusal {
                 ),
                 after,
             },
+            (Trouble::Filtered, _) => Error::Filtered(format!(
+                "the content filter of the model server `{who}` stopped this: say it in another way, or ask another model{said}"
+            )),
             (Trouble::Timeout, _) => Error::Timeout(format!("the model server `{who}` gave up waiting{said}")),
             (Trouble::Server, _) => Error::Server {
                 text: format!("the model server `{who}` failed (status {status}): try again later{said}"),

@@ -312,7 +312,7 @@ impl Reader for Items {
         let mut rest = vec![];
         if self.incomplete.as_deref() == Some("content_filter") {
             let said = self.text > 0 || !self.calls.is_empty();
-            rest.push(ask::filtered(said, "its content filter")?);
+            rest.extend(ask::filtered(said, "its content filter")?);
         }
         let calls = std::mem::take(&mut self.calls).into_values();
         rest.extend(calls::finished(calls).into_iter().map(Delta::ToolCall));

@@ -240,7 +240,7 @@ impl Reader for Pieces {
         let mut rest = vec![];
         match self.finish.as_deref() {
             Some("content_filter") if self.open.is_empty() => {
-                rest.push(ask::filtered(self.said, "its content filter")?)
+                rest.extend(ask::filtered(self.said, "its content filter")?)
             }
             Some("insufficient_system_resource" | "error") => {
                 return Err(Failure::new(Trouble::Server, "it broke off the answer by itself"));

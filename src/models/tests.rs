@@ -69,6 +69,64 @@ async fn the_model_comes_from_the_environment_first() {
     }
 }
 
+/// What answers, what stands in, and whether nobody chose the latter.
+fn lineup(variables: Variables, file: &str) -> (String, From, String, bool) {
+    let models = models(variables, file);
+    let in_use = api::Models::in_use(&*models);
+    (in_use.model, in_use.from, in_use.fallback.join(" "), in_use.automatic_fallback)
+}
+
+#[tokio::test]
+async fn keys_in_the_environment_stand_in_by_themselves() {
+    let all: Variables = &[
+        ("GROQ_API_KEY", "g"),
+        ("DEEPSEEK_API_KEY", "d"),
+        ("GEMINI_API_KEY", "g"),
+        ("OPENAI_API_KEY", "o"),
+        ("ANTHROPIC_API_KEY", "a"),
+        ("MISTRAL_API_KEY", "m"),
+    ];
+    let usual = |id: &str| format!("{id}/{}", llm::preset(id).unwrap().default_model);
+    let several = |ids: &[&str]| ids.iter().map(|id| usual(id)).collect::<Vec<_>>().join(" ");
+    let others = several(&["openai", "google", "deepseek", "groq"]);
+    assert_eq!(lineup(all, ""), (usual("anthropic"), From::Key, others.clone(), true));
+    assert_eq!(lineup(&[("GROQ_API_KEY", "g")], ""), (usual("groq"), From::Key, String::new(), true));
+    assert_eq!(lineup(&[("GROQ_API_KEY", " ")], ""), ("reflex".into(), From::BuiltIn, String::new(), true));
+    assert_eq!(lineup(&[("MISTRAL_API_KEY", "m")], ""), ("reflex".into(), From::BuiltIn, String::new(), true));
+    // What somebody chose holds, and the others stand in for it.
+    let reflex = lineup(all, "[model]\nname = \"reflex\"");
+    assert_eq!(reflex, ("reflex".into(), From::File, String::new(), true));
+    let claude = lineup(all, "[model]\nname = \"claude/claude-x\"");
+    assert_eq!(claude, ("claude/claude-x".into(), From::File, others, true));
+    let own = lineup(&[("OPENAI_API_KEY", "o")], "[model]\nname = \"custom/m\"\nurl = \"http://pi/v1\"");
+    assert_eq!(own, ("custom/m".into(), From::File, usual("openai"), true));
+    // A list that somebody gave is the list, also where it is empty.
+    let none = lineup(all, "[model]\nfallback = []");
+    assert_eq!(none, (usual("anthropic"), From::Key, String::new(), false));
+    let named = lineup(all, "[model]\nfallback = [\"groq/x\"]");
+    assert_eq!(named, (usual("anthropic"), From::Key, "groq/x".into(), false));
+}
+
+#[tokio::test]
+async fn what_stands_in_can_be_left_to_the_keys_again() {
+    let models = models(&[("OPENAI_API_KEY", "o"), ("GROQ_API_KEY", "g")], "");
+    let groq = format!("groq/{}", llm::preset("groq").unwrap().default_model);
+    let fallback = |fallback: Option<Vec<String>>| ModelTerms { fallback: Some(fallback), ..ModelTerms::default() };
+    let none = models.adjusted(fallback(Some(vec![]))).await.unwrap();
+    assert_eq!((none.fallback, none.automatic_fallback), (vec![], false));
+    let unchanged = models.adjusted(ModelTerms::default()).await.unwrap();
+    assert!(!unchanged.automatic_fallback);
+    let again = models.adjusted(fallback(None)).await.unwrap();
+    assert_eq!((again.fallback, again.automatic_fallback), (vec![groq], true));
+    // A key of the environment does not follow to an address chosen here.
+    let proxy = ProviderChange { url: Some("https://proxy.example/v1".into()), key: None };
+    models.changed("openai".into(), proxy).await.unwrap();
+    assert!(models.decided().0.starts_with("groq/"), "{:?}", models.decided());
+    // What was chosen here, reflex too, is what answers.
+    models.chosen(choice("reflex", None, None)).await.unwrap();
+    assert_eq!(models.decided(), (String::new(), From::Page));
+}
+
 #[tokio::test]
 async fn a_key_goes_to_the_address_it_was_given_for_and_to_no_other() {
     let store = Store::in_memory().unwrap();
@@ -127,7 +185,7 @@ async fn what_makes_no_sense_is_refused_with_what_to_do() {
         assert!(models.adjusted(terms(wrong)).await.is_err(), "{wrong}");
     }
     let fallback = |models: &[&str]| ModelTerms {
-        fallback: Some(models.iter().map(|m| (*m).to_owned()).collect()),
+        fallback: Some(Some(models.iter().map(|m| (*m).to_owned()).collect())),
         ..ModelTerms::default()
     };
     assert!(models.adjusted(fallback(&["gpt"])).await.is_err());

@@ -8,12 +8,12 @@
 //!    JWTs, private keys, bot tokens, webhooks, the password in `scheme://user:password@host`, credentials after
 //!    `Bearer` or `Basic`, and hex of 64 digits or more that is not labelled as a digest (`sha256:…`).
 //! 3. **Does a secret's name stand before it?** `password`, `api_key`, `client_secret` and their like
-//!    ([`is_secret_name`]), then `:` or `=`. After such a name counts: what is in quotes, what is in a query string or
-//!    an `.env` line, else only what looks like a secret: letters and digits mixed, or long and irregular. `token` and
-//!    `secret` are also words of prose and of programs: after them the value itself must look random.
+//!    ([`is_secret_name`]), then `:` or `=`. After such a name counts: a value in quotes, in a query string, in an `.env`
+//!    line or after `=`; after `:` a value that looks random, or a single word that ends there (`password: letmein`).
+//!    Words that explain the field (`password: required`), types, keywords and calls of programs do not count.
 //!
-//! Not caught, on purpose, because ordinary text looks the same: a secret without a form and without a name, a plain
-//! word after an unquoted name (`password: letmein`), what only a sentence calls a secret ("the code is 4711"),
+//! Not caught, on purpose, because ordinary text looks the same: a secret without a form and without a name, a word that a
+//! sentence goes on after (`password: see the manual`), what only a sentence calls a secret ("the code is 4711"),
 //! placeholders (`<token>`, `$TOKEN`, `YOUR_KEY`), paths, references (`config.password`), cookies and signed addresses.
 //! A value that must never be seen belongs into [`Scrubber::set`].
 //!
@@ -23,6 +23,7 @@ mod hex;
 mod looks;
 mod names;
 mod pairs;
+mod plain;
 mod tokens;
 mod values;
 
@@ -151,8 +152,11 @@ fn walk(value: &mut Value, name: Option<names::Strength>, how: How, known: &valu
             // Lists of headers and of environment variables: {"name": "API_KEY", "value": "…"}.
             let named = ["name", "key"].iter().find_map(|k| fields.get(*k)?.as_str().and_then(names::strength));
             let mut changed = 0;
+            // The tokens of a text, with what is known of each.
+            let listed = fields.iter().any(|(key, value)| plain::is_of_lists(key, value.is_number()));
             for (key, field) in fields.iter_mut() {
                 let strength = if key == "value" { named.or(names::strength(key)) } else { names::strength(key) };
+                let strength = strength.filter(|s| !listed || *s != names::Strength::Weak);
                 // Long hex in a field called a digest is one.
                 let how = if hex::is_label(key) { How::Digests } else { how };
                 changed += walk(field, strength, how, known);
@@ -278,3 +282,10 @@ fn cut(text: &str, spans: &[Span]) -> String {
 
 #[cfg(test)]
 mod tests;
+
+/// Counts the bytes that are looked at, so that a test can hold the work to the length of the text.
+#[cfg(not(test))]
+fn work(_bytes: usize) {}
+
+#[cfg(test)]
+use tests::work;

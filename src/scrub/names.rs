@@ -5,10 +5,12 @@
 pub enum Strength {
     /// `password`, `api_key`: hardly ever stands before anything else.
     Strong,
-    /// `secret`, `client-secret`: before anything in quotes it names a secret, else the value must look random.
+    /// `secret`, `client-secret`: also a word of prose and of types.
     Middling,
-    /// `token`, `authorization`: also a word of parsers, models and prose; the value itself must look random.
+    /// `token`, `authorization`: also a word of parsers, models and prose.
     Weak,
+    /// `…_KEY`, where it does not begin a line of variables, and `the secret`, of which a sentence tells: the value itself must look random.
+    Faint,
 }
 use Strength::{Middling, Strong, Weak};
 
@@ -23,6 +25,7 @@ pub const WORDS: &[&str] = &[
     "credential",
     "creds",
     "authorization",
+    "bearer",
     "psk",
     "dsn=",
     "virtual_",
@@ -92,6 +95,7 @@ const NO_TOKEN_OF: &[&str] = &[
     "design",
     "end",
     "eos",
+    "expected",
     "first",
     "input",
     "invalid",
@@ -118,6 +122,7 @@ const NO_TOKEN_OF: &[&str] = &[
     "start",
     "stop",
     "sync",
+    "syntax",
     "total",
     "unexpected",
     "unk",
@@ -214,7 +219,7 @@ pub fn strength(name: &str) -> Option<Strength> {
     if last.ends_with("secret") {
         return Some(Middling);
     }
-    let weak = ["credential", "credentials", "creds", "authorization"].contains(&last);
+    let weak = ["credential", "credentials", "creds", "authorization", "bearer"].contains(&last);
     (weak || last.ends_with("token")).then_some(Weak)
 }
 
@@ -234,7 +239,7 @@ mod tests {
                  passwordConfirmation userpassword apikey passwort passwords api_keys network_key",
             ),
             (Some(Middling), "secret client_secret clientSecret SECRET webhook_secret secretValue appsecret"),
-            (Some(Weak), "token TOKEN X-Token csrf_token credentials credential creds Authorization"),
+            (Some(Weak), "token TOKEN X-Token csrf_token credentials credential creds Authorization bearer"),
             (
                 None,
                 "secrets tokens max_tokens tokens_used tokenizer token_count token_type token_expires nextPageToken page_token \
@@ -257,7 +262,8 @@ mod tests {
 
     #[test]
     fn every_secret_name_has_a_word_the_automaton_sees() {
-        let lists = [PASSWORDS, &["key", "token", "secret", "credentials", "creds", "psk", "pass", "authorization"]];
+        let lists =
+            [PASSWORDS, &["key", "token", "secret", "credentials", "creds", "psk", "pass", "authorization", "bearer"]];
         for name in lists.concat() {
             assert!(WORDS.iter().any(|word| name.contains(word)), "{name}");
         }

@@ -3,7 +3,9 @@
 use crate::{
     Span, looks,
     names::{self, Strength},
+    plain::{self, ends_value},
     tokens::is_basic,
+    work,
 };
 
 /// How long a name may be, and how much of a value is looked at to judge it.
@@ -25,7 +27,22 @@ enum Written {
     /// `NAME=value` at the start of a line: so is it here.
     Line,
     /// Anything else: prose, logs, YAML, programs, a flag of a command.
-    Bare,
+    Bare(Joined),
+}
+
+/// What joins a name and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// `--name value`.
+    Flag,
+    /// `name: value`, `name => value`.
+    Colon,
+    /// `name=value`.
+    Equals,
+    /// `name = value`: also how programs assign.
+    Assigned,
+    /// `name == value`: programs compare.
+    Compared,
 }
 
 /// The whole name around a position.
@@ -34,6 +51,7 @@ pub fn word(bytes: &[u8], at: usize) -> Span {
     let (before, after) = bytes.split_at(at.min(bytes.len()));
     let mut start = at - before.iter().rev().take(NAME).take_while(|b| part(b)).count();
     let end = at + after.iter().take(NAME).take_while(|b| part(b)).count();
+    work(end - start);
     let escape = bytes.get(start).is_some_and(|b| b"nrt".contains(b));
     if escape && start > 0 && bytes.get(start - 1) == Some(&b'\\') && start < at {
         start += 1;
@@ -85,6 +103,7 @@ impl<'a> Place<'a> {
     fn closed(self, (depth, quote): (usize, u8)) -> Option<usize> {
         let mut slashes = 0;
         for (at, b) in self.rest().iter().enumerate() {
+            work(1);
             match b {
                 b'\n' => return None,
                 b'\\' => slashes += 1,
@@ -111,21 +130,25 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         return None;
     }
     let tight = place.at;
-    if flag || tag {
+    let joined = if flag || tag {
         place.at += 1;
+        Joined::Flag
     } else {
-        separator(&mut place)?;
-    }
+        separator(&mut place)?
+    };
     let equals = bytes.get(tight) == Some(&b'=') && place.at == tight + 1;
     let encoded = bytes.get(tight..place.at) == Some(b"%3D");
-    let strength = strength(text, &name, written, equals)?;
     let capitals = written.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     let starts_line = matches!(before(1), b'\n' | b'"' | b'\'')
         || before(2) == b'\\' && before(1) == b'n'
         || text.get(..name.start)?.ends_with("export ")
         || text.get(..name.start)?.ends_with("-e ");
-    place.skip(b" \t", 16);
-    place.skip(b"*", 2);
+    let strength = strength(text, &name, written, equals, starts_line)?;
+    let spaced = place.skip(b" \t", 16) > 0;
+    // An alias of YAML.
+    if place.skip(b"*", 2) == 1 && spaced && place.peek().is_ascii_alphanumeric() {
+        return None;
+    }
     place.skip(b" ", 1);
     if tag {
         let len = place.rest().iter().position(|b| *b == b'<')?;
@@ -145,7 +168,13 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
     if let Some(quote) = quote
         && let Some(end) = inside.closed(quote)
     {
-        let how = if quote.1 == b'`' { Written::Bare } else { Written::Quoted };
+        let how = match (quote.1, strength, joined) {
+            (b'`', ..) => Written::Bare(joined),
+            // A parser that compares its tokens, and the tokens of a text with what is known of each.
+            (_, Strength::Weak, Joined::Compared) => Written::Bare(Joined::Flag),
+            (_, Strength::Weak, _) if plain::is_listed(text, name.start, end) => return None,
+            _ => Written::Quoted,
+        };
         return secret(text, inside.at..end, strength, how);
     }
     // A quote that does not end was cut off.
@@ -156,7 +185,8 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
     let how = match () {
         () if query || chained(end) && equals => Written::Query,
         () if equals && capitals && starts_line => Written::Line,
-        () => Written::Bare,
+        () if equals => Written::Bare(Joined::Equals),
+        () => Written::Bare(joined),
     };
     if how == Written::Query {
         let value = bytes.get(from.at..end)?;
@@ -165,7 +195,7 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
     // A password may have an `&`; in a line of its own, all up to the white space is the value.
     let within: &[u8] = match how {
         Written::Line => b"&;,)]}(|",
-        Written::Bare => b"&",
+        Written::Bare(_) => b"&",
         Written::Query | Written::Quoted => b"",
     };
     while bytes.get(end).is_some_and(|b| within.contains(b)) && !chained(end) && end - from.at < FAR {
@@ -175,6 +205,10 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         }
         end = next;
     }
+    // "The secret: patience."
+    let prose =
+        strength == Strength::Middling && how == Written::Bare(Joined::Colon) && plain::after_article(text, name.start);
+    let strength = if prose { Strength::Faint } else { strength };
     let mut span = secret(text, from.at..end, strength, how)?;
     while span.end - from.at >= FAR && bare(Place { text: bytes, at: span.end }) > span.end {
         span.end = bare(Place { text: bytes, at: span.end });
@@ -183,19 +217,21 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
 }
 
 /// `:`, `=`, `=>`, `:=`, `==` or an encoded `=`, after the closing quote of the name if it has one.
-fn separator(place: &mut Place) -> Option<()> {
+fn separator(place: &mut Place) -> Option<Joined> {
     place.quote();
     place.eat(b"]");
     place.skip(b"*", 2);
     place.skip(b" \t", 16);
     if place.eat(b"%3D") || place.eat(b":=") || place.eat(b"=>") {
-        return Some(());
+        return Some(Joined::Assigned);
     }
     if place.eat(b":") {
         // A path of Rust, an address.
-        return (!b":/".contains(&place.peek())).then_some(());
+        return (!b":/".contains(&place.peek())).then_some(Joined::Colon);
     }
-    (place.skip(b"=", 3) > 0 && place.peek() != b'~').then_some(())
+    let signs = place.skip(b"=", 3);
+    let joined = if signs == 1 { Joined::Assigned } else { Joined::Compared };
+    (signs > 0 && place.peek() != b'~').then_some(joined)
 }
 
 /// Steps over the type in `let key: &str = "…"`.
@@ -226,12 +262,13 @@ fn bare(place: Place) -> usize {
     let rest = place.rest();
     let most = rest.len().min(FAR);
     let len = (0..most).find(|at| rest.get(*at..).is_some_and(ends)).unwrap_or(most);
+    work(len);
     place.at + len
 }
 
 /// What the name says, with the word before it where it is written as two (`API key: …`), and with the names that
 /// only a file of variables gives its secrets.
-fn strength(text: &str, name: &Span, written: &str, equals: bool) -> Option<Strength> {
+fn strength(text: &str, name: &Span, written: &str, equals: bool, starts_line: bool) -> Option<Strength> {
     let trimmed = written.trim_matches(['.', '-']);
     let before = || {
         let head = text.get(..name.start)?.strip_suffix(' ')?;
@@ -250,7 +287,8 @@ fn strength(text: &str, name: &Span, written: &str, equals: bool) -> Option<Stre
         let host = trimmed.starts_with("VIRTUAL_") && !trimmed.starts_with("VIRTUAL_ENV");
         match variable {
             true if host || trimmed.ends_with("DSN") => Some(Strength::Strong),
-            true if trimmed.ends_with("KEY") && !trimmed.contains("PUBLIC") => Some(Strength::Weak),
+            true if starts_line && plain::is_key_of_variables(trimmed) => Some(Strength::Weak),
+            true if trimmed.ends_with("KEY") && !trimmed.contains("PUBLIC") => Some(Strength::Faint),
             _ => None,
         }
     })
@@ -263,7 +301,7 @@ pub fn field(text: &str, strength: Strength) -> Option<Span> {
 
 /// What of `span` is a secret, if anything.
 fn secret(text: &str, span: Span, strength: Strength, written: Written) -> Option<Span> {
-    use Strength::{Middling, Strong, Weak};
+    use Strength::{Faint, Middling, Strong, Weak};
     let value = text.get(span.clone())?;
     if let Some(scheme) = SCHEMES.iter().find(|scheme| value.starts_with(**scheme)) {
         let span = span.start + scheme.len()..span.end;
@@ -282,15 +320,23 @@ fn secret(text: &str, span: Span, strength: Strength, written: Written) -> Optio
     }
     let sure = match (written, strength) {
         (Written::Quoted, Strong | Middling) => !looks::sentence(head) && !looks::reference(head),
-        (Written::Quoted, Weak) => looks::quoted_token(head) && !looks::code(head),
-        (Written::Query | Written::Line, Strong) => true,
-        (Written::Query | Written::Line, Middling) => looks::likely(head),
-        (Written::Query, Weak) => looks::likely(head),
-        (Written::Line, Weak) => looks::surely(head) || looks::likely(head) && head.len() >= 12 && !looks::code(head),
-        (Written::Bare, Strong) => looks::likely(head) && !looks::code(head) && !looks::variable(head),
-        (Written::Bare, Middling | Weak) => looks::surely(head) && !looks::code(head),
+        (Written::Quoted, Weak) => {
+            (looks::quoted_token(head) || plain::is_quoted_word(head)) && !looks::code(head) && !looks::reference(head)
+        }
+        (Written::Query | Written::Line, Strong | Middling) => true,
+        (Written::Query, Weak) => !looks::code(head),
+        (Written::Line, Weak) => !looks::code(head) && !looks::variable(head),
+        (Written::Bare(_), Strong) => looks::likely(head) && !looks::code(head) && !looks::variable(head),
+        (Written::Bare(_), Middling | Weak) | (_, Faint) => looks::surely(head) && !looks::code(head),
     };
-    sure.then_some(span)
+    match written {
+        _ if sure => Some(span),
+        Written::Bare(joined) if strength != Faint => {
+            let len = plain::secret_word(head, strength, joined, ends_value(text, span.end))?;
+            Some(span.start..span.start + len)
+        }
+        _ => None,
+    }
 }
 
 /// After `Authorization: Bearer`: not the words that explain the header.

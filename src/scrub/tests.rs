@@ -193,9 +193,9 @@ fn values_of_json() {
         "api_key": "xyz", "base_url": "https://a.example/?password=abc&x=1", "n": 3, "none": null, "password": null,
         "pwd": 12345678, "max_tokens": 4096, "tokens": ["Hello", "world"], "passwords": ["a", "bc"],
         "headers": [{"name": "X-Api-Key", "value": "abc"}, {"name": "Accept", "value": "*/*"}],
-        "Authorization": "Bearer abcd1234", "token": "Hello", "blue-lamp": "a blue-lamp",
+        "Authorization": "Bearer abcd1234", "token": "swordfish", "blue-lamp": "a blue-lamp",
         "nested": "{\"password\":\"x\",\"y\":1}", "properties": {"password": {"type": "string"}},
-        "nextPageToken": "CAUQAAab12cd34EF56", "secret": "",
+        "nextPageToken": "CAUQAAab12cd34EF56", "secret": "", "logprobs": [{"token": "Hello", "logprob": -0.1}],
     });
     let changed = scrubber.value(&mut value, How::All);
     assert_eq!(
@@ -204,12 +204,55 @@ fn values_of_json() {
             "api_key": MARK, "base_url": "https://a.example/?password=[REDACTED]&x=1", "n": 3, "none": null, "password": null,
             "pwd": MARK, "max_tokens": 4096, "tokens": ["Hello", "world"], "passwords": [MARK, MARK],
             "headers": [{"name": "X-Api-Key", "value": MARK}, {"name": "Accept", "value": "*/*"}],
-            "Authorization": "Bearer [REDACTED]", "token": "Hello", MARK: "a [REDACTED]",
+            "Authorization": "Bearer [REDACTED]", "token": MARK, MARK: "a [REDACTED]",
             "nested": "{\"password\":\"[REDACTED]\",\"y\":1}", "properties": {"password": {"type": "string"}},
-            "nextPageToken": "CAUQAAab12cd34EF56", "secret": "",
+            "nextPageToken": "CAUQAAab12cd34EF56", "secret": "", "logprobs": [{"token": "Hello", "logprob": -0.1}],
         })
     );
-    assert_eq!((changed, scrubber.value(&mut value, How::All)), (10, 0));
+    assert_eq!((changed, scrubber.value(&mut value, How::All)), (11, 0));
+}
+
+thread_local! {
+    static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts the bytes that were looked at for pairs of names and values.
+pub fn work(bytes: usize) {
+    WORK.set(WORK.get() + bytes);
+}
+
+#[test]
+fn the_work_for_a_megabyte_of_pairs_grows_with_its_length_only() {
+    let parts = [
+        "password: letmein ",
+        "password: a ",
+        "token=",
+        "token: x{",
+        "{\"token\":\"a\",",
+        "\"token\":\"",
+        "secret:a,secret:b;",
+        "password='token=\"secret=`",
+        "password=\\\"secret: ",
+        "key=key=key=",
+        "authorization: bearer: ",
+        "KEY=a\n",
+        "password: a a: password: ",
+        "<password>",
+    ];
+    let holds = |part: &str, length: usize| {
+        let work_of = |length: usize| {
+            WORK.set(0);
+            Scrubber::default().text(&part.repeat(length / part.len()), How::All);
+            WORK.get()
+        };
+        let (quarter, whole) = (work_of(length / 4), work_of(length));
+        assert!(whole > 0, "{part}: nothing was counted");
+        assert!(whole <= quarter * 5, "{part}: {quarter} for {} bytes, {whole} for {length}", length / 4);
+        assert!(whole <= 1000 * length, "{part}: {whole} bytes were looked at");
+    };
+    // One after the other, and all of them in a megabyte.
+    parts.iter().for_each(|part| holds(part, 256 << 10));
+    holds(&parts.concat(), 1 << 20);
 }
 
 #[test]

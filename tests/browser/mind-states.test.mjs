@@ -431,10 +431,11 @@ test('models: who stands in, budget, keys, a try, what was spent', async () => {
 test('a member sees the models and changes nothing', async () => {
   const { page, context, problems } = await staged(browser, {
     'GET /api/v1/session': good({ ...owner, role: 'member' }),
-    'GET /api/v1/model': good({ model: 'reflex', url: '', hasKey: false, from: 'built-in', changeable: true, fallback: ['openai/gpt-5-mini'], strategy: 'fallback', preferReflex: true, dailyBudget: null }),
+    'GET /api/v1/model': good({ model: 'reflex', url: '', hasKey: false, from: 'key', changeable: true, fallback: ['openai/gpt-5-mini'], automaticFallback: true, strategy: 'fallback', preferReflex: true, dailyBudget: null }),
     'GET /api/v1/models': good({ models: known, source: 'built-in', updatedAt: null }),
   }, { at: '#/device/models' });
   await page.getByText('An admin can change this.').waitFor();
+  await page.getByText('Nobody chose these: their keys are in the environment.').waitFor();
   await page.locator('.stand-ins').getByText('gpt-5-mini').first().waitFor();
   await counted(page.locator('.page button'), 0);
   await accessible(page, 'the models for a member');
@@ -516,9 +517,16 @@ test('runs: how each stands, its steps, stopped and taken up again', async () =>
     { kind: 'message', at, text: 'turn on the lamp' }, { kind: 'call', at, callId: 'k', name: 'gpio_write', arguments: { pin: 17, high: true }, state: 'done' },
     { kind: 'result', at, callId: 'k', name: 'gpio_write', content: { pin: 17, high: true }, isError: false, durationMs: 3 }, { kind: 'answer', at, text: 'It is on.', model: 'reflex' },
   ];
+  const routing = {
+    strategy: 'fallback', model: 'reflex', reason: 'no model answered',
+    attempts: [
+      { model: 'openai/gpt-5-mini', outcome: 'failed', code: 'server', error: 'the model server `openai` failed (status 503)', durationMs: 40 },
+      { model: 'reflex', outcome: 'answered', code: null, error: null, durationMs: 0 },
+    ],
+  };
   const asked = [];
   const answers = {
-    'GET /api/v1/runs': good({ count: 3, runs }), 'GET /api/v1/runs/r3': good({ ...runs[2], steps }), 'GET /api/v1/runs/r1': good({ ...runs[0], steps: steps.slice(0, 2) }),
+    'GET /api/v1/runs': good({ count: 3, runs }), 'GET /api/v1/runs/r3': good({ ...runs[2], steps, routing }), 'GET /api/v1/runs/r1': good({ ...runs[0], steps: steps.slice(0, 2) }),
     'POST /api/v1/runs/r1/cancel': (route) => (asked.push('cancel'), route.fulfill(good({ cancelled: true }))), 'POST /api/v1/runs/r2/resume': (route) => (asked.push('resume'), route.fulfill(good({}))),
   };
   await everywhere('runs', async (options) => {
@@ -526,6 +534,8 @@ test('runs: how each stands, its steps, stopped and taken up again', async () =>
     const { page } = opened;
     await page.getByText('Steps').nth(2).click();
     await page.getByText('It is on.').waitFor();
+    await page.getByText(/gpt-5-mini.*did not answer: .*503/).waitFor();
+    await page.getByText(/reflex.*answered: no model answered/).waitFor();
     return opened;
   });
   const { page, context } = await staged(browser, answers, { at: '#/device/runs' });

@@ -38,6 +38,7 @@ mod persona;
 mod pins;
 mod policy;
 mod redirects;
+mod routing;
 mod runs;
 mod scheduled_kills;
 mod scrubbing;

@@ -8,9 +8,9 @@ use crate::{
 use serde_json::{Value, json};
 
 /// A model that fails is not asked again for long.
-const HASTY: &str = "[model]\nretries = 0\nretry_delay_ms = 10\nfirst_word_seconds = 2\nsilence_seconds = 2\n";
+pub const HASTY: &str = "[model]\nretries = 0\nretry_delay_ms = 10\nfirst_word_seconds = 2\nsilence_seconds = 2\n";
 
-fn down() -> Answer {
+pub fn down() -> Answer {
     Answer::Status(503, String::new(), "{\"error\":{\"message\":\"overloaded\"}}".into())
 }
 

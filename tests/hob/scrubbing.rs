@@ -47,6 +47,23 @@ fn clean(what: &str, text: &str) {
 }
 
 #[test]
+fn plain_words_after_the_name_of_a_secret_leave_no_tool() {
+    let hob = Hob::start();
+    make(&hob, "echo", "return {text: args.text};", &[]);
+    let echo = |text: &str| hob.result("echo", json!({"text": text}))["text"].as_str().unwrap().to_owned();
+    let secrets = "password: letmein\ntoken=abc\nsecret: swordfish\napi_key: 12345\nbearer: abcdef\nauthorization: xyz\n\
+                   SECRET=plain\nCREDENTIAL=me\nKEY=Enter\npassword=hunter2\ntoken: \"a\"";
+    let told = echo(secrets);
+    for word in ["letmein", "abc", "swordfish", "12345", "abcdef", "xyz", "plain", "=me", "Enter", "hunter2", "\"a\""] {
+        assert!(!told.contains(word), "{word} is in {told}");
+    }
+    assert_eq!(told.matches(MARK).count(), secrets.lines().count(), "{told}");
+    let ordinary = "password: must be 8 characters\ntoken = next()\nPassword: see the manual\nAuthorization: none\n\
+                    press KEY=Enter\nsecret=santa\n{\"token\":\"Hello\",\"logprob\":-0.1}\npassword: string";
+    assert_eq!(echo(ordinary), ordinary);
+}
+
+#[test]
 fn no_secret_comes_out_of_any_door() {
     let (mut hob, server) = with_secrets(20);
     make(

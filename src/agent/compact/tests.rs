@@ -303,7 +303,7 @@ async fn each_run_reads_anew_who_it_is() {
     let shown = asked(&house);
     assert!(shown[0].0.starts_with("You are Hob") && shown[1].0.starts_with("You are a cat.\n"), "{shown:?}");
     assert!(!shown[0].0.contains("Nora rows.") && shown[1].0.contains("learnt so far:\nNora rows."));
-    let told = house.agent.prompt(&house.cx, "hello").await.unwrap();
+    let told = house.agent.prompt(&house.cx, "hello").await.unwrap().prompt;
     assert!(told.text.starts_with("You are a cat.") && told.sections[1].name == "profile");
 }
 

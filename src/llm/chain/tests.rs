@@ -292,3 +292,50 @@ async fn a_spent_budget_leaves_what_costs_nothing() {
     let refusal = told(&without, asked()).await;
     assert!(refusal.starts_with("!today's budget of $1.50 for models is spent ($2.00)"), "{refusal}");
 }
+
+/// How a request was routed.
+async fn routed(chain: &Chain) -> Routing {
+    let mut stream = chain.stream(asked());
+    match stream.next().await {
+        Some(Ok(Delta::By { .. })) => {}
+        Some(Ok(Delta::Routing(routing))) => return *routing,
+        other => panic!("{other:?}"),
+    }
+    match stream.next().await {
+        Some(Ok(Delta::Routing(routing))) => *routing,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_routing_names_who_was_tried_and_why_one_answered() {
+    let shown = |routing: Routing| {
+        let attempts: Vec<String> = routing
+            .attempts
+            .iter()
+            .map(|a| format!("{} {}", a.model, a.code.as_deref().unwrap_or("answered")))
+            .collect();
+        (attempts.join(", "), routing.model, routing.reason)
+    };
+    let chain = |scripts: [Script; 2], understood: bool| {
+        Chain::new(scripts.map(|s| link(&s.shared())).into(), reflex(false, understood).shared(), false)
+    };
+    let failing = |name: &'static str, kind: &str| script(name, vec![err(kind)]);
+
+    let first = routed(&chain([good("one"), good("two")], true)).await;
+    assert_eq!(first.strategy, Some(Strategy::Fallback));
+    assert_eq!(shown(first), ("one answered".into(), Some("one".into()), "it is the first in order".into()));
+    let second = routed(&chain([failing("one", "busy"), good("two")], true)).await;
+    assert_eq!(second.attempts[0].error.as_deref(), Some("busy"));
+    let why = "the one before it did not answer".to_owned();
+    assert_eq!(shown(second), ("one busy, two answered".into(), Some("two".into()), why));
+    let none = routed(&chain([failing("one", "server"), failing("two", "timeout")], false)).await;
+    assert_eq!(shown(none), ("one server, two timeout".into(), None, String::new()));
+    let reflexes = routed(&chain([failing("one", "server"), failing("two", "spent")], true)).await;
+    let attempts = "one server, two spent, reflex answered".to_owned();
+    assert_eq!(shown(reflexes), (attempts, Some("reflex".into()), "no model answered".into()));
+    let refused = routed(&chain([failing("one", "refused"), good("two")], true)).await;
+    assert_eq!(shown(refused), ("one refused".into(), None, String::new()));
+    let alone = routed(&Chain::new(vec![], reflex(true, true).shared(), false)).await;
+    assert_eq!((alone.strategy, alone.model.as_deref()), (None, Some("reflex")));
+}

@@ -70,6 +70,8 @@ pub(crate) struct Heard {
     pub kept: Option<Kept>,
     /// Media type and bytes.
     pub media: Vec<(String, Vec<u8>)>,
+    /// Whether the provider's content filter stopped it.
+    pub filtered: bool,
     /// Whether it was cut, and what it cost.
     pub done: Option<(bool, Usage)>,
     pub error: Option<Error>,
@@ -91,7 +93,8 @@ pub(crate) async fn hear(answer: impl Stream<Item = Result<Delta, Error>>) -> He
                 heard.media.push((media.media_type, bytes.to_vec()));
             }
             Ok(Delta::Done { cut, usage }) => heard.done = Some((cut, usage)),
-            Ok(Delta::By { .. }) => panic!("a server does not know who else might answer"),
+            Ok(Delta::Filtered) => heard.filtered = true,
+            Ok(Delta::By { .. } | Delta::Routing(_)) => panic!("a server does not know who else might answer"),
             Err(error) => heard.error = Some(error),
         }
     }

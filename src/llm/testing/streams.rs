@@ -154,16 +154,16 @@ fn answers() -> Vec<Expected> {
 
 /// Answers that fail: the file, the kind of error, what it says, and what was said before.
 const FAILURES: [(&str, &str, &str, &str); 13] = [
-    ("openai-filter.sse", "refused", "content filter", ""),
+    ("openai-filter.sse", "filtered", "content filter", ""),
     ("openai-error-first.sse", "server", "The server had an error", ""),
     ("openai-error-middle.sse", "broken", "The server had an error", "Half"),
-    ("responses-filter.sse", "refused", "content filter", ""),
+    ("responses-filter.sse", "filtered", "content filter", ""),
     ("responses-error-first.sse", "server", "The server had an error", ""),
     ("responses-error-middle.sse", "broken", "The server had an error", "Half"),
-    ("anthropic-filter.sse", "refused", "refuses", ""),
+    ("anthropic-filter.sse", "filtered", "refuses", ""),
     ("anthropic-error-first.sse", "server", "Overloaded", ""),
     ("anthropic-error-middle.sse", "broken", "Overloaded", "Half"),
-    ("gemini-filter.sse", "refused", "PROHIBITED_CONTENT", ""),
+    ("gemini-filter.sse", "filtered", "PROHIBITED_CONTENT", ""),
     ("gemini-malformed.sse", "server", "cannot be read", ""),
     ("gemini-error-first.sse", "server", "The model is overloaded", ""),
     ("gemini-error-middle.sse", "broken", "The model is overloaded", "Half"),
@@ -177,6 +177,7 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::Busy { .. } => "busy",
         Error::Server { .. } => "server",
         Error::Refused(_) => "refused",
+        Error::Filtered(_) => "filtered",
         Error::Broken(_) => "broken",
         Error::Spent(_) => "spent",
     }
@@ -188,6 +189,7 @@ async fn what_is_heard_of_each_answer() {
         let (wire, stream) = one(file);
         let heard = parsed(&endpoint(wire), &stream, usize::MAX).await;
         assert_eq!(heard.error, None, "{file}");
+        assert_eq!(heard.filtered, text.starts_with("First you"), "{file}");
         assert!(
             if text.starts_with("First you") { heard.text.starts_with(text) } else { heard.text == text },
             "{file}: {}",

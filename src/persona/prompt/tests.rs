@@ -35,6 +35,7 @@ fn full() -> Sections {
         conversation: Standing {
             messages: 140,
             topics: vec!["the regatta".into(), "boats".into()],
+            task: "Order two boats for Saturday".into(),
             summary: "Nora wants two boats at the start; the fee is 40 €.".into(),
         },
         ..fresh()
@@ -158,7 +159,7 @@ fn a_long_document_takes_no_place_from_what_is_short() {
         memory: "m".repeat(64_000),
         agents: "a".repeat(64_000),
         tool_notes: "t".repeat(64_000),
-        conversation: Standing { messages: 9, topics: vec![], summary: "s".repeat(64_000) },
+        conversation: Standing { messages: 9, summary: "s".repeat(64_000), ..Standing::default() },
         ..full()
     };
     for context in [0, 4096, 8192, 200_000] {
@@ -182,4 +183,25 @@ fn the_time_of_day_has_a_word() {
         let clock = FixedClock(format!("2026-01-30T{hour:02}:05[Europe/Vienna]").parse().unwrap());
         assert_eq!(time(&clock), format!("It is Friday, 30 January 2026, {hour:02}:05 ({word}), Europe/Vienna."));
     }
+}
+
+#[test]
+fn categories_are_one_line_of_at_most_120_bytes() {
+    let named = |names: &[&str]| Sections {
+        tools: true,
+        categories: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..Sections::default()
+    };
+    let line = |sections: &Sections| {
+        let text = compose(sections, &Options::default()).text;
+        text.lines().find(|line| line.starts_with("Tool categories")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(line(&named(&[])), "");
+    assert_eq!(line(&named(&["Utilities", "Tasks"])), "Tool categories: Utilities, Tasks.");
+    let many: Vec<String> = (10..60).map(|n| format!("Category {n}")).collect();
+    let all = line(&named(&many.iter().map(String::as_str).collect::<Vec<_>>()));
+    assert!(all.len() <= 120 && all.starts_with("Tool categories: Category 10, ") && all.ends_with(" more."), "{all}");
+    let count: usize = all.rsplit(' ').nth(1).unwrap().parse().unwrap();
+    assert_eq!(all.matches("Category").count() + count, 50, "none is lost: {all}");
+    assert_eq!(line(&named(&["x".repeat(200).as_str()])), "", "one that does not fit is left out");
 }

@@ -3,6 +3,8 @@ import { call, id } from '../api';
 
 export interface ModelTerms {
   fallback: string[];
+  /** Nobody chose those: their keys are in the environment. */
+  automaticFallback?: boolean;
   strategy: string;
   preferReflex: boolean;
   /** US dollars; null is any amount. */
@@ -132,6 +134,14 @@ export interface Run {
   error?: { code: string; message: string } | null;
   resumed?: number;
   steps?: RunStep[];
+  routing?: Routing | null;
+}
+
+/** Which models were tried, and why one of them answered. */
+export interface Routing {
+  model?: string | null;
+  reason?: string;
+  attempts?: { model: string; outcome: string; error?: string | null; durationMs?: number }[];
 }
 
 export interface RunStep {

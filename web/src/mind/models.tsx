@@ -76,6 +76,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
       <h3 id={`${id}-h`}>{words.standIn}</h3>
       <p class="soft small">{words.standInWhy}</p>
       {fallback.length === 0 && <p>{words.none}</p>}
+      {fallback.length > 0 && terms.automaticFallback && <p class="soft small">{words.automatic}</p>}
       <ol class="stand-ins" ref={list}>
         {fallback.map((name, n) => {
           const one = known.find(({ model }) => model === name);
@@ -210,7 +211,7 @@ export function Models(): JSX.Element {
   });
   const choice = read.data as Terms | null;
   const terms: api.ModelTerms | null = choice && {
-    fallback: choice.fallback ?? [], strategy: choice.strategy ?? 'fallback', preferReflex: choice.preferReflex ?? false, dailyBudget: choice.dailyBudget ?? null,
+    fallback: choice.fallback ?? [], automaticFallback: choice.automaticFallback ?? false, strategy: choice.strategy ?? 'fallback', preferReflex: choice.preferReflex ?? false, dailyBudget: choice.dailyBudget ?? null,
   };
   const put = (fresh: api.ModelTerms) => choice && read.set({ ...choice, ...fresh } as house.ModelChoice);
   return (

@@ -44,14 +44,32 @@ function Step({ step }: { step: api.RunStep }): JSX.Element {
   );
 }
 
+/** Which models were tried for an answer: only the last where the first one answered. */
+function Routed({ routing }: { routing: api.Routing }): JSX.Element {
+  return (
+    <ul class="routed small soft" aria-label={words.routing}>
+      {routing.attempts?.map((attempt, n) => (
+        <li key={n}>
+          {facts(attempt.model, attempt.outcome === 'answered' ? words.answered(routing.reason ?? '') : words.unanswered(sentence(attempt.error ?? '')))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => void }): JSX.Element {
   const [steps, setSteps] = useState<api.RunStep[] | null>(null);
+  const [routing, setRouting] = useState<api.Routing | null>(null);
   const act = useAct();
   const at = moment(run.startedAt, true);
   const over = run.endedAt ?? 0;
   const alive = run.state === 'running' || run.state === 'queued' || run.state === 'waiting';
   const tokens = tokensOf(run.usage);
-  const open = () => act.run(async () => setSteps((await api.run(run.id)).steps ?? []));
+  const open = () => act.run(async () => {
+    const { steps: all, routing: how } = await api.run(run.id);
+    setSteps(all ?? []);
+    setRouting(how ?? null);
+  });
   // What is open grows with the run.
   useEffect(() => {
     if (steps) void open();
@@ -76,6 +94,7 @@ function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => 
         {act.problem && <Notice bad>{act.problem}</Notice>}
         <details class="steps" onToggle={(event) => event.currentTarget.open && !steps && void open()}>
           <summary><span class="soft small">{words.steps}</span><Chevron /></summary>
+          {routing && <Routed routing={routing} />}
           {steps === null ? <p class="soft small">{mind.loading}</p> : <ol>{steps.map((step, n) => <Step key={n} step={step} />)}</ol>}
         </details>
       </div>

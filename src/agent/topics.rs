@@ -1,0 +1,107 @@
+//! What a conversation is about, from the person's own words: cheap, and the same for the same messages.
+
+use crate::prompt::words;
+use llm::Message;
+use std::collections::HashMap;
+
+/// How many topics are named.
+const TOPICS: usize = 4;
+/// How many of the person's messages are read for topics, the newest.
+const RECENT: usize = 12;
+/// How long a topic and the current task may be, in characters.
+const WORD: usize = 30;
+const TASK: usize = 160;
+/// A message with fewer telling words ("yes, do it") goes on with the task before it.
+const TELLING: usize = 2;
+
+/// The words that most of the person's recent messages and the summary share, the most frequent first; the latest first
+/// among equals.
+pub(crate) fn topics(history: &[Message], summary: &str) -> Vec<String> {
+    let mut texts: Vec<String> = said(history).rev().take(RECENT).collect();
+    if texts.len() < 2 && summary.is_empty() {
+        return vec![];
+    }
+    texts.extend((!summary.is_empty()).then(|| summary.to_owned()));
+    // For each word: in how many texts it is, and how old the latest of them is.
+    let mut found: HashMap<String, (usize, usize)> = HashMap::new();
+    for (age, text) in texts.iter().enumerate() {
+        for word in words(text).into_iter().filter(|word| is_topic(word)) {
+            found.entry(word).or_insert((0, age)).0 += 1;
+        }
+    }
+    let mut ranked: Vec<(String, (usize, usize))> = found.into_iter().collect();
+    // A word that is said again is a topic; where none is, the long ones tell the most.
+    let again = ranked.iter().any(|(_, (count, _))| *count > 1);
+    ranked.retain(|(_, (count, _))| !again || *count > 1);
+    let length = |word: &str| std::cmp::Reverse(word.chars().count());
+    ranked.sort_by(|(a, (many, old)), (b, (more, older))| {
+        more.cmp(many).then(old.cmp(older)).then(length(a).cmp(&length(b))).then(a.cmp(b))
+    });
+    ranked.into_iter().take(TOPICS).map(|(word, _)| word).collect()
+}
+
+/// What the person is after: their latest message that says something by itself, in one line. Empty at the beginning of a
+/// conversation, where the message itself says it.
+pub(crate) fn current_task(history: &[Message]) -> String {
+    let texts: Vec<String> = said(history).collect();
+    if texts.len() < 2 {
+        return String::new();
+    }
+    let telling = texts.iter().rev().find(|text| words(text).len() >= TELLING);
+    let line = telling.or(texts.first()).map_or("", |text| text.trim()).lines().next().unwrap_or_default().trim();
+    match line.char_indices().nth(TASK) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+fn said(history: &[Message]) -> impl DoubleEndedIterator<Item = String> {
+    history.iter().filter_map(|message| match message {
+        Message::User(content) => Some(content.text().into_owned()).filter(|text| !text.trim().is_empty()),
+        _ => None,
+    })
+}
+
+/// A plain word: no number, no part of an address or a key.
+fn is_topic(word: &str) -> bool {
+    word.chars().count() <= WORD && word.chars().all(char::is_alphabetic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(said: &[&str]) -> Vec<Message> {
+        said.iter().flat_map(|text| [Message::user(*text), Message::said("Tomatoes everywhere, tomatoes.")]).collect()
+    }
+
+    #[test]
+    fn words_the_person_says_again_are_topics() {
+        let rows: [(&[&str], &str, &[&str]); 6] = [
+            (&["Plan the garden party"], "", &[]),
+            (&["Plan the garden party", "Who comes to the party in the garden?"], "", &["garden", "party"]),
+            (&["Plan the garden party", "How long is the drive to Bern?"], "", &["drive", "bern", "garden", "party"]),
+            (&["and how long is the drive?"], "The person plans a drive to Bern.", &["drive"]),
+            (&["hello", "what is 4711 times 0815?"], "", &["times", "hello"]),
+            (&["yes", "no"], "", &[]),
+        ];
+        for (said, summary, expected) in rows {
+            assert_eq!(topics(&history(said), summary), expected, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn the_current_task_is_the_last_message_that_says_something() {
+        let long = "water the garden ".repeat(20);
+        let rows: [(&[&str], &str); 5] = [
+            (&["Plan the garden party"], ""),
+            (&["Plan the garden party", "yes, do it"], "Plan the garden party"),
+            (&["Plan the garden party", "Book a train to Bern\nplease"], "Book a train to Bern"),
+            (&["hi", "yes"], "hi"),
+            (&[&long, "ok"], &format!("{}…", long[..TASK].trim_end())),
+        ];
+        for (said, task) in rows {
+            assert_eq!(current_task(&history(said)), task, "{said:?}");
+        }
+    }
+}
