@@ -59,6 +59,8 @@ pub(crate) struct Progress {
     /// The ids of the calls the model wanted: some servers give the same ones in every turn.
     pub ids: HashSet<String>,
     pub media: Vec<StoredMedia>,
+    /// Whether the model was told already that its answer has the wrong format.
+    pub corrected: bool,
 }
 
 /// Who wants a call.
@@ -80,13 +82,13 @@ impl From<Error> for Stop {
 }
 
 /// What the model said in one turn.
-struct Said {
-    text: String,
-    calls: Vec<ToolCall>,
+pub(crate) struct Said {
+    pub text: String,
+    pub calls: Vec<ToolCall>,
     media: Vec<StoredMedia>,
-    kept: Option<llm::Kept>,
+    pub kept: Option<llm::Kept>,
     by: By,
-    cut: bool,
+    pub cut: bool,
 }
 
 impl Run {
@@ -189,16 +191,22 @@ impl Run {
             if !fit(&mut messages, room) {
                 let told = messages.first().map_or(0, |prompt| cost(std::slice::from_ref(prompt)));
                 let said = messages.len() > 2;
-                return Err(limit(match said {
+                let text = match said {
                     _ if told > room / 2 => TOLD_TOO_MUCH,
                     true => TOO_LONG,
                     false => MESSAGE_TOO_LONG,
-                }));
+                };
+                self.theirs.status.failed(llm::Error::TooLong(text.to_owned()));
+                return Err(limit(text));
             }
             let mut said = self.ask(self.request(&messages, tools, tool_choice).await, progress).await?;
             self.name_theirs(&mut said.calls);
             name_apart(&mut said.calls, &mut progress.ids);
             progress.calls += said.calls.len() as u32;
+            if self.corrects(&mut said, &mut messages, progress)? {
+                made += 2;
+                continue;
+            }
             self.keep_answer(&said, progress).await?;
             if said.calls.is_empty() {
                 if self.conversation.is_none() {
@@ -290,7 +298,8 @@ impl Run {
         }
         let config = &self.agent.config;
         let (max_tokens, temperature) = (config.answer_tokens, config.temperature);
-        Request { messages, tools, tool_choice, max_tokens, temperature, user: Some(self.cx.user()) }
+        let (sampling, format) = (self.theirs.sampling.clone(), self.theirs.format.clone());
+        Request { messages, tools, tool_choice, max_tokens, temperature, sampling, format, user: Some(self.cx.user()) }
     }
 
     fn answered(&self, said: Said, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
@@ -358,6 +367,8 @@ impl Run {
     /// Asks the model once and passes on what it says.
     async fn ask(&self, request: Request, progress: &mut Progress) -> Result<Said, Stop> {
         let mut stream = self.provider.stream(request);
+        let mut filter = self.stop_filter();
+        self.theirs.status.answers(&self.provider.model());
         let mut said =
             Said { text: String::new(), calls: vec![], media: vec![], kept: None, by: self.by(), cut: false };
         loop {
@@ -374,11 +385,8 @@ impl Run {
             match delta {
                 None => break,
                 Some(Ok(Delta::Text(delta))) => {
-                    said.text.push_str(&delta);
-                    if let Some(watch) = &self.watch {
-                        watch.on_chunk(&delta);
-                    }
-                    self.tell(Step::Text { delta });
+                    let words = filter.take(&delta);
+                    self.hear(&mut said, words);
                 }
                 Some(Ok(Delta::Thinking(text))) => self.tell(Step::Thinking { text }),
                 Some(Ok(Delta::ToolCall(mut call))) => {
@@ -387,7 +395,10 @@ impl Run {
                     said.calls.push(call);
                 }
                 Some(Ok(Delta::Keep(kept))) => said.kept = Some(kept),
-                Some(Ok(Delta::By { model, by_word })) => said.by = By { model, by_word },
+                Some(Ok(Delta::By { model, by_word })) => {
+                    self.theirs.status.answers(&model);
+                    said.by = By { model, by_word };
+                }
                 Some(Ok(Delta::Media(media))) => {
                     let media = media::keep_made(&self.agent.parts.uploads, &self.cx, media).await?;
                     self.tell(Step::Media { media: media.clone() });
@@ -403,12 +414,15 @@ impl Run {
                 }
                 Some(Err(error)) => {
                     let stop = Stop("model", error.to_string());
+                    self.theirs.status.failed(error);
                     self.keep_half(said, progress, &stop).await?;
                     return Err(stop);
                 }
             }
         }
-        if said.text.trim().is_empty() && said.calls.is_empty() && said.media.is_empty() {
+        let ended = filter.end().is_some();
+        self.heard(&mut said, filter);
+        if said.text.trim().is_empty() && said.calls.is_empty() && said.media.is_empty() && !ended {
             return Err(Stop("model", if said.cut { ONLY_THOUGHT } else { SAID_NOTHING }.into()));
         }
         Ok(said)

@@ -86,7 +86,7 @@ impl Chain {
             }
             tracing::warn!(%error, model, "a model did not answer");
             if at == 0 {
-                let final_word = matches!(error, Error::Refused(_));
+                let final_word = error.is_final();
                 failed = Some(error);
                 if final_word {
                     break;
@@ -112,7 +112,7 @@ impl Chain {
     async fn reflex_is_sure(&self, request: &Request) -> bool {
         let fresh = matches!(request.messages.last(), Some(Message::User(said)) if said.media().next().is_none());
         // Without tools it is no command that is asked for, but a summary or the like.
-        let free = request.tool_choice == ToolChoice::Auto && !request.tools.is_empty();
+        let free = request.tool_choice == ToolChoice::Auto && !request.tools.is_empty() && !request.format.is_json();
         self.prefer_reflex && fresh && free && self.reflex.would_answer(request, Surety::Sure).await
     }
 
@@ -120,7 +120,8 @@ impl Chain {
     /// is a failure where no tools were offered (a summary by reflex would be none) or in the middle of a model's work: reflex
     /// would tell of the calls that were made as if they were all that was asked for.
     async fn reflex_stands_in(&self, request: &Request, error: &Error) -> bool {
-        !matches!(error, Error::Refused(_))
+        !error.is_final()
+            && !request.format.is_json()
             && !request.tools.is_empty()
             && matches!(request.messages.last(), Some(Message::User(_)))
             && self.reflex.would_answer(request, Surety::Understood).await

@@ -33,6 +33,17 @@ pub enum Error {
     /// The key, model name or request is not accepted; asking again cannot help.
     #[error("{0}")]
     Refused(String),
+    /// The conversation is longer than the model reads.
+    #[error("{0}")]
+    TooLong(String),
+    /// The model does not take an option the caller asked for.
+    #[error("{text}")]
+    Unsupported {
+        /// The option, as OpenAI's format calls it.
+        option: &'static str,
+        /// The sentence.
+        text: String,
+    },
     /// The stream ended or broke in the middle of an answer.
     #[error("{0}")]
     Broken(String),
@@ -52,10 +63,17 @@ impl Error {
             | Error::Busy { text, .. }
             | Error::Server { text, .. }
             | Error::Refused(text)
+            | Error::TooLong(text)
+            | Error::Unsupported { text, .. }
             | Error::Broken(text)
             | Error::Spent(text) => *text = text.replace(key, "[key]"),
         }
         self
+    }
+
+    /// Whether it says something about the request, which no waiting and no other time mends.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, Error::Refused(_) | Error::TooLong(_) | Error::Unsupported { .. })
     }
 
     /// Whether the same request may soon succeed when made again. After a time-out the person has waited long enough.

@@ -177,6 +177,8 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::Busy { .. } => "busy",
         Error::Server { .. } => "server",
         Error::Refused(_) => "refused",
+        Error::TooLong(_) => "too long",
+        Error::Unsupported { .. } => "unsupported",
         Error::Broken(_) => "broken",
         Error::Spent(_) => "spent",
     }
