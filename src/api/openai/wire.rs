@@ -20,7 +20,7 @@ pub(crate) struct Body {
     /// `hob`, or what `GET /v1/models` tells beside it.
     pub model: String,
     /// All that was said, the first first.
-    pub messages: Vec<Said>,
+    pub(super) messages: Vec<Said>,
     /// Tools of the program, to be called by it.
     tools: Option<Vec<Tool>>,
     /// `auto`, `none`, `required`, or the one tool to be called.
