@@ -36,6 +36,8 @@ pub struct Complete {
     pub messages: Vec<Message>,
     /// Tools that the caller runs. One with the name of a tool of Hob takes its place.
     pub tools: Vec<ToolDefinition>,
+    /// The names of those whose arguments have to fit their schema.
+    pub strict: Vec<String>,
     /// Whether tools may, must or must not be called; where one must and the caller brings some, it must be one of those.
     pub tool_choice: ToolChoice,
     /// Whether the caller makes no more than one call at a time.
@@ -50,6 +52,7 @@ pub struct Complete {
 #[derive(Default)]
 pub(crate) struct Theirs {
     pub tools: Vec<ToolDefinition>,
+    pub strict: Vec<String>,
     pub instructions: String,
     pub one_at_a_time: bool,
     pub sampling: Sampling,
@@ -72,7 +75,7 @@ impl Agent {
     /// `BadArgs` when there is no message of the user or the system, a result belongs to no call, or `tool_choice` names no tool.
     pub fn complete(&self, cx: &Cx, complete: Complete) -> Result<Running> {
         let provider = self.provider();
-        let Complete { messages, tools, mut tool_choice, one_at_a_time, sampling, format } = complete;
+        let Complete { messages, tools, strict, mut tool_choice, one_at_a_time, sampling, format } = complete;
         if format.is_json() && !provider.reads_context() {
             return Err(Error::bad_args(NO_JSON));
         }
@@ -103,7 +106,8 @@ impl Agent {
             _ => return Err(Error::bad_args("the last message of the user is empty: write something")),
         };
         let status = Arc::new(RunStatus::default());
-        let mut theirs = Theirs { tools, instructions, one_at_a_time, sampling, format, status: status.clone() };
+        let mut theirs =
+            Theirs { tools, strict, instructions, one_at_a_time, sampling, format, status: status.clone() };
         if !provider.reads_context() {
             // What it asked in its last words may be answered by these.
             let exchange = last.checked_sub(2).filter(|at| match &history[*at..last] {

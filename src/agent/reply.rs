@@ -1,7 +1,7 @@
 //! The final answer as its caller asked for it: cut at stop sequences, and in the format it has to have.
 
 use crate::run::{Progress, Run, Said, Stop};
-use llm::{End, Message, ResponseFormat, StopFilter, Turn};
+use llm::{End, Message, ResponseFormat, StopFilter, ToolCall, ToolResult, Turn};
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 
@@ -66,8 +66,9 @@ impl Run {
         }
     }
 
-    /// Puts the answer into the format it has to have. `true` where the model is to be asked once more, by the messages that
-    /// are added; an answer that was cut short stays as it is, and says so.
+    /// Puts the answer into the format it has to have, and checks the calls of strict functions of the caller. Where something
+    /// does not fit, adds what the model is told of it, and returns how many messages that is: the model is to be asked once
+    /// more. An answer that was cut short stays as it is, and says so.
     ///
     /// # Errors
     /// Where it does not fit the second time either.
@@ -76,42 +77,56 @@ impl Run {
         said: &mut Said,
         messages: &mut Vec<Message>,
         progress: &mut Progress,
-    ) -> Result<bool, Stop> {
+    ) -> Result<usize, Stop> {
         let format = &self.theirs.format;
-        if !format.is_json() || !said.calls.is_empty() {
-            return Ok(false);
-        }
-        let fault = match said.cut {
-            true => None,
-            false => match json_of(&said.text, format) {
+        let fault = match (said.calls.is_empty(), format.is_json()) {
+            (false, _) => self.strict_fault(&said.calls),
+            (true, true) if !said.cut => match json_of(&said.text, format) {
                 Ok(json) => {
                     said.text = json;
                     None
                 }
-                Err(fault) => Some(fault),
+                Err(fault) => Some(format!("the answer has the wrong format: {fault}")),
             },
+            (true, _) => None,
         };
         let Some(fault) = fault else {
-            self.tell(crate::Step::Text { delta: said.text.clone() });
-            return Ok(false);
+            if format.is_json() && said.calls.is_empty() {
+                self.tell(crate::Step::Text { delta: said.text.clone() });
+            }
+            return Ok(0);
         };
         if std::mem::replace(&mut progress.corrected, true) {
-            return Err(Stop(
-                "model",
-                format!(
-                    "the model did not answer in the format that was asked for, also not when it was told what was wrong \
-                     ({fault}): ask again, simplify the schema, or choose another model"
-                ),
-            ));
+            let text = format!(
+                "the model did not answer as it was asked to, also not when it was told what was wrong ({fault}): ask again, \
+                 simplify the schema, or choose another model"
+            );
+            return Err(Stop("model", text));
         }
-        messages.push(Message::Assistant(Turn {
-            content: said.text.clone(),
-            tool_calls: vec![],
-            kept: said.kept.clone(),
+        let before = messages.len();
+        let (content, tool_calls, kept) = (said.text.clone(), said.calls.clone(), said.kept.clone());
+        messages.push(Message::Assistant(Turn { content, tool_calls, kept }));
+        if said.calls.is_empty() {
+            messages.push(Message::user(format!("{fault}. {}", format.instruction())));
+        }
+        messages.extend(said.calls.drain(..).map(|call| {
+            let content = format!("nothing was called, for {fault}: call again");
+            Message::Tool(ToolResult { call_id: call.id, name: call.name, content, say: None, is_error: true })
         }));
-        let instruction = format.instruction();
-        messages.push(Message::user(format!("Your answer has the wrong format: {fault}. {instruction}")));
-        Ok(true)
+        Ok(messages.len() - before)
+    }
+
+    /// What is wrong with the arguments of a call whose function the caller wants called just as its schema says.
+    fn strict_fault(&self, calls: &[ToolCall]) -> Option<String> {
+        let strict = calls.iter().filter(|call| self.is_theirs(&call.name) && self.theirs.strict.contains(&call.name));
+        strict.into_iter().find_map(|call| {
+            let tool = self.theirs.tools.iter().find(|tool| tool.name == call.name)?;
+            let fault = match serde_json::from_str::<Value>(&call.arguments) {
+                Ok(arguments) => registry::schema_faults(&tool.parameters, &arguments).ok()??,
+                Err(error) => error.to_string(),
+            };
+            Some(format!("the arguments of `{}` do not fit: {fault}", call.name))
+        })
     }
 }
 

@@ -203,8 +203,9 @@ impl Run {
             self.name_theirs(&mut said.calls);
             name_apart(&mut said.calls, &mut progress.ids);
             progress.calls += said.calls.len() as u32;
-            if self.corrects(&mut said, &mut messages, progress)? {
-                made += 2;
+            let corrections = self.corrects(&mut said, &mut messages, progress)?;
+            if corrections > 0 {
+                made += corrections;
                 continue;
             }
             self.keep_answer(&said, progress).await?;
@@ -340,7 +341,7 @@ impl Run {
     }
 
     /// Whether a call is for the caller to make. Nobody makes calls where none are allowed.
-    fn is_theirs(&self, name: &str) -> bool {
+    pub(crate) fn is_theirs(&self, name: &str) -> bool {
         self.tool_choice != ToolChoice::None && self.theirs.has(name)
     }
 

@@ -215,6 +215,28 @@ fn json_that_fits_its_schema() {
 }
 
 #[test]
+fn a_strict_function_is_called_as_its_schema_says() {
+    let (hob, server) = with_model("");
+    let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    let tool = |strict: bool| {
+        let function = json!({"name": "get_weather", "parameters": parameters, "strict": strict});
+        json!({"tools": [{"type": "function", "function": function}]})
+    };
+    let (wrong, right) =
+        (calls(&[("get_weather", json!({"town": 5}))]), calls(&[("get_weather", json!({"city": "Graz"}))]));
+    let arguments = |reply: Reply| {
+        assert_eq!(content(&reply).1, "tool_calls");
+        reply.json()["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"].as_str().unwrap().to_owned()
+    };
+    server.script(vec![wrong.clone(), wrong.clone(), right, wrong.clone(), wrong]);
+    assert_eq!(arguments(hob.post(COMPLETIONS, asked(tool(false)))), "{\"town\":5}");
+    assert_eq!(arguments(hob.post(COMPLETIONS, asked(tool(true)))), "{\"city\":\"Graz\"}");
+    let told = server.asked().pop().unwrap().messages("tool")[0]["content"].to_string();
+    assert!(told.contains("`city` is missing"), "{told}");
+    assert_refused(&hob.post(COMPLETIONS, asked(tool(true))), 424, "server_error", "model", "");
+}
+
+#[test]
 fn where_a_server_enforces_no_format_the_model_is_told() {
     let (hob, server) = with_model("[model]\nretries = 0");
     let right = "{\"name\": \"Eve\", \"age\": 7}";
@@ -327,7 +349,8 @@ fn web() -> u16 {
 #[test]
 fn pictures_on_the_web_are_fetched_through_the_guard() {
     let port = web();
-    let (hob, server) = with_model(&format!("[http]\nallow = [\"127.0.0.1:{port}\"]\n[approvals]\nin_call_seconds = 1\n"));
+    let (hob, server) =
+        with_model(&format!("[http]\nallow = [\"127.0.0.1:{port}\"]\n[approvals]\nin_call_seconds = 1\n"));
     let ask = |url: &str| {
         let parts = json!([{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": url}}]);
         hob.post(COMPLETIONS, json!({"model": "hob", "messages": [{"role": "user", "content": parts}]}))

@@ -246,18 +246,18 @@ impl Body {
             ..Sampling::default()
         };
         let tool = |f: Function| {
-            let Function { kind, name, description, parameters, .. } = f;
-            let function = name.map(|name| wire::Function { name, description, parameters });
+            let Function { kind, name, description, parameters, strict } = f;
+            let function = name.map(|name| wire::Function { name, description, parameters, strict });
             wire::Tool { kind, function }
         };
-        let tools = wire::definitions(self.tools.unwrap_or_default().into_iter().map(tool).collect())?;
+        let (tools, strict) = wire::definitions(self.tools.unwrap_or_default().into_iter().map(tool).collect())?;
         let named = self.tool_choice["name"].as_str().filter(|_| self.tool_choice["type"] == "function");
         let tool_choice = match named {
             Some(name) => wire::choice(&json!({"type": "function", "function": {"name": name}}))?,
             None => wire::choice(&self.tool_choice)?,
         };
         let one_at_a_time = self.parallel_tool_calls == Some(false);
-        Ok(Complete { messages: vec![], tools, tool_choice, one_at_a_time, sampling, format })
+        Ok(Complete { messages: vec![], tools, strict, tool_choice, one_at_a_time, sampling, format })
     }
 }
 

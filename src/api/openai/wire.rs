@@ -148,6 +148,8 @@ pub(super) struct Function {
     pub description: Option<String>,
     /// JSON Schema.
     pub parameters: Option<Map<String, Value>>,
+    /// Whether its arguments have to fit the schema: calls that do not are never handed over.
+    pub strict: Option<bool>,
 }
 
 /// A call that an assistant asked for.
@@ -191,24 +193,25 @@ impl TryFrom<Body> for Kept {
     fn try_from(body: Body) -> Result<Self, Refusal> {
         options::known(&body.rest, options::WITHOUT_EFFECT)?;
         let (sampling, format) = body.options.read()?;
-        let tools = definitions(body.tools.unwrap_or_default())?;
+        let (tools, strict) = definitions(body.tools.unwrap_or_default())?;
         let tool_choice = choice(&body.tool_choice)?;
         let one_at_a_time = body.parallel_tool_calls == Some(false);
         let messages = messages(body.messages)?;
-        Ok(Self(Complete { messages, tools, tool_choice, one_at_a_time, sampling, format }))
+        Ok(Self(Complete { messages, tools, strict, tool_choice, one_at_a_time, sampling, format }))
     }
 }
 
-pub(super) fn definitions(tools: Vec<Tool>) -> Result<Vec<ToolDefinition>, Refusal> {
+/// The tools of the program, and the names of the strict ones among them.
+pub(super) fn definitions(tools: Vec<Tool>) -> Result<(Vec<ToolDefinition>, Vec<String>), Refusal> {
     if tools.len() > TOOLS {
         let text = format!("there are {} tools, and {TOOLS} is the most: leave some out", tools.len());
         return Err(Refusal::of("tools", text));
     }
-    let mut all: Vec<ToolDefinition> = vec![];
+    let (mut all, mut strict): (Vec<ToolDefinition>, _) = (vec![], vec![]);
     for (n, tool) in tools.into_iter().enumerate() {
         let wrong = |text: &str| Refusal::of(&format!("tools[{n}]"), text);
         let function = tool.function.filter(|_| tool.kind == "function");
-        let Function { name, description, parameters } =
+        let Function { name, description, parameters, strict: is_strict } =
             function.ok_or_else(|| wrong("a tool looks like {\"type\":\"function\",\"function\":{\"name\":\"…\"}}"))?;
         let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > 64 || !name.chars().all(letters) {
@@ -218,9 +221,13 @@ pub(super) fn definitions(tools: Vec<Tool>) -> Result<Vec<ToolDefinition>, Refus
             return Err(wrong("there are two tools of this name: send each once"));
         }
         let parameters = parameters.map_or_else(|| json!({"type": "object", "properties": {}}), Value::Object);
+        if is_strict == Some(true) {
+            registry::check_schema(&parameters).map_err(|e| wrong(e.message()))?;
+            strict.push(name.clone());
+        }
         all.push(ToolDefinition { name, description: description.unwrap_or_default(), parameters });
     }
-    Ok(all)
+    Ok((all, strict))
 }
 
 pub(super) fn choice(choice: &Value) -> Result<ToolChoice, Refusal> {
