@@ -43,9 +43,6 @@ impl Run {
 
     /// Takes more words of a turn, and passes on what of them can be heard yet. JSON is heard when it is known to be right.
     pub(crate) fn hear(&self, said: &mut Said, words: String) {
-        if words.is_empty() {
-            return;
-        }
         said.text.push_str(&words);
         if !self.theirs.format.is_json() {
             if let Some(watch) = &self.watch {
@@ -58,7 +55,9 @@ impl Run {
     /// The end of the words of a turn. Where they were cut, calls after the cut are none.
     pub(crate) fn heard(&self, said: &mut Said, mut filter: StopFilter) {
         let rest = filter.rest();
-        self.hear(said, rest);
+        if !rest.is_empty() {
+            self.hear(said, rest);
+        }
         match filter.end() {
             Some(End::Stop) => (said.cut, said.calls) = (false, vec![]),
             Some(End::Length) => (said.cut, said.calls) = (true, vec![]),

@@ -180,10 +180,11 @@ impl Run {
         let limits = self.limits();
         let mut messages = compact::ready(self, history, progress.goes_on, &mut progress.usage).await;
         let tools = self.tools();
-        let (mut made, mut last) = (0, String::new());
+        let (mut made, mut corrected, mut last) = (0, false, String::new());
         while progress.turns < limits.turns {
             // It is bound to call something only until it has: a model told so every time would never end.
-            let tool_choice = if progress.ids.is_empty() { self.tool_choice.clone() } else { ToolChoice::Auto };
+            let bound = progress.ids.is_empty() || std::mem::take(&mut corrected);
+            let tool_choice = if bound { self.tool_choice.clone() } else { ToolChoice::Auto };
             progress.turns += 1;
             self.tell_turn(progress.turns);
             let tools = if self.tool_choice == ToolChoice::None { vec![] } else { tools.clone() };
@@ -205,7 +206,7 @@ impl Run {
             progress.calls += said.calls.len() as u32;
             let corrections = self.corrects(&mut said, &mut messages, progress)?;
             if corrections > 0 {
-                made += corrections;
+                (made, corrected) = (made + corrections, true);
                 continue;
             }
             self.keep_answer(&said, progress).await?;
@@ -387,7 +388,10 @@ impl Run {
                 None => break,
                 Some(Ok(Delta::Text(delta))) => {
                     let words = filter.take(&delta);
-                    self.hear(&mut said, words);
+                    // Nothing is heard of what the filter holds back.
+                    if !words.is_empty() || delta.is_empty() {
+                        self.hear(&mut said, words);
+                    }
                 }
                 Some(Ok(Delta::Thinking(text))) => self.tell(Step::Thinking { text }),
                 Some(Ok(Delta::ToolCall(mut call))) => {
