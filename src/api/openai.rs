@@ -338,8 +338,10 @@ pub(crate) async fn complete(
     answers(&house, &body.model)?;
     let (streamed, told) = (body.streamed(), body.usage_told());
     let cx = house.cx(&caller);
-    pictures::fetch_all(&house, &cx, &mut body.messages).await?;
+    let mut said = std::mem::take(&mut body.messages);
     let Kept(complete) = body.try_into()?;
+    pictures::fetch_all(&house, &cx, &mut said).await?;
+    let complete = Complete { messages: wire::messages(said)?, ..complete };
     let mut waited = begin(house, cx, complete, "response_format")?;
     let head = Head::of(&waited.running);
     if !streamed {

@@ -166,9 +166,9 @@ pub(crate) async fn respond(
     let streamed = body.stream.unwrap_or_default();
     let cx = house.cx(&caller);
     let mut said = items::said(body.instructions.as_deref(), &body.input)?;
+    let complete = body.complete()?;
     pictures::fetch_all(&house, &cx, &mut said).await.map_err(in_input)?;
-    let messages = wire::messages(said).map_err(in_input)?;
-    let complete = Complete { messages, ..body.complete()? };
+    let complete = Complete { messages: wire::messages(said).map_err(in_input)?, ..complete };
     let mut waited = begin(house, cx, complete, "text.format")?;
     response.id = format!("resp_{}", waited.running.run);
     let first = waited.step().await;

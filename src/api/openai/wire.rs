@@ -184,7 +184,7 @@ impl Body {
     }
 }
 
-/// A conversation that the program keeps, as the agent takes it.
+/// A request as the agent takes it, but for its messages: their pictures are fetched once all else is right.
 pub(crate) struct Kept(pub Complete);
 
 impl TryFrom<Body> for Kept {
@@ -196,8 +196,7 @@ impl TryFrom<Body> for Kept {
         let (tools, strict) = definitions(body.tools.unwrap_or_default())?;
         let tool_choice = choice(&body.tool_choice)?;
         let one_at_a_time = body.parallel_tool_calls == Some(false);
-        let messages = messages(body.messages)?;
-        Ok(Self(Complete { messages, tools, strict, tool_choice, one_at_a_time, sampling, format }))
+        Ok(Self(Complete { messages: vec![], tools, strict, tool_choice, one_at_a_time, sampling, format }))
     }
 }
 
