@@ -366,7 +366,7 @@ fn pictures_on_the_web_are_fetched_through_the_guard() {
 
     server.asked();
     for (url, part) in [
-        (at("page.png"), "text/html"),
+        (at("page.png"), "text/plain"),
         (at("none.png"), "404"),
         (at("away.png"), "169.254.169.254"),
         ("http://127.0.0.1:9/x.png".to_owned(), "inside the house"),
