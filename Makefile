@@ -37,8 +37,9 @@ browser: web/dist/index.html tests/browser/node_modules
 	tests/browser/run
 
 ## The API with real clients in Python.
-clients: tests/.venv
+clients: tests/.venv tests/frameworks/.venv
 	tests/clients/run
+	tests/frameworks/run
 
 ## What reflex has learnt from the phrase files, learnt anew; the same phrases give the same bytes.
 head:
@@ -98,6 +99,12 @@ tests/.venv: tests/clients/requirements.txt
 	$@/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+tests/frameworks/.venv: tests/frameworks/requirements.txt
+	@echo "installing LiteLLM and LangChain"
+	python3 -m venv $@
+	$@/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 setup:
 	@.ci/setup build
 
@@ -106,4 +113,4 @@ setup-test:
 
 clean:
 	cargo clean
-	rm -rf web/dist web/node_modules tests/browser/node_modules tests/.venv
+	rm -rf web/dist web/node_modules tests/browser/node_modules tests/.venv tests/frameworks/.venv

@@ -135,12 +135,12 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     });
     let minds = Minds {
         registry: registry.clone(),
-        embedder,
+        embedder: embedder.clone(),
         clock,
         store: store.clone(),
         scrubber: entry.scrubber.clone(),
         ledger: ledger.clone(),
-        web,
+        web: web.clone(),
         environment: models::environment(),
     };
     let limits = config.agent.clone();
@@ -178,6 +178,8 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         ports,
         settings: desk,
         models,
+        web,
+        embedder,
         network,
         started,
         closing,

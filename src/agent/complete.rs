@@ -5,19 +5,25 @@
 //! the run ends, and the caller never hears of them: see [`Asides`].
 
 use crate::{
-    Agent, Running,
+    Agent, RunStatus, Running,
     lines::answered,
     run::{Progress, Run},
 };
-use llm::{Content, Message, Part, ToolCall, ToolChoice, ToolDefinition, Turn};
+use llm::{Content, Message, Part, ResponseFormat, Sampling, ToolCall, ToolChoice, ToolDefinition, Turn};
 use registry::Registry;
-use std::{collections::VecDeque, sync::Mutex, sync::PoisonError};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Result, UserId};
 
 /// How many messages a caller may send.
 const MESSAGES: usize = 2000;
+/// Why `reflex` alone writes no JSON.
+const NO_JSON: &str =
+    "without a model Hob answers in sentences and not in JSON: choose a model, or leave the format out";
 /// How many runs' own doings are kept, and how much of them in all, in bytes.
 const ASIDES: usize = 200;
 const ASIDE_BYTES: usize = 2 << 20;
@@ -30,18 +36,28 @@ pub struct Complete {
     pub messages: Vec<Message>,
     /// Tools that the caller runs. One with the name of a tool of Hob takes its place.
     pub tools: Vec<ToolDefinition>,
+    /// The names of those whose arguments have to fit their schema.
+    pub strict: Vec<String>,
     /// Whether tools may, must or must not be called; where one must and the caller brings some, it must be one of those.
     pub tool_choice: ToolChoice,
     /// Whether the caller makes no more than one call at a time.
     pub one_at_a_time: bool,
+    /// How the answer is sampled; it applies to every turn.
+    pub sampling: Sampling,
+    /// The format of the final answer: checked, and corrected once.
+    pub format: ResponseFormat,
 }
 
 /// What a run has to know of its caller.
 #[derive(Default)]
 pub(crate) struct Theirs {
     pub tools: Vec<ToolDefinition>,
+    pub strict: Vec<String>,
     pub instructions: String,
     pub one_at_a_time: bool,
+    pub sampling: Sampling,
+    pub format: ResponseFormat,
+    pub status: Arc<RunStatus>,
 }
 
 impl Theirs {
@@ -57,10 +73,13 @@ impl Agent {
     /// [`OwnAnswers`](crate::own_answers::OwnAnswers).
     ///
     /// # Errors
-    /// `BadArgs` when there is no message of the user, a result belongs to no call, or `tool_choice` names no tool.
+    /// `BadArgs` when there is no message of the user or the system, a result belongs to no call, or `tool_choice` names no tool.
     pub fn complete(&self, cx: &Cx, complete: Complete) -> Result<Running> {
         let provider = self.provider();
-        let Complete { messages, tools, mut tool_choice, one_at_a_time } = complete;
+        let Complete { messages, tools, strict, mut tool_choice, one_at_a_time, sampling, format } = complete;
+        if format.is_json() && !provider.reads_context() {
+            return Err(Error::bad_args(NO_JSON));
+        }
         if messages.len() > MESSAGES {
             let text =
                 format!("there are {} messages, and {MESSAGES} is the most: leave the oldest out", messages.len());
@@ -90,7 +109,9 @@ impl Agent {
             Some(Message::User(said)) if !said.is_empty() => said.text().into_owned(),
             _ => return Err(Error::bad_args("the last message of the user is empty: write something")),
         };
-        let mut theirs = Theirs { tools, instructions, one_at_a_time };
+        let status = Arc::new(RunStatus::default());
+        let mut theirs =
+            Theirs { tools, strict, instructions, one_at_a_time, sampling, format, status: status.clone() };
         if !provider.reads_context() {
             // What it asked in its last words may be answered by these.
             let exchange = last.checked_sub(2).filter(|at| match &history[*at..last] {
@@ -98,7 +119,7 @@ impl Agent {
                 _ => false,
             });
             history.drain(..exchange.unwrap_or(last));
-            theirs = Theirs::default();
+            theirs = Theirs { tools: vec![], instructions: String::new(), ..theirs };
         }
         // Addresses the person wrote were not made up by a model.
         for message in &history {
@@ -126,7 +147,7 @@ impl Agent {
             busy,
         };
         tokio::spawn(task.go(history, Progress::default()));
-        Ok(Running { run, conversation: None, model, queued: false, steps: listener })
+        Ok(Running { run, conversation: None, model, queued: false, status, steps: listener })
     }
 }
 
@@ -162,12 +183,19 @@ fn apart(messages: Vec<Message>) -> Result<(String, Vec<Message>)> {
     let (mut instructions, mut opening, mut rest) = (vec![], vec![], Vec::<Message>::new());
     for message in messages {
         match (message, rest.last_mut()) {
-            (Message::System(text), _) => instructions.push(text),
+            (Message::System(text), _) if !text.trim().is_empty() => instructions.push(text),
+            (Message::System(_), _) => {}
             (Message::User(said), Some(Message::User(before))) => join(before, said),
             (Message::Assistant(Turn { content, .. }), None) => opening.push(content),
             (Message::Tool(_), None) => {}
             (other, _) => rest.push(other),
         }
+    }
+    // Instructions alone are answered: the last of them is what is asked.
+    if rest.is_empty()
+        && let Some(asked) = instructions.pop()
+    {
+        rest.push(Message::user(asked));
     }
     if rest.is_empty() {
         return Err(Error::bad_args("there is no message of the user: send one with the role `user`"));
@@ -288,7 +316,9 @@ mod tests {
         let (instructions, rest) = apart(sent).unwrap();
         assert_eq!(instructions, "be brief\n\nor not\n\nYou began the conversation with these words:\nhello!");
         assert_eq!(rest, [user("a\n\nb"), said("c"), user("d")]);
-        assert!(apart(vec![system("be brief"), said("hello!")]).is_err());
+        let alone = apart(vec![system("be brief"), system("greet")]).unwrap();
+        assert_eq!(alone, ("be brief".to_owned(), vec![user("greet")]));
+        assert!(apart(vec![system(" "), said("hello!")]).is_err());
     }
 
     #[test]

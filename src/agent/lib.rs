@@ -19,6 +19,7 @@ mod places;
 mod preview;
 mod prompt;
 mod prompt_tool;
+mod reply;
 mod resume;
 mod run;
 mod runs;
@@ -40,6 +41,7 @@ pub use journal::State;
 pub use lines::{StoredCall, StoredMedia, StoredMessage, StoredResult};
 pub use preview::PromptPreview;
 pub use prompt_tool::family;
+pub use reply::RunStatus;
 pub use resume::Roles;
 pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
 pub use step::{Answer, CallRecord, FinishReason, Step};
@@ -109,6 +111,8 @@ pub struct Running {
     pub model: String,
     /// Whether it waits until the conversation is free.
     pub queued: bool,
+    /// Who answers, and why nobody did.
+    pub status: Arc<RunStatus>,
     /// What happens, as it happens; ends after `Done` or `Failed`. Dropping it leaves the run alone.
     pub steps: mpsc::UnboundedReceiver<Step>,
 }
@@ -162,6 +166,11 @@ impl Agent {
         self.provider.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether what answers writes JSON when it is asked to: any model does, `reflex` alone does not.
+    pub fn writes_json(&self) -> bool {
+        self.provider().reads_context()
+    }
+
     /// The model that answers, as `provider/model` or `reflex`.
     pub fn model(&self) -> String {
         self.provider().model()
@@ -206,7 +215,7 @@ impl Agent {
         let queued = busy.waits();
         let cx = cx.in_run(run, conversation, cancel);
         let (steps, listener) = mpsc::unbounded_channel();
-        let provider = self.provider();
+        let (provider, status) = (self.provider(), Arc::new(RunStatus::default()));
         let model = provider.model();
         let task = Run {
             agent: self.clone(),
@@ -215,7 +224,7 @@ impl Agent {
             conversation: Some(conversation),
             text: message.text().into_owned(),
             tool_choice: say.tool_choice,
-            theirs: Theirs::default(),
+            theirs: Theirs { status: status.clone(), ..Theirs::default() },
             only: say.only.map(|only| only.into_iter().map(Arc::from).collect()),
             preset: say.preset,
             steps,
@@ -233,7 +242,7 @@ impl Agent {
             let history = task.store_message(&message).await?;
             tokio::spawn(task.go(history, Progress::default()));
         }
-        Ok(Running { run, conversation: Some(conversation), model, queued, steps: listener })
+        Ok(Running { run, conversation: Some(conversation), model, queued, status, steps: listener })
     }
 
     /// Stops every run and waits until all have said so, or `patience` is over; at shutdown. Those of stored conversations are

@@ -66,6 +66,8 @@ pub(crate) struct Progress {
     pub spoken: String,
     /// Which models were tried so far; `None` before the first turn, and of a provider that has nothing to choose.
     pub routing: Option<Routing>,
+    /// Whether the model was told already that its answer has the wrong format.
+    pub corrected: bool,
 }
 
 impl Progress {
@@ -94,13 +96,13 @@ impl From<Error> for Stop {
 }
 
 /// What the model said in one turn.
-struct Said {
-    text: String,
-    calls: Vec<ToolCall>,
+pub(crate) struct Said {
+    pub text: String,
+    pub calls: Vec<ToolCall>,
     media: Vec<StoredMedia>,
-    kept: Option<llm::Kept>,
+    pub kept: Option<llm::Kept>,
     by: By,
-    cut: bool,
+    pub cut: bool,
     /// Whether the provider's content filter stopped it.
     filtered: bool,
 }
@@ -207,10 +209,11 @@ impl Run {
         let limits = self.limits();
         let mut messages = compact::ready(self, history, progress.goes_on, &mut progress.usage).await;
         let tools = self.tools();
-        let (mut made, mut last) = (0, String::new());
+        let (mut made, mut corrected, mut last) = (0, false, String::new());
         while progress.turns < limits.turns {
             // It is bound to call something only until it has: a model told so every time would never end.
-            let tool_choice = if progress.ids.is_empty() { self.tool_choice.clone() } else { ToolChoice::Auto };
+            let bound = progress.ids.is_empty() || std::mem::take(&mut corrected);
+            let tool_choice = if bound { self.tool_choice.clone() } else { ToolChoice::Auto };
             progress.turns += 1;
             self.tell_turn(progress.turns);
             let tools = if self.tool_choice == ToolChoice::None { vec![] } else { tools.clone() };
@@ -218,16 +221,23 @@ impl Run {
             if !fit(&mut messages, room) {
                 let told = messages.first().map_or(0, |prompt| cost(std::slice::from_ref(prompt)));
                 let said = messages.len() > 2;
-                return Err(limit(match said {
+                let text = match said {
                     _ if told > room / 2 => TOLD_TOO_MUCH,
                     true => TOO_LONG,
                     false => MESSAGE_TOO_LONG,
-                }));
+                };
+                self.theirs.status.failed(llm::Error::TooLong(text.to_owned()));
+                return Err(limit(text));
             }
             let mut said = self.ask(self.request(&messages, tools, tool_choice).await, progress).await?;
             self.name_theirs(&mut said.calls);
             name_apart(&mut said.calls, &mut progress.ids);
             progress.calls += said.calls.len() as u32;
+            let corrections = self.corrects(&mut said, &mut messages, progress)?;
+            if corrections > 0 {
+                (made, corrected) = (made + corrections, true);
+                continue;
+            }
             self.keep_answer(&said, progress).await?;
             if said.calls.is_empty() {
                 return Ok(self.answered(said, progress, vec![]));
@@ -321,7 +331,8 @@ impl Run {
         let config = &self.agent.config;
         let max_tokens = Some(config.answer_tokens).filter(|most| *most > 0);
         let temperature = config.temperature.value();
-        Request { messages, tools, tool_choice, max_tokens, temperature, user: Some(self.cx.user()) }
+        let (sampling, format) = (self.theirs.sampling.clone(), self.theirs.format.clone());
+        Request { messages, tools, tool_choice, max_tokens, temperature, sampling, format, user: Some(self.cx.user()) }
     }
 
     fn answered(&self, said: Said, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
@@ -372,7 +383,7 @@ impl Run {
     }
 
     /// Whether a call is for the caller to make. Nobody makes calls where none are allowed.
-    fn is_theirs(&self, name: &str) -> bool {
+    pub(crate) fn is_theirs(&self, name: &str) -> bool {
         self.tool_choice != ToolChoice::None && self.theirs.has(name)
     }
 
@@ -399,6 +410,8 @@ impl Run {
     /// Asks the model once and passes on what it says.
     async fn ask(&self, request: Request, progress: &mut Progress) -> Result<Said, Stop> {
         let mut stream = self.provider.stream(request);
+        let mut filter = self.stop_filter();
+        self.theirs.status.answers(&self.provider.model());
         let (text, by) = (String::new(), self.by());
         let mut said = Said { text, calls: vec![], media: vec![], kept: None, by, cut: false, filtered: false };
         loop {
@@ -415,11 +428,11 @@ impl Run {
             match delta {
                 None => break,
                 Some(Ok(Delta::Text(delta))) => {
-                    said.text.push_str(&delta);
-                    if let Some(watch) = &self.watch {
-                        watch.on_chunk(&delta);
+                    let words = filter.take(&delta);
+                    // Nothing is heard of what the filter holds back.
+                    if !words.is_empty() || delta.is_empty() {
+                        self.hear(&mut said, words);
                     }
-                    self.tell(Step::Text { delta });
                 }
                 Some(Ok(Delta::Thinking(text))) => self.tell(Step::Thinking { text }),
                 Some(Ok(Delta::ToolCall(mut call))) => {
@@ -428,7 +441,10 @@ impl Run {
                     said.calls.push(call);
                 }
                 Some(Ok(Delta::Keep(kept))) => said.kept = Some(kept),
-                Some(Ok(Delta::By { model, by_word })) => said.by = By { model, by_word },
+                Some(Ok(Delta::By { model, by_word })) => {
+                    self.theirs.status.answers(&model);
+                    said.by = By { model, by_word };
+                }
                 Some(Ok(Delta::Routing(routing))) => progress.routed(self.without_secrets(*routing)),
                 Some(Ok(Delta::Filtered)) => said.filtered = true,
                 Some(Ok(Delta::Media(media))) => {
@@ -447,13 +463,16 @@ impl Run {
                 Some(Err(error)) => {
                     let code = if matches!(error, llm::Error::Filtered(_)) { "content_filter" } else { "model" };
                     let stop = Stop(code, error.to_string());
+                    self.theirs.status.failed(error);
                     self.keep_half(said, progress, &stop).await?;
                     return Err(stop);
                 }
             }
         }
+        let ended = filter.end().is_some();
+        self.heard(&mut said, filter);
         progress.spoken.push_str(&said.text);
-        if said.text.trim().is_empty() && said.calls.is_empty() && said.media.is_empty() {
+        if said.text.trim().is_empty() && said.calls.is_empty() && said.media.is_empty() && !ended {
             return Err(Stop("model", if said.cut { ONLY_THOUGHT } else { SAID_NOTHING }.into()));
         }
         Ok(said)

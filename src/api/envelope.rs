@@ -23,8 +23,8 @@ const LARGEST: usize = 1 << 20;
 const FILES: &str = "/api/v1/files";
 /// Where conversations are brought in, which may be long too.
 const IMPORT: &str = "/api/v1/conversations/import";
-/// Where a program says all of a conversation at once, with the pictures in it.
-const COMPLETIONS: &str = "/v1/chat/completions";
+/// Where a program says all of a conversation at once, with the pictures in it, or brings many texts.
+const LONG: [&str; 3] = ["/v1/chat/completions", "/v1/responses", "/v1/embeddings"];
 /// The largest body of such a conversation.
 pub(crate) const WITH_PICTURES: usize = 8 << 20;
 /// The largest body of a stranger.
@@ -111,7 +111,7 @@ pub(crate) struct Failure {
     pub status: StatusCode,
     pub code: String,
     pub message: String,
-    retry_after: Option<u64>,
+    pub retry_after: Option<u64>,
     details: Option<Value>,
 }
 
@@ -240,7 +240,8 @@ fn plain(error: &serde_json::Error) -> String {
 /// The request with a body that is not too large, for routes that read none as well as for those that do: what is left
 /// unread would break the connection before the answer is heard.
 pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
-    let is_long = request.method() == Method::POST && [FILES, IMPORT, COMPLETIONS].contains(&request.uri().path());
+    let path = request.uri().path();
+    let is_long = request.method() == Method::POST && ([FILES, IMPORT].contains(&path) || LONG.contains(&path));
     if is_long || request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
         return Ok(request);
     }

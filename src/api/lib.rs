@@ -92,6 +92,10 @@ pub struct House {
     pub settings: Arc<dyn DeviceSettings>,
     /// Which models answer.
     pub models: Arc<dyn Models>,
+    /// The web, for pictures that programs name by their address.
+    pub web: http_client::Guarded,
+    /// Texts to vectors.
+    pub embedder: embed::Embedder,
     /// How it is reached.
     pub network: Network,
     /// When it was built.

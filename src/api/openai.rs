@@ -1,13 +1,16 @@
 //! `/v1`: OpenAI's chat completions, for programs that speak nothing else. Hob's whole agent answers: its prompt, its memory
 //! and its tools stand behind every request, and the program keeps the conversation.
 //!
-//! Understood are `model`, `messages`, `tools`, `tool_choice`, `parallel_tool_calls`, `stream` and `stream_options`. What would
-//! change the shape of the answer and cannot be had is refused (`n` above 1, a `response_format` other than text, log
-//! probabilities, sound, the old `functions`); everything else only tunes a model, and is passed over.
+//! A parameter that changes the answer is honoured or refused by name, and never dropped: see [`options`]. `/v1/responses`
+//! ([`responses`]) is the same in OpenAI's newer format, and `/v1/embeddings` ([`embeddings`]) turns texts into vectors.
 //!
 //! Tools of the program are offered to the model beside Hob's own. A call of one ends the answer with `tool_calls`, after Hob
 //! has made its own calls of that turn; those stay out of the program's sight, and Hob remembers them for the next request.
 
+mod embeddings;
+mod options;
+mod pictures;
+mod responses;
 mod wire;
 
 use crate::{
@@ -18,7 +21,7 @@ use crate::{
     envelope::{self, Failure, PathText, WITH_PICTURES},
     wrong_method,
 };
-use agent::{Agent, Answer, Running, Step};
+use agent::{Agent, Answer, Complete, RunStatus, Running, Step};
 use axum::{
     Extension,
     body::to_bytes,
@@ -33,7 +36,7 @@ use axum::{
 use futures::{Stream, StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::convert::Infallible;
+use std::{convert::Infallible, sync::Arc};
 use tool::{
     Cx,
     prelude::{JsonSchema, schemars},
@@ -42,12 +45,19 @@ use wire::{Body, Choice, Completion, Cost, Kept, handed_over};
 
 /// The model that is whatever answers now.
 const HOB: &str = "hob";
+/// The model that embeds texts, as programs call it.
+const EMBEDDING: &str = "all-MiniLM-L6-v2";
 /// How long a refusal of the house may be, in bytes.
 const REFUSAL: usize = 64 * 1024;
 
 pub(crate) fn routes() -> Routes<House> {
     Routes::new()
         .route("/chat/completions", post(complete, "Answer a conversation that the program keeps, in OpenAI's format."))
+        .route(
+            "/responses",
+            post(responses::respond, "Answer in OpenAI's newer format; the program keeps the conversation."),
+        )
+        .route("/embeddings", post(embeddings::embed, "Turn texts into vectors, in OpenAI's format."))
         .route("/models", get(models, "The models there are, in OpenAI's format."))
         .route("/models/{*id}", get(model, "One model, in OpenAI's format."))
         .all(Refusal::describe)
@@ -69,6 +79,7 @@ impl Given for Refusal {
             (421, "The `Host` is not one of this Hob's names."),
             (422, "Tried, and failed."),
             (424, "The model did not answer."),
+            (429, "Too often, or the day's budget is spent: wait."),
         ];
         for (code, about) in codes {
             let schema = schemas.given::<Refused>();
@@ -100,6 +111,7 @@ impl<T: JsonSchema> Taken for Asked<T> {
 pub(crate) struct Refusal {
     status: StatusCode,
     error: Why,
+    retry_after: Option<u64>,
 }
 
 /// What such a refusal looks like.
@@ -132,6 +144,7 @@ impl Refusal {
 
     fn new(status: StatusCode, code: &str, message: String) -> Self {
         let kind = match status.as_u16() {
+            401 => "authentication_error",
             403 => "permission_error",
             429 => "rate_limit_error",
             // The model behind us failed.
@@ -140,17 +153,46 @@ impl Refusal {
         };
         let code = match code {
             "unauthorized" => "invalid_api_key",
-            "too_many_tries" => "rate_limit_exceeded",
+            "too_many_tries" | "rate_limited" => "rate_limit_exceeded",
             "bad_args" => "invalid_value",
             other => other,
         };
-        Self { status, error: Why { message, kind, param: None, code: Some(code.to_owned()) } }
+        Self { status, error: Why { message, kind, param: None, code: Some(code.to_owned()) }, retry_after: None }
+    }
+
+    /// The same with another word for programs.
+    pub fn code(mut self, code: &str) -> Self {
+        self.error.code = Some(code.to_owned());
+        self
+    }
+
+    /// A run that ended without an answer: what the model's server refuses for the program's sake is told as OpenAI tells it.
+    fn of_run(status: &RunStatus, code: &str, message: String) -> Self {
+        match status.error() {
+            Some(llm::Error::Unsupported { option, .. }) => Self::of(option, message).code("unsupported_parameter"),
+            Some(llm::Error::TooLong(_)) => {
+                // Programs look for these words.
+                let message = format!("{message} (the request is longer than the model's context length)");
+                Self::of("messages", message).code("context_length_exceeded")
+            }
+            Some(llm::Error::Busy { after, .. }) => {
+                let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", message);
+                Self { retry_after: after.map(|after| after.as_secs().max(1)), ..refusal }
+            }
+            Some(llm::Error::Spent(_)) => {
+                let mut refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "insufficient_quota", message);
+                refusal.error.kind = "insufficient_quota";
+                refusal
+            }
+            _ => unanswered(code, message).into(),
+        }
     }
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self::new(failure.status, &failure.code, failure.message)
+        let retry_after = failure.retry_after;
+        Self { retry_after, ..Self::new(failure.status, &failure.code, failure.message) }
     }
 }
 
@@ -162,7 +204,11 @@ impl From<tool::Error> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, axum::Json(Refused { error: self.error })).into_response()
+        let mut response = (self.status, axum::Json(Refused { error: self.error })).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 
@@ -193,7 +239,8 @@ pub(crate) async fn refusals(request: Request, next: Next) -> Response {
 async fn no_such_path(method: Method, uri: Uri) -> Refusal {
     let path: String = uri.path().chars().take(80).collect();
     let text = format!(
-        "there is nothing at {method} /v1{path}: Hob takes POST /v1/chat/completions, GET /v1/models and GET /v1/models/NAME"
+        "there is nothing at {method} /v1{path}: Hob takes POST /v1/chat/completions, /v1/responses and \
+         /v1/embeddings, GET /v1/models and GET /v1/models/NAME"
     );
     Refusal::new(StatusCode::NOT_FOUND, "unknown_url", text)
 }
@@ -220,6 +267,7 @@ fn known(house: &House) -> Vec<Model> {
     let created = house.started.millis() / 1000;
     let mut names = vec![HOB.to_owned(), house.agent.model()];
     names.dedup();
+    names.push(EMBEDDING.to_owned());
     names.into_iter().map(|id| Model { id, object: "model", created, owned_by: HOB }).collect()
 }
 
@@ -235,14 +283,24 @@ pub(crate) async fn model(State(house): State<House>, PathText(id): PathText) ->
 
 fn one(house: &House, id: &str) -> Result<Model, Refusal> {
     let all = known(house);
-    let names: Vec<String> = all.iter().map(|m| format!("`{}`", m.id)).collect();
-    all.into_iter().find(|m| m.id == id).ok_or_else(|| {
-        let id: String = id.chars().take(80).collect();
-        let text = format!("there is no model `{id}` here: use {}", names.join(" or "));
-        let mut refusal = Refusal::new(StatusCode::NOT_FOUND, "model_not_found", text);
-        refusal.error.param = Some("model".into());
-        refusal
-    })
+    let names: Vec<String> = all.iter().map(|m| m.id.clone()).collect();
+    all.into_iter().find(|m| m.id == id).ok_or_else(|| no_model(id, &names))
+}
+
+/// Refuses a model that does not answer conversations.
+fn answers(house: &House, id: &str) -> Result<(), Refusal> {
+    let names = [HOB.to_owned(), house.agent.model()];
+    if names.iter().any(|name| name == id) { Ok(()) } else { Err(no_model(id, &names)) }
+}
+
+fn no_model(id: &str, names: &[String]) -> Refusal {
+    let id: String = id.chars().take(80).collect();
+    let mut names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.dedup();
+    let text = format!("there is no model `{id}` here: use {}", names.join(" or "));
+    let mut refusal = Refusal::new(StatusCode::NOT_FOUND, "model_not_found", text);
+    refusal.error.param = Some("model".into());
+    refusal
 }
 
 /// A run somebody waits for. When they leave it is stopped: nobody else will ever hear of it.
@@ -265,20 +323,26 @@ impl Waited {
             || Step::Error { code: "failed", message: "the run ended without an answer: the log has more".into() };
         self.running.steps.recv().await.unwrap_or_else(lost)
     }
+
+    fn refusal(&self, code: &str, message: String) -> Refusal {
+        Refusal::of_run(&self.running.status, code, message)
+    }
 }
 
 /// Answers a conversation that the program keeps.
 pub(crate) async fn complete(
     State(house): State<House>,
     Extension(caller): Extension<Caller>,
-    Asked(body): Asked<Body>,
+    Asked(mut body): Asked<Body>,
 ) -> Result<Streamable<axum::Json<Completion>>, Refusal> {
-    one(&house, &body.model)?;
+    answers(&house, &body.model)?;
     let (streamed, told) = (body.streamed(), body.usage_told());
-    let Kept(complete) = body.try_into()?;
     let cx = house.cx(&caller);
-    let running = house.agent.complete(&cx, complete)?;
-    let mut waited = Waited { agent: house.agent, cx, running };
+    let mut said = std::mem::take(&mut body.messages);
+    let Kept(complete) = body.try_into()?;
+    pictures::fetch_all(&house, &cx, &mut said).await?;
+    let complete = Complete { messages: wire::messages(said)?, ..complete };
+    let mut waited = begin(house, cx, complete, "response_format")?;
     let head = Head::of(&waited.running);
     if !streamed {
         return whole(waited, head).await.map(|answer| Streamable::new(axum::Json(answer)));
@@ -286,23 +350,33 @@ pub(crate) async fn complete(
     // What goes wrong before anything was said is told by the status, which programs understand best.
     let first = waited.step().await;
     if let Step::Error { code, message } = first {
-        return Err(unanswered(code, message).into());
+        return Err(waited.refusal(code, message));
     }
     let events = chunks(waited, Chunks { head, told, said: false, gap: false }, first);
     Ok(Streamable::new(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))))
+}
+
+/// Begins a run; `format` is what its format is called in the request.
+fn begin(house: House, cx: Cx, complete: Complete, format: &str) -> Result<Waited, Refusal> {
+    if complete.format.is_json() && !house.agent.writes_json() {
+        let text = "without a model Hob answers in sentences and not in JSON: choose a model, or ask for text";
+        return Err(Refusal::of(format, text).code("unsupported_value"));
+    }
+    let running = house.agent.complete(&cx, complete)?;
+    Ok(Waited { agent: house.agent, cx, running })
 }
 
 /// What every piece of an answer carries.
 struct Head {
     id: String,
     created: i64,
-    model: String,
+    status: Arc<RunStatus>,
 }
 
 impl Head {
     fn of(running: &Running) -> Self {
         let created = jiff::Timestamp::now().as_second();
-        Self { id: format!("chatcmpl-{}", running.run), created, model: running.model.clone() }
+        Self { id: format!("chatcmpl-{}", running.run), created, status: running.status.clone() }
     }
 }
 
@@ -315,8 +389,9 @@ async fn whole(mut waited: Waited, head: Head) -> Result<Completion, Refusal> {
     loop {
         match waited.step().await {
             Step::Done(answer) => {
-                let Head { id, created, model } = head;
-                let (usage, choices) = (Cost::from(answer.usage), vec![Choice::from(answer)]);
+                let Head { id, created, .. } = head;
+                let (usage, model) = (Cost::from(answer.usage), answer.model.clone());
+                let choices = vec![Choice::from(answer)];
                 let system_fingerprint = fingerprint();
                 return Ok(Completion {
                     id,
@@ -328,7 +403,7 @@ async fn whole(mut waited: Waited, head: Head) -> Result<Completion, Refusal> {
                     system_fingerprint,
                 });
             }
-            Step::Error { code, message } => return Err(unanswered(code, message).into()),
+            Step::Error { code, message } => return Err(waited.refusal(code, message)),
             _ => {}
         }
     }
@@ -368,7 +443,7 @@ impl Chunks {
             | Step::Compacted { .. } => vec![],
             Step::Done(answer) => self.end(answer),
             Step::Error { code, message } => {
-                let refused = Refused { error: Refusal::from(unanswered(code, message)).error };
+                let refused = Refused { error: Refusal::of_run(&self.head.status, code, message).error };
                 vec![json!(refused)]
             }
         }
@@ -396,12 +471,12 @@ impl Chunks {
     }
 
     fn chunk(&self, choices: Value) -> Value {
-        let Head { id, created, model } = &self.head;
+        let Head { id, created, status } = &self.head;
         let mut chunk = json!({
             "id": id,
             "object": "chat.completion.chunk",
             "created": created,
-            "model": model,
+            "model": status.model(),
             "system_fingerprint": fingerprint(),
             "choices": choices,
         });

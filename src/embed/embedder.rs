@@ -31,7 +31,9 @@ struct Shared {
 /// One text and where its vector goes.
 struct Job {
     text: String,
-    reply: oneshot::Sender<Result<Vec<f32>, Error>>,
+    /// Whether all of the text counts, and not its beginning alone.
+    whole: bool,
+    reply: oneshot::Sender<Result<(Vec<f32>, usize), Error>>,
 }
 
 impl Embedder {
@@ -48,8 +50,20 @@ impl Embedder {
     /// (empty, blanks) is [`Error::Empty`]. The future may be dropped: a text whose turn has not
     /// come is then skipped.
     pub async fn embed(&self, text: &str) -> Result<Vec<f32>, Error> {
+        self.ask(text, false).await.map(|(vector, _)| vector)
+    }
+
+    /// The unit vector of all of `text`, and how many tokens the model reads for it.
+    ///
+    /// A text longer than the model's input is the mean of its pieces, weighted by their length; one of more than 8192 tokens
+    /// is [`Error::TooLong`].
+    pub async fn embed_whole(&self, text: &str) -> Result<(Vec<f32>, usize), Error> {
+        self.ask(text, true).await
+    }
+
+    async fn ask(&self, text: &str, whole: bool) -> Result<(Vec<f32>, usize), Error> {
         let (reply, answer) = oneshot::channel();
-        self.submit(Job { text: text.to_owned(), reply })?;
+        self.submit(Job { text: text.to_owned(), whole, reply })?;
         answer.await.unwrap_or_else(|_| {
             Err(Error::Unavailable(
                 "the embedding thread ended before it answered: try again, and report the crash it left".into(),
@@ -118,7 +132,10 @@ fn work(model: Model, first: Job, jobs: &Receiver<Job>, idle: Duration) {
     let mut next = Ok(first);
     while let Ok(job) = next {
         if !job.reply.is_closed() {
-            let vector = model.embed(&job.text);
+            let vector = match job.whole {
+                true => model.embed_whole(&job.text),
+                false => model.embed(&job.text).map(|vector| (vector, 0)),
+            };
             job.answer(vector);
         }
         next = jobs.recv_timeout(idle);
@@ -127,7 +144,7 @@ fn work(model: Model, first: Job, jobs: &Receiver<Job>, idle: Duration) {
 
 impl Job {
     /// A caller that no longer waits is no failure.
-    fn answer(self, answer: Result<Vec<f32>, Error>) {
+    fn answer(self, answer: Result<(Vec<f32>, usize), Error>) {
         let _ = self.reply.send(answer);
     }
 }
@@ -204,6 +221,21 @@ mod tests {
             assert_eq!(expected.len(), DIM);
             assert_eq!(&call.await.unwrap().unwrap(), expected);
         }
+    }
+
+    #[tokio::test]
+    async fn a_long_text_counts_to_its_end() {
+        let embedder = Embedder::new(LONG);
+        let short = "the boiler was serviced in October";
+        let (vector, tokens) = embedder.embed_whole(short).await.unwrap();
+        assert_eq!((vector, tokens), (embedder.embed(short).await.unwrap(), 8));
+        let long = format!("{} the boiler was serviced", "rain ".repeat(400));
+        let (vector, tokens) = embedder.embed_whole(&long).await.unwrap();
+        assert_eq!(tokens, 404 + 4);
+        assert!((vector.iter().map(|n| n * n).sum::<f32>() - 1.0).abs() < 1e-4);
+        assert_ne!(vector, embedder.embed(&long).await.unwrap(), "its end counts");
+        assert_eq!(embedder.embed_whole(" ").await, Err(Error::Empty));
+        assert_eq!(embedder.embed_whole(&"rain ".repeat(9000)).await, Err(Error::TooLong(8192)));
     }
 
     #[tokio::test]

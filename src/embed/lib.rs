@@ -31,6 +31,9 @@ pub enum Error {
     /// The text has no token; skip it.
     #[error("there is nothing to embed: give a text with at least one letter, digit or sign")]
     Empty,
+    /// The text has more than so many tokens; embed it in parts.
+    #[error("the text has more than {0} tokens: embed it in parts")]
+    TooLong(usize),
     /// The model did not answer; search by words instead. The text says what to do about it.
     #[error("{0}")]
     Unavailable(String),

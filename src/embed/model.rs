@@ -28,6 +28,9 @@ const BLOCK: usize = 64;
 const DEPTH: usize = DIM;
 const EPSILON: f32 = 1e-12;
 
+/// The longest text that is embedded as a whole, in tokens.
+const MOST_TOKENS: usize = 8192;
+
 /// A loaded model: its vocabulary, and where its weights are.
 pub struct Model {
     words: WordPiece,
@@ -127,6 +130,26 @@ impl Model {
             return Err(Error::Empty);
         }
         Ok(self.run(&ids))
+    }
+
+    /// The unit vector of all of `text`, and how many tokens it has: a long text is the mean of its pieces by their length.
+    pub fn embed_whole(&self, text: &str) -> Result<(Vec<f32>, usize), Error> {
+        let pieces = self.words.encode_whole(text, MOST_TOKENS).ok_or(Error::TooLong(MOST_TOKENS))?;
+        let tokens = pieces.iter().map(Vec::len).sum();
+        if let [one] = &pieces[..] {
+            return Ok((self.run(one), tokens));
+        }
+        let mut mean = vec![0.0; crate::DIM];
+        for ids in &pieces {
+            let weight = ids.len() as f32 / tokens as f32;
+            self.run(ids).iter().zip(&mut mean).for_each(|(n, sum)| *sum += n * weight);
+        }
+        let length = mean.iter().map(|n| n * n).sum::<f32>().sqrt();
+        if length == 0.0 {
+            return Err(Error::Empty);
+        }
+        mean.iter_mut().for_each(|n| *n /= length);
+        Ok((mean, tokens))
     }
 
     /// One pass, compiled for the processor it runs on.

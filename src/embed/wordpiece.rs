@@ -33,7 +33,24 @@ impl WordPiece {
     ///
     /// Reads no further than it must, so the length of a text costs neither time nor memory.
     pub fn encode(&self, text: &str) -> Vec<i64> {
-        let mut ids = vec![OPEN];
+        let mut ids = self.pieces(text, MAX_TOKENS - 1);
+        if ids.is_empty() {
+            return ids;
+        }
+        ids.truncate(MAX_TOKENS - 2);
+        enclosed(&ids)
+    }
+
+    /// The ids of all of `text` as inputs of the model, one after another, the opening and closing tokens around each. `None`
+    /// when the text has more than `most` tokens.
+    pub fn encode_whole(&self, text: &str, most: usize) -> Option<Vec<Vec<i64>>> {
+        let ids = self.pieces(text, most + 1);
+        (ids.len() <= most).then(|| ids.chunks(MAX_TOKENS - 2).map(enclosed).collect())
+    }
+
+    /// The ids of `text`, of which no more are read once there are `most`.
+    fn pieces(&self, text: &str, most: usize) -> Vec<i64> {
+        let mut ids = vec![];
         let mut word = Vec::new();
         for c in normalize(text).chain([' ']) {
             let sign = is_punctuation(c);
@@ -43,7 +60,7 @@ impl WordPiece {
                 if sign {
                     self.push_word(&[c], &mut ids);
                 }
-                if ids.len() >= MAX_TOKENS {
+                if ids.len() >= most {
                     break;
                 }
             } else if word.len() <= MAX_WORD {
@@ -51,11 +68,6 @@ impl WordPiece {
                 word.push(c);
             }
         }
-        if ids.len() == 1 {
-            return Vec::new();
-        }
-        ids.truncate(MAX_TOKENS - 1);
-        ids.push(CLOSE);
         ids
     }
 
@@ -92,6 +104,11 @@ impl WordPiece {
         }
         None
     }
+}
+
+/// With the opening and the closing token.
+fn enclosed(ids: &[i64]) -> Vec<i64> {
+    [&[OPEN][..], ids, &[CLOSE]].concat()
 }
 
 /// Lower case without accents or control characters, each Chinese character its own word.

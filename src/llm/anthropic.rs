@@ -8,6 +8,7 @@ use crate::{
     openai,
     parts::{self, Carries, Piece},
     refusal::Failure,
+    sampling,
     turns::{self, Speaker},
 };
 use serde_json::{Value, json};
@@ -37,7 +38,7 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     let known = Some(endpoint.facts.output).filter(|n| *n > 0).unwrap_or(ANSWER);
     let mut body = json!({
         "model": endpoint.model,
-        "max_tokens": endpoint.limit(request.max_tokens).unwrap_or(known),
+        "max_tokens": endpoint.limit(request.most_tokens()).unwrap_or(known),
         "messages": messages.into_iter().map(message).collect::<Vec<_>>(),
         "stream": true,
     });
@@ -49,9 +50,18 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         blocks.last_mut().into_iter().for_each(mark);
         body["system"] = blocks.into();
     }
-    if let Some(temperature) = openai::temperature(endpoint, request).and_then(|t| t.as_f64()) {
+    if let Some(temperature) = sampling::temperature(endpoint, request).and_then(|t| t.as_f64()) {
         // Anthropic's go to 1.
         body["temperature"] = temperature.clamp(0.0, 1.0).into();
+    }
+    if let Some(top_p) = request.sampling.top_p {
+        body["top_p"] = top_p.into();
+    }
+    if let Some(top_k) = request.sampling.top_k {
+        body["top_k"] = top_k.into();
+    }
+    if let Some(stop) = sampling::stops(endpoint, request) {
+        body["stop_sequences"] = stop.into();
     }
     if !request.tools.is_empty() {
         let tool = |tool: &ToolDefinition| {

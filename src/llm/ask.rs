@@ -1,12 +1,13 @@
 //! Asking a server once: the request goes out in the wire format of its endpoint, the answer comes back as deltas.
 
 use crate::{
-    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic, gemini,
+    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, ResponseFormat, Wire, anthropic, gemini,
     halves::Halves,
     lessons::{self, Lesson},
     openai,
     refusal::{Failure, Refusal, Trouble},
     responses,
+    sampling::{self, OptionRefused},
     sse::Events,
 };
 use futures::{
@@ -122,7 +123,8 @@ async fn ask(
     (endpoint.quirks, endpoint.facts) = *learnt.lock().unwrap_or_else(PoisonError::into_inner);
     let (url, headers) = (endpoint.address(), endpoint.headers());
     for mended in 0.. {
-        let text = body(&endpoint, &request).to_string();
+        sampling::check(&endpoint, &request)?;
+        let text = body(&endpoint, &sampling::instructed(&endpoint, request.clone())).to_string();
         let answer = http.post_stream(&url, &headers, text).await.map_err(|e| told(&endpoint.provider, e))?;
         if answer.is_success() {
             remember(&learnt, &endpoint);
@@ -142,13 +144,24 @@ async fn ask(
             Some(Lesson::Context(context)) => {
                 // So is making it fit.
                 learnt.lock().unwrap_or_else(PoisonError::into_inner).1.context = context;
-                return Err(Error::Refused(format!(
+                return Err(Error::TooLong(format!(
                     "this is too long for the model `{}` of `{}` ({context} tokens): say it in fewer words, begin a new \
                      conversation, or choose a model that reads more",
                     endpoint.model, endpoint.provider
                 )));
             }
             Some(Lesson::WithoutKept) => lessons::forget_kept(&mut request, &endpoint.provider),
+            Some(Lesson::Option(OptionRefused::Learnt(quirks))) => endpoint.quirks = quirks,
+            Some(Lesson::Option(OptionRefused::Schema)) => {
+                // Told in words, for this request alone.
+                let mut plain = endpoint.clone();
+                plain.quirks.no_response_format = true;
+                request = sampling::instructed(&plain, request);
+                request.format = ResponseFormat::Text;
+            }
+            Some(Lesson::Option(OptionRefused::Unsupported(option))) => {
+                return Err(sampling::unsupported(&endpoint, option, &refusal.failure.text));
+            }
             None => return Err(refusal.into_error(&endpoint)),
         }
         tracing::info!(provider = endpoint.provider, status = refusal.status, "the request is mended and made again");

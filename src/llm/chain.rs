@@ -149,7 +149,7 @@ impl Chain {
     async fn reflex_is_sure(&self, request: &Request) -> bool {
         let fresh = matches!(request.messages.last(), Some(Message::User(said)) if said.media().next().is_none());
         // Without tools it is no command that is asked for, but a summary or the like.
-        let free = request.tool_choice == ToolChoice::Auto && !request.tools.is_empty();
+        let free = request.tool_choice == ToolChoice::Auto && !request.tools.is_empty() && !request.format.is_json();
         self.prefer_reflex && fresh && free && self.reflex.would_answer(request, Surety::Sure).await
     }
 
@@ -158,6 +158,7 @@ impl Chain {
     /// would tell of the calls that were made as if they were all that was asked for.
     async fn reflex_stands_in(&self, request: &Request, error: &Error) -> bool {
         !error.is_final()
+            && !request.format.is_json()
             && !request.tools.is_empty()
             && matches!(request.messages.last(), Some(Message::User(_)))
             && self.reflex.would_answer(request, Surety::Understood).await

@@ -46,6 +46,10 @@ pub struct Quirks {
     pub no_encrypted_reasoning: bool,
     /// Ids of calls have nine letters and digits, and any other is refused (Mistral).
     pub short_ids: bool,
+    /// Stop sequences are refused (OpenAI's reasoning models).
+    pub no_stop: bool,
+    /// A format of the answer is refused, or is beside tools (llama.cpp).
+    pub no_response_format: bool,
     /// The model may make pictures (Gemini: pictures among the kinds of answer).
     pub makes_images: bool,
 }
@@ -64,6 +68,8 @@ impl Quirks {
         file_parts: false,
         no_encrypted_reasoning: false,
         short_ids: false,
+        no_stop: false,
+        no_response_format: false,
         makes_images: false,
     };
 }

@@ -36,6 +36,17 @@ pub enum Error {
     /// The provider's content filter stopped it before anything was said.
     #[error("{0}")]
     Filtered(String),
+    /// The conversation is longer than the model reads.
+    #[error("{0}")]
+    TooLong(String),
+    /// The model does not take an option the caller asked for.
+    #[error("{text}")]
+    Unsupported {
+        /// The option, as OpenAI's format calls it.
+        option: &'static str,
+        /// The sentence.
+        text: String,
+    },
     /// The stream ended or broke in the middle of an answer.
     #[error("{0}")]
     Broken(String),
@@ -56,6 +67,8 @@ impl Error {
             | Error::Server { text, .. }
             | Error::Refused(text)
             | Error::Filtered(text)
+            | Error::TooLong(text)
+            | Error::Unsupported { text, .. }
             | Error::Broken(text)
             | Error::Spent(text) => *text = text.replace(key, "[key]"),
         }
@@ -64,7 +77,7 @@ impl Error {
 
     /// Whether it says something about the request, which no waiting and no other time mends.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Error::Refused(_) | Error::Filtered(_))
+        matches!(self, Error::Refused(_) | Error::Filtered(_) | Error::TooLong(_) | Error::Unsupported { .. })
     }
 
     /// A stable word for its kind.
@@ -77,6 +90,8 @@ impl Error {
             Error::Server { .. } => "server",
             Error::Refused(_) => "refused",
             Error::Filtered(_) => "content_filter",
+            Error::TooLong(_) => "too_long",
+            Error::Unsupported { .. } => "unsupported",
             Error::Broken(_) => "broken",
             Error::Spent(_) => "spent",
         }

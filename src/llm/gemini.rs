@@ -1,14 +1,13 @@
 //! Google's generateContent: how a request is written and an answer read.
 
 use crate::{
-    Delta, Endpoint, Kept, Message, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
+    Delta, Endpoint, Kept, Message, Request, ResponseFormat, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
     ask::{self, Reader},
     calls, kept,
     message::tokens,
-    openai,
     parts::{self, Carries, Piece},
     refusal::{Failure, Trouble},
-    schema,
+    sampling, schema,
     turns::{self, Speaker},
 };
 use serde::{Deserialize, Serialize};
@@ -65,11 +64,34 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     if !system.is_empty() {
         body["systemInstruction"] = json!({"parts": [{"text": system.join("\n\n")}]});
     }
-    if let Some(max) = endpoint.limit(request.max_tokens) {
+    if let Some(max) = endpoint.limit(request.most_tokens()) {
         body["generationConfig"]["maxOutputTokens"] = max.into();
     }
-    if let Some(temperature) = openai::temperature(endpoint, request) {
+    if let Some(temperature) = sampling::temperature(endpoint, request) {
         body["generationConfig"]["temperature"] = temperature;
+    }
+    let (asked, config) = (&request.sampling, &mut body["generationConfig"]);
+    sampling::write(
+        config,
+        [
+            ("topP", asked.top_p.map(Value::from)),
+            ("topK", asked.top_k.map(Value::from)),
+            ("seed", asked.seed.map(Value::from)),
+            ("presencePenalty", asked.presence_penalty.map(Value::from)),
+            ("frequencyPenalty", asked.frequency_penalty.map(Value::from)),
+        ],
+    );
+    if let Some(stop) = sampling::stops(endpoint, request) {
+        config["stopSequences"] = stop.into();
+    }
+    if sampling::enforces_format(endpoint, request) {
+        config["responseMimeType"] = "application/json".into();
+        if let ResponseFormat::JsonSchema { schema, .. } = &request.format {
+            config["responseJsonSchema"] = schema.clone();
+        }
+    }
+    if config.is_null() {
+        body.as_object_mut().map(|body| body.remove("generationConfig"));
     }
     if endpoint.quirks.makes_images {
         body["generationConfig"]["responseModalities"] = json!(["TEXT", "IMAGE"]);

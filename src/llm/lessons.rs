@@ -1,6 +1,10 @@
 //! What a server's refusal teaches about how to ask it, so that the same request can be made in a form it takes.
 
-use crate::{Endpoint, Kind, Media, Message, Quirks, Request, ToolChoice, Wire, refusal::Refusal};
+use crate::{
+    Endpoint, Kind, Media, Message, Quirks, Request, ToolChoice, Wire,
+    refusal::Refusal,
+    sampling::{self, OptionRefused},
+};
 
 /// What to change before asking again.
 #[derive(Debug, PartialEq)]
@@ -13,6 +17,8 @@ pub(crate) enum Lesson {
     Blind,
     /// The model calls no tools in its provider's format, although nobody knew.
     WithoutTools,
+    /// An option of the request is not taken.
+    Option(OptionRefused),
     /// The model reads no more than so many tokens, although nobody knew.
     Context(u32),
 }
@@ -45,6 +51,13 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &Refusal) -> O
     let kept = ["thinking", "signature", "reasoning", "encrypted", "not persisted", "initialized field"];
     if kept.into_iter().any(says) && refusal.status == 404 && has_kept(request, &endpoint.provider) {
         return Some(Lesson::WithoutKept);
+    }
+    // llama.cpp refuses a format with 500.
+    let is_option = [400, 422, 500, 501].contains(&refusal.status);
+    if let Some(option) =
+        sampling::refused_option(endpoint, request, &refusal.failure.text.to_lowercase()).filter(|_| is_option)
+    {
+        return Some(Lesson::Option(option));
     }
     if ![400, 422].contains(&refusal.status) {
         return None;

@@ -55,10 +55,12 @@ mod responses;
 mod retry;
 mod router;
 mod routing;
+mod sampling;
 mod schema;
 #[cfg(test)]
 mod scripted;
 mod sse;
+mod stop;
 #[cfg(test)]
 mod testing;
 pub mod text;
@@ -78,6 +80,8 @@ pub use metered::Metered;
 pub use presets::{FROM_ENVIRONMENT, PRESETS, Preset, preset};
 pub use router::{Health, Link, Strategy};
 pub use routing::{Attempt, Outcome, Routing};
+pub use sampling::{ResponseFormat, Sampling};
+pub use stop::{End, StopFilter};
 
 use futures::{future::BoxFuture, stream::BoxStream};
 
@@ -90,12 +94,23 @@ pub struct Request {
     pub tools: Vec<ToolDefinition>,
     /// Whether it may, must or must not call one.
     pub tool_choice: ToolChoice,
-    /// The most tokens the answer may have; the provider's own limit when `None`.
+    /// The most tokens the answer may have by default; the provider's own limit when `None`.
     pub max_tokens: Option<u32>,
-    /// How freely it chooses its words, 0 to 2; the provider's own when `None`.
+    /// How freely it chooses its words by default, 0 to 2; the provider's own when `None`.
     pub temperature: Option<f32>,
+    /// What the caller asks for beyond these defaults: honoured, or the request is refused.
+    pub sampling: Sampling,
+    /// The format of the final answer.
+    pub format: ResponseFormat,
     /// For whom this is asked: what is spent is counted for them.
     pub user: Option<tool::UserId>,
+}
+
+impl Request {
+    /// The most tokens the answer may have: what the caller asks for, else the default.
+    pub fn most_tokens(&self) -> Option<u32> {
+        self.sampling.max_tokens.or(self.max_tokens)
+    }
 }
 
 /// What a provider says next.

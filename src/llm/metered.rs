@@ -35,7 +35,7 @@ impl Provider for Metered {
         let begun = async move {
             let hold = match price {
                 Price::Free => None,
-                price => match ledger.hold(price, &expected(read, request.max_tokens)).await {
+                price => match ledger.hold(price, &expected(read, request.most_tokens())).await {
                     Ok(hold) => Some(hold),
                     Err(sentence) => return stream::once(async { Err(Error::Spent(sentence)) }).boxed(),
                 },

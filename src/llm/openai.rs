@@ -5,7 +5,7 @@ pub(crate) use crate::wire::Pieces;
 use crate::{
     Endpoint, Kind, Message, Request, ToolChoice, ToolDefinition, Turn, calls, kept,
     parts::{self, Carries, Piece},
-    schema,
+    sampling, schema,
 };
 use serde_json::{Value, json};
 
@@ -28,11 +28,28 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     if !quirks.no_stream_options {
         body["stream_options"] = json!({"include_usage": true});
     }
-    if let Some(max) = endpoint.limit(request.max_tokens) {
+    if let Some(max) = endpoint.limit(request.most_tokens()) {
         body[if quirks.max_completion_tokens { "max_completion_tokens" } else { "max_tokens" }] = max.into();
     }
-    if let Some(temperature) = temperature(endpoint, request) {
+    if let Some(temperature) = sampling::temperature(endpoint, request) {
         body["temperature"] = temperature;
+    }
+    let asked = &request.sampling;
+    sampling::write(
+        &mut body,
+        [
+            ("top_p", asked.top_p.map(Value::from)),
+            ("top_k", asked.top_k.map(Value::from)),
+            ("seed", asked.seed.map(Value::from)),
+            ("presence_penalty", asked.presence_penalty.map(Value::from)),
+            ("frequency_penalty", asked.frequency_penalty.map(Value::from)),
+        ],
+    );
+    if let Some(stop) = sampling::stops(endpoint, request) {
+        body["stop"] = stop.into();
+    }
+    if sampling::enforces_format(endpoint, request) {
+        body["response_format"] = sampling::openai_format(&request.format).into();
     }
     if let Some(key) = cache_key(endpoint, request) {
         body["prompt_cache_key"] = key;
@@ -58,12 +75,6 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
 /// The parameters of a tool as this server takes them.
 pub(crate) fn parameters(endpoint: &Endpoint, tool: &ToolDefinition) -> Value {
     if endpoint.quirks.strip_schema { schema::plain(&tool.parameters) } else { schema::rooted(&tool.parameters) }
-}
-
-/// The temperature, where one may be given; with three digits, for 0.7 is 0.699999988 to a float.
-pub(crate) fn temperature(endpoint: &Endpoint, request: &Request) -> Option<Value> {
-    let temperature = request.temperature.filter(|t| t.is_finite() && !endpoint.quirks.no_temperature)?;
-    Some(((f64::from(temperature) * 1000.0).round() / 1000.0).into())
 }
 
 /// What OpenAI finds a cached prompt by: requests of one person mostly begin alike. It says nothing about them.

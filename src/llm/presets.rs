@@ -419,6 +419,7 @@ mod tests {
             max_tokens: Some(100),
             temperature: Some(0.5),
             user: Some(tool::UserId::OWNER),
+            ..Request::default()
         };
         let body = ask::body(&endpoint, &request);
         let mut fields: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();

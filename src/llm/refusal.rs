@@ -247,8 +247,11 @@ impl Refusal {
             (Trouble::Refused, 404) => Error::Refused(format!(
                 "the model server `{who}` has no model `{model}` at this address: check both{said}"
             )),
-            (Trouble::Refused, 413) => Error::Refused(format!(
+            (Trouble::Refused, 413) => Error::TooLong(format!(
                 "the request is too large for the model server `{who}`: send less at once, or begin a new conversation{said}"
+            )),
+            (Trouble::Refused, 400 | 422) if is_about_length(&said) => Error::TooLong(format!(
+                "this is too long for the model `{model}` of `{who}`: send less at once, or begin a new conversation{said}"
             )),
             (Trouble::Refused, 300..400) => Error::Refused(format!(
                 "the model server `{who}` sends elsewhere (status {status}), which a key must not follow: check its address{said}"
@@ -258,6 +261,20 @@ impl Refusal {
             }
         }
     }
+}
+
+/// Whether a server says that the request is longer than its model reads.
+fn is_about_length(says: &str) -> bool {
+    const LENGTH: [&str; 6] = [
+        "context length",
+        "context_length",
+        "context window",
+        "context size",
+        "prompt is too long",
+        "number of tokens",
+    ];
+    let says = says.to_lowercase();
+    LENGTH.iter().any(|word| says.contains(word))
 }
 
 /// How long to wait, in words.
@@ -372,6 +389,7 @@ mod tests {
         let row = |status, told: Value| Refusal { status, failure: Failure::of(&told) }.into_error(&endpoint);
         let is = |error: Error| match error {
             Error::Refused(text) => ("refused", text),
+            Error::TooLong(text) => ("too long", text),
             Error::Busy { text, .. } => ("busy", text),
             Error::Server { text, .. } => ("server", text),
             Error::Timeout(text) => ("timeout", text),
@@ -387,7 +405,8 @@ mod tests {
             (402, json!({}), "refused", "no credit left"),
             (429, json!({"error": "slow"}), "busy", "it says: slow"),
             (404, json!({}), "refused", "no model `m`"),
-            (413, json!({}), "refused", "too large"),
+            (413, json!({}), "too long", "too large"),
+            (400, json!({"error": "exceeds the context length"}), "too long", "send less"),
             (408, json!({}), "timeout", "gave up waiting"),
             (500, json!({}), "server", "status 500"),
             (

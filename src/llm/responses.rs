@@ -10,7 +10,7 @@ use crate::{
     openai,
     parts::{self, Carries, Piece},
     refusal::Failure,
-    turns,
+    sampling, turns,
 };
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -41,11 +41,19 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     if reasons(&endpoint.model) && !quirks.no_encrypted_reasoning {
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
-    if let Some(max) = endpoint.limit(request.max_tokens) {
+    if let Some(max) = endpoint.limit(request.most_tokens()) {
         body["max_output_tokens"] = max.max(LEAST_TOKENS).into();
     }
-    if let Some(temperature) = openai::temperature(endpoint, request) {
+    if let Some(temperature) = sampling::temperature(endpoint, request) {
         body["temperature"] = temperature;
+    }
+    if let Some(top_p) = request.sampling.top_p {
+        body["top_p"] = top_p.into();
+    }
+    if let Some(format) =
+        sampling::openai_format(&request.format).filter(|_| sampling::enforces_format(endpoint, request))
+    {
+        body["text"] = json!({"format": flat(format)});
     }
     if let Some(key) = openai::cache_key(endpoint, request) {
         body["prompt_cache_key"] = key;
@@ -70,6 +78,16 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         body["tools"] = tools.into();
     }
     body
+}
+
+/// The format without the level that chat completions put around a schema.
+fn flat(mut format: Value) -> Value {
+    if let Some(Value::Object(schema)) = format.as_object_mut().and_then(|f| f.remove("json_schema")) {
+        for (name, value) in schema {
+            format[name] = value;
+        }
+    }
+    format
 }
 
 /// Whether a model may reason, so that its reasoning can be asked for: OpenAI's older ones and those of

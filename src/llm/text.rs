@@ -59,7 +59,7 @@ impl Provider for Fitted {
                 let mut answer = asked(&inner, reads_text, request.clone());
                 match answer.next().await {
                     // Its server said just now that it calls no tools, or reads less: in another form it may answer.
-                    Some(Err(Error::Refused(_))) if inner.facts() != facts => {}
+                    Some(Err(Error::Refused(_) | Error::TooLong(_))) if inner.facts() != facts => {}
                     Some(said) => return stream::iter([said]).chain(answer).boxed(),
                     None => return stream::empty().boxed(),
                 }

@@ -31,7 +31,7 @@ pub use meta::{CALLERS, EVERYDAY, help};
 pub use middleware::{Call, Middleware};
 pub use policy::{Autonomy, Decision, Heard, Policy, Verdict};
 pub use rates::PerMinute;
-pub use validate::check_schema;
+pub use validate::{check_schema, schema_faults};
 
 use audit::Audit;
 use catalogue::{Catalogue, Found};

@@ -67,6 +67,15 @@ pub fn check_schema(parameters: &Value) -> Result<()> {
     compile(parameters).map(drop).map_err(|e| Error::bad_args(format!("this is not a usable JSON schema: {e}")))
 }
 
+/// What does not fit a schema in a value that no tool takes, in one line; `None` where all of it fits.
+///
+/// # Errors
+/// `BadArgs` when the schema itself is not usable.
+pub fn schema_faults(schema: &Value, value: &Value) -> Result<Option<String>> {
+    let validator = compile(schema).map_err(|e| Error::bad_args(format!("this is not a usable JSON schema: {e}")))?;
+    Ok(faults(&validator, schema, value))
+}
+
 pub(crate) fn compile(parameters: &Value) -> Result<Validator, String> {
     jsonschema::validator_for(parameters).map_err(|e| e.to_string())
 }

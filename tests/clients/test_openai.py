@@ -1,12 +1,12 @@
 """OpenAI's own client against the real daemon, without a model and with a scripted one behind it."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import openai
 import pytest
 from daemon import TOKEN, running
+from pydantic import BaseModel
+from scripted import Model, calls, says
 
 WEATHER = {
     "type": "function",
@@ -16,47 +16,6 @@ WEATHER = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
-
-
-class Model(ThreadingHTTPServer):
-    """A model that gives the deltas it was told to give, one list a request, and keeps what it was asked."""
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.script, self.asked = [], []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.asked.append(body)
-        deltas = self.server.script.pop(0)
-        if "status" in deltas[0]:
-            self.send_response(deltas[0]["status"])
-            self.send_header("content-length", "0")
-            return self.end_headers()
-        reason = "tool_calls" if any("tool_calls" in d for d in deltas) else "stop"
-        chunks = [d if "error" in d else {"choices": [{"index": 0, "delta": d, "finish_reason": None}]} for d in deltas]
-        chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-        chunks.append({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}})
-        lines = [f"data: {json.dumps(c)}\n\n" for c in chunks] + ["data: [DONE]\n\n"]
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.end_headers()
-        self.wfile.write("".join(lines).encode())
-
-    def log_message(self, *_):
-        pass
-
-
-def says(*words):
-    return [{"content": word} for word in words]
-
-
-def calls(name, **arguments):
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    return [{"tool_calls": [{"index": 0, "id": "call_0", "type": "function", "function": function}]}]
 
 
 def client_of(url):
@@ -84,9 +43,9 @@ def user(text):
 
 
 def test_models(reflex, modelled):
-    assert [m.id for m in reflex.models.list()] == ["hob", "reflex"]
+    assert [m.id for m in reflex.models.list()] == ["hob", "reflex", "all-MiniLM-L6-v2"]
     client, _ = modelled
-    assert [m.id for m in client.models.list()] == ["hob", "custom/scripted"]
+    assert [m.id for m in client.models.list()] == ["hob", "custom/scripted", "all-MiniLM-L6-v2"]
     one = client.models.retrieve("custom/scripted")
     assert one.id == "custom/scripted" and one.object == "model" and one.owned_by == "hob"
 
@@ -164,3 +123,79 @@ def test_refusals_are_typed(reflex, modelled):
         with pytest.raises(error) as refused:
             list(client.chat.completions.create(model="hob", messages=[user("hi")], stream=True))
         assert part in refused.value.message and refused.value.code == "model"
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+EVE = '{"name": "Eve", "age": 7}'
+
+
+def test_structured_output(reflex, modelled):
+    client, model = modelled
+    ask = {"model": "hob", "messages": [user("who is it?")], "response_format": Person}
+    # Wrong the first time: Hob has it corrected.
+    model.script = [says('{"name": "Eve"}'), says(EVE)]
+    assert client.chat.completions.parse(**ask).choices[0].message.parsed == Person(name="Eve", age=7)
+    assert model.asked[-1]["response_format"]["json_schema"]["strict"] is True
+    model.script = [calls("calculate", expression="3+4"), says(EVE)]
+    with client.chat.completions.stream(**ask) as stream:
+        stream.until_done()
+        assert stream.get_final_completion().choices[0].message.parsed.age == 7
+    model.script = [says("no idea"), says("none at all")]
+    with pytest.raises(openai.APIStatusError) as refused:
+        client.chat.completions.parse(**ask)
+    assert "format" in refused.value.message
+    with pytest.raises(openai.BadRequestError) as refused:
+        reflex.chat.completions.parse(**ask)
+    assert refused.value.param == "response_format"
+
+
+def test_responses(modelled):
+    client, model = modelled
+    model.script = [says("It is 42."), says(EVE), says("It is ", "42.")]
+    said = client.responses.create(model="hob", instructions="Be brief.", input="6*7?", max_output_tokens=50)
+    assert said.output_text == "It is 42." and said.status == "completed" and said.usage.total_tokens == 7
+    assert client.responses.parse(model="hob", input="who?", text_format=Person).output_parsed.name == "Eve"
+    with client.responses.stream(model="hob", input="6*7?") as stream:
+        kinds = [event.type for event in stream]
+        assert stream.get_final_response().output_text == "It is 42."
+    assert kinds[0] == "response.created" and kinds[-1] == "response.completed"
+    tool = {"type": "function", "strict": False, **WEATHER["function"]}
+    model.script = [calls("get_weather", city="Graz"), says("Sun.")]
+    items = [{"role": "user", "content": "how is it in Graz?"}]
+    first = client.responses.create(model="hob", input=items, tools=[tool])
+    [call] = first.output
+    assert call.type == "function_call" and json.loads(call.arguments) == {"city": "Graz"}
+    items += first.output + [{"type": "function_call_output", "call_id": call.call_id, "output": "sun"}]
+    assert client.responses.create(model="hob", input=items, tools=[tool]).output_text == "Sun."
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(model="hob", input="and now?", previous_response_id=first.id)
+    assert refused.value.param == "previous_response_id"
+
+
+def test_embeddings(reflex):
+    # The client asks for base64 by itself, and decodes it.
+    made = reflex.embeddings.create(model="all-MiniLM-L6-v2", input=["the boiler", "a heating", "Paris"])
+    one, two, three = (e.embedding for e in made.data)
+    plain = reflex.embeddings.create(model="all-MiniLM-L6-v2", input="the boiler", encoding_format="float")
+    assert len(one) == 384 and all(abs(a - b) < 1e-6 for a, b in zip(one, plain.data[0].embedding))
+    near = lambda a, b: sum(x * y for x, y in zip(a, b))  # noqa: E731
+    assert near(one, two) > near(one, three) and made.usage.total_tokens > 6
+    with pytest.raises(openai.BadRequestError):
+        reflex.embeddings.create(model="all-MiniLM-L6-v2", input="a", dimensions=64)
+
+
+def test_refusals_of_the_model_are_typed(modelled):
+    client, model = modelled
+    for script, error, code in [
+        ({"status": 429, "error": "slow down", "after": "60"}, openai.RateLimitError, "rate_limit_exceeded"),
+        ({"status": 400, "error": "the context length is exceeded"}, openai.BadRequestError, "context_length_exceeded"),
+        ({"status": 400, "error": "'seed' is not supported"}, openai.BadRequestError, "unsupported_parameter"),
+    ]:
+        model.script = [[script]]
+        with pytest.raises(error) as refused:
+            client.chat.completions.create(model="hob", messages=[user("what do you think of baroque music")], seed=1)
+        assert refused.value.code == code

@@ -33,6 +33,8 @@ mod model_server;
 mod models;
 mod money;
 mod openai;
+mod openai_options;
+mod openai_responses;
 mod parked;
 mod persona;
 mod pins;

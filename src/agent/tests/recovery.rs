@@ -169,7 +169,7 @@ fn running_again(running: &mut crate::Running) -> crate::Running {
     let (_, nothing) = tokio::sync::mpsc::unbounded_channel();
     let steps = std::mem::replace(&mut running.steps, nothing);
     let (run, conversation) = (running.run, running.conversation);
-    crate::Running { run, conversation, model: String::new(), queued: false, steps }
+    crate::Running { run, conversation, model: String::new(), queued: false, status: Default::default(), steps }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What is sent and answered in OpenAI's format, and what it means to the agent.
 
-use super::Refusal;
+use super::{
+    Refusal,
+    options::{self, Options},
+};
 use crate::chat::bytes_of;
 use agent::{Answer, Complete};
 use llm::{Content, Kind, Media, Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
@@ -11,13 +14,13 @@ use tool::prelude::{JsonSchema, schemars};
 /// How many tools a program may bring.
 const TOOLS: usize = 128;
 
-/// A conversation to be answered. Parameters that are not named here are passed over.
+/// A conversation to be answered. Parameters that change the answer and are not named here are refused.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Body {
     /// `hob`, or what `GET /v1/models` tells beside it.
     pub model: String,
     /// All that was said, the first first.
-    messages: Vec<Said>,
+    pub(super) messages: Vec<Said>,
     /// Tools of the program, to be called by it.
     tools: Option<Vec<Tool>>,
     /// `auto`, `none`, `required`, or the one tool to be called.
@@ -28,20 +31,11 @@ pub(crate) struct Body {
     /// Whether the answer is wanted as it comes.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
-    /// Not more than 1.
-    n: Option<u64>,
-    /// Only text.
-    #[serde(default)]
+    #[serde(flatten)]
+    options: Options,
+    #[serde(flatten)]
     #[schemars(skip)]
-    response_format: Value,
-    #[schemars(skip)]
-    logprobs: Option<bool>,
-    #[schemars(skip)]
-    top_logprobs: Option<u64>,
-    #[schemars(skip)]
-    modalities: Option<Vec<String>>,
-    #[schemars(skip)]
-    functions: Option<Value>,
+    rest: Map<String, Value>,
 }
 
 /// What a stream tells besides.
@@ -53,24 +47,24 @@ struct StreamOptions {
 
 /// One message.
 #[derive(Deserialize, JsonSchema)]
-struct Said {
-    role: Role,
+pub(super) struct Said {
+    pub role: Role,
     /// The text, or its parts.
     #[serde(default)]
     #[schemars(with = "Option<Words>")]
-    content: Value,
+    pub content: Value,
     /// The calls an assistant asked for.
-    tool_calls: Option<Vec<Call>>,
+    pub tool_calls: Option<Vec<Call>>,
     /// The call a tool's result belongs to.
-    tool_call_id: Option<String>,
+    pub tool_call_id: Option<String>,
     /// What an assistant said in place of an answer.
-    refusal: Option<String>,
+    pub refusal: Option<String>,
 }
 
 /// Who said it.
 #[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq)]
 #[serde(rename_all = "lowercase")]
-enum Role {
+pub(super) enum Role {
     System,
     Developer,
     User,
@@ -115,7 +109,7 @@ enum Part {
 #[derive(JsonSchema)]
 #[allow(dead_code)]
 struct Address {
-    /// The picture itself, as `data:image/png;base64,…`.
+    /// The picture itself, as `data:image/png;base64,…`, or where it is on the web.
     url: String,
 }
 
@@ -140,41 +134,43 @@ struct Attached {
 
 /// A tool of the program.
 #[derive(Deserialize, JsonSchema)]
-struct Tool {
+pub(super) struct Tool {
     /// `function`.
     #[serde(rename = "type")]
-    kind: String,
-    function: Option<Function>,
+    pub kind: String,
+    pub function: Option<Function>,
 }
 
 /// What a model has to know of it.
 #[derive(Deserialize, JsonSchema)]
-struct Function {
-    name: String,
-    description: Option<String>,
+pub(super) struct Function {
+    pub name: String,
+    pub description: Option<String>,
     /// JSON Schema.
-    parameters: Option<Map<String, Value>>,
+    pub parameters: Option<Map<String, Value>>,
+    /// Whether its arguments have to fit the schema: calls that do not are never handed over.
+    pub strict: Option<bool>,
 }
 
 /// A call that an assistant asked for.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Call {
-    id: String,
+    pub id: String,
     /// `function`.
     #[serde(rename = "type", default = "function")]
-    kind: String,
-    function: Called,
+    pub kind: String,
+    pub function: Called,
 }
 
 /// What is to be called.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Called {
-    name: String,
+    pub name: String,
     /// JSON as text, as the model wrote it.
-    arguments: String,
+    pub arguments: String,
 }
 
-fn function() -> String {
+pub(super) fn function() -> String {
     "function".to_owned()
 }
 
@@ -186,55 +182,35 @@ impl Body {
     pub fn usage_told(&self) -> bool {
         self.stream_options.as_ref().and_then(|o| o.include_usage).unwrap_or_default()
     }
-
-    /// Refuses what would give the answer a shape it cannot have.
-    fn check(&self) -> Result<(), Refusal> {
-        if self.n.is_some_and(|n| n != 1) {
-            return Err(Refusal::of("n", "Hob gives one answer: leave `n` out, or ask again for another"));
-        }
-        if !self.response_format.is_null() && self.response_format["type"] != "text" {
-            let text =
-                "Hob answers in text only: leave `response_format` out, and ask for JSON in a message or by a tool";
-            return Err(Refusal::of("response_format", text));
-        }
-        if self.logprobs == Some(true) || self.top_logprobs.is_some_and(|n| n > 0) {
-            return Err(Refusal::of("logprobs", "Hob has no probabilities to tell: leave `logprobs` out"));
-        }
-        if self.modalities.iter().flatten().any(|m| m != "text") {
-            return Err(Refusal::of("modalities", "Hob answers in text only: leave `modalities` out"));
-        }
-        if self.functions.as_ref().is_some_and(|f| !f.is_null()) {
-            return Err(Refusal::of("functions", "`functions` is not understood any more: send them as `tools`"));
-        }
-        Ok(())
-    }
 }
 
-/// A conversation that the program keeps, as the agent takes it.
+/// A request as the agent takes it, but for its messages: their pictures are fetched once all else is right.
 pub(crate) struct Kept(pub Complete);
 
 impl TryFrom<Body> for Kept {
     type Error = Refusal;
 
     fn try_from(body: Body) -> Result<Self, Refusal> {
-        body.check()?;
-        let tools = definitions(body.tools.unwrap_or_default())?;
+        options::known(&body.rest, options::WITHOUT_EFFECT)?;
+        let (sampling, format) = body.options.read()?;
+        let (tools, strict) = definitions(body.tools.unwrap_or_default())?;
         let tool_choice = choice(&body.tool_choice)?;
         let one_at_a_time = body.parallel_tool_calls == Some(false);
-        Ok(Self(Complete { messages: messages(body.messages)?, tools, tool_choice, one_at_a_time }))
+        Ok(Self(Complete { messages: vec![], tools, strict, tool_choice, one_at_a_time, sampling, format }))
     }
 }
 
-fn definitions(tools: Vec<Tool>) -> Result<Vec<ToolDefinition>, Refusal> {
+/// The tools of the program, and the names of the strict ones among them.
+pub(super) fn definitions(tools: Vec<Tool>) -> Result<(Vec<ToolDefinition>, Vec<String>), Refusal> {
     if tools.len() > TOOLS {
         let text = format!("there are {} tools, and {TOOLS} is the most: leave some out", tools.len());
         return Err(Refusal::of("tools", text));
     }
-    let mut all: Vec<ToolDefinition> = vec![];
+    let (mut all, mut strict): (Vec<ToolDefinition>, _) = (vec![], vec![]);
     for (n, tool) in tools.into_iter().enumerate() {
         let wrong = |text: &str| Refusal::of(&format!("tools[{n}]"), text);
         let function = tool.function.filter(|_| tool.kind == "function");
-        let Function { name, description, parameters } =
+        let Function { name, description, parameters, strict: is_strict } =
             function.ok_or_else(|| wrong("a tool looks like {\"type\":\"function\",\"function\":{\"name\":\"…\"}}"))?;
         let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > 64 || !name.chars().all(letters) {
@@ -244,12 +220,16 @@ fn definitions(tools: Vec<Tool>) -> Result<Vec<ToolDefinition>, Refusal> {
             return Err(wrong("there are two tools of this name: send each once"));
         }
         let parameters = parameters.map_or_else(|| json!({"type": "object", "properties": {}}), Value::Object);
+        if is_strict == Some(true) {
+            registry::check_schema(&parameters).map_err(|e| wrong(e.message()))?;
+            strict.push(name.clone());
+        }
         all.push(ToolDefinition { name, description: description.unwrap_or_default(), parameters });
     }
-    Ok(all)
+    Ok((all, strict))
 }
 
-fn choice(choice: &Value) -> Result<ToolChoice, Refusal> {
+pub(super) fn choice(choice: &Value) -> Result<ToolChoice, Refusal> {
     let named = choice["function"]["name"].as_str().filter(|_| choice["type"] == "function");
     match (choice, choice.as_str(), named) {
         (Value::Null, ..) | (_, Some("auto"), _) => Ok(ToolChoice::Auto),
@@ -263,7 +243,7 @@ fn choice(choice: &Value) -> Result<ToolChoice, Refusal> {
     }
 }
 
-fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
+pub(super) fn messages(said: Vec<Said>) -> Result<Vec<Message>, Refusal> {
     let mut all = Vec::with_capacity(said.len());
     // The calls whose results may come next: a model is never shown a result without its call.
     let mut open: Vec<ToolCall> = vec![];

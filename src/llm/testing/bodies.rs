@@ -88,6 +88,7 @@ fn conversation(wire: Wire) -> Request {
         max_tokens: Some(500),
         temperature: Some(0.7),
         user: Some(tool::UserId::OWNER),
+        ..Request::default()
     }
 }
 

@@ -28,7 +28,7 @@ async fn statuses_come_to_the_right_errors() {
             (403, "refused"),
             (404, "refused"),
             (408, "timeout"),
-            (413, "refused"),
+            (413, "too long"),
             (422, "refused"),
             (429, "busy"),
             (500, "server"),

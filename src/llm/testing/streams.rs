@@ -178,6 +178,8 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::Server { .. } => "server",
         Error::Refused(_) => "refused",
         Error::Filtered(_) => "filtered",
+        Error::TooLong(_) => "too long",
+        Error::Unsupported { .. } => "unsupported",
         Error::Broken(_) => "broken",
         Error::Spent(_) => "spent",
     }

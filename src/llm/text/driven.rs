@@ -3,7 +3,7 @@
 //! The tools stand in the system prompt, a line each; a call is a line of JSON in a tag; results come back as the person's
 //! next words. The model's own words about it are as few as will do: such models have little room.
 
-use crate::{Content, Message, Part, Request, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn};
+use crate::{Content, Message, Part, Request, Sampling, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn};
 use serde_json::Value;
 
 /// What divides the sections of a system prompt.
@@ -34,7 +34,9 @@ pub(super) fn in_words(request: Request) -> Request {
             _ => told.insert(0, Message::System(section)),
         }
     }
-    Request { messages: told, tools: vec![], tool_choice: ToolChoice::Auto, ..request }
+    // A stop sequence may be part of a call: who reads the answer cuts its words.
+    let sampling = Sampling { stop: vec![], ..request.sampling };
+    Request { messages: told, tools: vec![], tool_choice: ToolChoice::Auto, sampling, ..request }
 }
 
 /// More words of the person: many a model takes no two messages of one side in a row.

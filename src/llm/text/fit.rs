@@ -27,13 +27,15 @@ const AROUND_CALL: usize = 18;
 /// person's last words always stay whole. The model is named as `provider/model`.
 ///
 /// # Errors
-/// [`Error::Refused`] where even these are too long.
+/// [`Error::TooLong`] where even these are too long.
 pub(super) fn fit(request: Request, facts: &Facts, model: &str) -> Result<Request, Error> {
     let context = facts.context as usize;
     if context == 0 {
         return Ok(request);
     }
     let room = context - reserve(&request, facts);
+    // The instruction is added only when the request goes out.
+    let room = room.saturating_sub(words(request.format.instruction().len()));
     let mut fitting = Fitting::new(request, facts, model, room);
     if context <= SMALL || fitting.over() > 0 {
         fitting.shorten_tools();
@@ -49,19 +51,21 @@ pub(super) fn fit(request: Request, facts: &Facts, model: &str) -> Result<Reques
         fitting.drop_tools();
     }
     if fitting.over() > 0 {
-        return Err(Error::Refused(format!(
+        return Err(Error::TooLong(format!(
             "this is too long for this model ({context} tokens): say it in fewer words, or choose a model that reads more"
         )));
     }
     let free = context - fitting.total().min(context);
     let mut request = fitting.request;
-    request.max_tokens = request.max_tokens.map(|most| most.min(u32::try_from(free).unwrap_or(u32::MAX)));
+    for most in [&mut request.max_tokens, &mut request.sampling.max_tokens].into_iter().flatten() {
+        *most = (*most).min(u32::try_from(free).unwrap_or(u32::MAX));
+    }
     Ok(request)
 }
 
 /// What is kept free for the answer, in tokens.
 fn reserve(request: &Request, facts: &Facts) -> usize {
-    let most = match (request.max_tokens, facts.output) {
+    let most = match (request.most_tokens(), facts.output) {
         (Some(most), _) => most as usize,
         (None, 0) => ANSWER,
         (None, output) => output as usize,
@@ -367,7 +371,7 @@ mod tests {
                 Err(error) => {
                     assert!(!fits, "{error}: it fits when cut to its least");
                     let wanted = format!("too long for this model ({context} tokens)");
-                    assert!(matches!(&error, Error::Refused(text) if text.contains(&wanted)), "{error}");
+                    assert!(matches!(&error, Error::TooLong(text) if text.contains(&wanted)), "{error}");
                     refused += 1;
                 }
             }

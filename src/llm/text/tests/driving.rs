@@ -196,7 +196,7 @@ async fn a_model_that_calls_in_its_own_way_may_quote_a_call() {
     let (script, _) = script(Facts { context: 4096, ..Facts::default() }, vec![]);
     let request = Request { messages: vec![Message::user("x".repeat(20_000))], ..Request::default() };
     let (.., others) = ask(&*fitted(script, false), request).await;
-    assert!(matches!(&others[..], [Err(Error::Refused(_))]), "{others:?}");
+    assert!(matches!(&others[..], [Err(Error::TooLong(_))]), "{others:?}");
 }
 
 #[tokio::test]
@@ -204,6 +204,6 @@ async fn what_cannot_fit_is_refused_before_it_is_sent() {
     let (script, provider) = script(Facts { context: 4096, ..Facts::default() }, vec![]);
     let request = Request { messages: vec![Message::user("x".repeat(20_000))], ..Request::default() };
     let (.., others) = ask(&*provider, request).await;
-    assert!(matches!(&others[..], [Err(Error::Refused(text))] if text.contains("4096")), "{others:?}");
+    assert!(matches!(&others[..], [Err(Error::TooLong(text))] if text.contains("4096")), "{others:?}");
     assert!(script.asked.lock().unwrap().is_empty());
 }

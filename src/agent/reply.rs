@@ -1,0 +1,193 @@
+//! The final answer as its caller asked for it: cut at stop sequences, and in the format it has to have.
+
+use crate::run::{Progress, Run, Said, Stop};
+use llm::{End, Message, ResponseFormat, StopFilter, ToolCall, ToolResult, Turn};
+use serde_json::Value;
+use std::sync::{Mutex, PoisonError};
+
+/// About how long a token is, in bytes, for a provider that counts none.
+const TOKEN: usize = 4;
+
+/// What whoever waits for a run may want to know of it beside its steps.
+#[derive(Debug, Default)]
+pub struct RunStatus(Mutex<(String, Option<llm::Error>)>);
+
+impl RunStatus {
+    /// The model that answers at this moment, as `provider/model`; empty before it has begun.
+    pub fn model(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    /// Why the model did not answer, where that ended the run.
+    pub fn error(&self) -> Option<llm::Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    pub(crate) fn answers(&self, model: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = model.to_owned();
+    }
+
+    pub(crate) fn failed(&self, error: llm::Error) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(error);
+    }
+}
+
+impl Run {
+    /// What cuts the words of one turn.
+    pub(crate) fn stop_filter(&self) -> StopFilter {
+        let sampling = &self.theirs.sampling;
+        // Models count their tokens themselves.
+        let most = sampling.max_tokens.filter(|_| !self.provider.reads_context()).map(|n| n as usize * TOKEN);
+        StopFilter::new(&sampling.stop, most)
+    }
+
+    /// Takes more words of a turn, and passes on what of them can be heard yet. JSON is heard when it is known to be right.
+    pub(crate) fn hear(&self, said: &mut Said, words: String) {
+        said.text.push_str(&words);
+        if !self.theirs.format.is_json() {
+            if let Some(watch) = &self.watch {
+                watch.on_chunk(&words);
+            }
+            self.tell(crate::Step::Text { delta: words });
+        }
+    }
+
+    /// The end of the words of a turn. Where they were cut, calls after the cut are none.
+    pub(crate) fn heard(&self, said: &mut Said, mut filter: StopFilter) {
+        let rest = filter.rest();
+        if !rest.is_empty() {
+            self.hear(said, rest);
+        }
+        match filter.end() {
+            Some(End::Stop) => (said.cut, said.calls) = (false, vec![]),
+            Some(End::Length) => (said.cut, said.calls) = (true, vec![]),
+            None => {}
+        }
+    }
+
+    /// Puts the answer into the format it has to have, and checks the calls of strict functions of the caller. Where something
+    /// does not fit, adds what the model is told of it, and returns how many messages that is: the model is to be asked once
+    /// more. An answer that was cut short stays as it is, and says so.
+    ///
+    /// # Errors
+    /// Where it does not fit the second time either.
+    pub(crate) fn corrects(
+        &self,
+        said: &mut Said,
+        messages: &mut Vec<Message>,
+        progress: &mut Progress,
+    ) -> Result<usize, Stop> {
+        let format = &self.theirs.format;
+        let fault = match (said.calls.is_empty(), format.is_json()) {
+            (false, _) => self.strict_fault(&said.calls),
+            (true, true) if !said.cut => match json_of(&said.text, format) {
+                Ok(json) => {
+                    said.text = json;
+                    None
+                }
+                Err(fault) => Some(format!("the answer has the wrong format: {fault}")),
+            },
+            (true, _) => None,
+        };
+        let Some(fault) = fault else {
+            if format.is_json() && said.calls.is_empty() {
+                self.tell(crate::Step::Text { delta: said.text.clone() });
+            }
+            return Ok(0);
+        };
+        if std::mem::replace(&mut progress.corrected, true) {
+            let text = format!(
+                "the model did not answer as it was asked to, also not when it was told what was wrong ({fault}): ask again, \
+                 simplify the schema, or choose another model"
+            );
+            return Err(Stop("model", text));
+        }
+        let before = messages.len();
+        let (content, tool_calls, kept) = (said.text.clone(), said.calls.clone(), said.kept.clone());
+        messages.push(Message::Assistant(Turn { content, tool_calls, kept }));
+        if said.calls.is_empty() {
+            messages.push(Message::user(format!("{fault}. {}", format.instruction())));
+        }
+        messages.extend(said.calls.drain(..).map(|call| {
+            let content = format!("nothing was called, for {fault}: call again");
+            Message::Tool(ToolResult { call_id: call.id, name: call.name, content, say: None, is_error: true })
+        }));
+        Ok(messages.len() - before)
+    }
+
+    /// What is wrong with the arguments of a call whose function the caller wants called just as its schema says.
+    fn strict_fault(&self, calls: &[ToolCall]) -> Option<String> {
+        let strict = calls.iter().filter(|call| self.is_theirs(&call.name) && self.theirs.strict.contains(&call.name));
+        strict.into_iter().find_map(|call| {
+            let tool = self.theirs.tools.iter().find(|tool| tool.name == call.name)?;
+            let fault = match serde_json::from_str::<Value>(&call.arguments) {
+                Ok(arguments) => registry::schema_faults(&tool.parameters, &arguments).ok()??,
+                Err(error) => error.to_string(),
+            };
+            Some(format!("the arguments of `{}` do not fit: {fault}", call.name))
+        })
+    }
+}
+
+/// The JSON in the words of a model: all of them, what stands in a code fence, or the first object or list.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+fn json_of(text: &str, format: &ResponseFormat) -> Result<String, String> {
+    let text = text.trim();
+    let fenced = text.split_once("```").and_then(|(_, rest)| rest.rsplit_once("```")).map(|(inside, _)| {
+        let language = inside.find('\n').filter(|end| !inside[..*end].contains(['{', '[', '"']));
+        inside[language.unwrap_or(0)..].trim()
+    });
+    let bracketed = text.find(['{', '[']).and_then(|from| {
+        let to = text.rfind(if text[from..].starts_with('{') { '}' } else { ']' })?;
+        text.get(from..=to)
+    });
+    let read = |text: &str| serde_json::from_str::<Value>(text);
+    let found = [Some(text), fenced, bracketed].into_iter().flatten().find_map(|t| Some((t, read(t).ok()?)));
+    let Some((json, value)) = found else {
+        let why = read(text).err().map(|e| e.to_string()).unwrap_or_default();
+        return Err(format!("it is not JSON ({why})"));
+    };
+    let fault = match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::JsonObject => (!value.is_object()).then(|| "it is not a JSON object".to_owned()),
+        ResponseFormat::JsonSchema { schema, .. } => {
+            registry::schema_faults(schema, &value).map_err(|e| e.message().to_owned())?
+        }
+    };
+    fault.map_or(Ok(json.to_owned()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn json_is_found_in_what_models_put_around_it() {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"],
+            "additionalProperties": false});
+        let fits = ResponseFormat::JsonSchema { name: "n".into(), schema, strict: true };
+        for (text, format, expected) in [
+            (" {\"a\": 1}\n", &fits, Ok("{\"a\": 1}")),
+            ("```json\n{\"a\": 1}\n```", &fits, Ok("{\"a\": 1}")),
+            ("```{\"a\": 1}```", &fits, Ok("{\"a\": 1}")),
+            ("Here it is:\n{\"a\": 1}\nAnything else?", &fits, Ok("{\"a\": 1}")),
+            ("{\"a\": \"```\"}", &ResponseFormat::JsonObject, Ok("{\"a\": \"```\"}")),
+            ("{\"a\": \"x\"}", &fits, Err("`a`: expected integer")),
+            ("{}", &fits, Err("`a` is missing")),
+            ("{\"a\": 1, \"b\": 2}", &fits, Err("`b` is not known")),
+            ("[1]", &ResponseFormat::JsonObject, Err("not a JSON object")),
+            ("no idea", &ResponseFormat::JsonObject, Err("not JSON")),
+            ("", &fits, Err("not JSON")),
+            ("{\"a\": ", &fits, Err("not JSON")),
+        ] {
+            match (json_of(text, format), expected) {
+                (Ok(json), Ok(expected)) => assert_eq!(json, expected),
+                (Err(why), Err(part)) => assert!(why.contains(part), "{text}: {why}"),
+                (got, _) => panic!("{text}: {got:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The events of a streamed response, in the order OpenAI documents.
+
+use super::{Response, function_call, message, message_id, output_text};
+use crate::openai::{Refusal, Waited};
+use agent::{Answer, Step};
+use axum::response::sse::Event;
+use futures::{Stream, StreamExt, stream};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+
+/// Makes events of steps.
+struct Events {
+    response: Response,
+    /// All the words so far.
+    text: String,
+    /// Whether the message has begun, and whether tools were called since its last words.
+    begun: bool,
+    gap: bool,
+    sequence: u64,
+}
+
+/// `response.created`, every step as it happens, and the end.
+pub(super) fn stream_of(
+    waited: Waited,
+    response: Response,
+    first: Step,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    let mut events = Events { response, text: String::new(), begun: false, gap: false, sequence: 0 };
+    events.response.model = waited.running.status.model();
+    let head = vec![events.of_response("response.created"), events.of_response("response.in_progress")];
+    let rest = stream::unfold(Some((waited, events, Some(first))), |state| async {
+        let (mut waited, mut events, first) = state?;
+        let step = match first {
+            Some(step) => step,
+            None => waited.step().await,
+        };
+        let over = matches!(step, Step::Done(_) | Step::Error { .. });
+        let told = events.of(step, &waited);
+        Some((stream::iter(told), (!over).then_some((waited, events, None))))
+    });
+    stream::iter(head).chain(rest.flatten()).map(|event| {
+        let name = event["type"].as_str().unwrap_or_default().to_owned();
+        Ok(Event::default().event(name).data(event.to_string()))
+    })
+}
+
+impl Events {
+    fn of(&mut self, step: Step, waited: &Waited) -> Vec<Value> {
+        match step {
+            Step::Text { delta } => {
+                let gap = std::mem::take(&mut self.gap) && self.begun;
+                self.words(if gap { format!("\n\n{delta}") } else { delta })
+            }
+            Step::ToolStart { .. } => {
+                self.gap = true;
+                vec![]
+            }
+            Step::Done(answer) => self.end(answer),
+            Step::Error { code, message } => {
+                let Refusal { error, .. } = waited.refusal(code, message);
+                self.response.status = "failed";
+                self.response.error = Some(json!({"code": error.code, "message": error.message}));
+                vec![self.of_response("response.failed")]
+            }
+            // Who speaks through a program is asked at the page.
+            _ => vec![],
+        }
+    }
+
+    fn words(&mut self, delta: String) -> Vec<Value> {
+        let mut told = vec![];
+        let id = message_id(&self.response.id);
+        if !std::mem::replace(&mut self.begun, true) {
+            let item = message(&self.response.id, "in_progress", "");
+            told.push(self.event("response.output_item.added", json!({"output_index": 0, "item": item})));
+            let part = json!({"item_id": id, "output_index": 0, "content_index": 0, "part": output_text("")});
+            told.push(self.event("response.content_part.added", part));
+        }
+        self.text.push_str(&delta);
+        let delta = json!({"item_id": id, "output_index": 0, "content_index": 0, "delta": delta, "logprobs": []});
+        told.push(self.event("response.output_text.delta", delta));
+        told
+    }
+
+    fn end(&mut self, answer: Answer) -> Vec<Value> {
+        let mut told = vec![];
+        if !self.begun && answer.handed_over.is_empty() {
+            told.extend(self.words(String::new()));
+        }
+        let calls = answer.handed_over.clone();
+        let text = std::mem::take(&mut self.text);
+        self.response = self.response.clone().ended(answer, text.clone());
+        if self.begun {
+            let id = message_id(&self.response.id);
+            let at = |more: Value| {
+                let mut at = json!({"item_id": id, "output_index": 0, "content_index": 0});
+                for (name, value) in more.as_object().into_iter().flatten() {
+                    at[name] = value.clone();
+                }
+                at
+            };
+            told.push(self.event("response.output_text.done", at(json!({"text": text, "logprobs": []}))));
+            told.push(self.event("response.content_part.done", at(json!({"part": output_text(&text)}))));
+            let item = self.response.output[0].clone();
+            told.push(self.event("response.output_item.done", json!({"output_index": 0, "item": item})));
+        }
+        for (n, call) in (usize::from(self.begun)..).zip(&calls) {
+            let (begun, item) = (function_call(call, "in_progress"), function_call(call, "completed"));
+            let id = item["id"].clone();
+            told.push(self.event("response.output_item.added", json!({"output_index": n, "item": begun})));
+            let delta = json!({"item_id": id, "output_index": n, "delta": call.arguments});
+            told.push(self.event("response.function_call_arguments.delta", delta));
+            let done = json!({"item_id": id, "output_index": n, "name": call.name, "arguments": call.arguments});
+            told.push(self.event("response.function_call_arguments.done", done));
+            told.push(self.event("response.output_item.done", json!({"output_index": n, "item": item})));
+        }
+        let name = if self.response.status == "incomplete" { "response.incomplete" } else { "response.completed" };
+        told.push(self.of_response(name));
+        told
+    }
+
+    fn of_response(&mut self, name: &str) -> Value {
+        let response = json!(self.response);
+        self.event(name, json!({"response": response}))
+    }
+
+    fn event(&mut self, name: &str, mut event: Value) -> Value {
+        event["type"] = name.into();
+        event["sequence_number"] = self.sequence.into();
+        self.sequence += 1;
+        event
+    }
+}
