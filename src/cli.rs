@@ -6,6 +6,7 @@ use crate::{
     config::{Config, data_dir},
     consent,
     discover::discover,
+    restart,
     serve,
 };
 use anyhow::{Context, Result};
@@ -231,7 +232,10 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
             config.name = name.unwrap_or(config.name);
             config.board = board.unwrap_or(config.board);
             config.check()?;
-            serve::daemon(config, &data, scrubber).await
+            match serve::daemon(config, &data, scrubber).await? {
+                Some(doors) => restart::start_again(doors),
+                None => Ok(()),
+            }
         }
         Command::Restore { file } => restore(&data, &file),
         command => {

@@ -9,6 +9,7 @@ mod consent;
 mod discover;
 mod house;
 mod models;
+mod restart;
 mod serve;
 mod settings;
 mod show;

@@ -11,6 +11,7 @@ use crate::{
 };
 use llm::{Content, Message, Part, ToolCall, ToolChoice, ToolDefinition, Turn};
 use registry::Registry;
+use serde_json::Value;
 use std::{collections::VecDeque, sync::Mutex, sync::PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,10 @@ pub struct Complete {
     pub tool_choice: ToolChoice,
     /// Whether the caller makes no more than one call at a time.
     pub one_at_a_time: bool,
+    /// The most tokens of an answer; what is configured when `None`.
+    pub max_tokens: Option<u32>,
+    /// 0 to 2; what is configured when `None`.
+    pub temperature: Option<f32>,
 }
 
 /// What a run has to know of its caller.
@@ -42,6 +47,8 @@ pub(crate) struct Theirs {
     pub tools: Vec<ToolDefinition>,
     pub instructions: String,
     pub one_at_a_time: bool,
+    pub max_tokens: Option<u32>,
+    pub temperature: Option<f32>,
 }
 
 impl Theirs {
@@ -59,7 +66,7 @@ impl Agent {
     /// `BadArgs` when there is no message of the user, a result belongs to no call, or `tool_choice` names no tool.
     pub fn complete(&self, cx: &Cx, complete: Complete) -> Result<Running> {
         let provider = self.provider();
-        let Complete { messages, tools, mut tool_choice, one_at_a_time } = complete;
+        let Complete { messages, tools, mut tool_choice, one_at_a_time, max_tokens, temperature } = complete;
         if messages.len() > MESSAGES {
             let text =
                 format!("there are {} messages, and {MESSAGES} is the most: leave the oldest out", messages.len());
@@ -86,7 +93,7 @@ impl Agent {
             Some(Message::User(said)) if !said.is_empty() => said.text().into_owned(),
             _ => return Err(Error::bad_args("the last message of the user is empty: write something")),
         };
-        let mut theirs = Theirs { tools, instructions, one_at_a_time };
+        let mut theirs = Theirs { tools, instructions, one_at_a_time, max_tokens, temperature };
         if !provider.reads_context() {
             // What it asked in its last words may be answered by these.
             let exchange = last.checked_sub(2).filter(|at| match &history[*at..last] {
@@ -123,6 +130,14 @@ impl Agent {
         };
         tokio::spawn(task.go(history, Progress::default()));
         Ok(Running { run, conversation: None, model, queued: false, steps: listener })
+    }
+}
+
+impl Agent {
+    /// The id of a call that was handed over, for a caller that keeps no ids: the newest with this tool and these arguments
+    /// that is not among those `known` already.
+    pub fn handed_over_id(&self, cx: &Cx, name: &str, arguments: &Value, known: &[ToolCall]) -> Option<String> {
+        self.asides.id_of(cx.user(), name, arguments, known)
     }
 }
 
@@ -201,6 +216,24 @@ impl Asides {
         }
     }
 
+    fn id_of(&self, user: UserId, name: &str, arguments: &Value, known: &[ToolCall]) -> Option<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = essential(arguments);
+        let same = |call: &&ToolCall| {
+            call.name == name
+                && !known.iter().any(|other| other.id == call.id)
+                && serde_json::from_str(&call.arguments).is_ok_and(|own| essential(&own) == wanted)
+        };
+        let of = |aside: &Aside| {
+            let turn = aside.messages.iter().rev().find_map(|message| match message {
+                Message::Assistant(turn) => Some(turn),
+                _ => None,
+            })?;
+            turn.tool_calls.iter().filter(|call| aside.calls.contains(&call.id)).find(same).map(|c| c.id.clone())
+        };
+        all.iter().rev().filter(|aside| aside.user == user).find_map(of)
+    }
+
     /// The history with everything Hob did in its place.
     fn put_back(&self, cx: &Cx, history: Vec<Message>) -> Vec<Message> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -233,6 +266,33 @@ impl Asides {
             }
         }
         whole
+    }
+}
+
+/// Arguments without what callers are known to change before they send a call back: Home Assistant leaves out what is empty,
+/// and reads lists and objects that a model wrote as text.
+fn essential(arguments: &Value) -> Value {
+    match arguments {
+        Value::Object(fields) => {
+            let kept = fields.iter().map(|(name, value)| (name.clone(), essential(value)));
+            Value::Object(kept.filter(|(_, value)| !is_empty(value)).collect())
+        }
+        Value::Array(items) => items.iter().map(essential).collect(),
+        Value::String(text) if text.starts_with(['[', '{']) => {
+            serde_json::from_str(text).map_or_else(|_| arguments.clone(), |read| essential(&read))
+        }
+        other => other.clone(),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(n) => n.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) => false,
     }
 }
 

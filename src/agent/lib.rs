@@ -8,6 +8,7 @@ mod compact;
 mod complete;
 mod config;
 mod conversation;
+mod conversation_settings;
 mod copies;
 mod guard;
 mod journal;
@@ -18,6 +19,7 @@ mod prompt;
 mod prompt_tool;
 mod resume;
 mod run;
+mod run_counts;
 mod runs;
 mod search;
 mod settle;
@@ -30,11 +32,13 @@ pub use compact::Compacted;
 pub use complete::Complete;
 pub use config::{Config, Limits, Persistence, Preset};
 pub use conversation::{Conversation, ConversationSummary};
+pub use conversation_settings::ConversationPatch;
 pub use copies::{Exported, ExportedMessage, FORMAT};
 pub use journal::State;
 pub use lines::{StoredCall, StoredMedia, StoredMessage, StoredResult};
 pub use prompt_tool::family;
 pub use resume::Roles;
+pub use run_counts::RunStats;
 pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
 pub use step::{Answer, CallRecord, Step};
 pub use watch::Watch;
@@ -132,6 +136,7 @@ pub struct Agent {
     /// What people may do today, once the house has told; see [`Agent::recover`].
     roles: Arc<OnceLock<Roles>>,
     asides: Arc<Asides>,
+    counts: run_counts::RunCounts,
 }
 
 impl Agent {
@@ -140,7 +145,8 @@ impl Agent {
         let conversations = Conversations::new(store, parts.registry.clone(), config.persistence);
         let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
         let (places, roles, asides) = (Places::default(), Arc::default(), Arc::default());
-        Self { config, conversations, parts, provider, places, roles, asides }
+        let counts = run_counts::RunCounts::default();
+        Self { config, conversations, parts, provider, places, roles, asides, counts }
     }
 
     /// Puts another provider in the place of the one there is. It answers every run that begins from now on; those under way
@@ -257,7 +263,8 @@ impl Agent {
             words if words.is_empty() => self.conversations.list(cx)?,
             words => self.conversations.search(cx, words).await?,
         };
-        let clean = |head| self.conversations.clean_head(head);
+        // Instructions are long, and a list of conversations does not need them.
+        let clean = |head| ConversationSummary { system_prompt: None, ..self.conversations.clean_head(head) };
         Ok((all.len(), all.into_iter().skip(offset).take(limit).map(clean).collect()))
     }
 

@@ -117,6 +117,8 @@ impl Run {
         };
         let outcome = if let Step::Error { code, .. } = &step { code } else { "ok" };
         tracing::info!(run = %self.run, outcome, ms = began.elapsed().as_millis() as u64, "run ended");
+        let suspended = matches!(&step, Step::Done(answer) if !answer.waiting.is_empty());
+        self.agent.counts.ended(if suspended { "suspended" } else { outcome });
         self.publish("run:ended", json!({"outcome": outcome}));
         if self.steps.is_closed() && self.cx.channel() == Channel::Machine {
             self.tell_person(&step).await;
@@ -289,7 +291,8 @@ impl Run {
             media::load(&self.agent.parts.uploads, &self.cx, &mut messages).await;
         }
         let config = &self.agent.config;
-        let (max_tokens, temperature) = (config.answer_tokens, config.temperature);
+        let max_tokens = self.theirs.max_tokens.or(config.answer_tokens);
+        let temperature = self.theirs.temperature.or(config.temperature);
         Request { messages, tools, tool_choice, max_tokens, temperature, user: Some(self.cx.user()) }
     }
 

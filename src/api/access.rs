@@ -31,6 +31,7 @@ const SECRET: &[&str] = &[
     "/api/v1/people",
     "/api/v1/tokens",
     "/api/v1/backup",
+    "/api/v1/restore",
     "/api/v1/model",
     "/api/v1/config-services",
     "/api/v1/tools/config_set_entry",

@@ -8,7 +8,7 @@
 //! Tools of the program are offered to the model beside Hob's own. A call of one ends the answer with `tool_calls`, after Hob
 //! has made its own calls of that turn; those stay out of the program's sight, and Hob remembers them for the next request.
 
-mod wire;
+pub(crate) mod wire;
 
 use crate::{
     Caller, House, KEEP_ALIVE,
@@ -130,6 +130,10 @@ impl Refusal {
         refusal
     }
 
+    pub fn into_parts(self) -> (StatusCode, String) {
+        (self.status, self.error.message)
+    }
+
     fn new(status: StatusCode, code: &str, message: String) -> Self {
         let kind = match status.as_u16() {
             403 => "permission_error",
@@ -246,10 +250,10 @@ fn one(house: &House, id: &str) -> Result<Model, Refusal> {
 }
 
 /// A run somebody waits for. When they leave it is stopped: nobody else will ever hear of it.
-struct Waited {
-    agent: Agent,
-    cx: Cx,
-    running: Running,
+pub(crate) struct Waited {
+    pub agent: Agent,
+    pub cx: Cx,
+    pub running: Running,
 }
 
 impl Drop for Waited {
@@ -260,7 +264,7 @@ impl Drop for Waited {
 
 impl Waited {
     /// The next step; a run that ends without a last one has failed.
-    async fn step(&mut self) -> Step {
+    pub async fn step(&mut self) -> Step {
         let lost =
             || Step::Error { code: "failed", message: "the run ended without an answer: the log has more".into() };
         self.running.steps.recv().await.unwrap_or_else(lost)

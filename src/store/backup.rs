@@ -152,10 +152,15 @@ pub fn restore(dir: &Path, file: &Path) -> Result<Before> {
         // The files first: whenever the power goes, each is there that the data knows, be it the old or the new.
         files::set_aside(&folder, &before.files)?;
         files::add(&files_aside, &folder)?;
-        if data.exists() {
-            fs::rename(&data, &before.data).map_err(|e| Error::io("set the old data aside", &e))?;
+        // A second name for the old data, so that there is no moment without any; where the disk cannot do that, another.
+        if data.symlink_metadata().is_ok() {
+            let kept = fs::hard_link(&data, &before.data).or_else(|_| fs::rename(&data, &before.data));
+            kept.map_err(|e| Error::io("set the old data aside", &e))?;
         }
-        put_in_place(&aside, &data).inspect_err(|_| drop(fs::rename(&before.data, &data)))
+        put_in_place(&aside, &data).inspect_err(|_| match data.symlink_metadata().is_ok() {
+            true => drop(fs::remove_file(&before.data)),
+            false => drop(fs::rename(&before.data, &data)),
+        })
     };
     let swapped = swap();
     let _ = fs::remove_dir_all(&files_aside);

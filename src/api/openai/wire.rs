@@ -140,7 +140,7 @@ struct Attached {
 
 /// A tool of the program.
 #[derive(Deserialize, JsonSchema)]
-struct Tool {
+pub(crate) struct Tool {
     /// `function`.
     #[serde(rename = "type")]
     kind: String,
@@ -221,11 +221,12 @@ impl TryFrom<Body> for Kept {
         let tools = definitions(body.tools.unwrap_or_default())?;
         let tool_choice = choice(&body.tool_choice)?;
         let one_at_a_time = body.parallel_tool_calls == Some(false);
-        Ok(Self(Complete { messages: messages(body.messages)?, tools, tool_choice, one_at_a_time }))
+        let messages = messages(body.messages)?;
+        Ok(Self(Complete { messages, tools, tool_choice, one_at_a_time, ..Complete::default() }))
     }
 }
 
-fn definitions(tools: Vec<Tool>) -> Result<Vec<ToolDefinition>, Refusal> {
+pub(crate) fn definitions(tools: Vec<Tool>) -> Result<Vec<ToolDefinition>, Refusal> {
     if tools.len() > TOOLS {
         let text = format!("there are {} tools, and {TOOLS} is the most: leave some out", tools.len());
         return Err(Refusal::of("tools", text));
