@@ -6,8 +6,7 @@ use crate::{
     config::{Config, data_dir},
     consent,
     discover::discover,
-    restart,
-    serve,
+    restart, serve,
 };
 use anyhow::{Context, Result};
 use board::BoardKind;

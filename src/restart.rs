@@ -41,9 +41,9 @@ pub fn finish_restore(data: &Path) {
 pub fn start_again(doors: Doors) -> Result<()> {
     let mut given = std::env::args_os();
     let name = given.next().unwrap_or_else(|| "hob".into());
-    // Also when the file has been replaced meanwhile.
-    let program = if Path::new("/proc/self/exe").exists() { "/proc/self/exe".into() } else { std::env::current_exe()? };
-    let error = Command::new::<OsString>(program.into()).arg0(name).args(arguments(given, doors)).exec();
+    // Also when the file has been removed meanwhile.
+    let program = std::env::current_exe().ok().filter(|file| file.exists()).unwrap_or_else(|| "/proc/self/exe".into());
+    let error = Command::new(program).arg0(name).args(arguments(given, doors)).exec();
     Err(anyhow!(error)).context("could not start again: start Hob, which then goes on with the restored data")
 }
 

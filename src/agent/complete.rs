@@ -325,6 +325,7 @@ pub(crate) fn new_call_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn what_callers_send_becomes_what_models_take() {
@@ -337,6 +338,15 @@ mod tests {
         assert_eq!(instructions, "be brief\n\nor not\n\nYou began the conversation with these words:\nhello!");
         assert_eq!(rest, [user("a\n\nb"), said("c"), user("d")]);
         assert!(apart(vec![system("be brief"), said("hello!")]).is_err());
+    }
+
+    #[test]
+    fn calls_are_known_by_what_callers_leave_of_them() {
+        let own = json!({"name": "lamp", "area": "", "level": 0, "list": "[1, {\"a\": null}]", "deep": {"x": false}});
+        assert_eq!(essential(&own), json!({"name": "lamp", "list": [1, {}]}));
+        assert_eq!(essential(&json!({"name": "lamp", "list": [1, {}]})), essential(&own));
+        assert_ne!(essential(&json!({"name": "lamp"})), essential(&own));
+        assert_eq!(essential(&json!("[not a list")), json!("[not a list"));
     }
 
     #[test]

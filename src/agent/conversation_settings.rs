@@ -2,7 +2,7 @@
 
 use crate::{
     Agent,
-    conversation::{ConversationSummary, Head, Conversations, summary},
+    conversation::{ConversationSummary, Conversations, Head, summary},
 };
 use scrub::How;
 use serde_json::{Map, Value, json};
@@ -34,12 +34,7 @@ impl Agent {
     ///
     /// # Errors
     /// `BadArgs` when there is nothing to change, or something is too long; `NotFound` when it is not this person's.
-    pub async fn change_conversation(
-        &self,
-        cx: &Cx,
-        id: Id,
-        patch: ConversationPatch,
-    ) -> Result<ConversationSummary> {
+    pub async fn change_conversation(&self, cx: &Cx, id: Id, patch: ConversationPatch) -> Result<ConversationSummary> {
         self.conversations.check(cx, id)?;
         let patch = self.conversations.checked_patch(patch)?;
         let noted = json!({"conversationId": id, "title": patch.title, "systemPrompt": patch.system_prompt,

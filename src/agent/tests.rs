@@ -354,13 +354,8 @@ async fn where_a_caller_wants_a_call_it_is_one_of_its_own() {
     ] {
         let house = house(vec![call(), says("no")]);
         let tools = vec![theirs("lamp")];
-        let complete = Complete {
-            messages: vec![user("go")],
-            tools,
-            tool_choice,
-            one_at_a_time,
-            ..Complete::default()
-        };
+        let complete =
+            Complete { messages: vec![user("go")], tools, tool_choice, one_at_a_time, ..Complete::default() };
         let Step::Done(answer) = completed(&house, complete).await else { panic!() };
         let asked = house.asked.lock().unwrap();
         assert_eq!((answer.handed_over.len(), asked[0].tools.len()), (expected, offered));

@@ -111,7 +111,10 @@ fn runs(page: &mut Page, house: &House) {
 }
 
 fn calls(page: &mut Page, house: &House) {
-    page.counter("hob_tool_calls_total", "Tool calls by tool (custom for those people and models made), risk and outcome.");
+    page.counter(
+        "hob_tool_calls_total",
+        "Tool calls by tool (custom for those people and models made), risk and outcome.",
+    );
     for (key, count) in house.registry.call_counts() {
         page.sample(&[("tool", &key.tool), ("risk", &key.risk_word()), ("outcome", &key.outcome)], count);
     }
@@ -128,11 +131,8 @@ fn models(page: &mut Page, house: &House) -> Result<(), Failure> {
     }
     page.counter("hob_model_tokens_total", "Tokens by model and kind; cached ones are among the input.");
     for model in &models {
-        let kinds = [
-            ("input", model.prompt_tokens),
-            ("output", model.completion_tokens),
-            ("cached", model.cached_tokens),
-        ];
+        let kinds =
+            [("input", model.prompt_tokens), ("output", model.completion_tokens), ("cached", model.cached_tokens)];
         for (kind, count) in kinds {
             page.sample(&[("model", &model.model), ("kind", kind)], count);
         }

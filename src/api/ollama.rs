@@ -183,14 +183,8 @@ struct Details {
     quantization_level: &'static str,
 }
 
-const DETAILS: Details = Details {
-    parent_model: "",
-    format: HOB,
-    family: HOB,
-    families: [HOB],
-    parameter_size: "",
-    quantization_level: "",
-};
+const DETAILS: Details =
+    Details { parent_model: "", format: HOB, family: HOB, families: [HOB], parameter_size: "", quantization_level: "" };
 
 /// A model in a list.
 #[derive(Serialize, JsonSchema)]
@@ -264,10 +258,7 @@ pub(crate) struct Shown {
     capabilities: [&'static str; 3],
 }
 
-pub(crate) async fn show(
-    State(house): State<House>,
-    Sent(which): Sent<Which>,
-) -> Result<axum::Json<Shown>, Refused> {
+pub(crate) async fn show(State(house): State<House>, Sent(which): Sent<Which>) -> Result<axum::Json<Shown>, Refused> {
     is_known(&which.model)?;
     Ok(axum::Json(Shown {
         modelfile: "",

@@ -5,7 +5,10 @@ use axum::http::Method;
 
 /// The words of a scope, and what stands behind each.
 pub(crate) const WORDS: &[(&str, &str)] = &[
-    ("chat", "talking: chat, runs, conversations, files, and the doors for programs that speak OpenAI's or Ollama's API"),
+    (
+        "chat",
+        "talking: chat, runs, conversations, files, and the doors for programs that speak OpenAI's or Ollama's API",
+    ),
     ("tools", "every tool, and custom tools"),
     ("tool:NAME", "running this one tool"),
     ("events", "the stream of events"),

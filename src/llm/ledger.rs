@@ -228,7 +228,8 @@ impl Ledger {
             // Counted all the same, beside what cannot be read.
             tracing::warn!(%error, "what was counted of models today cannot be read");
         }
-        let since_start = state.since_start.entry(model.to_owned()).or_insert_with(|| Spent::none(String::new(), model));
+        let since_start =
+            state.since_start.entry(model.to_owned()).or_insert_with(|| Spent::none(String::new(), model));
         since_start.add(usage, cost, estimated);
         let (id, spent) = state
             .counts

@@ -53,7 +53,7 @@ pub struct Sections {
     pub goals: Vec<String>,
     /// What the program says that the person speaks through. It goes in whole, beyond the length: a program relies on it.
     pub instructions: String,
-    /// The instructions a person gave for this conversation. They go in whole too.
+    /// The instructions a person gave for this conversation.
     pub of_conversation: String,
     /// Whether there are tools to call.
     pub tools: bool,
@@ -154,7 +154,7 @@ pub fn compose(sections: &Sections, options: &Options) -> Prompt {
     let all = [
         ("base", base),
         ("profile", on(options.profile, profile(sections, room / 2))),
-        ("instructions", instructions(sections)),
+        ("instructions", instructions(sections, options.max_length / 2)),
         ("tools", on(options.tools && sections.tools, tools(sections, room / 4))),
         ("automation", on(options.tools && sections.tools, automation(&sections.automation))),
         ("workspace", workspace(&sections.workspace)),
@@ -267,12 +267,16 @@ fn list(heading: &str, lines: &[String], left: &mut usize) -> String {
     text
 }
 
-fn instructions(s: &Sections) -> String {
+/// What a program relies on goes in whole; a person's instructions are cut only where the model reads little.
+fn instructions(s: &Sections, room: usize) -> String {
     let under = |heading: &str, text: &str| match text.trim() {
         "" => String::new(),
         text => format!("{heading}\n{text}"),
     };
-    paragraphs([under(OF_CONVERSATION, &s.of_conversation), under(THEIRS, &s.instructions)])
+    paragraphs([
+        under(OF_CONVERSATION, &clipped(s.of_conversation.trim(), room, "the rest had no room")),
+        under(THEIRS, &s.instructions),
+    ])
 }
 
 fn tools(s: &Sections, room: usize) -> String {

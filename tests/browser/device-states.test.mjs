@@ -413,7 +413,7 @@ test('a backup is restored once that is confirmed', async () => {
   const answers = { 'POST /api/v1/restore': bad(422, 'failed', 'this is not a usable backup: nothing was changed') };
   const { page, context } = await visit(it, { at: '#/device', answers });
   const backup = part(page, 'Backup');
-  const sent = () => it.log.filter((call) => call[1] === '/api/v1/restore');
+  const sent = () => it.calls.filter((call) => call[1] === '/api/v1/restore');
   const choose = () => backup.locator('input[type=file]').setInputFiles({ name: 'old.hob', mimeType: '', buffer: Buffer.from('HOB1 old') });
   await choose();
   await backup.getByText('Replace everything with old.hob?').waitFor();

@@ -54,7 +54,7 @@ def says(*words):
     return [{"content": word} for word in words]
 
 
-def calls(name, **arguments):
+def calls(name, /, **arguments):
     function = {"name": name, "arguments": json.dumps(arguments)}
     return [{"tool_calls": [{"index": 0, "id": "call_0", "type": "function", "function": function}]}]
 

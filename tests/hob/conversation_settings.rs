@@ -67,7 +67,11 @@ fn titles_and_metadata_are_changed_and_go_along() {
     assert_eq!((&changed["title"], &changed["metadata"]), (&json!("Garden talk"), &metadata));
     hob.post("/api/v1/chat", json!({"message": "ping", "conversationId": id})).data(200);
     let listed = hob.get("/api/v1/conversations?query=garden").data(200)["conversations"][0].clone();
-    assert_eq!((&listed["title"], &listed["metadata"]), (&json!("Garden talk"), &metadata), "a message changes neither");
+    assert_eq!(
+        (&listed["title"], &listed["metadata"]),
+        (&json!("Garden talk"), &metadata),
+        "a message changes neither"
+    );
 
     let copy = hob.post(&format!("{}/fork", path(&id)), json!({})).data(200);
     let exported = hob.get(&format!("{}/export", path(&id))).data(200);

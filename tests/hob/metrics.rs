@@ -46,8 +46,14 @@ fn what_happens_is_counted() {
     }
     is(&format!("hob_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION")), 1.0);
     is("hob_store_records{collection=\"memories\"}", 1.0);
-    for name in ["hob_store_size_bytes", "hob_store_commits_total", "hob_store_written_bytes_total",
-        "process_resident_memory_bytes", "hob_uptime_seconds", "hob_tools"] {
+    for name in [
+        "hob_store_size_bytes",
+        "hob_store_commits_total",
+        "hob_store_written_bytes_total",
+        "process_resident_memory_bytes",
+        "hob_uptime_seconds",
+        "hob_tools",
+    ] {
         positive(name);
     }
     // Each sample is of a metric that is described once.

@@ -69,8 +69,11 @@ fn an_answer_comes_line_by_line_or_whole() {
 
     let system = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]);
     let options = json!({"temperature": 0.25, "num_predict": 77, "num_ctx": 8192, "top_k": 3});
-    let whole = chat(&hob, json!({"stream": false, "messages": system, "options": options, "keep_alive": "-1s",
-        "think": false, "format": ""}));
+    let whole = chat(
+        &hob,
+        json!({"stream": false, "messages": system, "options": options, "keep_alive": "-1s",
+        "think": false, "format": ""}),
+    );
     let answer = whole.json();
     assert_eq!((whole.header("content-type"), whole.status), (Some("application/json"), 200));
     assert_eq!((&answer["message"]["content"], &answer["done"]), (&json!("It is 42."), &json!(true)));
@@ -78,7 +81,8 @@ fn an_answer_comes_line_by_line_or_whole() {
     assert!(asked.messages("system")[0]["content"].as_str().unwrap().contains("Be brief."));
     assert_eq!((&asked.body["temperature"], &asked.body["max_tokens"]), (&json!(0.25), &json!(77)), "{}", asked.body);
 
-    let generated = hob.post("/api/generate", json!({"model": "hob", "prompt": "hi", "system": "Short.", "stream": false}));
+    let generated =
+        hob.post("/api/generate", json!({"model": "hob", "prompt": "hi", "system": "Short.", "stream": false}));
     assert_eq!((&generated.json()["response"], &generated.json()["done"]), (&json!("Briefly."), &json!(true)));
     for (keep, reason) in [(json!(0), "unload"), (json!("5m"), "load")] {
         let loaded = hob.post("/api/chat", json!({"model": "hob", "keep_alive": keep})).json();
@@ -93,7 +97,8 @@ fn tools_of_the_program_are_handed_over_and_hob_remembers_its_own() {
     let both = calls(&[("calculate", json!({"expression": "6 * 7"})), ("HassTurnOn", json!({"name": "lamp", "n": 0}))]);
     server.script(vec![both, says("It is on.")]);
     let all = lines(&chat(&hob, json!({"tools": [turn_on()]})));
-    let made: Vec<&Value> = all.iter().flat_map(|l| l["message"]["tool_calls"].as_array().into_iter().flatten()).collect();
+    let made: Vec<&Value> =
+        all.iter().flat_map(|l| l["message"]["tool_calls"].as_array().into_iter().flatten()).collect();
     assert_eq!(made.len(), 1, "{all:?}");
     let arguments = json!({"name": "lamp", "n": 0});
     assert_eq!((&made[0]["function"]["name"], &made[0]["function"]["arguments"]), (&json!("HassTurnOn"), &arguments));
@@ -130,7 +135,8 @@ fn pictures_are_taken_and_what_cannot_be_had_is_refused_in_its_shape() {
     let (hob, server) = with_model("");
     server.always(says("A dot."));
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
-    let with = |images: Value| chat(&hob, json!({"messages": [{"role": "user", "content": "what?", "images": images}]}));
+    let with =
+        |images: Value| chat(&hob, json!({"messages": [{"role": "user", "content": "what?", "images": images}]}));
     assert_eq!(lines(&with(json!([png]))).last().unwrap()["done"], true);
     assert!(refusal(&with(json!(["!!"])), 400).contains("messages[0].images[0]"));
     assert!(refusal(&with(json!(["aGVsbG8="])), 400).contains("not an image"));
@@ -177,7 +183,8 @@ fn pictures_are_taken_and_what_cannot_be_had_is_refused_in_its_shape() {
 #[test]
 fn without_a_model_sentences_are_answered() {
     let hob = Hob::start();
-    let answer = chat(&hob, json!({"messages": [{"role": "user", "content": "turn on pin 5"}], "stream": false})).json();
+    let answer =
+        chat(&hob, json!({"messages": [{"role": "user", "content": "turn on pin 5"}], "stream": false})).json();
     assert_eq!(answer["message"]["content"], "Pin 5 is on.");
     assert_eq!(hob.result("gpio_read", json!({"pin": 5}))["high"], true);
 }
