@@ -116,7 +116,7 @@ pub(crate) struct Failure {
     pub status: StatusCode,
     pub code: String,
     pub message: String,
-    retry_after: Option<u64>,
+    pub retry_after: Option<u64>,
     details: Option<Value>,
 }
 

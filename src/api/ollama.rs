@@ -10,6 +10,7 @@ use crate::{
     Caller, House, KEEP_ALIVE,
     chat::unanswered,
     describe::{Given, Operation, Routes, Schemas, Taken, get, post},
+    document::refused_in_shape,
     envelope::{self, Failure, WITH_PICTURES, reworded},
     openai::{self, Waited},
 };
@@ -53,6 +54,7 @@ pub(crate) fn routes() -> Routes<House> {
 pub(crate) struct Refused {
     status: StatusCode,
     message: String,
+    retry_after: Option<u64>,
 }
 
 /// Why a request was refused.
@@ -64,13 +66,13 @@ struct OllamaError {
 
 impl Refused {
     pub fn bad(message: impl Into<String>) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, message: message.into() }
+        Self { status: StatusCode::BAD_REQUEST, message: message.into(), retry_after: None }
     }
 }
 
 impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
-        Self { status: failure.status, message: failure.message }
+        Self { status: failure.status, message: failure.message, retry_after: failure.retry_after }
     }
 }
 
@@ -83,35 +85,23 @@ impl From<tool::Error> for Refused {
 impl From<openai::Refusal> for Refused {
     fn from(refusal: openai::Refusal) -> Self {
         let (status, message) = refusal.into_parts();
-        Self { status, message }
+        Self { status, message, retry_after: None }
     }
 }
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        (self.status, axum::Json(OllamaError { error: self.message })).into_response()
+        let mut response = (self.status, axum::Json(OllamaError { error: self.message })).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 
 impl Given for Refused {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        let codes = [
-            (400, "Something in the request is not as it should be."),
-            (401, "Nobody known: send a token."),
-            (403, "Not allowed."),
-            (404, "There is no such model."),
-            (408, "The body did not come."),
-            (409, "Not possible as things are now."),
-            (413, "The body is too large."),
-            (415, "The body is not JSON."),
-            (421, "The `Host` is not one of this Hob's names."),
-            (422, "Tried, and failed."),
-            (424, "The model did not answer."),
-        ];
-        for (code, about) in codes {
-            let schema = schemas.given::<OllamaError>();
-            operation.answer(code, about, "application/json", schema);
-        }
+        refused_in_shape::<OllamaError>(schemas, operation);
     }
 }
 
@@ -278,7 +268,7 @@ fn is_known(model: &str) -> Result<(), Refused> {
     }
     let model: String = model.chars().take(80).collect();
     let message = format!("model '{model}' not found: use `{HOB}`");
-    Err(Refused { status: StatusCode::NOT_FOUND, message })
+    Err(Refused { status: StatusCode::NOT_FOUND, message, retry_after: None })
 }
 
 /// Which of the two addresses answers.

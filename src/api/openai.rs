@@ -14,7 +14,7 @@ use crate::{
     Caller, House, KEEP_ALIVE,
     chat::unanswered,
     describe::{Given, Operation, Routes, Schemas, Taken, get, post},
-    document::Streamable,
+    document::{Streamable, refused_in_shape},
     envelope::{self, Failure, PathText, WITH_PICTURES},
     wrong_method,
 };
@@ -57,23 +57,7 @@ pub(crate) fn routes() -> Routes<House> {
 /// What goes wrong here is told in OpenAI's words, also by those who stand before the handlers.
 impl Given for Refusal {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        let codes = [
-            (400, "Something in the request is not as it should be."),
-            (401, "Nobody known: send a token."),
-            (403, "Not allowed."),
-            (404, "There is no such model."),
-            (408, "The body did not come."),
-            (409, "Not possible as things are now."),
-            (413, "The body is too large."),
-            (415, "The body is not JSON."),
-            (421, "The `Host` is not one of this Hob's names."),
-            (422, "Tried, and failed."),
-            (424, "The model did not answer."),
-        ];
-        for (code, about) in codes {
-            let schema = schemas.given::<Refused>();
-            operation.answer(code, about, "application/json", schema);
-        }
+        refused_in_shape::<Refused>(schemas, operation);
     }
 }
 

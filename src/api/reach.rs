@@ -124,7 +124,7 @@ mod tests {
             ("chat", "POST", "/api/chat", true),
             ("chat", "GET", "/api/tags", true),
             ("tools", "POST", "/api/generate", false),
-            ("admin", "POST", "/api/chat", true),
+            ("admin", "POST", "/api/chat", false),
             ("chat", "GET", "/api/v1/conversations/x", true),
             ("chat", "GET", "/api/v1/session", true),
             ("chat", "POST", "/api/v1/tools/gpio_write/execute", false),

@@ -118,7 +118,7 @@ fn tools_of_the_program_are_handed_over_and_hob_remembers_its_own() {
     assert!(results.len() == 2 && results[0].contains("42") && results[1].contains("done"), "{results:?}");
 
     // What its tools brought is from outside.
-    server.script(vec![calls(&[("gpio_write", json!({"pin": 4, "value": true}))]), says("Asked.")]);
+    server.script(vec![calls(&[("gpio_write", json!({"pin": 4, "high": true}))]), says("Asked.")]);
     let over = std::thread::scope(|scope| {
         let run = scope.spawn(|| chat(&hob, json!({"messages": messages, "tools": [turn_on()], "stream": false})));
         until("a question", || hob.get("/api/v1/approvals").data(200)["count"].as_u64() > Some(0));
@@ -164,7 +164,7 @@ fn pictures_are_taken_and_what_cannot_be_had_is_refused_in_its_shape() {
     // Also what is refused before it comes here.
     refusal(&hob.request("GET", "/api/tags").send(), 401);
     refusal(&hob.admin("GET", "/api/tags").header("Origin", "http://evil").send(), 403);
-    refusal(&hob.admin("POST", "/api/chat").text("{}").send(), 415);
+    refusal(&hob.admin("POST", "/api/chat").header("Content-Type", "text/plain").body(b"{}".to_vec()).send(), 415);
     refusal(&hob.admin("GET", "/api/chat").send(), 405);
     refusal(&hob.admin("GET", "/api/pull").send(), 404);
     for (scope, status) in [("chat", 200), ("tools", 403)] {
