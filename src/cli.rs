@@ -311,6 +311,8 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
 
 fn restore(data: &std::path::Path, file: &std::path::Path) -> Result<()> {
     let before = store::restore(data, file).context("nothing was restored")?;
+    // What was sent to the daemon before is not to take its place at the next start.
+    let _ = std::fs::remove_file(data.join(api::PENDING));
     put(format_args!(
         "restored {}; keys, tokens and sessions are in no backup: enter and make them anew\n",
         file.display()

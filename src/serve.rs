@@ -21,6 +21,7 @@ use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
+use tokio_util::sync::CancellationToken;
 
 /// The local socket's name in the data folder.
 pub const SOCKET: &str = "hob.sock";
@@ -67,9 +68,17 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     house.network.opened(at, door.clone());
     let (closing, agent, registry) = (house.closing.clone(), house.agent.clone(), house.registry.clone());
     let (interactions, restart) = (house.interactions.clone(), house.restart.clone());
+    // Heard to the end: who is told to stop while it closes to start again stops.
+    let stop = CancellationToken::new();
+    let told_to_stop = stop.clone();
+    tokio::spawn(async move {
+        stop_asked().await;
+        told_to_stop.cancel();
+    });
+    let asked = stop.clone();
     tokio::spawn(async move {
         tokio::select! {
-            () = stop_asked() => {}
+            () = asked.cancelled() => {}
             () = restart.asked() => {}
         }
         tracing::info!("closing");
@@ -124,6 +133,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let _ = std::fs::remove_file(data.join(SOCKET));
     let again = house.restart.is_asked();
     house::close(house).await;
+    let again = again && !stop.is_cancelled();
     Ok(again.then_some(Doors { listen: at, tls: tls_at }))
 }
 

@@ -135,9 +135,9 @@ impl Agent {
 
 impl Agent {
     /// The id of a call that was handed over, for a caller that keeps no ids: the newest with this tool and these arguments
-    /// that is not among those `known` already.
-    pub fn handed_over_id(&self, cx: &Cx, name: &str, arguments: &Value, known: &[ToolCall]) -> Option<String> {
-        self.asides.id_of(cx.user(), name, arguments, known)
+    /// that is not among those `used` already.
+    pub fn handed_over_id(&self, cx: &Cx, name: &str, arguments: &Value, used: &[String]) -> Option<String> {
+        self.asides.id_of(cx.user(), name, arguments, used)
     }
 }
 
@@ -216,12 +216,12 @@ impl Asides {
         }
     }
 
-    fn id_of(&self, user: UserId, name: &str, arguments: &Value, known: &[ToolCall]) -> Option<String> {
+    fn id_of(&self, user: UserId, name: &str, arguments: &Value, used: &[String]) -> Option<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = essential(arguments);
         let same = |call: &&ToolCall| {
             call.name == name
-                && !known.iter().any(|other| other.id == call.id)
+                && !used.contains(&call.id)
                 && serde_json::from_str(&call.arguments).is_ok_and(|own| essential(&own) == wanted)
         };
         let of = |aside: &Aside| {

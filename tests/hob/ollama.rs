@@ -1,7 +1,7 @@
 //! A program that speaks Ollama's API and nothing else.
 
 use crate::{
-    harness::{Hob, TOKEN, until},
+    harness::{Hob, until},
     http::Reply,
     model::with_model,
     model_server::{Answer, calls, says},
@@ -117,6 +117,20 @@ fn tools_of_the_program_are_handed_over_and_hob_remembers_its_own() {
     let results: Vec<String> = asked.messages("tool").iter().map(|m| m["content"].to_string()).collect();
     assert!(results.len() == 2 && results[0].contains("42") && results[1].contains("done"), "{results:?}");
 
+    // The same call once more: each has what Hob did before it.
+    let again = calls(&[("calculate", json!({"expression": "7 * 9"})), ("HassTurnOn", json!({"name": "lamp"}))]);
+    server.script(vec![again, says("It was on.")]);
+    let mut more = messages.clone();
+    more.as_array_mut().unwrap().push(json!({"role": "assistant", "content": "It is on."}));
+    more.as_array_mut().unwrap().push(json!({"role": "user", "content": "again"}));
+    chat(&hob, json!({"messages": more, "tools": [turn_on()], "stream": false}));
+    more.as_array_mut().unwrap().push(messages[1].clone());
+    more.as_array_mut().unwrap().push(messages[2].clone());
+    chat(&hob, json!({"messages": more, "tools": [turn_on()], "stream": false}));
+    let asked = server.asked().pop().unwrap();
+    let results: Vec<String> = asked.messages("tool").iter().map(|m| m["content"].to_string()).collect();
+    assert!(results.len() == 4 && results[0].contains("42") && results[2].contains("63"), "{results:?}");
+
     // What its tools brought is from outside.
     server.script(vec![calls(&[("gpio_write", json!({"pin": 4, "high": true}))]), says("Asked.")]);
     let over = std::thread::scope(|scope| {
@@ -177,7 +191,6 @@ fn pictures_are_taken_and_what_cannot_be_had_is_refused_in_its_shape() {
     server.always(Answer::Fails("half ".into(), "{\"message\": \"it broke\"}".into()));
     let all = lines(&chat(&hob, json!({})));
     assert!(all.last().unwrap()["error"].as_str().is_some_and(|why| why.len() > 10), "{all:?}");
-    assert!(!TOKEN.is_empty());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A backup is sent to a running daemon and takes the place of its data.
 
 use crate::{
-    harness::{Dice, Folder, Hob, Setup, until},
-    http::{PATIENCE, Reply},
+    harness::{Dice, Folder, Hob, until},
+    http::Reply,
 };
 use serde_json::json;
 use std::{fs, path::Path, time::Duration};
@@ -153,6 +153,21 @@ fn what_is_no_backup_changes_nothing() {
 }
 
 #[test]
+fn who_is_told_to_stop_meanwhile_stops_and_the_next_start_restores() {
+    let mut hob = Hob::start();
+    remember(&hob, "tarragon");
+    let backup = backup_of(&hob);
+    for wait in [0, 290, 320] {
+        remember(&hob, "saffron");
+        send(&hob, &backup).data(202);
+        std::thread::sleep(Duration::from_millis(wait));
+        assert_eq!(hob.stop(), Some(0), "after {wait} ms");
+        hob.start_again();
+        assert!(remembers(&hob, "tarragon") && !remembers(&hob, "saffron"), "after {wait} ms");
+    }
+}
+
+#[test]
 fn only_an_admin_restores() {
     let hob = Hob::start();
     let backup = backup_of(&hob);
@@ -207,5 +222,4 @@ fn whenever_the_power_goes_the_old_or_the_new_data_is_whole() {
         assert!(left_behind(&hob.data()).is_empty(), "{:?}", left_behind(&hob.data()));
     }
     eprintln!("old {old}, new {new} of 12");
-    let _ = (PATIENCE, Setup::default());
 }

@@ -262,11 +262,27 @@ fn tools(sent: Vec<Value>) -> Result<Vec<llm::ToolDefinition>, Refused> {
     Ok(definitions(all)?)
 }
 
-fn messages(sent: Vec<Sent>, agent: &Agent, cx: &Cx) -> Result<Vec<Message>, Refused> {
+/// Gives calls the ids under which they were handed over: callers rarely send them back. From the newest to the oldest, as they
+/// are looked up: the same call may have been made before.
+fn name_calls(sent: &mut [Sent], agent: &Agent, cx: &Cx) {
+    let mut used: Vec<String> = vec![];
+    let messages = sent.iter_mut().rev().flat_map(|message| message.tool_calls.iter_mut().flatten().rev());
+    for (n, call) in messages.enumerate() {
+        let arguments = Value::Object(call.function.arguments.clone());
+        let given = call.id.take().filter(|id| !id.is_empty());
+        let id = given.or_else(|| agent.handed_over_id(cx, &call.function.name, &arguments, &used));
+        let id = id.unwrap_or_else(|| format!("call_{n}"));
+        used.push(id.clone());
+        call.id = Some(id);
+    }
+}
+
+fn messages(mut sent: Vec<Sent>, agent: &Agent, cx: &Cx) -> Result<Vec<Message>, Refused> {
+    name_calls(&mut sent, agent, cx);
     let mut all = Vec::with_capacity(sent.len());
-    // The calls whose results may come next. Callers rarely send ids: a result belongs to the first open call of its tool,
-    // or to the first at all.
-    let (mut open, mut count) = (Vec::<ToolCall>::new(), 0);
+    // The calls whose results may come next. A result without an id belongs to the first open call of its tool, or to the first
+    // at all.
+    let mut open = Vec::<ToolCall>::new();
     for (n, message) in sent.into_iter().enumerate() {
         let content_text = message.content.unwrap_or_default();
         match message.role {
@@ -277,16 +293,12 @@ fn messages(sent: Vec<Sent>, agent: &Agent, cx: &Cx) -> Result<Vec<Message>, Ref
                 all.push(Message::User(content(content_text, &images, &format!("messages[{n}].images"))?));
             }
             Role::Assistant => {
-                open.clear();
-                for call in message.tool_calls.unwrap_or_default() {
-                    let (name, arguments) = (call.function.name, Value::Object(call.function.arguments));
-                    let known = || agent.handed_over_id(cx, &name, &arguments, &open);
-                    let id = call.id.filter(|id| !id.is_empty()).or_else(known).unwrap_or_else(|| {
-                        count += 1;
-                        format!("call_{count}")
-                    });
-                    open.push(ToolCall { id, name, arguments: arguments.to_string() });
-                }
+                let call = |call: Call| ToolCall {
+                    id: call.id.unwrap_or_default(),
+                    name: call.function.name,
+                    arguments: Value::Object(call.function.arguments).to_string(),
+                };
+                open = message.tool_calls.unwrap_or_default().into_iter().map(call).collect();
                 if !content_text.is_empty() || !open.is_empty() {
                     all.push(Message::calls(content_text, open.clone()));
                 }
