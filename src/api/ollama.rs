@@ -154,6 +154,7 @@ impl Given for Lines {
 
 /// The version of Ollama's API.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaVersion")]
 pub(crate) struct Version {
     version: &'static str,
 }
@@ -164,6 +165,7 @@ pub(crate) async fn version() -> Result<axum::Json<Version>, Refused> {
 
 /// What kind of model it is; Hob is none that could be described so.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaDetails")]
 struct Details {
     parent_model: &'static str,
     format: &'static str,
@@ -178,6 +180,7 @@ const DETAILS: Details =
 
 /// A model in a list.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaModel")]
 struct Model {
     name: &'static str,
     model: &'static str,
@@ -236,6 +239,7 @@ pub(crate) struct Which {
 
 /// A model.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaModelShown")]
 pub(crate) struct Shown {
     modelfile: &'static str,
     parameters: &'static str,

@@ -2,7 +2,7 @@
 
 use crate::{
     harness::{Dice, Folder, Hob, until},
-    http::Reply,
+    http::{PATIENCE, Reply},
 };
 use serde_json::json;
 use std::{fs, path::Path, time::Duration};
@@ -157,11 +157,14 @@ fn who_is_told_to_stop_meanwhile_stops_and_the_next_start_restores() {
     let mut hob = Hob::start();
     remember(&hob, "tarragon");
     let backup = backup_of(&hob);
-    for wait in [0, 290, 320] {
+    for wait in [0, 150, 310] {
         remember(&hob, "saffron");
         send(&hob, &backup).data(202);
         std::thread::sleep(Duration::from_millis(wait));
-        assert_eq!(hob.stop(), Some(0), "after {wait} ms");
+        // On a slow machine the last one may come before the new start hears signals, and end it at once.
+        let told = std::time::Instant::now();
+        let code = hob.stop();
+        assert!(code == Some(0) || wait == 310 && told.elapsed() < PATIENCE / 2, "after {wait} ms: {code:?}");
         hob.start_again();
         assert!(remembers(&hob, "tarragon") && !remembers(&hob, "saffron"), "after {wait} ms");
     }

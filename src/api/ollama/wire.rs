@@ -117,6 +117,7 @@ enum Role {
 
 /// A call of a tool.
 #[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OllamaCall")]
 pub(crate) struct Call {
     /// Its id, where the caller keeps one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +127,7 @@ pub(crate) struct Call {
 
 /// A tool and its arguments.
 #[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OllamaFunction")]
 struct Function {
     name: String,
     #[serde(default)]
@@ -353,6 +355,7 @@ fn content(text: String, images: &[String], at: &str) -> Result<Content, Refused
 
 /// A message of an answer.
 #[derive(Serialize, JsonSchema, Default)]
+#[schemars(rename = "OllamaMessage")]
 pub(crate) struct Reply {
     /// `assistant`.
     pub role: &'static str,
@@ -373,6 +376,7 @@ impl Reply {
 
 /// A line of an answer, or all of it.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaLine")]
 pub(crate) struct Line {
     /// The model that was asked for.
     pub model: String,
