@@ -24,12 +24,12 @@ const FILES: &str = "/api/v1/files";
 const IMPORT: &str = "/api/v1/conversations/import";
 /// Where a program says all of a conversation at once, with the pictures in it.
 const COMPLETIONS: &str = "/v1/chat/completions";
-/// Where a backup is restored: its handler reads the body as it comes.
-const RESTORE: &str = "/api/v1/restore";
 /// The same in Ollama's format.
 const OLLAMA: [&str; 2] = ["/api/chat", "/api/generate"];
 /// The largest body of such a conversation.
 pub(crate) const WITH_PICTURES: usize = 8 << 20;
+/// Where a backup is restored: its handler reads the body as it comes.
+const RESTORE: &str = "/api/v1/restore";
 /// How long a refusal of the house may be, in bytes.
 const REFUSAL: usize = 64 * 1024;
 /// The largest body of a stranger.
