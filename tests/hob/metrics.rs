@@ -79,7 +79,8 @@ fn whatever_is_asked_there_are_not_more_series() {
     hob.get("/metrics");
     let ask = |n: usize| {
         for path in ["/x", "/api/v1/tools/x", "/api/v1/x", "/v1/x", "/api/x", "/api/v1/files/x"] {
-            hob.admin(&format!("{}{n}", if n % 2 == 0 { "BREW" } else { "GET" }), &format!("{path}{n}")).send();
+            hob.admin(&format!("{}{n}", if n.is_multiple_of(2) { "BREW" } else { "GET" }), &format!("{path}{n}"))
+                .send();
             hob.get(&format!("{path}{n}/y"));
         }
     };

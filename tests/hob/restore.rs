@@ -202,7 +202,7 @@ fn whenever_the_power_goes_the_old_or_the_new_data_is_whole() {
     for round in 0..12 {
         remember(&hob, "saffron");
         // From the first byte to the new start.
-        let wait = Duration::from_millis(if round % 2 == 0 { dice.below(60) } else { dice.below(700) });
+        let wait = Duration::from_millis(if round < 6 { dice.below(60) } else { dice.below(700) });
         std::thread::scope(|scope| {
             let sending = scope.spawn(|| {
                 let request = hob.admin("POST", RESTORE).body(backup.clone());
