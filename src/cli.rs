@@ -6,7 +6,7 @@ use crate::{
     config::{Config, data_dir},
     consent,
     discover::discover,
-    doctor, serve,
+    doctor, restart, serve,
 };
 use anyhow::{Context, Result};
 use board::BoardKind;
@@ -235,7 +235,10 @@ pub async fn run(cli: Cli, scrubber: Scrubber) -> Result<()> {
             config.name = name.unwrap_or(config.name);
             config.board = board.unwrap_or(config.board);
             config.check()?;
-            serve::daemon(config, &data, scrubber).await
+            match serve::daemon(config, &data, scrubber).await? {
+                Some(doors) => restart::start_again(doors),
+                None => Ok(()),
+            }
         }
         Command::Restore { file } => restore(&data, &file),
         command => {
@@ -316,6 +319,8 @@ async fn ask(client: &Client, command: Command) -> Result<()> {
 
 fn restore(data: &std::path::Path, file: &std::path::Path) -> Result<()> {
     let before = store::restore(data, file).context("nothing was restored")?;
+    // What was sent to the daemon before is not to take its place at the next start.
+    let _ = std::fs::remove_file(data.join(api::PENDING));
     put(format_args!(
         "restored {}; keys, tokens and sessions are in no backup: enter and make them anew\n",
         file.display()

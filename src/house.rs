@@ -4,11 +4,12 @@ use crate::{
     chosen::Choices,
     config::Config,
     models::{self, Minds, Models},
+    restart,
     settings::Settings,
 };
 use agent::Agent;
 use anyhow::Result;
-use api::{Access, Claiming, House, Network};
+use api::{Access, Claiming, House, Network, RequestCounts, Restart};
 use board::{Board, Device};
 use config_center::ConfigCenter;
 use custom::CustomTools;
@@ -74,6 +75,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(Some(config.time_zone.as_str()).filter(|z| !z.is_empty()))?);
 
     // Parts.
+    restart::finish_restore(data);
     let store = Store::open(data)?;
     let embedder = Embedder::new(IDLE);
     let board = Board::with_rate(config.board, config.pins);
@@ -112,7 +114,8 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     add_everyday(&registry, &store, &scheduler)?;
     registry.add(rules::schedules(scheduler.clone(), registry.clone()))?;
     registry.add(rules::triggers(triggers.clone()))?;
-    add_utilities(&registry, Device::new(data))?;
+    let device = Device::new(data);
+    add_utilities(&registry, device.clone())?;
     registry.add(tools_everyday::memory(memories.clone()))?;
     registry.add(tools_everyday::config(services.clone()))?;
     registry.add(tools_hardware::gpio(board.clone()))?;
@@ -182,6 +185,9 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         embedder,
         network,
         started,
+        device,
+        restart: Restart::default(),
+        requests: RequestCounts::default(),
         closing,
         lasting: false,
     };

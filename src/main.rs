@@ -10,6 +10,7 @@ mod discover;
 mod doctor;
 mod house;
 mod models;
+mod restart;
 mod serve;
 mod settings;
 mod show;

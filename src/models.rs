@@ -470,6 +470,10 @@ impl api::Models for Models {
         to_its_end(async move { self.refreshed(fresh).await })
     }
 
+    fn since_start(&self) -> Vec<llm::ModelUse> {
+        self.minds.ledger.since_start()
+    }
+
     fn spent(&self, days: u16) -> Result<Spent> {
         let ledger = &self.minds.ledger;
         let day = ledger.this_day()?;

@@ -3,6 +3,7 @@
 use crate::{
     config::{COMMENTED, Config, Network},
     house,
+    restart::Doors,
 };
 use anyhow::{Context, Result, bail};
 use api::{Certificate, Claiming, House, Listeners, Tls, bracketed};
@@ -20,6 +21,7 @@ use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
+use tokio_util::sync::CancellationToken;
 
 /// The local socket's name in the data folder.
 pub const SOCKET: &str = "hob.sock";
@@ -41,8 +43,8 @@ const RESTING: Duration = Duration::from_millis(50);
 /// How long runs may take to stop before the doors close.
 const STOPPING: Duration = Duration::from_secs(2);
 
-/// Runs until told to stop (SIGTERM, SIGINT).
-pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<()> {
+/// Runs until told to stop (SIGTERM, SIGINT), or to start again: then it answers at which doors.
+pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<Option<Doors>> {
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
     let lasts = Duration::from_secs(doors.claim_seconds);
     let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
@@ -62,11 +64,23 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
         }
         None => None,
     };
+    let tls_at = tls.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     house.network.opened(at, door.clone());
     let (closing, agent, registry) = (house.closing.clone(), house.agent.clone(), house.registry.clone());
-    let interactions = house.interactions.clone();
+    let (interactions, restart) = (house.interactions.clone(), house.restart.clone());
+    // Heard to the end: who is told to stop while it closes to start again stops.
+    let stop = CancellationToken::new();
+    let told_to_stop = stop.clone();
     tokio::spawn(async move {
         stop_asked().await;
+        told_to_stop.cancel();
+    });
+    let asked = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = asked.cancelled() => {}
+            () = restart.asked() => {}
+        }
         tracing::info!("closing");
         // Runs first: their listeners hear how they end, and then the doors close. Those that wait for a person rest.
         registry.rest();
@@ -117,8 +131,10 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<(
     let _ = calling.await;
     // Before the data is let go: after that a successor may have made a socket of its own.
     let _ = std::fs::remove_file(data.join(SOCKET));
+    let again = house.restart.is_asked();
     house::close(house).await;
-    Ok(())
+    let again = again && !stop.is_cancelled();
+    Ok(again.then_some(Doors { listen: at, tls: tls_at }))
 }
 
 /// Tells on the console how to come in: by which links while nobody has claimed the device, and by which certificate the
@@ -264,11 +280,13 @@ fn write_commented_config(data: &Path) {
     }
 }
 
-/// Removes copies of the data that a power cut left half made: plain files of exactly the name they are made under.
+/// Removes copies of the data that a power cut left half made, and backups that were not all sent: plain files of exactly the
+/// names they are made under.
 fn remove_half_copies(data: &Path) {
     let is_copy = |name: &str| {
         let id = name.strip_prefix("backup-").map(|name| name.strip_suffix(".part").unwrap_or(name));
         id.and_then(|name| name.strip_suffix(".tmp")).is_some_and(|id| id.parse::<tool::Id>().is_ok())
+            || name.starts_with(api::UPLOAD.0) && name.ends_with(api::UPLOAD.1)
     };
     for file in std::fs::read_dir(data).into_iter().flatten().flatten() {
         if file.file_name().to_str().is_some_and(is_copy) && file.file_type().is_ok_and(|kind| kind.is_file()) {
@@ -281,6 +299,10 @@ fn remove_half_copies(data: &Path) {
 fn keep_crashes(dir: PathBuf, scrubber: Scrubber) {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        // A file that is no backup broke what reads it.
+        if std::thread::current().name() == Some(store::VERIFYING) {
+            return;
+        }
         let text =
             format!("hob {}\n{panic}\n{}", env!("CARGO_PKG_VERSION"), std::backtrace::Backtrace::force_capture());
         // On a thread of its own, which nobody waits for long: what broke may be the scrubber, and this thread hold its lock.

@@ -11,6 +11,7 @@ use crate::{
 };
 use llm::{Content, Message, Part, ResponseFormat, Sampling, ToolCall, ToolChoice, ToolDefinition, Turn};
 use registry::Registry;
+use serde_json::Value;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
@@ -168,6 +169,14 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// The id of a call that was handed over, for a caller that keeps no ids: the newest with this tool and these arguments
+    /// that is not among those `used` already.
+    pub fn handed_over_id(&self, cx: &Cx, name: &str, arguments: &Value, used: &[String]) -> Option<String> {
+        self.asides.id_of(cx.user(), name, arguments, used)
+    }
+}
+
 /// Two messages of the person as one; words that follow words are paragraphs of one text.
 fn join(before: &mut Content, said: Content) {
     for part in said.0 {
@@ -248,6 +257,24 @@ impl Asides {
         all.iter().any(|aside| aside.is_of(user, calls))
     }
 
+    fn id_of(&self, user: UserId, name: &str, arguments: &Value, used: &[String]) -> Option<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = essential(arguments);
+        let same = |call: &&ToolCall| {
+            call.name == name
+                && !used.contains(&call.id)
+                && serde_json::from_str(&call.arguments).is_ok_and(|own| essential(&own) == wanted)
+        };
+        let of = |aside: &Aside| {
+            let turn = aside.messages.iter().rev().find_map(|message| match message {
+                Message::Assistant(turn) => Some(turn),
+                _ => None,
+            })?;
+            turn.tool_calls.iter().filter(|call| aside.calls.contains(&call.id)).find(same).map(|c| c.id.clone())
+        };
+        all.iter().rev().filter(|aside| aside.user == user).find_map(of)
+    }
+
     /// The history with everything Hob did in its place.
     fn put_back(&self, cx: &Cx, history: Vec<Message>) -> Vec<Message> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -273,6 +300,33 @@ impl Asides {
             }
         }
         whole
+    }
+}
+
+/// Arguments without what callers are known to change before they send a call back: Home Assistant leaves out what is empty,
+/// and reads lists and objects that a model wrote as text.
+fn essential(arguments: &Value) -> Value {
+    match arguments {
+        Value::Object(fields) => {
+            let kept = fields.iter().map(|(name, value)| (name.clone(), essential(value)));
+            Value::Object(kept.filter(|(_, value)| !is_empty(value)).collect())
+        }
+        Value::Array(items) => items.iter().map(essential).collect(),
+        Value::String(text) if text.starts_with(['[', '{']) => {
+            serde_json::from_str(text).map_or_else(|_| arguments.clone(), |read| essential(&read))
+        }
+        other => other.clone(),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(n) => n.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) => false,
     }
 }
 
@@ -305,6 +359,7 @@ pub(crate) fn new_call_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn what_callers_send_becomes_what_models_take() {
@@ -319,6 +374,15 @@ mod tests {
         let alone = apart(vec![system("be brief"), system("greet")]).unwrap();
         assert_eq!(alone, ("be brief".to_owned(), vec![user("greet")]));
         assert!(apart(vec![system(" "), said("hello!")]).is_err());
+    }
+
+    #[test]
+    fn calls_are_known_by_what_callers_leave_of_them() {
+        let own = json!({"name": "lamp", "area": "", "level": 0, "list": "[1, {\"a\": null}]", "deep": {"x": false}});
+        assert_eq!(essential(&own), json!({"name": "lamp", "list": [1, {}]}));
+        assert_eq!(essential(&json!({"name": "lamp", "list": [1, {}]})), essential(&own));
+        assert_ne!(essential(&json!({"name": "lamp"})), essential(&own));
+        assert_eq!(essential(&json!("[not a list")), json!("[not a list"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::{
     config::Persistence,
+    conversation_settings::metadata_of,
     journal::{self, StoredRun},
     lines::{Line, Role, StoredCall, StoredMedia, StoredMessage, StoredResult, answered, json, messages},
 };
@@ -18,7 +19,7 @@ use tool::{
 };
 
 /// The head of a conversation. New fields go last.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub title: String,
     pub messages: u32,
@@ -27,6 +28,10 @@ pub(crate) struct Head {
     /// How long it is kept.
     #[serde(with = "store::coded")]
     pub keeps: Persistence,
+    /// Instructions that hold in this conversation; only people write them.
+    pub system_prompt: String,
+    /// An object of people's programs, as JSON text; empty for none.
+    pub metadata: String,
 }
 
 impl Record for Head {
@@ -41,7 +46,7 @@ impl Record for Head {
 pub struct ConversationSummary {
     /// Its id.
     pub id: Id,
-    /// The beginning of its first message.
+    /// The beginning of its first message, unless a person gave it another.
     pub title: String,
     /// When it began: milliseconds since 1970.
     pub created_at: u64,
@@ -58,6 +63,12 @@ pub struct ConversationSummary {
     /// Where the words that were searched for stand, unless all of them are in the title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
+    /// Instructions that hold in this conversation, where a person gave some; only where one is looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// What a person's program keeps with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<serde_json::Map<String, Value>>,
 }
 
 /// A conversation with all its messages.
@@ -251,7 +262,7 @@ impl Conversations {
             .write(move |tx| {
                 let mut head = match this.heads.read(tx, scope, conversation)? {
                     Some(found) => found.value,
-                    None => Head { title: title(&line), messages: 0, forked_from: None, keeps: this.keeps },
+                    None => Head { title: title(&line), keeps: this.keeps, ..Head::default() },
                 };
                 head.messages += 1;
                 this.heads.put(tx, conversation, &head_stamp, &head)?;
@@ -440,6 +451,7 @@ impl Conversations {
                 *text = clean;
             }
         }
+        self.clean_settings(&mut head);
         head
     }
 }
@@ -494,6 +506,8 @@ pub(crate) fn summary(entry: Entry<Head>) -> ConversationSummary {
         forked_from: entry.value.forked_from,
         tokens: None,
         excerpt: None,
+        system_prompt: Some(entry.value.system_prompt).filter(|prompt| !prompt.is_empty()),
+        metadata: Some(metadata_of(&entry.value.metadata)).filter(|metadata| !metadata.is_empty()),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     lines::{Line, Role, StoredCall, StoredMessage, StoredResult, json},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 use store::{Audience, Stamp};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,12 @@ pub struct Exported {
     /// The conversation it was copied from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Id>,
+    /// Instructions that hold in it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub system_prompt: String,
+    /// What a person's program keeps with it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
     /// Its messages, the first first.
     pub messages: Vec<ExportedMessage>,
 }
@@ -110,7 +117,14 @@ impl Agent {
         });
         let copied: Vec<_> = copied.collect();
         let keeps = self.conversations.keeps(cx.user(), id);
-        let head = Head { title: head.title, messages: copied.len() as u32, forked_from: Some(id), keeps };
+        let head = Head {
+            title: head.title,
+            messages: copied.len() as u32,
+            forked_from: Some(id),
+            keeps,
+            system_prompt: head.system_prompt.unwrap_or_default(),
+            metadata: self.conversations.checked_metadata(head.metadata.unwrap_or_default())?,
+        };
         self.put(cx, copy, head, copied).await
     }
 
@@ -137,6 +151,8 @@ impl Agent {
             title: found.head.title,
             created_at: found.head.created_at,
             forked_from: found.head.forked_from,
+            system_prompt: found.head.system_prompt.unwrap_or_default(),
+            metadata: found.head.metadata.unwrap_or_default(),
             messages: found.messages.into_iter().map(ExportedMessage::from).collect(),
         })
     }
@@ -147,6 +163,9 @@ impl Agent {
     /// `BadArgs` when it is none, or too long.
     pub async fn import(&self, cx: &Cx, document: Exported) -> Result<ConversationSummary> {
         checked(&document)?;
+        // The conversation is from outside with all that is in it, and so taints each run that reads these instructions.
+        let system_prompt = self.conversations.checked_prompt(&document.system_prompt)?;
+        let metadata = self.conversations.checked_metadata(document.metadata)?;
         let (id, mut run, mut wanted) = (Id::new(), Id::new(), Wanted::default());
         let mut lines = vec![];
         let mut brings = |line: Line| lines.push((Id::new(), self.stamp(cx, Label::Outside, "import"), line));
@@ -176,7 +195,7 @@ impl Agent {
             title => clipped(&self.scrubbed(&title)),
         };
         let keeps = self.config.persistence;
-        let head = Head { title, messages: lines.len() as u32, forked_from: None, keeps };
+        let head = Head { title, messages: lines.len() as u32, forked_from: None, keeps, system_prompt, metadata };
         self.put(cx, id, head, lines).await
     }
 
@@ -299,6 +318,8 @@ mod tests {
             title: String::new(),
             created_at: 0,
             forked_from: None,
+            system_prompt: String::new(),
+            metadata: Map::new(),
             messages,
         };
         let call = || StoredCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };

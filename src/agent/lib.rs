@@ -8,6 +8,7 @@ mod compact;
 mod complete;
 mod config;
 mod conversation;
+mod conversation_settings;
 mod copies;
 mod guard;
 mod journal;
@@ -22,6 +23,7 @@ mod prompt_tool;
 mod reply;
 mod resume;
 mod run;
+mod run_counts;
 mod runs;
 mod search;
 mod settle;
@@ -36,6 +38,7 @@ pub use compact::Compacted;
 pub use complete::Complete;
 pub use config::{Config, Limits, Persistence, Preset};
 pub use conversation::{Conversation, ConversationSummary};
+pub use conversation_settings::ConversationPatch;
 pub use copies::{Exported, ExportedMessage, FORMAT};
 pub use journal::State;
 pub use lines::{StoredCall, StoredMedia, StoredMessage, StoredResult};
@@ -43,6 +46,7 @@ pub use preview::PromptPreview;
 pub use prompt_tool::family;
 pub use reply::RunStatus;
 pub use resume::Roles;
+pub use run_counts::RunStats;
 pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
 pub use step::{Answer, CallRecord, FinishReason, Step};
 pub use watch::Watch;
@@ -144,6 +148,7 @@ pub struct Agent {
     roles: Arc<OnceLock<Roles>>,
     asides: Arc<Asides>,
     own_answers: OwnAnswers,
+    counts: run_counts::RunCounts,
 }
 
 impl Agent {
@@ -153,7 +158,8 @@ impl Agent {
         let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
         let (places, roles, asides) = (Places::default(), Arc::default(), Arc::default());
         let own_answers = OwnAnswers::new(store);
-        Self { config, conversations, parts, provider, places, roles, asides, own_answers }
+        let counts = run_counts::RunCounts::default();
+        Self { config, conversations, parts, provider, places, roles, asides, own_answers, counts }
     }
 
     /// Puts another provider in the place of the one there is. It answers every run that begins from now on; those under way
@@ -275,7 +281,8 @@ impl Agent {
             words if words.is_empty() => self.conversations.list(cx)?,
             words => self.conversations.search(cx, words).await?,
         };
-        let clean = |head| self.conversations.clean_head(head);
+        // Instructions are long, and a list of conversations does not need them.
+        let clean = |head| ConversationSummary { system_prompt: None, ..self.conversations.clean_head(head) };
         Ok((all.len(), all.into_iter().skip(offset).take(limit).map(clean).collect()))
     }
 

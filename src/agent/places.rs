@@ -104,6 +104,13 @@ impl Places {
         all.1.values().filter(|p| p.is_run && p.user == user).map(|p| (p.run, p.conversation, p.waits)).collect()
     }
 
+    /// How many runs are under way, and how many wait.
+    pub fn counts(&self) -> (u64, u64) {
+        let all = self.lock();
+        let runs = |waits: bool| all.1.values().filter(|p| p.is_run && p.waits == waits).count() as u64;
+        (runs(false), runs(true))
+    }
+
     /// Stops everything there is; `true` when nobody is there any more.
     pub fn stop_all(&self) -> bool {
         self.closing.cancel();

@@ -43,6 +43,9 @@ impl Run {
         let (agent, provider) = (&self.agent, self.provider.as_ref());
         let mut sections = agent.sections(&self.cx, provider, &self.text, may_call).await;
         sections.instructions.clone_from(&self.theirs.instructions);
+        if let Some(id) = self.conversation.filter(|_| provider.reads_context()) {
+            sections.of_conversation = agent.conversations.system_prompt(&self.cx, id);
+        }
         sections.conversation = standing;
         agent.composed(&sections, provider).text
     }

@@ -179,6 +179,7 @@ impl Agent {
     async fn tell_stopped(&self, ports: &Ports, user: UserId, run: Id, conversation: Option<Id>) {
         let told = conversation.map(|id| id.to_string());
         let data = serde_json::json!({"outcome": "cancelled", "runId": run.to_string(), "conversationId": told});
+        self.counts.ended("cancelled");
         ports.bus.publish("run:ended", Some(user), data);
         if let Some(conversation) = conversation
             && let Err(error) = self.finish(user, run, conversation).await

@@ -144,6 +144,8 @@ impl Run {
         };
         let outcome = if let Step::Error { code, .. } = &step { code } else { "ok" };
         tracing::info!(run = %self.run, outcome, ms = began.elapsed().as_millis() as u64, "run ended");
+        let suspended = matches!(&step, Step::Done(answer) if !answer.waiting.is_empty());
+        self.agent.counts.ended(if suspended { "suspended" } else { outcome });
         self.publish("run:ended", json!({"outcome": outcome}));
         if self.steps.is_closed() && self.cx.channel() == Channel::Machine {
             self.tell_person(&step).await;

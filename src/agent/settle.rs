@@ -94,6 +94,7 @@ impl Run {
         if !self.cx.cancel().is_cancelled() && !waits.is_empty() {
             let rests = move |run: &mut StoredRun| run.rests(&waits);
             conversations.change_run(user, self.run, rests).await?;
+            self.agent.counts.ended("suspended");
             self.publish("run:ended", serde_json::json!({"outcome": "ok"}));
             return Ok(None);
         }
@@ -122,6 +123,7 @@ impl Run {
     async fn is_done(&self, conversation: Id) -> Result<(), Stop> {
         let (conversations, user) = (&self.agent.conversations, self.cx.user());
         conversations.change_run(user, self.run, |run| run.ends(State::Done, "", "")).await?;
+        self.agent.counts.ended("ok");
         self.publish("run:ended", serde_json::json!({"outcome": "ok"}));
         Ok(self.agent.finish(user, self.run, conversation).await?)
     }

@@ -6,13 +6,14 @@ use crate::{
     envelope::{Answer, Failure, Json, PathId, Query, Raw, ok},
     people::Deleted,
 };
-use agent::{Conversation, ConversationSummary, Exported};
+use agent::{Conversation, ConversationPatch, ConversationSummary, Exported};
 use axum::{
     Extension,
     extract::{FromRequest, Request, State},
     http::header,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use tool::{
     Id,
     prelude::{JsonSchema, schemars},
@@ -64,6 +65,42 @@ pub(crate) async fn one(
     PathId(id): PathId,
 ) -> Answer<Conversation> {
     Ok(ok(house.agent.conversation(&house.cx(&caller), id)?))
+}
+
+/// What is to be different about a conversation; what is left out stays.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ChangeConversation {
+    /// Another title, of 200 characters at most.
+    title: Option<String>,
+    /// Instructions that hold in this conversation, of 8,000 characters at most; null or empty for none.
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<String>")]
+    system_prompt: Option<Option<String>>,
+    /// An object for programs, of 4 KB at most. What it has is set, and removed where it is null; null removes all.
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    metadata: Option<Option<Map<String, Value>>>,
+}
+
+/// What is there, also where it is null.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Changes title, instructions and metadata.
+pub(crate) async fn change(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    PathId(id): PathId,
+    Json(change): Json<ChangeConversation>,
+) -> Answer<ConversationSummary> {
+    let patch = ConversationPatch {
+        title: change.title,
+        system_prompt: change.system_prompt.map(Option::unwrap_or_default),
+        metadata: change.metadata,
+    };
+    Ok(ok(house.agent.change_conversation(&house.cx(&caller), id, patch).await?))
 }
 
 pub(crate) async fn delete(

@@ -324,6 +324,13 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
+    /// Other addresses beside these.
+    pub fn merge(mut self, other: Routes<S>) -> Self {
+        self.router = self.router.merge(other.router);
+        self.lines.extend(other.lines);
+        self
+    }
+
     /// What every address so far may answer besides.
     pub fn all(mut self, tell: Tell) -> Self {
         self.lines.iter_mut().for_each(|line| line.tell.push(tell));

@@ -34,6 +34,28 @@ pub(crate) fn behind_the_lock(schemas: &mut Schemas, operation: &mut Operation) 
     refused(schemas, operation, codes);
 }
 
+/// What is refused at doors that speak another API, in that API's shape.
+pub(crate) fn refused_in_shape<T: JsonSchema>(schemas: &mut Schemas, operation: &mut Operation) {
+    let codes = [
+        BAD,
+        (401, "Nobody known: send a token."),
+        (403, "Not allowed."),
+        (404, "There is no such model."),
+        (408, "The body did not come."),
+        (409, "Not possible as things are now."),
+        (413, "The body is too large."),
+        (415, "The body is not JSON."),
+        (421, "The `Host` is not one of this Hob's names."),
+        (422, "Tried, and failed."),
+        (424, "The model did not answer."),
+        (429, "Too often, or the day's budget is spent: wait."),
+    ];
+    for (code, about) in codes {
+        let schema = schemas.given::<T>();
+        operation.answer(code, about, "application/json", schema);
+    }
+}
+
 /// Who tries too often has to wait.
 pub(crate) fn limited(schemas: &mut Schemas, operation: &mut Operation) {
     refused(schemas, operation, &[MANY]);

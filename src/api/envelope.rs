@@ -24,9 +24,13 @@ const FILES: &str = "/api/v1/files";
 /// Where conversations are brought in, which may be long too.
 const IMPORT: &str = "/api/v1/conversations/import";
 /// Where a program says all of a conversation at once, with the pictures in it, or brings many texts.
-const LONG: [&str; 3] = ["/v1/chat/completions", "/v1/responses", "/v1/embeddings"];
+const LONG: [&str; 5] = ["/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/api/chat", "/api/generate"];
 /// The largest body of such a conversation.
 pub(crate) const WITH_PICTURES: usize = 8 << 20;
+/// Where a backup is restored: its handler reads the body as it comes.
+const RESTORE: &str = "/api/v1/restore";
+/// How long a refusal of the house may be, in bytes.
+const REFUSAL: usize = 64 * 1024;
 /// The largest body of a stranger.
 const SHORT: usize = 16 * 1024;
 /// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
@@ -241,7 +245,7 @@ fn plain(error: &serde_json::Error) -> String {
 /// unread would break the connection before the answer is heard.
 pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
     let path = request.uri().path();
-    let is_long = request.method() == Method::POST && ([FILES, IMPORT].contains(&path) || LONG.contains(&path));
+    let is_long = request.method() == Method::POST && ([FILES, IMPORT, RESTORE].contains(&path) || LONG.contains(&path));
     if is_long || request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
         return Ok(request);
     }
@@ -281,6 +285,24 @@ async fn read(body: Body, largest: usize, drained: usize) -> Result<Vec<u8>, Fai
         }
     }
     if length > largest { Err(large()) } else { Ok(bytes) }
+}
+
+/// A refusal of the house in the words of another API: `say` gets its status, code and sentence. Anything else stays as it is.
+pub(crate) async fn reworded(response: Response, say: impl FnOnce(StatusCode, &str, &str) -> Value) -> Response {
+    let status = response.status();
+    if !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, REFUSAL).await.unwrap_or_default();
+    let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    match (said.get("success"), said["error"]["message"].as_str(), said["error"]["code"].as_str()) {
+        (Some(_), Some(message), Some(code)) => {
+            parts.headers.remove(header::CONTENT_LENGTH);
+            (parts, axum::Json(say(status, code, message))).into_response()
+        }
+        _ => Response::from_parts(parts, bytes.into()),
+    }
 }
 
 /// A piece of the path as text.

@@ -35,7 +35,7 @@ pub(crate) async fn guard(State(house): State<House>, request: Request, next: Ne
 fn encrypted(house: &House, request: &Request, host: Option<&str>) -> Option<String> {
     let path = request.uri().path();
     let page = matches!(*request.method(), Method::GET | Method::HEAD)
-        && !["/api/", "/v1/", "/healthz"].iter().any(|door| path.starts_with(door));
+        && !["/api/", "/v1/", "/healthz", "/metrics"].iter().any(|door| path.starts_with(door));
     let secure = request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure);
     let tls = house.network.tls()?;
     let name = name_of(host?);

@@ -24,13 +24,16 @@ mod guard;
 mod interactions;
 mod keys;
 mod limits;
+mod metrics;
 mod models;
 mod network;
+mod ollama;
 mod openai;
 mod page;
 mod password;
 mod people;
 mod reach;
+mod restore;
 mod rights;
 mod runs;
 mod seats;
@@ -43,10 +46,12 @@ mod tools;
 pub use approvals::go_on_with_answered;
 pub use claim::Claiming;
 pub use keys::Access;
+pub use metrics::RequestCounts;
 pub use models::{
     Fresh, From, Known, ModelChoice, ModelInUse, ModelTerms, Models, Provider, ProviderChange, Spent, Today, Tried,
 };
 pub use network::{Network, Tls, bracketed};
+pub use restore::{PENDING, Restart, UPLOAD};
 pub use serve::{Listeners, serve};
 pub use settings::{DeviceSettings, Neighbour};
 pub use tls::Certificate;
@@ -100,6 +105,12 @@ pub struct House {
     pub network: Network,
     /// When it was built.
     pub started: Id,
+    /// The machine's load and temperature.
+    pub device: board::Device,
+    /// Closing and starting again.
+    pub restart: Restart,
+    /// Requests since the start.
+    pub requests: RequestCounts,
     /// Cancelled when the house closes: long answers end.
     pub closing: CancellationToken,
     /// Whether it stays open, and runs that rested can go on here; a house for one command leaves them to the next that does.
@@ -175,6 +186,7 @@ fn routes() -> Routes<House> {
         .route(
             "/conversations/{id}",
             get(conversations::one, "A conversation with its messages.")
+                .patch(conversations::change, "Change a conversation's title, instructions or metadata.")
                 .delete(conversations::delete, "Delete a conversation."),
         )
         .route("/conversations/{id}/fork", post(conversations::fork, "Copy a conversation, up to a message of it."))
@@ -237,12 +249,13 @@ fn routes() -> Routes<House> {
         .route("/events", get(device::events, "Everything that happens and concerns the caller."))
         .route("/check", post(check::check, "Check all stored records for damage."))
         .route("/backup", post(device::backup, "A copy of all data but the secrets.").secret())
+        .route("/restore", post(restore::restore, "Put a backup in the place of all data, and start again.").secret())
         .route("/openapi.json", get(document::serve, "This document."))
         // `csrfToken` is worthless without the session's cookie; the others tell about keys and hold none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys"])
         .all(behind_the_lock)
         .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path));
-    Routes::new().nest("/api/v1", api).nest("/v1", openai::routes())
+    Routes::new().nest("/api/v1", api).nest("/v1", openai::routes()).merge(ollama::routes()).merge(metrics::routes())
 }
 
 /// The whole door: what is behind the lock, what is not, and what every answer carries.
@@ -256,9 +269,11 @@ pub(crate) fn router(house: House) -> Router {
         .fallback(page::serve)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(house.clone(), guard::guard))
-        .with_state(house)
+        .with_state(house.clone())
         .layer(middleware::from_fn(envelope::finish))
         .layer(middleware::from_fn(openai::refusals))
+        .layer(middleware::from_fn(ollama::refusals))
+        .layer(middleware::from_fn_with_state(house.requests, metrics::count))
 }
 
 async fn health(State(house): State<House>) -> axum::Json<Value> {

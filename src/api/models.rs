@@ -210,6 +210,8 @@ pub trait Models: Send + Sync + 'static {
     fn refresh(self: Arc<Self>, fresh: Fresh) -> BoxFuture<'static, Result<Known>>;
     /// What was spent in so many days.
     fn spent(&self, days: u16) -> Result<Spent>;
+    /// What each model was asked since the start.
+    fn since_start(&self) -> Vec<llm::ModelUse>;
 }
 
 /// Which model answers, and where that was decided.

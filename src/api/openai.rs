@@ -8,16 +8,16 @@
 //! has made its own calls of that turn; those stay out of the program's sight, and Hob remembers them for the next request.
 
 mod embeddings;
-mod options;
+pub(crate) mod options;
 mod pictures;
 mod responses;
-mod wire;
+pub(crate) mod wire;
 
 use crate::{
     Caller, House, KEEP_ALIVE,
     chat::unanswered,
     describe::{Given, Operation, Routes, Schemas, Taken, get, post},
-    document::Streamable,
+    document::{Streamable, refused_in_shape},
     envelope::{self, Failure, PathText, WITH_PICTURES},
     wrong_method,
 };
@@ -67,24 +67,7 @@ pub(crate) fn routes() -> Routes<House> {
 /// What goes wrong here is told in OpenAI's words, also by those who stand before the handlers.
 impl Given for Refusal {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        let codes = [
-            (400, "Something in the request is not as it should be."),
-            (401, "Nobody known: send a token."),
-            (403, "Not allowed."),
-            (404, "There is no such model."),
-            (408, "The body did not come."),
-            (409, "Not possible as things are now."),
-            (413, "The body is too large."),
-            (415, "The body is not JSON."),
-            (421, "The `Host` is not one of this Hob's names."),
-            (422, "Tried, and failed."),
-            (424, "The model did not answer."),
-            (429, "Too often, or the day's budget is spent: wait."),
-        ];
-        for (code, about) in codes {
-            let schema = schemas.given::<Refused>();
-            operation.answer(code, about, "application/json", schema);
-        }
+        refused_in_shape::<Refused>(schemas, operation);
     }
 }
 
@@ -140,6 +123,10 @@ impl Refusal {
         let mut refusal = Self::new(StatusCode::BAD_REQUEST, "invalid_value", message.into());
         refusal.error.param = Some(param.to_owned());
         refusal
+    }
+
+    pub fn into_parts(self) -> (StatusCode, String) {
+        (self.status, self.error.message)
     }
 
     fn new(status: StatusCode, code: &str, message: String) -> Self {
@@ -304,10 +291,10 @@ fn no_model(id: &str, names: &[String]) -> Refusal {
 }
 
 /// A run somebody waits for. When they leave it is stopped: nobody else will ever hear of it.
-struct Waited {
-    agent: Agent,
-    cx: Cx,
-    running: Running,
+pub(crate) struct Waited {
+    pub agent: Agent,
+    pub cx: Cx,
+    pub running: Running,
 }
 
 impl Drop for Waited {
@@ -318,7 +305,7 @@ impl Drop for Waited {
 
 impl Waited {
     /// The next step; a run that ends without a last one has failed.
-    async fn step(&mut self) -> Step {
+    pub async fn step(&mut self) -> Step {
         let lost =
             || Step::Error { code: "failed", message: "the run ended without an answer: the log has more".into() };
         self.running.steps.recv().await.unwrap_or_else(lost)

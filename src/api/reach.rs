@@ -5,12 +5,15 @@ use axum::http::Method;
 
 /// The words of a scope, and what stands behind each.
 pub(crate) const WORDS: &[(&str, &str)] = &[
-    ("chat", "talking: chat, runs, conversations, files, and the OpenAI-compatible door"),
+    (
+        "chat",
+        "talking: chat, runs, conversations, files, and the doors for programs that speak OpenAI's or Ollama's API",
+    ),
     ("tools", "every tool, and custom tools"),
     ("tool:NAME", "running this one tool"),
     ("events", "the stream of events"),
     ("approvals", "answering what Hob asks"),
-    ("device", "how the device is and what is on the network"),
+    ("device", "how the device is, its metrics, and what is on the network"),
     ("admin", "people, tokens, sessions, settings and backups: with an admin's role that is everything"),
 ];
 
@@ -83,7 +86,14 @@ impl Reach {
 
 /// The word an address needs; none for what every key may ask.
 fn needed(method: &Method, path: &str) -> &'static str {
-    let path = path.strip_prefix("/api/v1").unwrap_or(path);
+    // Looking at the head of an answer is looking.
+    let method = if *method == Method::HEAD { &Method::GET } else { method };
+    let ours = path.strip_prefix("/api/v1");
+    // What is not ours there is Ollama's.
+    if ours.is_none() && path.starts_with("/api/") {
+        return "chat";
+    }
+    let path = ours.unwrap_or(path);
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
         "providers" if path == "/providers/estimate" => "chat",
@@ -95,6 +105,7 @@ fn needed(method: &Method, path: &str) -> &'static str {
         "approvals" | "grants" | "interactions" => "approvals",
         "config-services" if *method == Method::GET => "tools",
         "events" => "events",
+        "metrics" => "device",
         "device" | "discover" | "model" | "models" | "usage" if *method == Method::GET => "device",
         _ => "admin",
     }
@@ -111,6 +122,10 @@ mod tests {
             ("", "POST", "/api/v1/backup", true),
             ("chat", "POST", "/api/v1/chat", true),
             ("chat", "GET", "/v1/models", true),
+            ("chat", "POST", "/api/chat", true),
+            ("chat", "GET", "/api/tags", true),
+            ("tools", "POST", "/api/generate", false),
+            ("admin", "POST", "/api/chat", false),
             ("chat", "GET", "/api/v1/conversations/x", true),
             ("chat", "GET", "/api/v1/session", true),
             ("chat", "POST", "/api/v1/providers/estimate", true),
@@ -133,6 +148,10 @@ mod tests {
             ("tools", "PUT", "/api/v1/tool-groups/git", false),
             ("tools", "GET", "/api/v1/tools/gpio_write/explain", true),
             ("device events", "GET", "/api/v1/device", true),
+            ("device", "HEAD", "/api/v1/device", true),
+            ("device", "GET", "/metrics", true),
+            ("device", "HEAD", "/metrics", true),
+            ("chat", "GET", "/metrics", false),
             ("device events", "PATCH", "/api/v1/device", false),
             ("device events", "GET", "/api/v1/events", true),
             ("device events", "GET", "/api/v1/tokens", false),

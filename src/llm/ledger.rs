@@ -64,6 +64,37 @@ impl Record for Spent {
     }
 }
 
+impl Spent {
+    fn none(day: String, model: &str) -> Self {
+        let model = model.to_owned();
+        Self {
+            day,
+            model,
+            requests: 0,
+            prompt: 0,
+            cached: 0,
+            completion: 0,
+            micros: 0,
+            unpriced: 0,
+            estimated: 0,
+            guessed: 0,
+        }
+    }
+
+    /// Counts one answer.
+    fn add(&mut self, usage: &Usage, cost: Option<f64>, estimated: bool) {
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.requests, 1);
+        add(&mut self.prompt, usage.prompt_tokens);
+        add(&mut self.cached, usage.cached_tokens);
+        add(&mut self.completion, usage.completion_tokens);
+        add(&mut self.micros, cost.map_or(0, micros));
+        add(&mut self.unpriced, cost.is_none().into());
+        add(&mut self.guessed, if cost.is_none() { GUESS.cost(usage).map_or(0, micros) } else { 0 });
+        add(&mut self.estimated, estimated.into());
+    }
+}
+
 /// What was asked of models on one day.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -131,6 +162,8 @@ struct State {
     budget: Option<u64>,
     /// What the answers under way are expected to cost, likewise.
     held: u64,
+    /// What each model was asked since the start; its day is empty.
+    since_start: BTreeMap<String, Spent>,
     /// The day for which it was told that the budget is spent.
     told: Option<Date>,
     when_spent: Option<WhenSpent>,
@@ -195,31 +228,14 @@ impl Ledger {
             // Counted all the same, beside what cannot be read.
             tracing::warn!(%error, "what was counted of models today cannot be read");
         }
-        let (id, spent) = state.counts.entry((today, model.to_owned())).or_insert_with(|| {
-            let (day, model) = (today.to_string(), model.to_owned());
-            let zero = Spent {
-                day,
-                model,
-                requests: 0,
-                prompt: 0,
-                cached: 0,
-                completion: 0,
-                micros: 0,
-                unpriced: 0,
-                estimated: 0,
-                guessed: 0,
-            };
-            (Id::new(), zero)
-        });
-        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
-        add(&mut spent.requests, 1);
-        add(&mut spent.prompt, usage.prompt_tokens);
-        add(&mut spent.cached, usage.cached_tokens);
-        add(&mut spent.completion, usage.completion_tokens);
-        add(&mut spent.micros, cost.map_or(0, micros));
-        add(&mut spent.unpriced, cost.is_none().into());
-        add(&mut spent.guessed, if cost.is_none() { GUESS.cost(usage).map_or(0, micros) } else { 0 });
-        add(&mut spent.estimated, estimated.into());
+        let since_start =
+            state.since_start.entry(model.to_owned()).or_insert_with(|| Spent::none(String::new(), model));
+        since_start.add(usage, cost, estimated);
+        let (id, spent) = state
+            .counts
+            .entry((today, model.to_owned()))
+            .or_insert_with(|| (Id::new(), Spent::none(today.to_string(), model)));
+        spent.add(usage, cost, estimated);
         // The whole count, so that writing it twice, or after one that was lost, is right as well. It is sent while the state is
         // held: a later count never overtakes.
         let (id, spent, records) = (*id, spent.clone(), self.records.clone());
@@ -260,6 +276,12 @@ impl Ledger {
                 ids.iter().try_for_each(|id| records.remove(tx, Scope::Household, *id).map(drop))
             });
         }
+    }
+
+    /// What each model was asked since the start.
+    pub fn since_start(&self) -> Vec<ModelUse> {
+        let counts: Vec<Spent> = self.lock().since_start.values().cloned().collect();
+        day(String::new(), counts.into_iter()).models
     }
 
     /// The days of the last `n` on which a model was asked, the latest first.

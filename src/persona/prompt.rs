@@ -30,6 +30,8 @@ const CATEGORIES: usize = 120;
 
 /// What leads in the instructions of a program.
 const THEIRS: &str = "The person speaks with you through a program, and that program asks of you:";
+/// The heading of a conversation's own instructions.
+const OF_CONVERSATION: &str = "The person's instructions for this conversation:";
 
 /// Everything a prompt may be made of; what is empty is left out.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +56,8 @@ pub struct Sections {
     pub goals: Vec<String>,
     /// What the program says that the person speaks through. It goes in whole, beyond the length: a program relies on it.
     pub instructions: String,
+    /// The instructions a person gave for this conversation.
+    pub of_conversation: String,
     /// Whether there are tools to call.
     pub tools: bool,
     /// The categories of the tools there are, the largest first.
@@ -167,7 +171,7 @@ pub fn compose(sections: &Sections, options: &Options) -> Prompt {
     let all = [
         ("base", base),
         ("profile", on(options.profile, profile(sections, room / 2))),
-        ("instructions", instructions(&sections.instructions)),
+        ("instructions", instructions(sections, options.max_length / 2)),
         ("tools", on(options.tools && sections.tools, tools(sections, room / 4))),
         ("automation", on(options.tools && sections.tools, automation(&sections.automation))),
         ("workspace", workspace(&sections.workspace)),
@@ -280,11 +284,16 @@ fn list(heading: &str, lines: &[String], left: &mut usize) -> String {
     text
 }
 
-fn instructions(theirs: &str) -> String {
-    match theirs.trim() {
+/// What a program relies on goes in whole; a person's instructions are cut only where the model reads little.
+fn instructions(s: &Sections, room: usize) -> String {
+    let under = |heading: &str, text: &str| match text.trim() {
         "" => String::new(),
-        theirs => format!("{THEIRS}\n{theirs}"),
-    }
+        text => format!("{heading}\n{text}"),
+    };
+    paragraphs([
+        under(OF_CONVERSATION, &clipped(s.of_conversation.trim(), room, "the rest had no room")),
+        under(THEIRS, &s.instructions),
+    ])
 }
 
 fn tools(s: &Sections, room: usize) -> String {

@@ -3,17 +3,19 @@
 //! Entries wait in memory for a few seconds and share a commit, so that a call costs no write of its own. They are kept in
 //! segments of some kilobytes, and the oldest segments go when all of them are larger than the budget.
 
-use crate::middleware::{Call, Middleware, outcome};
+use crate::call_counts::CallCounts;
+use crate::middleware::{Call, Middleware, digest_of, outcome};
 use futures::future::{BoxFuture, ready};
 use policy::Verdict;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use store::{Collection, Level, Listing, Record, Stamp, Store, Tx};
 use tool::{
-    AgentId, Channel, Id, Output, Owner, Result, Risk, Scope, UserId,
+    AgentId, Channel, Cx, Id, Output, Owner, Result, Risk, Scope, UserId,
     prelude::{JsonSchema, schemars},
 };
 
@@ -38,7 +40,7 @@ pub struct AuditEntry {
     pub at: u64,
     /// The call's id.
     pub call_id: Id,
-    /// The tool's canonical name.
+    /// The tool's canonical name; for a change that a person made without a tool, what it was: `change_conversation`.
     pub tool: String,
     /// On whose behalf.
     pub user_id: UserId,
@@ -139,6 +141,7 @@ pub(crate) struct Audit {
     segments: Collection<Segment>,
     waiting: Arc<Mutex<Waiting>>,
     budget: usize,
+    pub counts: CallCounts,
 }
 
 impl Audit {
@@ -154,6 +157,7 @@ impl Audit {
             segments,
             waiting: Arc::new(Mutex::new(Waiting { last, written: last, grown: budget, ..Waiting::default() })),
             budget,
+            counts: CallCounts::default(),
         })
     }
 
@@ -306,6 +310,29 @@ impl Audit {
     }
 }
 
+impl Audit {
+    /// Notes a change that was made without a tool, by whoever came in at the door.
+    pub fn note_change(&self, cx: &Cx, what: &str, details: &Value) {
+        self.add(AuditEntry {
+            seq: 0,
+            at: Id::new().millis(),
+            call_id: cx.call_id(),
+            tool: what.to_owned(),
+            user_id: cx.user(),
+            agent_id: cx.agent(),
+            channel: cx.channel(),
+            run_id: cx.run(),
+            maker: String::new(),
+            verdict: None,
+            rule: String::new(),
+            approval_id: None,
+            outcome: "ok".to_owned(),
+            micros: 0,
+            digest: digest_of(what, details).iter().take(8).map(|b| format!("{b:02x}")).collect(),
+        });
+    }
+}
+
 impl Middleware for Audit {
     fn name(&self) -> &'static str {
         "audit"
@@ -317,6 +344,7 @@ impl Middleware for Audit {
     }
     fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         call.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.counts.count(call, outcome(&result));
         // What schedules and triggers only look at, again and again, would push everything else out of the log.
         let looks =
             call.tool().risk == Risk::Observe && call.cx.channel() == Channel::Machine && call.cx.run().is_none();

@@ -7,6 +7,7 @@
 mod approvals;
 mod arm;
 mod audit;
+mod call_counts;
 mod catalogue;
 mod dispatch;
 mod groups;
@@ -23,6 +24,7 @@ mod validate;
 
 pub use approvals::{Answer, Approval, Approvals, Given, GrantShown, Reply, Resume, State, Waits, Watching};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, Calls};
+pub use call_counts::CallKey;
 pub use catalogue::{Listed, Stats};
 pub use groups::Group;
 pub use limits::{Limit, limit_of, per_minute};
@@ -319,6 +321,13 @@ impl Registry {
         let forgotten = desk.approvals.forget(tool).await;
         self.forget_rules();
         forgotten
+    }
+
+    /// Notes a change that a person made at the door, without a tool, in the audit log.
+    pub fn audit_change(&self, cx: &Cx, what: &str, details: &Value) {
+        if let Some(desk) = self.desk() {
+            desk.audit.note_change(cx, what, details);
+        }
     }
 
     /// A page of the audit log.

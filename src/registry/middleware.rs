@@ -44,6 +44,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         let audit = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(audit) = audit {
+            audit.counts.count(self, "gone");
             audit.note(self, "gone");
         }
     }

@@ -6,7 +6,10 @@ use std::{
     fs::File,
     io,
     ops::Bound,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// What was to be written since the file was opened.
@@ -21,13 +24,14 @@ struct Held {
 
 /// The file; writes are held back until it is trusted. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Careful(Arc<(FileBackend, Mutex<Option<Held>>)>);
+pub(crate) struct Careful(Arc<(FileBackend, Mutex<Option<Held>>)>, Arc<AtomicU64>);
 
 impl Careful {
-    pub fn new(file: File) -> Result<Self, redb::DatabaseError> {
+    /// The file; `written` counts the bytes that go to the disk.
+    pub fn new(file: File, written: Arc<AtomicU64>) -> Result<Self, redb::DatabaseError> {
         let file = FileBackend::new(file)?;
         let held = Held { len: file.len()?, writes: vec![], syncs: vec![] };
-        Ok(Self(Arc::new((file, Mutex::new(Some(held))))))
+        Ok(Self(Arc::new((file, Mutex::new(Some(held)))), written))
     }
 
     fn file(&self) -> &FileBackend {
@@ -51,6 +55,7 @@ impl Careful {
                 self.file().sync_data()?;
             }
             self.file().write(*offset, data)?;
+            self.1.fetch_add(data.len() as u64, Ordering::Relaxed);
         }
         if held.len != self.file().len()? {
             self.file().set_len(held.len)?;
@@ -121,7 +126,10 @@ impl StorageBackend for Careful {
                 held.writes.push((offset, data.to_vec()));
                 Ok(())
             }
-            None => self.file().write(offset, data),
+            None => {
+                self.1.fetch_add(data.len() as u64, Ordering::Relaxed);
+                self.file().write(offset, data)
+            }
         }
     }
 

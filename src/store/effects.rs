@@ -108,8 +108,10 @@ fn change(tx: &Tx, key: Id, change: impl FnOnce(&mut Effect)) -> Result<()> {
         label: Label::Own,
         source: String::new(),
         updated_ms: Id::new().millis(),
+        sum: Default::default(),
     };
-    tx.put_raw(Effect::NAME, &row(key), &encode(&header, &effect, &Tails::default())?)
+    let key = row(key);
+    tx.put_raw(Effect::NAME, &key, &encode(&key, &header, &effect, &Tails::default())?)
 }
 
 fn read(tx: &Tx, key: Id) -> Result<Option<Effect>> {

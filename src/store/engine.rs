@@ -4,7 +4,10 @@ use crate::{Error, FORMAT, Result, careful::Careful, checksum};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
 use std::{
     path::PathBuf,
-    sync::{PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use tool::Id;
 
@@ -28,13 +31,18 @@ pub(crate) struct Engine {
     /// `None` after the disk failed, until it can be opened again.
     db: RwLock<Option<Database>>,
     device: Id,
+    /// Bytes written to the disk, and commits.
+    written: Arc<AtomicU64>,
+    commits: AtomicU64,
 }
 
 impl Engine {
     pub fn open(path: PathBuf) -> Result<Self> {
         refuse_newer(&path)?;
-        let (db, device) = open_file(&path, true, |db| prepare(db, &path.display().to_string()))?;
-        Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device })
+        let written = Arc::new(AtomicU64::new(0));
+        let check = |db: &Database| prepare(db, &path.display().to_string());
+        let (db, device) = open_file(&path, true, written.clone(), check)?;
+        Ok(Self { path: Some(path), db: RwLock::new(Some(db)), device, written, commits: AtomicU64::new(0) })
     }
 
     pub fn in_memory() -> Result<Self> {
@@ -43,7 +51,8 @@ impl Engine {
             .create_with_backend(InMemoryBackend::new())
             .map_err(|e| Error::Io(e.to_string()))?;
         let device = found(&db)?;
-        Ok(Self { path: None, db: RwLock::new(Some(db)), device })
+        let (written, commits) = (Arc::default(), AtomicU64::new(0));
+        Ok(Self { path: None, db: RwLock::new(Some(db)), device, written, commits })
     }
 
     pub fn device_id(&self) -> Id {
@@ -56,6 +65,16 @@ impl Engine {
 
     pub fn size(&self) -> u64 {
         self.path.as_ref().and_then(|p| p.metadata().ok()).map_or(0, |m| m.len())
+    }
+
+    /// Notes a commit.
+    pub fn committed(&self) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Commits and bytes written since the start.
+    pub fn traffic(&self) -> (u64, u64) {
+        (self.commits.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
     }
 
     /// Runs `f` over a snapshot.
@@ -91,7 +110,7 @@ impl Engine {
                 Err(Error::Io(text))
             }
         };
-        let (db, ()) = open_file(path, false, same)?;
+        let (db, ()) = open_file(path, false, self.written.clone(), same)?;
         *slot = Some(db);
         tracing::warn!(file = %path.display(), "the data file was opened again after the disk failed");
         Ok(())
@@ -112,6 +131,7 @@ fn refuse_newer(path: &std::path::Path) -> Result<()> {
 fn open_file<T>(
     path: &std::path::Path,
     starting: bool,
+    written: Arc<AtomicU64>,
     check: impl FnOnce(&Database) -> Result<T>,
 ) -> Result<(Database, T)> {
     let shown = path.display().to_string();
@@ -139,7 +159,7 @@ fn open_file<T>(
     if file.metadata().map_err(io)?.len() == 0 {
         return Err(damaged("it is empty".into()));
     }
-    let careful = Careful::new(file).map_err(told)?;
+    let careful = Careful::new(file, written).map_err(told)?;
     let backend = careful.clone();
     let open = move || {
         let db = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend).map_err(told)?;
@@ -168,7 +188,7 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
 
 /// Opens a file that is there, whatever is in it.
 pub(crate) fn open_any(path: &std::path::Path) -> Result<Database> {
-    open_file(path, true, |_| Ok(())).map(|(db, ())| db)
+    open_file(path, true, Arc::default(), |_| Ok(())).map(|(db, ())| db)
 }
 
 /// Checks what a file says about itself, and answers the device id.

@@ -210,7 +210,7 @@ fn key(id: Id, n: u32) -> [u8; 20] {
     key
 }
 
-fn place(key: &[u8]) -> Option<(Id, u32)> {
+pub(crate) fn place(key: &[u8]) -> Option<(Id, u32)> {
     let (id, n) = key.split_first_chunk::<16>()?;
     Some((Id::from_bytes(*id), u32::from_be_bytes(n.try_into().ok()?)))
 }

@@ -22,6 +22,7 @@ mod folder;
 mod patrol;
 mod record;
 mod secrets;
+mod verify;
 mod walk;
 mod writer;
 
@@ -39,12 +40,14 @@ pub use files::FILES;
 pub use folder::open_plain;
 pub use patrol::Patrolled;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
+pub use verify::{VERIFYING, verify_backup};
 pub use walk::{Keep, Walk, order};
 pub use writer::Tx;
 
+use redb::{ReadableTableMetadata, TableHandle};
 use secrets::DeviceKey;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -58,6 +61,19 @@ pub const FORMAT: u32 = 1;
 /// A handle to the open store; cheap to clone. The file is unlocked when the last handle is gone.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
+
+/// How the store is used.
+#[derive(Debug, Clone, Default)]
+pub struct StoreStats {
+    /// Bytes of the file on disk.
+    pub size: u64,
+    /// Commits since the start.
+    pub commits: u64,
+    /// Bytes written to the disk since the start.
+    pub bytes_written: u64,
+    /// How many records each collection holds.
+    pub records: BTreeMap<String, u64>,
+}
 
 struct Inner {
     engine: Arc<engine::Engine>,
@@ -230,6 +246,27 @@ impl Store {
     /// The data folder; `None` in memory.
     pub fn folder(&self) -> Option<&Path> {
         self.0.engine.folder()
+    }
+
+    /// How the store has been used since the start, and how many records it holds; reads no record.
+    ///
+    /// # Errors
+    /// `Io` when the file cannot be read.
+    pub fn stats(&self) -> Result<StoreStats> {
+        let (commits, bytes_written) = self.0.engine.traffic();
+        let records = self.0.engine.read(|tx| {
+            let mut all = BTreeMap::new();
+            for table in tx.list_tables()? {
+                let name = table.name();
+                let inner = name == engine::META || name == secrets::TABLE || name.ends_with(".index");
+                if !inner {
+                    let length = tx.open_table(engine::Table::new(name))?.len()?;
+                    all.insert(name.to_owned(), length);
+                }
+            }
+            Ok(all)
+        })?;
+        Ok(StoreStats { size: self.size(), commits, bytes_written, records })
     }
 
     /// Bytes of the file on disk; 0 in memory.

@@ -198,7 +198,10 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
 fn commit(engine: &Engine, mut batch: Vec<Box<dyn Job>>) {
     while !batch.is_empty() {
         match engine.with(|db| try_commit(db, &mut batch)) {
-            Ok(None) => return batch.into_iter().for_each(|job| job.answer(Ok(()))),
+            Ok(None) => {
+                engine.committed();
+                return batch.into_iter().for_each(|job| job.answer(Ok(())));
+            }
             Ok(Some((bad, error))) => batch.remove(bad).answer(Err(error)),
             Err(error) => {
                 tracing::error!(%error, jobs = batch.len(), "a commit failed");

@@ -408,6 +408,28 @@ test('a backup is a download', async () => {
   await context.close();
 });
 
+test('a backup is restored once that is confirmed', async () => {
+  const it = house();
+  const answers = { 'POST /api/v1/restore': bad(422, 'failed', 'this is not a usable backup: nothing was changed') };
+  const { page, context } = await visit(it, { at: '#/device', answers });
+  const backup = part(page, 'Backup');
+  const sent = () => it.calls.filter((call) => call[1] === '/api/v1/restore');
+  const choose = () => backup.locator('input[type=file]').setInputFiles({ name: 'old.hob', mimeType: '', buffer: Buffer.from('HOB1 old') });
+  await choose();
+  await backup.getByText('Replace everything with old.hob?').waitFor();
+  await button(backup, 'No').click();
+  assert.equal(sent().length, 0, 'nothing is sent unasked');
+  await choose();
+  await button(backup, 'Replace everything').click();
+  await backup.getByRole('alert').getByText('not a usable backup').waitFor();
+  answers['POST /api/v1/restore'] = { status: 202, json: { success: true, data: { restarting: true, size: 8 } } };
+  await choose();
+  await button(backup, 'Replace everything').click();
+  await backup.getByText('Hob is starting again').waitFor();
+  assert.equal(sent().at(-1)[3], 'c', 'it is sent by our page');
+  await context.close();
+});
+
 test('a refusal stands where it happened, and a session that ended leads to the door', async () => {
   const it = house();
   const answers = { 'POST /api/v1/backup': bad(422, 'failed', 'the disk is full: make room and try again') };

@@ -122,7 +122,8 @@ export const visitor = (browser) => async (it, { at = '', answers = {}, ...optio
   await opened.page.route((url) => /^\/(api\/|healthz$)/.test(url.pathname), (route) => {
     const request = route.request();
     const [method, path] = [request.method(), new URL(request.url()).pathname];
-    const sent = request.postData() ? request.postDataJSON() : {};
+    const isJson = request.headers()['content-type'] === 'application/json';
+    const sent = isJson && request.postData() ? request.postDataJSON() : {};
     if (method !== 'GET' && !path.endsWith('/execute')) it.calls.push([method, path, sent, request.headers()['x-csrf-token']]);
     const [, general, id] = /^(.*\/)([^/]+)$/.exec(path) ?? [];
     const answer = answers[`${method} ${path}`] ?? ROUTES[`${method} ${path}`] ?? ROUTES[`${method} ${general}*`];

@@ -80,17 +80,21 @@ def test_a_token_works_in_clear_text_but_makes_no_others(lan, hob):
     phone = lan.machine("phone", "10.77.0.9")
     token = hob.owned("POST", "/api/v1/tokens", {"name": "phone", "role": "admin"})["token"]
     bearer = {"headers": {"authorization": f"Bearer {token}"}}
-    chat, tokens, people, backup, model, looked = ask(
+    chat, tokens, people, backup, restore, model, looked, metrics, ollama = ask(
         phone,
         post(f"{PLAIN}/api/v1/chat", {"message": "what is 6 * 7?"}, **bearer),
         post(f"{PLAIN}/api/v1/tokens", {"name": "y"}, **bearer),
         get(f"{PLAIN}/api/v1/people", **bearer),
         post(f"{PLAIN}/api/v1/backup", {}, **bearer),
+        post(f"{PLAIN}/api/v1/restore", {}, **bearer),
         {"method": "PUT", "url": f"{PLAIN}/api/v1/model", "json": {"model": "reflex"}, **bearer},
         get(f"{PLAIN}/api/v1/model", **bearer),
+        get(f"{PLAIN}/metrics", **bearer),
+        get(f"{PLAIN}/api/tags", **bearer),
     )
     assert "42" in chat["body"]["data"]["response"] and looked["status"] == 200
-    for refused in [tokens, people, backup, model]:
+    assert metrics["status"] == 200 and ollama["status"] == 200, "programs are not sent to the page's door"
+    for refused in [tokens, people, backup, restore, model]:
         assert (refused["status"], refused["body"]["error"]["code"]) == (403, "tls_required"), refused
     (over_tls,) = ask(phone, post(f"{TLS}/api/v1/tokens", {"name": "y"}, **bearer))
     assert over_tls["status"] == 201

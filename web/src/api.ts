@@ -294,11 +294,11 @@ export const fileAt = (which: string) => `/api/v1/files/${id(which)}`;
 export const dropFile = (which: string) => call<unknown>('DELETE', fileAt(which));
 
 /** Sends a file to be kept; `onPart` hears which part of it has left, from 0 to 1. Only the older way of asking tells that. */
-async function sendFile(file: File, onPart: (part: number) => void, signal: AbortSignal): Promise<Kept> {
+async function sendFile(path: string, file: File, onPart: (part: number) => void, signal: AbortSignal): Promise<unknown> {
   const answer = await new Promise<Response>((resolve, reject) => {
     const request = new XMLHttpRequest();
     const lose = () => reject(new Unreachable('no answer'));
-    request.open('POST', `/api/v1/files?name=${id(file.name)}`);
+    request.open('POST', path);
     request.setRequestHeader('accept', 'application/json');
     request.setRequestHeader('content-type', file.type || 'application/octet-stream');
     if (csrf) request.setRequestHeader('x-csrf-token', csrf);
@@ -309,16 +309,20 @@ async function sendFile(file: File, onPart: (part: number) => void, signal: Abor
     signal.addEventListener('abort', () => request.abort());
     request.send(file);
   });
-  return (await open(answer)) as Kept;
+  return open(answer);
+}
+
+async function sendRenewed(path: string, file: File, onPart: (part: number) => void, signal: AbortSignal): Promise<unknown> {
+  try {
+    return await sendFile(path, file, onPart, signal);
+  } catch (cause) {
+    if (!(await renewed(cause))) throw cause;
+    return sendFile(path, file, onPart, signal);
+  }
 }
 
 export async function upload(file: File, onPart: (part: number) => void, signal: AbortSignal): Promise<Kept> {
-  try {
-    return await sendFile(file, onPart, signal);
-  } catch (cause) {
-    if (!(await renewed(cause))) throw cause;
-    return sendFile(file, onPart, signal);
-  }
+  return (await sendRenewed(`/api/v1/files?name=${id(file.name)}`, file, onPart, signal)) as Kept;
 }
 
 export interface Found {
@@ -440,6 +444,11 @@ export async function backup(): Promise<{ file: Blob; name: string }> {
     if (!(await renewed(cause))) throw cause;
     return get();
   }
+}
+
+/** Puts a backup in the place of all data; Hob starts again then, and this session is over. */
+export async function restore(file: File): Promise<void> {
+  await sendRenewed('/api/v1/restore', file, () => undefined, AbortSignal.timeout(BACKUP_MS));
 }
 
 export interface Ran<T = unknown> {

@@ -175,7 +175,7 @@ impl Options {
 }
 
 /// A number between two others.
-pub(super) fn in_range(name: &str, value: Option<f64>, least: f64, most: f64) -> Result<Option<f64>, Refusal> {
+pub(crate) fn in_range(name: &str, value: Option<f64>, least: f64, most: f64) -> Result<Option<f64>, Refusal> {
     match value {
         Some(v) if !(least..=most).contains(&v) => {
             Err(Refusal::of(name, format!("`{name}` is {v}: give {least} to {most}, or leave it out")))
@@ -192,7 +192,7 @@ pub(super) fn at_least_one(name: &str, value: Option<u32>) -> Result<Option<u32>
     }
 }
 
-fn stops_of(stop: &Value) -> Result<Vec<String>, Refusal> {
+pub(crate) fn stops_of(stop: &Value) -> Result<Vec<String>, Refusal> {
     let texts: Option<Vec<String>> = match stop {
         Value::Null => Some(vec![]),
         Value::String(one) => Some(vec![one.clone()]),
@@ -208,7 +208,7 @@ fn stops_of(stop: &Value) -> Result<Vec<String>, Refusal> {
 }
 
 /// The format an answer is to have; `named` holds name and schema.
-pub(super) fn format_of(format: &Value, named: &Value, param: &str) -> Result<ResponseFormat, Refusal> {
+pub(crate) fn format_of(format: &Value, named: &Value, param: &str) -> Result<ResponseFormat, Refusal> {
     match format["type"].as_str() {
         Some("text") => Ok(ResponseFormat::Text),
         Some("json_object") => Ok(ResponseFormat::JsonObject),

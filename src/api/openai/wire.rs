@@ -134,7 +134,7 @@ struct Attached {
 
 /// A tool of the program.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Tool {
+pub(crate) struct Tool {
     /// `function`.
     #[serde(rename = "type")]
     pub kind: String,
@@ -201,7 +201,7 @@ impl TryFrom<Body> for Kept {
 }
 
 /// The tools of the program, and the names of the strict ones among them.
-pub(super) fn definitions(tools: Vec<Tool>) -> Result<(Vec<ToolDefinition>, Vec<String>), Refusal> {
+pub(crate) fn definitions(tools: Vec<Tool>) -> Result<(Vec<ToolDefinition>, Vec<String>), Refusal> {
     if tools.len() > TOOLS {
         let text = format!("there are {} tools, and {TOOLS} is the most: leave some out", tools.len());
         return Err(Refusal::of("tools", text));

@@ -87,6 +87,18 @@ fn prompts_are_as_they_were() {
 }
 
 #[test]
+fn a_conversation_has_instructions_beside_those_of_a_program() {
+    let asked = Sections { of_conversation: " Be a pirate. ".into(), instructions: "Rhyme.".into(), ..fresh() };
+    let told = compose(&asked, &Options::default()).text;
+    let (own, theirs) =
+        (told.find("this conversation:\nBe a pirate.").unwrap(), told.find("asks of you:\nRhyme.").unwrap());
+    assert!(own < theirs, "{told}");
+    let long = Sections { of_conversation: "word ".repeat(1_600), ..fresh() };
+    assert!(compose(&long, &Options::default()).text.contains(long.of_conversation.trim()));
+    assert!(compose(&long, &Options::default().within(4096)).text.chars().count() < 4096);
+}
+
+#[test]
 fn sections_stand_in_their_order_and_go_from_the_end() {
     let all = [
         "base",

@@ -1,8 +1,8 @@
 // A copy of everything, as a download.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { Notice } from '../form';
+import { Confirm, Notice } from '../form';
 import { text } from '../text';
 import { Part, useAct, useHouse } from './part';
 import { size } from './units';
@@ -28,6 +28,8 @@ function download(file: Blob, name: string): void {
 export function Backup(): JSX.Element {
   const { session } = useHouse();
   const [done, setDone] = useState('');
+  const [chosen, setChosen] = useState<File>();
+  const picker = useRef<HTMLInputElement>(null);
   const act = useAct();
   const make = async () => {
     setDone('');
@@ -37,6 +39,19 @@ export function Backup(): JSX.Element {
       setDone(words.done(size(file.size)));
     });
   };
+  const restore = async (file: File) => {
+    setDone('');
+    const sent = await act.run(() => api.restore(file));
+    setChosen(undefined);
+    if (sent) setDone(words.restored);
+  };
+  const choose = (input: HTMLInputElement) => {
+    setDone('');
+    act.clear();
+    setChosen(input.files?.[0]);
+    // The same file can be chosen again.
+    input.value = '';
+  };
   return (
     <Part id="backup" title={words.title}>
       <p>{words.what}</p>
@@ -44,8 +59,15 @@ export function Backup(): JSX.Element {
       {act.problem && <Notice bad>{act.problem}</Notice>}
       {done && <Notice>{done}</Notice>}
       <div class="buttons">
-        <button type="button" aria-disabled={act.busy} onClick={() => void make()}>{act.busy ? words.going : words.go}</button>
+        <button type="button" aria-disabled={act.busy} onClick={() => void make()}>{act.busy && !chosen ? words.going : words.go}</button>
+        <button type="button" aria-disabled={act.busy} onClick={() => !act.busy && picker.current?.click()}>{words.restore}</button>
+        <input ref={picker} type="file" hidden aria-label={words.restore} onChange={(event) => choose(event.currentTarget)} />
       </div>
+      {chosen && (
+        <Confirm title={words.restoreAsk(chosen.name)} yes={act.busy ? words.restoring : words.restoreYes} busy={act.busy} onYes={() => void restore(chosen)} onNo={() => setChosen(undefined)}>
+          <p class="small">{words.restoreWhat}</p>
+        </Confirm>
+      )}
     </Part>
   );
 }

@@ -165,11 +165,17 @@ export const device = {
   backup: {
     title: 'Backup',
     what: 'One file with everything Hob keeps: people, conversations, memories, tools and settings. Keys to other services are not in it; they are sealed to this device. Keep it where only you can read it.',
-    back: 'This puts it in the place of the data:',
+    back: 'On the device itself, this restores one while Hob is stopped:',
     command: 'hob restore FILE',
     go: 'Download a backup',
     going: 'Making the backup…',
     done: (size: string) => `Done: ${size} went to your downloads.`,
+    restore: 'Restore a backup',
+    restoreAsk: (name: string) => `Replace everything with ${name}?`,
+    restoreWhat: 'Hob checks the file first, then starts again with it. What is here now stays on the device, set aside. Everyone has to sign in again, and tokens have to be made anew.',
+    restoreYes: 'Replace everything',
+    restoring: 'Sending the backup…',
+    restored: 'Hob is starting again with the backup. Sign in again in a moment.',
   },
 
   about: {

@@ -1,0 +1,467 @@
+//! `/api/tags`, `/api/chat` and their like: Ollama's API, for programs that speak nothing else. As at OpenAI's door the whole
+//! agent answers, the program keeps the conversation, and its tools are handed over to it; see [`crate::openai`].
+//!
+//! `format` and the sampling options are honoured as at OpenAI's door; log probabilities are refused. `keep_alive` and options of
+//! an engine, such as `num_ctx`, are ignored.
+
+mod wire;
+
+use crate::{
+    Caller, House, KEEP_ALIVE,
+    chat::unanswered,
+    describe::{Given, Operation, Routes, Schemas, Taken, get, post},
+    document::refused_in_shape,
+    envelope::{self, Failure, WITH_PICTURES, reworded},
+    openai::{self, Waited},
+};
+use agent::{Answer, Step};
+use axum::{
+    Extension,
+    body::Body,
+    extract::{FromRequest, Request, State},
+    http::{StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures::{Stream, StreamExt, stream};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use std::{convert::Infallible, time::Instant};
+use tool::prelude::{JsonSchema, schemars};
+use wire::{Asked, ChatBody, End, GenerateBody, Line, Reply, What};
+
+/// The one model there is, with the tag that programs add to names without one.
+const HOB: &str = "hob";
+const TAGGED: &str = "hob:latest";
+/// The version of Ollama's API that is spoken here: programs ask for it to know what they may send.
+const SPOKEN: &str = "0.12.0";
+/// The type of answers that come line by line.
+const NDJSON: &str = "application/x-ndjson";
+
+pub(crate) fn routes() -> Routes<House> {
+    Routes::new()
+        .route("/api/chat", post(chat, "Answer a conversation that the program keeps, in Ollama's format."))
+        .route("/api/generate", post(generate, "Answer a prompt, in Ollama's format."))
+        .route("/api/tags", get(tags, "The models there are, in Ollama's format."))
+        .route("/api/ps", get(running, "The models that are loaded, in Ollama's format."))
+        .route("/api/show", post(show, "One model, in Ollama's format."))
+        .route("/api/version", get(version, "The version of Ollama's API that is spoken here."))
+        .all(Refused::describe)
+}
+
+/// A refusal in Ollama's shape.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    status: StatusCode,
+    message: String,
+    retry_after: Option<u64>,
+}
+
+/// Why a request was refused.
+#[derive(Serialize, JsonSchema)]
+struct OllamaError {
+    /// A sentence for people: what to do.
+    error: String,
+}
+
+impl Refused {
+    pub fn bad(message: impl Into<String>) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, message: message.into(), retry_after: None }
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self { status: failure.status, message: failure.message, retry_after: failure.retry_after }
+    }
+}
+
+impl From<tool::Error> for Refused {
+    fn from(error: tool::Error) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+impl From<openai::Refusal> for Refused {
+    fn from(refusal: openai::Refusal) -> Self {
+        let (status, message) = refusal.into_parts();
+        Self { status, message, retry_after: None }
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, axum::Json(OllamaError { error: self.message })).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+impl Given for Refused {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        refused_in_shape::<OllamaError>(schemas, operation);
+    }
+}
+
+/// Around the whole house: what it refuses at these addresses is said in Ollama's shape.
+pub(crate) async fn refusals(request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let ours = path.starts_with("/api/") && path != "/api/v1" && !path.starts_with("/api/v1/");
+    let response = next.run(request).await;
+    if !ours {
+        return response;
+    }
+    reworded(response, |_, _, message| json!({"error": message})).await
+}
+
+/// A body of JSON, whose faults are told in Ollama's shape.
+pub(crate) struct Sent<T>(T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        Ok(Self(envelope::json(request, WITH_PICTURES).await?))
+    }
+}
+
+impl<T: JsonSchema> Taken for Sent<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        let body = schemas.taken::<T>();
+        operation.takes(body);
+    }
+}
+
+/// An answer, whole or line by line.
+pub(crate) struct Lines(Response);
+
+impl IntoResponse for Lines {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Given for Lines {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        for kind in ["application/json", NDJSON] {
+            let (about, schema) = (schemas.about::<Line>(), schemas.given::<Line>());
+            operation.answer(200, &about, kind, schema);
+        }
+    }
+}
+
+/// The version of Ollama's API.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaVersion")]
+pub(crate) struct Version {
+    version: &'static str,
+}
+
+pub(crate) async fn version() -> Result<axum::Json<Version>, Refused> {
+    Ok(axum::Json(Version { version: SPOKEN }))
+}
+
+/// What kind of model it is; Hob is none that could be described so.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaDetails")]
+struct Details {
+    parent_model: &'static str,
+    format: &'static str,
+    family: &'static str,
+    families: [&'static str; 1],
+    parameter_size: &'static str,
+    quantization_level: &'static str,
+}
+
+const DETAILS: Details =
+    Details { parent_model: "", format: HOB, family: HOB, families: [HOB], parameter_size: "", quantization_level: "" };
+
+/// A model in a list.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaModel")]
+struct Model {
+    name: &'static str,
+    model: &'static str,
+    /// When this Hob was started, in RFC 3339.
+    modified_at: String,
+    /// 0: what answers takes no room of its own.
+    size: u64,
+    /// SHA-256 of name and version, in hexadecimal digits.
+    digest: String,
+    details: Details,
+    /// Of those that are loaded: when that ends, in RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    /// Of those that are loaded: 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size_vram: Option<u64>,
+}
+
+/// All models.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OllamaModels {
+    models: Vec<Model>,
+}
+
+fn modified(house: &House) -> String {
+    let started = i64::try_from(house.started.millis()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    started.unwrap_or_default().to_string()
+}
+
+fn hob(house: &House) -> Model {
+    use sha2::Digest;
+    let hash = sha2::Sha256::digest(concat!("hob ", env!("CARGO_PKG_VERSION")));
+    let digest = hash.iter().map(|b| format!("{b:02x}")).collect();
+    let modified_at = modified(house);
+    let details = DETAILS;
+    Model { name: TAGGED, model: TAGGED, modified_at, size: 0, digest, details, expires_at: None, size_vram: None }
+}
+
+pub(crate) async fn tags(State(house): State<House>) -> Result<axum::Json<OllamaModels>, Refused> {
+    Ok(axum::Json(OllamaModels { models: vec![hob(&house)] }))
+}
+
+/// Hob is always loaded.
+pub(crate) async fn running(State(house): State<House>) -> Result<axum::Json<OllamaModels>, Refused> {
+    let model = Model { expires_at: Some("2318-01-01T00:00:00Z".into()), size_vram: Some(0), ..hob(&house) };
+    Ok(axum::Json(OllamaModels { models: vec![model] }))
+}
+
+/// Which model is to be shown.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Which {
+    /// `hob`.
+    #[serde(alias = "name")]
+    model: String,
+}
+
+/// A model.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OllamaModelShown")]
+pub(crate) struct Shown {
+    modelfile: &'static str,
+    parameters: &'static str,
+    template: &'static str,
+    license: &'static str,
+    modified_at: String,
+    details: Details,
+    model_info: Value,
+    /// What it can do.
+    capabilities: [&'static str; 3],
+}
+
+pub(crate) async fn show(State(house): State<House>, Sent(which): Sent<Which>) -> Result<axum::Json<Shown>, Refused> {
+    is_known(&which.model)?;
+    Ok(axum::Json(Shown {
+        modelfile: "",
+        parameters: "",
+        template: "",
+        license: "",
+        modified_at: modified(&house),
+        details: DETAILS,
+        model_info: json!({"general.architecture": HOB, "general.basename": HOB}),
+        capabilities: ["completion", "tools", "vision"],
+    }))
+}
+
+fn is_known(model: &str) -> Result<(), Refused> {
+    if model == HOB || model == TAGGED {
+        return Ok(());
+    }
+    let model: String = model.chars().take(80).collect();
+    let message = format!("model '{model}' not found: use `{HOB}`");
+    Err(Refused { status: StatusCode::NOT_FOUND, message, retry_after: None })
+}
+
+/// Which of the two addresses answers.
+#[derive(Clone, Copy)]
+enum Shape {
+    Chat,
+    Generate,
+}
+
+pub(crate) async fn chat(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Sent(body): Sent<ChatBody>,
+) -> Result<Lines, Refused> {
+    let asked = body.asked(&house.agent, &house.cx(&caller))?;
+    answer(house, &caller, asked, Shape::Chat).await
+}
+
+pub(crate) async fn generate(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Sent(body): Sent<GenerateBody>,
+) -> Result<Lines, Refused> {
+    let asked = body.asked()?;
+    answer(house, &caller, asked, Shape::Generate).await
+}
+
+async fn answer(house: House, caller: &Caller, asked: Asked, shape: Shape) -> Result<Lines, Refused> {
+    is_known(&asked.model)?;
+    let mut writer = Writer { model: asked.model, thinks: asked.thinks, shape, began: Instant::now(), first: None };
+    let complete = match asked.what {
+        What::Answer(complete) => *complete,
+        What::Loaded(reason) => {
+            let end = writer.line(Reply::new(String::new()), Some(writer.end(reason, 0, 0)));
+            return Ok(writer.whole(&end, asked.streamed));
+        }
+    };
+    let cx = house.cx(caller);
+    let running = house.agent.complete(&cx, complete)?;
+    let mut waited = Waited { agent: house.agent, cx, running };
+    if !asked.streamed {
+        let mut thoughts = String::new();
+        loop {
+            match waited.step().await {
+                Step::Thinking { text } => thoughts += &text,
+                Step::Done(answer) => {
+                    let line = writer.all(answer, thoughts);
+                    return Ok(writer.whole(&line, false));
+                }
+                Step::Error { code, message } => return Err(unanswered(code, message).into()),
+                _ => writer.begins(),
+            }
+        }
+    }
+    // What goes wrong before anything was said is told by the status.
+    let first = waited.step().await;
+    if let Step::Error { code, message } = first {
+        return Err(unanswered(code, message).into());
+    }
+    let headers = [(header::CONTENT_TYPE, NDJSON)];
+    Ok(Lines((headers, Body::from_stream(lines(waited, writer, first))).into_response()))
+}
+
+/// Writes lines of an answer.
+struct Writer {
+    /// As it was asked for: programs compare it.
+    model: String,
+    thinks: bool,
+    shape: Shape,
+    began: Instant,
+    /// When the first words came.
+    first: Option<Instant>,
+}
+
+impl Writer {
+    fn begins(&mut self) {
+        self.first.get_or_insert_with(Instant::now);
+    }
+
+    fn line(&self, reply: Reply, end: Option<End>) -> Line {
+        let (model, created_at) = (self.model.clone(), jiff::Timestamp::now().to_string());
+        let done = end.is_some();
+        let (message, response, thinking) = match self.shape {
+            Shape::Chat => (Some(reply), None, None),
+            Shape::Generate => (None, Some(reply.content), reply.thinking),
+        };
+        Line { model, created_at, message, response, thinking, done, end }
+    }
+
+    fn end(&self, done_reason: &'static str, read: u64, written: u64) -> End {
+        let nanos = |since: Instant, until: Instant| (until - since).as_nanos() as u64;
+        let now = Instant::now();
+        let first = self.first.unwrap_or(now);
+        End {
+            done_reason,
+            total_duration: nanos(self.began, now),
+            load_duration: 0,
+            prompt_eval_count: read,
+            prompt_eval_duration: nanos(self.began, first),
+            eval_count: written,
+            eval_duration: nanos(first, now),
+        }
+    }
+
+    fn end_of(&self, answer: &Answer) -> End {
+        let reason = if answer.cut && answer.handed_over.is_empty() { "length" } else { "stop" };
+        self.end(reason, answer.usage.prompt_tokens, answer.usage.completion_tokens)
+    }
+
+    /// The whole answer in a line.
+    fn all(&self, answer: Answer, thoughts: String) -> Line {
+        let (end, tool_calls) = (self.end_of(&answer), wire::handed_over(&answer));
+        let thinking = Some(thoughts).filter(|text| self.thinks && !text.is_empty());
+        self.line(Reply { thinking, tool_calls, ..Reply::new(answer.response) }, Some(end))
+    }
+
+    fn whole(&self, line: &Line, streamed: bool) -> Lines {
+        let kind = if streamed { NDJSON } else { "application/json" };
+        let ending = if streamed { "\n" } else { "" };
+        let text = serde_json::to_string(line).unwrap_or_default() + ending;
+        Lines(([(header::CONTENT_TYPE, kind)], text).into_response())
+    }
+
+    /// The lines of a step.
+    fn of(&mut self, step: Step, gap: &mut Gap) -> Vec<Value> {
+        match step {
+            Step::Text { delta } => {
+                self.begins();
+                let text = gap.before(delta);
+                vec![json!(self.line(Reply::new(text), None))]
+            }
+            Step::Thinking { text } if self.thinks => {
+                self.begins();
+                let reply = Reply { thinking: Some(text), ..Reply::new(String::new()) };
+                vec![json!(self.line(reply, None))]
+            }
+            Step::ToolStart { .. } => {
+                gap.opens();
+                vec![]
+            }
+            Step::Done(answer) => {
+                let (end, tool_calls) = (self.end_of(&answer), wire::handed_over(&answer));
+                let calls = (!tool_calls.is_empty())
+                    .then(|| json!(self.line(Reply { tool_calls, ..Reply::new(String::new()) }, None)));
+                let last = json!(self.line(Reply::new(String::new()), Some(end)));
+                calls.into_iter().chain([last]).collect()
+            }
+            Step::Error { message, .. } => vec![json!(OllamaError { error: message })],
+            // The rest is for Hob's own page.
+            _ => vec![],
+        }
+    }
+}
+
+/// A paragraph begins where words follow a call of a tool.
+#[derive(Default)]
+struct Gap {
+    said: bool,
+    open: bool,
+}
+
+impl Gap {
+    fn opens(&mut self) {
+        self.open = true;
+    }
+
+    fn before(&mut self, delta: String) -> String {
+        let gap = std::mem::take(&mut self.open) && self.said;
+        self.said = true;
+        if gap { format!("\n\n{delta}") } else { delta }
+    }
+}
+
+/// Every step as lines. While a run is quiet, empty words show that it is alive: there are no comments in this format.
+fn lines(waited: Waited, writer: Writer, first: Step) -> impl Stream<Item = Result<String, Infallible>> {
+    let begin = Some((waited, writer, Gap::default(), Some(first)));
+    let rest = stream::unfold(begin, |state| async {
+        let (mut waited, mut writer, mut gap, first) = state?;
+        let step = match first {
+            Some(step) => Some(step),
+            None => tokio::time::timeout(KEEP_ALIVE, waited.step()).await.ok(),
+        };
+        let over = matches!(step, Some(Step::Done(_) | Step::Error { .. }));
+        let lines = match step {
+            Some(step) => writer.of(step, &mut gap),
+            None => vec![json!(writer.line(Reply::new(String::new()), None))],
+        };
+        let texts: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        Some((texts, (!over).then_some((waited, writer, gap, None))))
+    });
+    rest.filter(|text| std::future::ready(!text.is_empty())).map(Ok)
+}

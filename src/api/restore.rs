@@ -1,0 +1,211 @@
+//! `POST /api/v1/restore`: a backup takes the place of the data of a running house.
+//!
+//! The body goes to the disk as it comes. Once it has proven whole it is kept under a name that the next start looks for, and
+//! the house closes and starts again; that start restores it as `hob restore` does, before anything opens the data.
+
+use crate::{
+    Caller, House,
+    access::must_be_admin,
+    describe::{Given, Operation, Schemas, Taken},
+    document::{good, refused},
+    envelope::{Failure, ok},
+};
+use axum::{
+    Extension,
+    body::{Body, HttpBody},
+    extract::{FromRequest, Request, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use futures::StreamExt;
+use serde::Serialize;
+use std::{
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::io::AsyncWriteExt;
+use tokio_util::sync::CancellationToken;
+use tool::{
+    Id,
+    prelude::{JsonSchema, schemars},
+};
+
+/// The verified backup, in the data folder, until the next start has restored it.
+pub const PENDING: &str = "restore.pending";
+/// How names of uploads begin and end that are not verified yet.
+pub const UPLOAD: (&str, &str) = ("restore-", ".tmp");
+/// What part of the free disk an upload may take: it is copied, and its files are unpacked.
+const PART: u64 = 3;
+/// What stays free all the same, in bytes.
+const SPARE: u64 = 32 << 20;
+/// How long the next piece of the body may take.
+const SILENCE: Duration = Duration::from_secs(20);
+/// How long whoever asked may take to read the answer before the house closes.
+const ANSWERED: Duration = Duration::from_millis(300);
+
+/// Asks the house to close and start again; cheap to clone.
+#[derive(Clone, Default)]
+pub struct Restart {
+    asked: CancellationToken,
+    /// Held while a backup is taken in: one at a time.
+    busy: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Restart {
+    /// Waits until somebody asks.
+    pub async fn asked(&self) {
+        self.asked.cancelled().await;
+    }
+
+    /// Whether somebody has asked.
+    pub fn is_asked(&self) -> bool {
+        self.asked.is_cancelled()
+    }
+}
+
+/// That a backup takes the place of the data.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Restoring {
+    /// True: the house starts again. Tokens and sessions are in no backup, so sign in again then.
+    restarting: bool,
+    /// The size of the backup in bytes.
+    size: u64,
+}
+
+/// 202: what was asked for happens after this answer.
+pub(crate) struct Accepted<T>(T);
+
+impl<T: Serialize> IntoResponse for Accepted<T> {
+    fn into_response(self) -> Response {
+        (StatusCode::ACCEPTED, ok(self.0)).into_response()
+    }
+}
+
+impl<T: JsonSchema> Given for Accepted<T> {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        good::<T>(schemas, operation, 202);
+    }
+}
+
+/// The body as it comes.
+pub(crate) struct Streamed(Body);
+
+impl<S: Send + Sync> FromRequest<S> for Streamed {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        Ok(Self(request.into_body()))
+    }
+}
+
+impl Taken for Streamed {
+    fn describe(schemas: &mut Schemas, operation: &mut Operation) {
+        operation.takes_bytes();
+        let codes = [(408, "The body did not come."), (413, "There is no room for the backup.")];
+        refused(schemas, operation, &codes);
+    }
+}
+
+/// A file that is removed unless it is kept.
+struct Temporary(Option<PathBuf>);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(path) = self.0.take() {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+pub(crate) async fn restore(
+    State(house): State<House>,
+    Extension(caller): Extension<Caller>,
+    Streamed(body): Streamed,
+) -> Result<Accepted<Restoring>, Failure> {
+    must_be_admin(&caller)?;
+    let Some(folder) = house.store.folder().filter(|_| house.lasting).map(Path::to_path_buf) else {
+        let text = "no daemon runs over this data: restore it with `hob restore FILE`";
+        return Err(Failure::new(409, "unavailable", text));
+    };
+    let taken = house.restart.busy.clone().try_lock_owned();
+    let Some(_busy) = taken.ok().filter(|_| !house.restart.is_asked()) else {
+        return Err(Failure::new(409, "unavailable", "another backup is being restored: wait for it to end"));
+    };
+    let upload = folder.join(format!("{}{}{}", UPLOAD.0, Id::new(), UPLOAD.1));
+    let mut temporary = Temporary(Some(upload.clone()));
+    let size = received(body, &upload, room(&folder)?).await?;
+    let cx = house.cx(&caller);
+    // To its end also when whoever asked is gone: the backup is here.
+    let verified = tokio::task::spawn_blocking(move || {
+        store::verify_backup(&upload)?;
+        put_in_place(&upload, &folder)?;
+        temporary.0.take();
+        house.registry.audit_change(&cx, "restore", &serde_json::json!({"size": size}));
+        tracing::info!(size, "a backup is restored: starting again");
+        tokio::spawn(async move {
+            // What was asked is answered before the doors close.
+            tokio::time::sleep(ANSWERED).await;
+            house.restart.asked.cancel();
+        });
+        Ok::<_, Failure>(())
+    });
+    let broken = |_| Failure::new(422, "failed", "checking the backup broke off: the log has more");
+    verified.await.map_err(broken)??;
+    Ok(Accepted(Restoring { restarting: true, size }))
+}
+
+/// How large an upload may be.
+fn room(folder: &Path) -> Result<u64, Failure> {
+    let unknown = |e| Failure::new(422, "failed", format!("the free space of the disk cannot be told: {e}"));
+    let disk = rustix::fs::statvfs(folder).map_err(unknown)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(SPARE) / PART)
+}
+
+/// Writes the body into a new file, and answers its size.
+async fn received(body: Body, file: &Path, room: u64) -> Result<u64, Failure> {
+    let large = || {
+        let text = format!(
+            "there is no room for the backup: {} MB may come, a third of what is free; delete something first",
+            room >> 20
+        );
+        Failure::new(413, "too_large", text)
+    };
+    let failed = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            Failure::new(409, "unavailable", "the disk is full: delete something first")
+        }
+        _ => Failure::new(422, "failed", format!("the backup could not be written: {e}")),
+    };
+    if body.size_hint().lower() > room {
+        return Err(large());
+    }
+    let new = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(failed)?;
+    let mut new = tokio::fs::File::from_std(new);
+    let (mut pieces, mut size) = (body.into_data_stream(), 0);
+    let slow = |_| Failure::new(408, "too_slow", "the body did not come: send it without pauses");
+    while let Some(piece) = tokio::time::timeout(SILENCE, pieces.next()).await.map_err(slow)? {
+        let piece = piece.map_err(|_| Failure::new(400, "bad_args", "the body broke off: send it again"))?;
+        size += piece.len() as u64;
+        if size > room {
+            return Err(large());
+        }
+        new.write_all(&piece).await.map_err(failed)?;
+    }
+    if size == 0 {
+        return Err(Failure::new(400, "bad_args", "the body is empty: send the file that `hob backup` wrote"));
+    }
+    new.sync_all().await.map_err(failed)?;
+    Ok(size)
+}
+
+/// From here on the next start restores it, also when the power goes now.
+fn put_in_place(upload: &Path, folder: &Path) -> Result<(), Failure> {
+    let put = || {
+        std::fs::File::open(upload)?.sync_all()?;
+        std::fs::rename(upload, folder.join(PENDING))?;
+        std::fs::File::open(folder)?.sync_all()
+    };
+    put().map_err(|e| Failure::new(422, "failed", format!("the backup could not be put in place: {e}")))
+}

@@ -1,0 +1,78 @@
+//! Whether a file is a backup that can be restored, for a house that stays open meanwhile.
+
+use crate::{
+    Error, FORMAT, Result,
+    engine::{CACHE_BYTES, read_meta},
+    files::{self, FILES},
+};
+use redb::{Database, ReadableTable};
+use std::path::Path;
+
+/// The name of the thread that reads a file nobody knows. What contradicts itself breaks assertions inside redb there: that is
+/// the file's fault, and no crash of Hob.
+pub const VERIFYING: &str = "backup-check";
+
+/// Reads all of a backup. The file may be changed: what was not closed well is repaired.
+///
+/// # Errors
+/// `Newer` when a later Hob wrote it, `Damaged` when it is not whole or not a backup of Hob, `Io` when it cannot be read.
+pub fn verify_backup(file: &Path) -> Result<()> {
+    let unusable = |what: &str| Error::Damaged(format!("this is not a usable backup ({what}): nothing was changed"));
+    let path = file.to_path_buf();
+    let verifying = std::thread::Builder::new()
+        .name(VERIFYING.into())
+        .spawn(move || verify(&path))
+        .map_err(|e| Error::io("start checking the backup", &e))?;
+    match verifying.join() {
+        Ok(Ok(None)) => Ok(()),
+        Ok(Ok(Some(what))) => Err(unusable(&what)),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(unusable("its pages contradict each other")),
+    }
+}
+
+/// What makes the file unusable, if anything does.
+fn verify(file: &Path) -> Result<Option<String>> {
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE_BYTES);
+    let mut db = match builder.open(file) {
+        Ok(db) => db,
+        Err(error) => return Ok(Some(error.to_string())),
+    };
+    match db.check_integrity() {
+        Ok(true) => {}
+        Ok(false) => return Ok(Some("its checksums do not match".into())),
+        Err(error) => return Ok(Some(error.to_string())),
+    }
+    match read_meta(&db) {
+        Err(error) => return Ok(Some(error.to_string())),
+        Ok(meta) => match meta.format {
+            None => return Ok(Some("it is not a Hob data file".into())),
+            Some(found) if found > FORMAT => {
+                return Err(Error::Newer { file: "the backup".into(), found, ours: FORMAT });
+            }
+            Some(_) => {}
+        },
+    }
+    Ok((!has_whole_files(&db)?).then(|| format!("a file of `{FILES}` in it is not whole")))
+}
+
+/// Whether the pieces of each file follow each other from the first one.
+fn has_whole_files(db: &Database) -> Result<bool> {
+    let tx = redb::ReadableDatabase::begin_read(db)?;
+    let Some(table) = crate::collection::open(&tx, files::TABLE)? else { return Ok(true) };
+    let mut last = None;
+    for row in table.iter()? {
+        let (key, _) = row?;
+        let Some((id, n)) = files::place(key.value()) else { return Ok(false) };
+        let follows = match last {
+            Some((before, at)) if before == id => Some(n) == u32::checked_add(at, 1),
+            _ => n == 0,
+        };
+        if !follows {
+            return Ok(false);
+        }
+        last = Some((id, n));
+    }
+    Ok(true)
+}
