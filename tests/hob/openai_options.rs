@@ -369,7 +369,7 @@ fn pictures_on_the_web_are_fetched_through_the_guard() {
         (at("page.png"), "text/plain"),
         (at("none.png"), "404"),
         (at("away.png"), "169.254.169.254"),
-        ("http://127.0.0.1:9/x.png".to_owned(), "inside the house"),
+        ("http://127.0.0.1:9/x.png".to_owned(), "this device itself"),
         ("https://localhost/x.png".to_owned(), "localhost"),
     ] {
         let why = assert_refused(&ask(&url), 400, "invalid_request_error", "invalid_image_url", "messages[0].content");
