@@ -117,8 +117,10 @@ fn what_moves_something_or_runs_code_is_told_and_not_done_again() {
     let history = |hob: &Hob| hob.result("get_task_history", json!({"taskId": "Half"})).to_string();
     until("it is told", || history(&hob).contains("\"interrupted\""));
     assert!(history(&hob).contains("add_note"), "what was done is named: {}", history(&hob));
-    let notices = hob.result("list_notices", json!({"unseen": true})).to_string();
-    assert!(notices.contains("was interrupted while it did"), "{notices}");
+    until("the person is told", || {
+        let notices = hob.result("list_notices", json!({"unseen": true})).to_string();
+        notices.contains("was interrupted while it did")
+    });
     assert_eq!(notes(&hob), 1);
     hob.assert_alive();
 }
