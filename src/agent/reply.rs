@@ -1,7 +1,10 @@
 //! The final answer as its caller asked for it: cut at stop sequences, and in the format it has to have.
 
-use crate::run::{Progress, Run, Said, Stop};
-use llm::{End, Message, ResponseFormat, StopFilter, ToolCall, ToolResult, Turn};
+use crate::{
+    run::{Progress, Run, Said, Stop},
+    step::{Answer, FinishReason},
+};
+use llm::{End, Message, ResponseFormat, Routing, StopFilter, ToolCall, ToolResult, Turn};
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 
@@ -33,6 +36,54 @@ impl RunStatus {
 }
 
 impl Run {
+    /// The answer of a run that is over, or hands calls over to its caller.
+    pub(crate) fn answered(&self, said: Said, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
+        let finish_reason = match () {
+            () if !handed_over.is_empty() => FinishReason::ToolCalls,
+            () if said.filtered => FinishReason::ContentFilter,
+            () if said.cut => FinishReason::Length,
+            () => FinishReason::Stop,
+        };
+        let routing = progress.routing.clone().unwrap_or_else(|| Routing::direct(&said.by.model));
+        Answer {
+            response: said.text,
+            conversation_id: self.conversation,
+            run_id: self.run,
+            tool_calls: std::mem::take(&mut progress.records),
+            usage: progress.usage,
+            cost: progress.usage.cost(),
+            model: said.by.model,
+            cut: said.cut,
+            finish_reason,
+            routing,
+            media: std::mem::take(&mut progress.media),
+            waiting: vec![],
+            handed_over,
+        }
+    }
+
+    /// The end of a run that goes on when somebody has answered.
+    pub(crate) async fn rests(&self, said: Said, progress: &mut Progress, waits: Vec<String>) -> Result<Answer, Stop> {
+        let conversations = &self.agent.conversations;
+        conversations.change_run(self.cx.user(), self.run, move |run| run.rests(&waits)).await?;
+        let open = self.agent.waiting_on(self.cx.user(), self.run);
+        let named: Vec<&str> = open.iter().map(|w| w.about.as_str()).filter(|about| !about.is_empty()).collect();
+        let about = match named.as_slice() {
+            [] => String::new(),
+            named => format!("I wait for your decision about {}, and go on when you have made it.", named.join(", ")),
+        };
+        let answer = match open.iter().any(|w| w.about.is_empty()) {
+            true => "I wait for your answer, and go on when you have given it.".to_owned(),
+            false => String::new(),
+        };
+        let parts = [said.text.trim(), &about, &answer];
+        let text = parts.iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
+        let mut answer = self.answered(Said { text, ..said }, progress, vec![]);
+        answer.waiting = open.iter().map(|w| w.id).collect();
+        answer.finish_reason = FinishReason::ToolCalls;
+        Ok(answer)
+    }
+
     /// What cuts the words of one turn.
     pub(crate) fn stop_filter(&self) -> StopFilter {
         let sampling = &self.theirs.sampling;

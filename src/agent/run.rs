@@ -23,7 +23,7 @@ use std::{collections::HashSet, sync::Arc, time::Instant};
 use tokio::sync::mpsc;
 use tool::{Channel, Cx, Error, Id};
 
-pub(crate) use crate::step::{Answer, CallRecord, FinishReason, Step};
+pub(crate) use crate::step::{Answer, CallRecord, Step};
 
 pub(crate) struct Run {
     pub agent: Agent,
@@ -99,12 +99,12 @@ impl From<Error> for Stop {
 pub(crate) struct Said {
     pub text: String,
     pub calls: Vec<ToolCall>,
-    media: Vec<StoredMedia>,
+    pub media: Vec<StoredMedia>,
     pub kept: Option<llm::Kept>,
-    by: By,
+    pub by: By,
     pub cut: bool,
     /// Whether the provider's content filter stopped it.
-    filtered: bool,
+    pub filtered: bool,
 }
 
 impl Run {
@@ -335,53 +335,6 @@ impl Run {
         let temperature = config.temperature.value();
         let (sampling, format) = (self.theirs.sampling.clone(), self.theirs.format.clone());
         Request { messages, tools, tool_choice, max_tokens, temperature, sampling, format, user: Some(self.cx.user()) }
-    }
-
-    fn answered(&self, said: Said, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
-        let finish_reason = match () {
-            () if !handed_over.is_empty() => FinishReason::ToolCalls,
-            () if said.filtered => FinishReason::ContentFilter,
-            () if said.cut => FinishReason::Length,
-            () => FinishReason::Stop,
-        };
-        let routing = progress.routing.clone().unwrap_or_else(|| Routing::direct(&said.by.model));
-        Answer {
-            response: said.text,
-            conversation_id: self.conversation,
-            run_id: self.run,
-            tool_calls: std::mem::take(&mut progress.records),
-            usage: progress.usage,
-            cost: progress.usage.cost(),
-            model: said.by.model,
-            cut: said.cut,
-            finish_reason,
-            routing,
-            media: std::mem::take(&mut progress.media),
-            waiting: vec![],
-            handed_over,
-        }
-    }
-
-    /// The end of a run that goes on when somebody has answered.
-    async fn rests(&self, said: Said, progress: &mut Progress, waits: Vec<String>) -> Result<Answer, Stop> {
-        let conversations = &self.agent.conversations;
-        conversations.change_run(self.cx.user(), self.run, move |run| run.rests(&waits)).await?;
-        let open = self.agent.waiting_on(self.cx.user(), self.run);
-        let named: Vec<&str> = open.iter().map(|w| w.about.as_str()).filter(|about| !about.is_empty()).collect();
-        let about = match named.as_slice() {
-            [] => String::new(),
-            named => format!("I wait for your decision about {}, and go on when you have made it.", named.join(", ")),
-        };
-        let answer = match open.iter().any(|w| w.about.is_empty()) {
-            true => "I wait for your answer, and go on when you have given it.".to_owned(),
-            false => String::new(),
-        };
-        let parts = [said.text.trim(), &about, &answer];
-        let text = parts.iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
-        let mut answer = self.answered(Said { text, ..said }, progress, vec![]);
-        answer.waiting = open.iter().map(|w| w.id).collect();
-        answer.finish_reason = FinishReason::ToolCalls;
-        Ok(answer)
     }
 
     /// Whether a call is for the caller to make. Nobody makes calls where none are allowed.

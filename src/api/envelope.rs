@@ -245,7 +245,8 @@ fn plain(error: &serde_json::Error) -> String {
 /// unread would break the connection before the answer is heard.
 pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
     let path = request.uri().path();
-    let is_long = request.method() == Method::POST && ([FILES, IMPORT, RESTORE].contains(&path) || LONG.contains(&path));
+    let is_long =
+        request.method() == Method::POST && ([FILES, IMPORT, RESTORE].contains(&path) || LONG.contains(&path));
     if is_long || request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
         return Ok(request);
     }

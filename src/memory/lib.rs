@@ -5,7 +5,11 @@
 //! on with words alone and says so.
 
 mod index;
+
+mod view;
 mod words;
+
+pub use view::{Hit, Memory, Recalled};
 
 use embed::{Embedder, Quantized};
 use index::{Index, Row};
@@ -16,6 +20,7 @@ use tool::{
     Cx, Error, Id, Label, Result,
     prelude::{JsonSchema, schemars},
 };
+use view::seen_by;
 
 /// What sort of thing is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -121,80 +126,6 @@ impl Change {
         stored.kind = self.kind.unwrap_or(stored.kind);
         stored.importance = self.importance.unwrap_or(stored.importance).clamp(0.0, 1.0);
     }
-}
-
-/// A memory as it is told.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Memory {
-    /// Its id.
-    pub id: Id,
-    /// The text.
-    pub content: String,
-    /// What sort of thing it is.
-    #[serde(rename = "type")]
-    pub kind: Kind,
-    /// 0 to 1.
-    #[serde(serialize_with = "tool::as_shortest")]
-    pub importance: f32,
-    /// For filtering.
-    pub tags: Vec<String>,
-    /// When it was remembered: milliseconds since 1970.
-    pub created_ms: u64,
-    /// How often it was recalled.
-    pub uses: u32,
-    /// Whether the household may recall it.
-    pub shared: bool,
-    /// Whether it came from outside, and taints whoever is told it until its owner vouches for it. Somebody else's taints
-    /// whatever this says: their words are theirs.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub from_outside: bool,
-}
-
-impl From<Entry<Stored>> for Memory {
-    fn from(e: Entry<Stored>) -> Self {
-        Self {
-            id: e.id,
-            content: e.value.content,
-            kind: e.value.kind,
-            importance: e.value.importance,
-            tags: e.value.tags,
-            created_ms: e.id.millis(),
-            uses: e.value.uses,
-            shared: e.audience == Audience::Household,
-            from_outside: e.label == Label::Outside,
-        }
-    }
-}
-
-/// A memory as this caller is told it: what somebody else shares is not theirs to vouch for.
-fn told(cx: &Cx, entry: Entry<Stored>) -> Memory {
-    let own = entry.owner == cx.user();
-    let memory = Memory::from(entry);
-    Memory { from_outside: memory.from_outside && own, ..memory }
-}
-
-/// A memory that was found, and why.
-#[derive(Debug, Clone, Serialize)]
-pub struct Hit {
-    /// The memory.
-    #[serde(flatten)]
-    pub memory: Memory,
-    /// How well it fits, 0 to 1: the cosine of the meanings, raised by shared words.
-    #[serde(serialize_with = "tool::as_shortest")]
-    pub score: f32,
-    /// Why it was found: `same words: boiler` or `similar meaning`.
-    pub why: String,
-}
-
-/// What a search gave.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Recalled {
-    /// Best first.
-    pub hits: Vec<Hit>,
-    /// False when the model could not be had and words alone decided.
-    pub by_meaning: bool,
 }
 
 /// Which memories.
@@ -406,7 +337,7 @@ impl Memories {
             let fits = |e: &Entry<Stored>| filter.lets(&e.value) && !(filter.own && e.label == Label::Outside);
             if let Some(entry) = self.records.peek(cx, found.id)?.filter(fits) {
                 cx.taint(entry.label);
-                hits.push(Hit { memory: told(cx, entry), score: found.score, why: found.why });
+                hits.push(Hit { memory: seen_by(cx, entry), score: found.score, why: found.why });
             }
         }
         self.count_uses(cx, &hits);
@@ -441,7 +372,7 @@ impl Memories {
         let by = filter.kind.map(|k| (1, vec![k.code()]));
         let limit = if filter.tags.is_empty() { filter.limit } else { 0 };
         let all = self.records.list(cx, &Listing { by, limit, ..Listing::default() })?;
-        let wanted = all.into_iter().filter(|e| filter.lets(&e.value)).map(|e| told(cx, e));
+        let wanted = all.into_iter().filter(|e| filter.lets(&e.value)).map(|e| seen_by(cx, e));
         Ok(if filter.limit == 0 { wanted.collect() } else { wanted.take(filter.limit).collect() })
     }
 

@@ -89,7 +89,13 @@ impl Sections {
     pub fn instruction_count(&self) -> usize {
         let team = if self.leads { self.team.as_str() } else { "" };
         let base = [&self.identity, &self.soul, &self.system, &self.bootstrap];
-        let all = base.into_iter().chain([&self.notes, &self.instructions, &self.agents, &self.tool_notes]);
+        let all = base.into_iter().chain([
+            &self.notes,
+            &self.instructions,
+            &self.of_conversation,
+            &self.agents,
+            &self.tool_notes,
+        ]);
         all.map(String::as_str).chain([team]).filter(|text| !text.trim().is_empty()).count()
     }
 }

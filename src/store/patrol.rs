@@ -55,6 +55,9 @@ pub struct Patrolled {
     pub rows: u64,
 }
 
+/// A row of a table: its table and its key.
+type Position = (String, Vec<u8>);
+
 impl Store {
     /// Checks the next few records, from where the last step stopped, also before a restart. To be called once a minute.
     ///
@@ -95,7 +98,7 @@ impl Store {
     }
 
     /// Reads from a place on; also answers the next place, `None` at the end.
-    fn read_some(&self, at: &Place) -> Result<(Option<(String, Vec<u8>)>, check::Stretch)> {
+    fn read_some(&self, at: &Place) -> Result<(Option<Position>, check::Stretch)> {
         let kinds = self.kinds();
         self.0.engine.read(|tx| {
             let mut names: Vec<String> = tx.list_tables()?.map(|t| t.name().to_owned()).collect();

@@ -51,6 +51,9 @@ fn verify(file: &Path) -> Result<Option<String>> {
             Some(found) if found > FORMAT => {
                 return Err(Error::Newer { file: "the backup".into(), found, ours: FORMAT });
             }
+            Some(_) if meta.check().is_err() => {
+                return Ok(Some("what it says about itself does not match".into()));
+            }
             Some(_) => {}
         },
     }

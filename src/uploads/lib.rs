@@ -149,7 +149,8 @@ impl Uploads {
                 fs::File::open(&self.folder)?.sync_all()
             }
             Ok(_) => {
-                Ok(tracing::warn!(file = %path.display(), "what is there is not the file that was sent: it stays"))
+                tracing::warn!(file = %path.display(), "what is there is not the file that was sent: it stays");
+                Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
