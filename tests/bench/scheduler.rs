@@ -7,6 +7,7 @@ use crate::{
 use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream};
 use jiff::Timestamp;
 use scheduler::{Missed, New, Recurrence, Scheduler};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -19,12 +20,11 @@ use std::{
     },
     time::Duration,
 };
-use serde::{Deserialize, Serialize};
 use store::{Collection, EffectSource, Level, Record, Stamp, Store, with_effect};
 use tokio_util::sync::CancellationToken;
 use tool::{
-    Armed, Bus, Channel, Clock, Cx, Dispatch, Error, FixedClock, Output, Ports, Principal, Risk, Role, SystemClock,
-    ToolInfo, Via,
+    Armed, Bus, Channel, Clock, Cx, Dispatch, Error, FixedClock, Output, Ports, Principal, Role, SystemClock, ToolInfo,
+    Via,
 };
 
 const ZONE: &str = "Europe/Vienna";
