@@ -22,6 +22,7 @@ async fn bend(store: &Store, key: &[u8], bend: fn(&mut Vec<u8>)) {
     store.write(job).await.unwrap();
 }
 
+#[allow(clippy::ptr_arg)]
 fn flip_last(bytes: &mut Vec<u8>) {
     *bytes.last_mut().unwrap() ^= 4;
 }

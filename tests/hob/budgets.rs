@@ -32,7 +32,7 @@ fn trials(hob: &Hob, count: usize, code: &str) -> Vec<String> {
     let body = draft("trial", code);
     let trial = || hob.post("/api/v1/custom-tools/test", body.clone()).text();
     thread::scope(|scope| {
-        let running: Vec<_> = (0..count).map(|_| scope.spawn(&trial)).collect();
+        let running: Vec<_> = (0..count).map(|_| scope.spawn(trial)).collect();
         running.into_iter().map(|one| one.join().unwrap()).collect()
     })
 }

@@ -143,7 +143,7 @@ pub(crate) struct Tool {
 
 /// What a model has to know of it.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Function {
+pub(crate) struct Function {
     pub name: String,
     pub description: Option<String>,
     /// JSON Schema.
