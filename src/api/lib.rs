@@ -247,7 +247,8 @@ fn routes() -> Routes<House> {
         .route("/files/{id}", get(files::get, "A file as it was sent.").delete(files::delete, "Delete a file."))
         .route("/discover", get(device::discover, "What is near on the network."))
         .route("/events", get(device::events, "Everything that happens and concerns the caller."))
-        .route("/check", post(check::check, "Check all stored records for damage."))
+        // A damaged row is named by its key, which can hold what a record is found by.
+        .route("/check", post(check::check, "Check all stored records for damage.").secret())
         .route("/backup", post(device::backup, "A copy of all data but the secrets.").secret())
         .route("/restore", post(restore::restore, "Put a backup in the place of all data, and start again.").secret())
         .route("/openapi.json", get(document::serve, "This document."))
