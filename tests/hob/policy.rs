@@ -369,9 +369,10 @@ fn the_door_for_custom_tools_is_no_way_around_the_tools_that_do_the_same() {
         (json!({"preset": "readonly"}), [403; 6]),
         // Deleting needs only that level.
         (json!({"level": "write"}), [403, 403, 403, 403, 403, 200]),
-        // What runs as code is in an area of its own, also when it is tried out.
+        // Writing code is in one area, tools that are there already in another; a trial needs both.
         (json!({"areas": ["custom"]}), [403, 403, 403, 200, 200, 200]),
-        (json!({"areas": ["code_execute"]}), [201, 200, 200, 403, 403, 403]),
+        (json!({"areas": ["code_execute"]}), [201, 403, 200, 403, 403, 403]),
+        (json!({"areas": ["code_execute", "custom"]}), all),
         (json!({"deniedTools": ["create_tool"]}), [403, 403, 403, 200, 200, 200]),
         (json!({"deniedTools": ["enable_tool"]}), [201, 200, 200, 403, 403, 200]),
         (json!({"deniedTools": ["delete_tool"]}), [201, 200, 200, 200, 200, 403]),
