@@ -2,7 +2,7 @@
 
 use crate::{
     approvals::{autonomy, decide, that_waits},
-    harness::{Hob, until},
+    harness::{Hob, Setup, until},
     http::{Events, read_status},
     model_server::{calls, says},
 };
@@ -27,7 +27,8 @@ fn pin(hob: &Hob, pin: u8) {
 
 #[test]
 fn patterns_choose_what_is_heard() {
-    let mut hob = Hob::start();
+    let config = "[pins]\nswitches_per_second = 0\n".into();
+    let mut hob = Hob::with(Setup { config, ..Setup::default() });
     for (query, expected) in [
         ("topics=pin:changed", &["pin:changed"][..]),
         ("topics=tool:*", &["tool:before", "tool:after"]),

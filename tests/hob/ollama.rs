@@ -156,14 +156,15 @@ fn pictures_are_taken_and_what_cannot_be_had_is_refused_in_its_shape() {
     assert!(refusal(&with(json!(["aGVsbG8="])), 400).contains("not an image"));
     let orphan = json!([{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}]);
     for (more, part) in [
-        (json!({"format": "json"}), "`format`"),
-        (json!({"format": {"type": "object"}}), "`format`"),
+        (json!({"format": "yaml"}), "`format`"),
+        (json!({"format": {"type": "nonsense"}}), "schema"),
         (json!({"logprobs": true}), "`logprobs`"),
         (json!({"options": {"temperature": 9}}), "temperature"),
         (json!({"options": {"num_predict": 0}}), "num_predict"),
+        (json!({"options": {"stop": [1]}}), "`stop`"),
         (json!({"messages": orphan}), "messages[1]"),
         (json!({"messages": [{"role": "robot", "content": "a"}]}), "unknown variant"),
-        (json!({"messages": [{"role": "system", "content": "a"}]}), "message of the user"),
+        (json!({"messages": [{"role": "system", "content": " "}]}), "message"),
         (json!({"tools": [{"function": {}}]}), "tools[0]"),
         (json!({"tools": [turn_on(), turn_on()]}), "two tools"),
     ] {
@@ -191,6 +192,27 @@ fn pictures_are_taken_and_what_cannot_be_had_is_refused_in_its_shape() {
     server.always(Answer::Fails("half ".into(), "{\"message\": \"it broke\"}".into()));
     let all = lines(&chat(&hob, json!({})));
     assert!(all.last().unwrap()["error"].as_str().is_some_and(|why| why.len() > 10), "{all:?}");
+}
+
+#[test]
+fn formats_and_stop_sequences_are_honoured() {
+    let (hob, server) = with_model("");
+    let content = |more: Value| {
+        let mut body = json!({"stream": false});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        chat(&hob, body).json()["message"]["content"].as_str().map(str::to_owned)
+    };
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    for (script, more, expected) in [
+        (vec![says("{\"a\": 1}")], json!({"format": "json"}), Some("{\"a\":1}")),
+        (vec![says("n is 2"), says("{\"n\": 2}")], json!({"format": schema}), Some("{\"n\":2}")),
+        (vec![says("n is 2"), says("two")], json!({"format": schema}), None),
+        (vec![says("one two three")], json!({"options": {"stop": ["two"]}}), Some("one")),
+    ] {
+        server.script(script);
+        let found = content(more.clone()).map(|text| text.replace(' ', ""));
+        assert_eq!(found.as_deref(), expected, "{more}");
+    }
 }
 
 #[test]
