@@ -45,6 +45,7 @@ const STOPPING: Duration = Duration::from_secs(2);
 
 /// Runs until told to stop (SIGTERM, SIGINT), or to start again: then it answers at which doors.
 pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<Option<Doors>> {
+    let stop_signal = stop_requested();
     let (listen, doors, outside) = (config.listen.clone(), config.doors.clone(), config.network.clone());
     let lasts = Duration::from_secs(doors.claim_seconds);
     let claiming = Claiming { lasts, chosen: chosen_code()?, file: Some(data.join(CODE)) };
@@ -72,7 +73,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let stop = CancellationToken::new();
     let told_to_stop = stop.clone();
     tokio::spawn(async move {
-        stop_asked().await;
+        stop_signal.await;
         told_to_stop.cancel();
     });
     let asked = stop.clone();
@@ -261,14 +262,19 @@ fn shown(address: SocketAddr) -> String {
     }
 }
 
-async fn stop_asked() {
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
-        tracing::error!("signals cannot be heard; only SIGKILL will stop this process");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+/// Resolves at the first SIGTERM or SIGINT. The handlers are installed by this call and not by the first poll, so a signal
+/// that arrives before anything polls still closes Hob cleanly.
+fn stop_requested() -> impl Future<Output = ()> {
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut term), Ok(mut int)) = signals else {
+            tracing::error!("signals cannot be received; only SIGKILL stops this process");
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
     }
 }
 

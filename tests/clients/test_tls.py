@@ -16,7 +16,7 @@ class Hob:
     """A daemon nobody has claimed, and what it says on its console."""
 
     def __init__(self, data, *arguments, env=()):
-        self.data, self.console = data, data / "console"
+        self.data, self.console = data, data.with_name(data.name + ".console")
         data.mkdir(exist_ok=True)
         command = [os.environ["HOB_BIN"], "serve", "--data", data, "--board", "sim", "--listen", "127.0.0.1:0", *arguments]
         with open(self.console, "w") as console:
