@@ -42,7 +42,7 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
 }
 
 /// A question in the stream: asks the person at the terminal; without one says how it can be answered.
-pub async fn asked(client: &Client, ask: &Value) -> Result<()> {
+pub async fn ask_at_terminal(client: &Client, ask: &Value) -> Result<()> {
     let (id, options) = (text(ask, "id"), options(ask));
     tell(format_args!("? {}\n", plain(text(ask, "question"))));
     for (n, option) in options.iter().enumerate() {
@@ -62,10 +62,10 @@ pub async fn asked(client: &Client, ask: &Value) -> Result<()> {
             return Ok(());
         };
         if line.is_empty() {
-            return given(client, id, None).await;
+            return send_answer(client, id, None).await;
         }
         match chosen(&options, &line) {
-            Some(answer) => return given(client, id, Some(json!({"answer": answer}))).await,
+            Some(answer) => return send_answer(client, id, Some(json!({"answer": answer}))).await,
             None => tell(format_args!("  choose one of these by its number\n")),
         }
     }
@@ -86,7 +86,7 @@ fn chosen(options: &[String], line: &str) -> Option<String> {
 }
 
 /// Something to be shown in the stream. A view without a form is put aside once it is shown.
-pub async fn shown(client: &Client, ui: &Value) -> Result<()> {
+pub async fn show_at_terminal(client: &Client, ui: &Value) -> Result<()> {
     let (id, title) = (text(ui, "id"), ui["title"].as_str());
     if text(ui, "kind") == "component" {
         let title = title.filter(|t| !t.is_empty()).unwrap_or("something to be used with the mouse");
@@ -99,7 +99,7 @@ pub async fn shown(client: &Client, ui: &Value) -> Result<()> {
         put(format_args!("{view}\n"))?;
     }
     let Some(form) = blocks.iter().find(|b| text(b, "type") == "form") else {
-        return given(client, id, None).await;
+        return send_answer(client, id, None).await;
     };
     if !person() {
         let names: Vec<&str> = list(form, "fields").iter().map(|f| text(f, "name")).collect();
@@ -210,7 +210,7 @@ async fn send(client: &Client, id: &str, answer: Option<Value>) -> Result<Value>
 }
 
 /// Answers, or puts it aside. Somebody else may have answered meanwhile; that is told and no failure of this conversation.
-async fn given(client: &Client, id: &str, answer: Option<Value>) -> Result<()> {
+async fn send_answer(client: &Client, id: &str, answer: Option<Value>) -> Result<()> {
     if let Err(error) = send(client, id, answer).await {
         tell(format_args!("  {error:#}\n"));
     }

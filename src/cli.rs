@@ -21,14 +21,14 @@ use tracing_subscriber::EnvFilter;
 #[command(version, arg_required_else_help = true)]
 pub struct Cli {
     #[command(flatten)]
-    pub place: Place,
+    pub place: DataLocation,
     #[command(subcommand)]
     pub command: Command,
 }
 
 /// Where the data is, and how it is configured.
 #[derive(Args, Clone)]
-pub struct Place {
+pub struct DataLocation {
     /// The data folder.
     #[arg(long, global = true, env = "HOB_DATA", value_name = "DIR")]
     data: Option<PathBuf>,

@@ -5,7 +5,7 @@
 
 use crate::{answer, config::Config, consent, house, serve};
 use anyhow::{Context, Result, bail};
-use api::{House, Listeners};
+use api::{AppState, Listeners};
 use futures::StreamExt;
 use http_client::{Local, Streaming};
 use scrub::Scrubber;
@@ -24,7 +24,7 @@ const LARGEST: usize = 64 << 20;
 pub struct Client {
     local: Local,
     /// The house, where it was built for this command.
-    own: Option<(House, JoinHandle<()>)>,
+    own: Option<(AppState, JoinHandle<()>)>,
 }
 
 impl Client {
@@ -146,18 +146,18 @@ async fn say(client: &Client, text: &str, conversation: Option<String>) -> Resul
     let body = json!({"message": text, "conversationId": conversation, "stream": true});
     let answer = client.stream("POST", "/api/v1/chat", Some(body)).await?;
     let (mut pieces, mut buffer) = (answer.into_stream().boxed(), Vec::new());
-    let mut told = Told::default();
+    let mut told = ErrorBody::default();
     while let Some(piece) = pieces.next().await {
         buffer.extend_from_slice(&piece?);
         // Our own daemon ends events with an empty line and puts data on one line.
         while let Some(end) = buffer.windows(2).position(|w| w == b"\n\n") {
             let event: Vec<u8> = buffer.drain(..end + 2).collect();
             match told.take(&String::from_utf8_lossy(&event))? {
-                Heard::Approval(approval) => consent::asked(client, &approval).await?,
-                Heard::Ask(ask) => answer::asked(client, &ask).await?,
-                Heard::Ui(ui) => answer::shown(client, &ui).await?,
-                Heard::End(id) => return Ok(id),
-                Heard::More => {}
+                StreamEvent::Approval(approval) => consent::ask_at_terminal(client, &approval).await?,
+                StreamEvent::Ask(ask) => answer::ask_at_terminal(client, &ask).await?,
+                StreamEvent::Ui(ui) => answer::show_at_terminal(client, &ui).await?,
+                StreamEvent::End(id) => return Ok(id),
+                StreamEvent::More => {}
             }
         }
     }
@@ -165,7 +165,7 @@ async fn say(client: &Client, text: &str, conversation: Option<String>) -> Resul
 }
 
 /// What an event was.
-enum Heard {
+enum StreamEvent {
     /// The last, with the conversation's id.
     End(String),
     /// A question to the person.
@@ -178,17 +178,17 @@ enum Heard {
 }
 
 #[derive(Default)]
-struct Told {
+struct ErrorBody {
     any: bool,
     /// Whether what was printed last ended in the middle of a line.
     open: bool,
 }
 
-impl Told {
+impl ErrorBody {
     /// Prints what an event says.
-    fn take(&mut self, event: &str) -> Result<Heard> {
+    fn take(&mut self, event: &str) -> Result<StreamEvent> {
         let field = |name: &str| event.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
-        let (Some(name), Some(data)) = (field("event:"), field("data:")) else { return Ok(Heard::More) };
+        let (Some(name), Some(data)) = (field("event:"), field("data:")) else { return Ok(StreamEvent::More) };
         let data: Value = serde_json::from_str(data)?;
         match name {
             "text" => {
@@ -203,14 +203,14 @@ impl Told {
                 let failed = if data["isError"] == true { ", failed" } else { "" };
                 eprintln!("· {} ({} ms{failed})", data["name"].as_str().unwrap_or_default(), data["durationMs"]);
             }
-            "approval" => return Ok(Heard::Approval(data)),
+            "approval" => return Ok(StreamEvent::Approval(data)),
             "ask" => {
                 self.end_line()?;
-                return Ok(Heard::Ask(data));
+                return Ok(StreamEvent::Ask(data));
             }
             "ui" => {
                 self.end_line()?;
-                return Ok(Heard::Ui(data));
+                return Ok(StreamEvent::Ui(data));
             }
             "message" => {
                 self.end_line()?;
@@ -222,7 +222,7 @@ impl Told {
                     put(format_args!("{}", data["response"].as_str().unwrap_or_default()))?;
                 }
                 put(format_args!("\n"))?;
-                return Ok(Heard::End(data["conversationId"].as_str().unwrap_or_default().to_owned()));
+                return Ok(StreamEvent::End(data["conversationId"].as_str().unwrap_or_default().to_owned()));
             }
             "error" => {
                 if self.any {
@@ -232,7 +232,7 @@ impl Told {
             }
             _ => {}
         }
-        Ok(Heard::More)
+        Ok(StreamEvent::More)
     }
 
     /// What follows stands on lines of its own.

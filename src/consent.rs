@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal, Write};
 
 /// What is asked, in lines: the call, what it would do, why it is asked.
-fn told(approval: &Value) -> String {
+fn approval_text(approval: &Value) -> String {
     let text = |name: &str| approval[name].as_str().unwrap_or_default();
     let line = |name: &str| plain(text(name)).replace('\n', " ");
     let arguments = plain(&approval["arguments"].to_string());
@@ -15,10 +15,10 @@ fn told(approval: &Value) -> String {
 }
 
 /// Asks the person at the terminal, and answers for them; without one says how it can be answered.
-pub async fn asked(client: &Client, approval: &Value) -> Result<()> {
+pub async fn ask_at_terminal(client: &Client, approval: &Value) -> Result<()> {
     let id = approval["id"].as_str().unwrap_or_default().to_owned();
     let mut err = std::io::stderr();
-    let _ = writeln!(err, "? {}", told(approval));
+    let _ = writeln!(err, "? {}", approval_text(approval));
     if !(std::io::stdin().is_terminal() && err.is_terminal()) {
         let _ = writeln!(err, "  answer with `hob approve {id}` or `hob deny {id}`");
         return Ok(());
@@ -72,7 +72,7 @@ pub async fn list(client: &Client, json: bool) -> Result<()> {
     }
     let approvals = listed["approvals"].as_array().cloned().unwrap_or_default();
     for approval in &approvals {
-        put(format_args!("{}  {}\n", approval["id"].as_str().unwrap_or_default(), told(approval)))?;
+        put(format_args!("{}  {}\n", approval["id"].as_str().unwrap_or_default(), approval_text(approval)))?;
     }
     if approvals.is_empty() {
         put(format_args!("nothing waits for an answer\n"))?;

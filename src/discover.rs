@@ -2,7 +2,7 @@
 
 use crate::client::put;
 use anyhow::Result;
-use discovery::{Found, Kind};
+use discovery::{DiscoveredService, Kind};
 use std::{
     net::{IpAddr, Ipv6Addr},
     time::Duration,
@@ -32,7 +32,7 @@ const ALONE: &str = "a Hob shows itself when it runs on the same network, listen
 was not started with --no-mdns; look also whether a firewall keeps UDP port 5353 shut, or the access point keeps its devices apart";
 const UNCONNECTED: &str = "this machine has no address on a network; look at `ip address`";
 
-fn about(found: &Found) -> String {
+fn about(found: &DiscoveredService) -> String {
     let kind = match found.kind {
         Kind::Hob => "Hob",
         Kind::HomeAssistant => "Home Assistant",

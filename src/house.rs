@@ -1,15 +1,15 @@
 //! The assembly: every part is built once, from the ground up, and given what it needs.
 
 use crate::{
-    chosen::Choices,
+    runtime_settings::Choices,
     config::Config,
-    models::{self, Minds, Models},
+    models::{self, ModelDeps, Models},
     restart,
     settings::Settings,
 };
 use agent::Agent;
 use anyhow::Result;
-use api::{Access, Claiming, House, Network, RequestCounts, Restart};
+use api::{Access, Claiming, AppState, Network, RequestCounts, Restart};
 use board::{Board, Device};
 use config_center::ConfigCenter;
 use custom::CustomTools;
@@ -53,14 +53,14 @@ pub struct Entry {
 }
 
 /// What happens by itself, once it is started: only in a house that stays.
-pub struct Clockwork {
+pub struct BackgroundTasks {
     scheduler: Scheduler,
     triggers: Triggers,
     store: Store,
     bus: Bus,
 }
 
-impl Clockwork {
+impl BackgroundTasks {
     /// Makes calls at their times and waits for what triggers wait for, until the house closes; what it answers ends once
     /// what came of the last calls is kept.
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
@@ -71,7 +71,7 @@ impl Clockwork {
 }
 
 /// Builds the house over the data in `data`. Nothing runs yet but what the parts themselves need.
-pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Settings>, Clockwork)> {
+pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc<Settings>, BackgroundTasks)> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(Some(config.time_zone.as_str()).filter(|z| !z.is_empty()))?);
 
     // Parts.
@@ -99,7 +99,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         clock: clock.clone(),
     };
 
-    keep_up(&entry, &registry, &services);
+    sync_secrets(&entry, &registry, &services);
 
     // Families.
     let access = Access::new(&store, entry.token.as_deref(), entry.claiming)?;
@@ -108,7 +108,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         &store,
         ports.clone(),
         Arc::new(move |user| people.role_of(user).ok().flatten()),
-        Arc::new(move |name| !registry::CALLERS.contains(&name) && tools.get(name).is_none_or(|tool| tool.repeatable)),
+        Arc::new(move |name| !registry::CALLERS.contains(&name) && tools.get(name).is_none_or(|tool| tool.idempotent)),
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     add_everyday(&registry, &store, &scheduler)?;
@@ -136,7 +136,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     ledger.when_spent(move |spent, budget| {
         told.publish("budget:spent", None, serde_json::json!({"spent": spent, "budget": budget}));
     });
-    let minds = Minds {
+    let minds = ModelDeps {
         registry: registry.clone(),
         embedder: embedder.clone(),
         clock,
@@ -163,12 +163,12 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
     models.tell(agent.clone());
     registry.add(agent::family(agent.clone()))?;
 
-    tell_pins(&board, ports.bus.clone());
-    mend_later(memories, closing.clone());
-    tidy_often(registry.clone(), interactions.clone(), agent.clone(), ports.clone(), closing.clone());
+    publish_pin_changes(&board, ports.bus.clone());
+    schedule_backfill(memories, closing.clone());
+    schedule_maintenance(registry.clone(), interactions.clone(), agent.clone(), ports.clone(), closing.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, told) = (store.clone(), ports.bus.clone());
-    let house = House {
+    let house = AppState {
         access,
         agent,
         registry,
@@ -191,7 +191,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(House, Arc<Se
         closing,
         lasting: false,
     };
-    Ok((house, settings, Clockwork { scheduler, triggers, store: kept, bus: told }))
+    Ok((house, settings, BackgroundTasks { scheduler, triggers, store: kept, bus: told }))
 }
 
 /// What people keep, each family over the store alone.
@@ -219,7 +219,7 @@ fn add_utilities(registry: &Registry, device: Device) -> tool::Result<()> {
 }
 
 /// Stops what runs, keeps what waits to be written, and lets go of everything.
-pub async fn close(house: House) {
+pub async fn close(house: AppState) {
     house.closing.cancel();
     house.agent.stop_all(PATIENCE).await;
     // The catalogue holds tools, which hold parts, which hold the catalogue.
@@ -232,7 +232,7 @@ pub async fn close(house: House) {
 
 /// What is secret is taken out of every answer and every line of the log: keys of services and models, and the token.
 /// And groups of tools that need a service are on once it is set up.
-fn keep_up(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
+fn sync_secrets(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
     let keys = llm::PRESETS.iter().filter_map(|preset| std::env::var(preset.key_env).ok());
     entry.scrubber.set("environment", keys.chain(entry.token.clone()));
     let (scrubber, registry, known) = (entry.scrubber.clone(), registry.clone(), services.clone());
@@ -245,7 +245,7 @@ fn keep_up(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
 }
 
 /// Questions nobody answered end, and the oldest are forgotten; a run that rested on one goes on without an answer.
-fn tidy_often(registry: Registry, interactions: Interactions, agent: Agent, ports: Ports, closing: CancellationToken) {
+fn schedule_maintenance(registry: Registry, interactions: Interactions, agent: Agent, ports: Ports, closing: CancellationToken) {
     let tidy = async move {
         loop {
             tokio::time::sleep(TIDY).await;
@@ -265,7 +265,7 @@ fn tidy_often(registry: Registry, interactions: Interactions, agent: Agent, port
 }
 
 /// Pins that change are told on the bus.
-fn tell_pins(board: &Board, bus: Bus) {
+fn publish_pin_changes(board: &Board, bus: Bus) {
     let mut changes = board.changes();
     tokio::spawn(async move {
         loop {
@@ -296,10 +296,10 @@ async fn check_slowly(store: Store, bus: Bus) {
 }
 
 /// Memories that were stored while the model could not be had get their meaning later.
-fn mend_later(memories: Memories, closing: CancellationToken) {
+fn schedule_backfill(memories: Memories, closing: CancellationToken) {
     let mend = async move {
         tokio::time::sleep(MEND_AFTER).await;
-        match memories.mend().await {
+        match memories.backfill_embeddings().await {
             Ok(0) => {}
             Ok(mended) => tracing::info!(mended, "memories can now be found by meaning"),
             Err(error) => tracing::warn!(%error, "memories without a meaning could not be mended"),
@@ -311,7 +311,7 @@ fn mend_later(memories: Memories, closing: CancellationToken) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tool::{Channel, Cx, Heard, Principal, Topics, Via};
+    use tool::{Channel, Cx, BusEvent, Principal, Topics, Via};
 
     /// A record that cannot be read as a document: its text has no end.
     #[derive(Clone, serde::Serialize, serde::Deserialize)]
@@ -333,7 +333,7 @@ mod tests {
         let mut heard = bus.listen_to(None, Topics::parse("data:*").unwrap());
         let begun = tokio::time::Instant::now();
         let checking = tokio::spawn(check_slowly(store, bus));
-        let Some(Heard::Event(event)) = heard.next().await else { panic!("nothing was told") };
+        let Some(BusEvent::Event(event)) = heard.next().await else { panic!("nothing was told") };
         assert_eq!((&event.topic[..], &event.data), ("data:damaged", &serde_json::json!({"records": 1})));
         assert!((CHECK_AFTER..CHECK_AFTER + CHECK_EVERY).contains(&begun.elapsed()));
         checking.abort();

@@ -1,7 +1,7 @@
 //! `hob`: parse, build, register, start. The plan of the house is in [`house::build`].
 
 mod answer;
-mod chosen;
+mod runtime_settings;
 mod cli;
 mod client;
 mod config;

@@ -7,7 +7,7 @@ mod late;
 mod places;
 
 use crate::{
-    chosen::{Choices, Terms},
+    runtime_settings::{Choices, Terms},
     config::Config,
 };
 use agent::Agent;
@@ -37,7 +37,7 @@ const BUDGET: f64 = 100_000.0;
 
 /// Facts about models that were fetched or given. New fields go last.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Kept {
+struct StoredCatalogue {
     source: String,
     /// Milliseconds since 1970.
     at: u64,
@@ -45,14 +45,14 @@ struct Kept {
     catalogue: String,
 }
 
-impl Record for Kept {
+impl Record for StoredCatalogue {
     const NAME: &'static str = "model-catalogue";
     const WORD: &'static str = "catalogue of models";
     const LEVEL: Level = Level::Household;
 }
 
 /// What models are made of.
-pub struct Minds {
+pub struct ModelDeps {
     pub registry: Registry,
     pub embedder: Embedder,
     pub clock: Arc<dyn Clock>,
@@ -66,12 +66,12 @@ pub struct Minds {
 /// The models of this device.
 pub struct Models {
     config: Config,
-    minds: Minds,
+    minds: ModelDeps,
     choices: Choices,
     keys: Mutex<Keys>,
-    kept: Collection<Kept>,
+    kept: Collection<StoredCatalogue>,
     /// What is known of models, and where from and since when.
-    catalogue: RwLock<(Catalogue, Kept)>,
+    catalogue: RwLock<(Catalogue, StoredCatalogue)>,
     /// One choice at a time.
     choosing: tokio::sync::Mutex<()>,
     agent: OnceLock<Agent>,
@@ -90,9 +90,9 @@ pub fn environment() -> Environment {
 
 impl Models {
     /// The models over what was chosen before, and the provider they come to.
-    pub fn new(config: Config, minds: Minds, choices: Choices) -> anyhow::Result<(Arc<Self>, Arc<dyn Provider>)> {
+    pub fn new(config: Config, minds: ModelDeps, choices: Choices) -> anyhow::Result<(Arc<Self>, Arc<dyn Provider>)> {
         let keys = Mutex::new(kept_keys(&minds.store)?);
-        let kept: Collection<Kept> = minds.store.collection();
+        let kept: Collection<StoredCatalogue> = minds.store.collection();
         let catalogue = RwLock::new(kept_catalogue(&kept));
         let (choosing, agent) = (tokio::sync::Mutex::default(), OnceLock::new());
         let (health, reflex) = (Arc::default(), late::reflex(&minds));
@@ -279,7 +279,7 @@ impl Models {
     }
 
     async fn change_terms(&self, change: impl Fn(&mut Terms) + Send + 'static) -> Result<()> {
-        let keep = move |chosen: &mut crate::chosen::Chosen| {
+        let keep = move |chosen: &mut crate::runtime_settings::Chosen| {
             let mut terms = chosen.terms();
             // Where the only server was is among the others from now on.
             let only = std::mem::take(&mut chosen.url);
@@ -344,7 +344,7 @@ impl Models {
         }
         self.keep_place(preset, &change).await?;
         self.take_effect()?;
-        Ok(self.shown(preset))
+        Ok(self.provider_view(preset))
     }
 
     async fn attempted(&self, id: String, mut change: ProviderChange) -> Result<Tried> {
@@ -384,14 +384,14 @@ impl Models {
             }
         };
         let catalogue = Catalogue::read(&document)?;
-        let kept = Kept { source, at: Id::new().millis(), catalogue: Catalogue::compact(&document)? };
+        let kept = StoredCatalogue { source, at: Id::new().millis(), catalogue: Catalogue::compact(&document)? };
         let (records, keeping) = (self.kept.clone(), kept.clone());
         self.kept
             .store()
             .write(move |tx| records.put(tx, ONE, &Stamp::household("models"), &keeping).map(drop))
             .await?;
         let mut now = self.catalogue.write().unwrap_or_else(PoisonError::into_inner);
-        *now = (catalogue, Kept { catalogue: String::new(), ..kept });
+        *now = (catalogue, StoredCatalogue { catalogue: String::new(), ..kept });
         drop(now);
         self.take_effect()?;
         Ok(api::Models::known(self, None))
@@ -399,11 +399,11 @@ impl Models {
 }
 
 /// What was fetched, else what is in the binary.
-fn kept_catalogue(kept: &Collection<Kept>) -> (Catalogue, Kept) {
+fn kept_catalogue(kept: &Collection<StoredCatalogue>) -> (Catalogue, StoredCatalogue) {
     let found = kept.get_in(Scope::Household, ONE).ok().flatten().map(|e| e.value);
     let read = found
-        .and_then(|kept| Some((Catalogue::read(&kept.catalogue).ok()?, Kept { catalogue: String::new(), ..kept })));
-    read.unwrap_or_else(|| (Catalogue::built_in(), Kept::default()))
+        .and_then(|kept| Some((Catalogue::read(&kept.catalogue).ok()?, StoredCatalogue { catalogue: String::new(), ..kept })));
+    read.unwrap_or_else(|| (Catalogue::built_in(), StoredCatalogue::default()))
 }
 
 impl api::Models for Models {
@@ -443,7 +443,7 @@ impl api::Models for Models {
     }
 
     fn providers(&self) -> Vec<Shown> {
-        llm::PRESETS.iter().map(|preset| self.shown(preset)).collect()
+        llm::PRESETS.iter().map(|preset| self.provider_view(preset)).collect()
     }
 
     fn change(self: Arc<Self>, id: String, change: ProviderChange) -> BoxFuture<'static, Result<Shown>> {

@@ -6,7 +6,7 @@ use crate::{
     restart::Doors,
 };
 use anyhow::{Context, Result, bail};
-use api::{Certificate, Claiming, House, Listeners, Tls, bracketed};
+use api::{Certificate, Claiming, AppState, Listeners, Tls, bracketed};
 use discovery::{Announced, Announcer};
 use scrub::Scrubber;
 use std::{
@@ -99,7 +99,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let calling = clockwork.start(&house.closing)?;
     tell_doors(&house, data, at, door.as_ref());
     // Whether anybody reads this is their affair.
-    let _ = writeln!(std::io::stdout(), "hob ready {}", shown(at)).and_then(|()| std::io::stdout().flush());
+    let _ = writeln!(std::io::stdout(), "hob ready {}", local_link(at)).and_then(|()| std::io::stdout().flush());
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
     tokio::spawn(house.closing.clone().run_until_cancelled_owned(async {
         tokio::time::sleep(SETTLED).await;
@@ -140,7 +140,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
 
 /// Tells on the console how to come in: by which links while nobody has claimed the device, and by which certificate the
 /// encrypted door is known.
-fn tell_doors(house: &House, data: &Path, at: SocketAddr, door: Option<&Tls>) {
+fn tell_doors(house: &AppState, data: &Path, at: SocketAddr, door: Option<&Tls>) {
     if let Some(door) = door {
         let (port, print) = (door.port, &door.fingerprint);
         let _ = writeln!(std::io::stderr(), "  https on port {port}, certificate SHA-256 {print}");
@@ -149,7 +149,7 @@ fn tell_doors(house: &House, data: &Path, at: SocketAddr, door: Option<&Tls>) {
         let _ = std::fs::remove_file(data.join(CODE));
         return;
     }
-    let mut links = vec![shown(at)];
+    let mut links = vec![local_link(at)];
     if let Some(door) = door.filter(|_| !at.ip().is_loopback()) {
         let known = house.settings.addresses().into_iter().take(3);
         links.extend(known.map(|ip| format!("https://{}:{}", bracketed(ip), door.port)));
@@ -159,7 +159,7 @@ fn tell_doors(house: &House, data: &Path, at: SocketAddr, door: Option<&Tls>) {
 }
 
 /// Makes the device known, unless it was told not to.
-fn announce(house: &House, outside: &Network, at: SocketAddr, door: Option<Tls>) -> Announcer {
+fn announce(house: &AppState, outside: &Network, at: SocketAddr, door: Option<Tls>) -> Announcer {
     if !outside.announce {
         return Announcer::off("it was told not to be found, by --no-mdns or hob.toml");
     }
@@ -185,7 +185,7 @@ async fn encrypted(
     configured: &str,
     at: SocketAddr,
     any: bool,
-    house: &House,
+    house: &AppState,
 ) -> Result<Option<(TcpListener, Certificate)>> {
     let listener = match configured {
         "off" => return Ok(None),
@@ -255,7 +255,7 @@ async fn bind(listen: &str, flag: &str) -> Result<TcpListener> {
 }
 
 /// A link that works from this device, also when Hob listens on all of its addresses.
-fn shown(address: SocketAddr) -> String {
+fn local_link(address: SocketAddr) -> String {
     match address.ip().is_unspecified() {
         true => format!("http://127.0.0.1:{}", address.port()),
         false => format!("http://{address}"),

@@ -2,11 +2,11 @@
 //! it wins over hob.toml. The models are in `models.rs`.
 
 use crate::{
-    chosen::Choices,
+    runtime_settings::Choices,
     config::{Config, check_name},
 };
 use api::{DeviceSettings, Neighbour, Network};
-use discovery::{Announcer, Found};
+use discovery::{Announcer, DiscoveredService};
 use futures::{FutureExt, future::BoxFuture};
 use std::{net::IpAddr, sync::OnceLock, time::Duration};
 use tool::{Error, Id, Result};
@@ -61,7 +61,7 @@ impl Settings {
         };
         let found = announcer.browse(LOOK).await.map_err(|e| Error::unavailable(e.to_string()))?;
         let own = self.device.to_string();
-        let neighbour = |f: Found| Neighbour {
+        let neighbour = |f: DiscoveredService| Neighbour {
             this: f.id.as_deref() == Some(own.as_str()),
             kind: serde_json::to_value(f.kind).ok().and_then(|k| k.as_str().map(str::to_owned)).unwrap_or_default(),
             name: f.name,

@@ -1,8 +1,8 @@
 //! Making the calls a model wants, and keeping what they gave.
 
 use crate::{
-    run::{By, Run, Stop, cancelled},
-    step::{CallRecord, Step},
+    run::{ModelAttribution, Run, Stop, cancelled},
+    step::{CallRecord, RunEvent},
 };
 use futures::future::join_all;
 use llm::{ToolCall, ToolChoice, ToolResult};
@@ -14,7 +14,7 @@ use tool::{Begins, Bounds, Channel, Consent, Error, Output};
 const RESULT_SHOWN: usize = 16 * 1024;
 
 /// What came of a call.
-pub(crate) enum Made {
+pub(crate) enum CallOutcome {
     /// It gave this.
     Gave(Box<(CallRecord, ToolResult)>),
     /// It waits for a person for longer than the run does, or stands behind one that does.
@@ -23,16 +23,16 @@ pub(crate) enum Made {
 
 impl Run {
     /// Makes the calls of one turn: side by side, or one after the other where the run goes so.
-    pub async fn make_all(&self, calls: &[ToolCall], by: &By) -> Vec<Result<Made, Stop>> {
+    pub async fn make_all(&self, calls: &[ToolCall], by: &ModelAttribution) -> Vec<Result<CallOutcome, Stop>> {
         if self.limits().parallel {
             return join_all(calls.iter().map(|call| self.make(call, by, None))).await;
         }
         let mut all = vec![];
         for call in calls {
             all.push(self.make(call, by, None).await);
-            if let Some(Ok(Made::Parked)) = all.last() {
+            if let Some(Ok(CallOutcome::Parked)) = all.last() {
                 // What comes after it is made when it was.
-                all.resize_with(calls.len(), || Ok(Made::Parked));
+                all.resize_with(calls.len(), || Ok(CallOutcome::Parked));
                 break;
             }
         }
@@ -40,11 +40,11 @@ impl Run {
     }
 
     /// Makes one call and stores what it gave at once: a call that was made is not forgotten because another still runs.
-    pub async fn make(&self, call: &ToolCall, by: &By, consent: Option<Consent>) -> Result<Made, Stop> {
+    pub async fn make(&self, call: &ToolCall, by: &ModelAttribution, consent: Option<Consent>) -> Result<CallOutcome, Stop> {
         self.tell_start(call);
-        let Some(made) = self.call(call, by, consent).await? else { return Ok(Made::Parked) };
+        let Some(made) = self.call(call, by, consent).await? else { return Ok(CallOutcome::Parked) };
         self.keep_result(&made.1, made.0.duration_ms).await?;
-        Ok(Made::Gave(Box::new(made)))
+        Ok(CallOutcome::Gave(Box::new(made)))
     }
 
     /// Stores what a call gave.
@@ -59,7 +59,7 @@ impl Run {
     async fn call(
         &self,
         call: &ToolCall,
-        by: &By,
+        by: &ModelAttribution,
         consent: Option<Consent>,
     ) -> Result<Option<(CallRecord, ToolResult)>, Stop> {
         let began = Instant::now();
@@ -68,14 +68,14 @@ impl Run {
             return Ok(None);
         }
         // What the end of the house cut short may have been done: that is found out after the next start.
-        if outcome.is_err() && self.is_laid_down() {
+        if outcome.is_err() && self.interrupted_by_shutdown() {
             return Err(cancelled());
         }
         let duration_ms = began.elapsed().as_millis() as u64;
         Ok(Some(self.result(call, outcome, duration_ms)))
     }
 
-    async fn outcome(&self, call: &ToolCall, by: &By, consent: Option<Consent>) -> Result<Output, Error> {
+    async fn outcome(&self, call: &ToolCall, by: &ModelAttribution, consent: Option<Consent>) -> Result<Output, Error> {
         // Models copy calls from what was said before, also when told not to make any.
         if self.tool_choice == ToolChoice::None {
             return Err(Error::denied("no tools may be called for this message: answer in words"));
@@ -103,10 +103,10 @@ impl Run {
             Ok(output) => (output, false),
             Err(error) => (Output::text(error.message()), true),
         };
-        let content = shown(output.model_text());
+        let content = shorten_result(output.model_text());
         let (name, say) = (call.name.clone(), output.say);
         let record = CallRecord { name, arguments, result: output.content, say, is_error, duration_ms };
-        self.tell(Step::ToolEnd { call_id: call.id.clone(), record: record.clone() });
+        self.tell(RunEvent::ToolEnd { call_id: call.id.clone(), record: record.clone() });
         if let Some(watch) = &self.watch {
             watch.on_tool_end(&call.id, &record);
         }
@@ -120,7 +120,7 @@ impl Run {
         (record, result)
     }
 
-    pub fn bounds(&self, model_call: Option<Arc<str>>, by: &By, consent: Option<Consent>) -> Bounds {
+    pub fn bounds(&self, model_call: Option<Arc<str>>, by: &ModelAttribution, consent: Option<Consent>) -> Bounds {
         Bounds {
             provider: by.model.split('/').next().unwrap_or_default().into(),
             // What a schedule says, nobody says at this moment: a model may have written it.
@@ -130,7 +130,7 @@ impl Run {
             effect: self.note.as_ref().and(model_call.as_deref()).map(|call| store::effect_key(self.run, call)),
             model_call,
             consent,
-            begins: self.note.clone().map(|note| Arc::new(crate::journal::Noted(note)) as Arc<dyn Begins>),
+            begins: self.note.clone().map(|note| Arc::new(crate::journal::JournalHandle(note)) as Arc<dyn Begins>),
         }
     }
 
@@ -142,7 +142,7 @@ impl Run {
 
     fn tell_start(&self, call: &ToolCall) {
         let arguments = self.shown_arguments(call);
-        self.tell(Step::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments });
+        self.tell(RunEvent::ToolStart { call_id: call.id.clone(), name: call.name.clone(), arguments });
         if let Some(watch) = &self.watch {
             watch.on_tool_start(call);
         }
@@ -159,7 +159,7 @@ fn parse_arguments(call: &ToolCall) -> Result<Value, Error> {
     })
 }
 
-fn shown(mut text: String) -> String {
+fn shorten_result(mut text: String) -> String {
     if text.len() > RESULT_SHOWN {
         let whole = text.len();
         text.truncate(text.floor_char_boundary(RESULT_SHOWN));

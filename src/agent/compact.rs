@@ -4,12 +4,12 @@
 use crate::{
     Agent,
     one_answer::one_answer,
-    run::{Run, Step},
+    run::{Run, RunEvent},
     topics,
     window::{cost, exchanges, window},
 };
 use llm::{Content, Message, Part, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage};
-use persona::prompt::Standing;
+use persona::prompt::ConversationState;
 use scrub::How;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -76,7 +76,7 @@ pub struct Compacted {
 }
 
 /// A stored message, and the model's view of it.
-struct Kept {
+struct MessageWithView {
     id: Id,
     label: Label,
     message: Message,
@@ -112,7 +112,7 @@ fn room(agent: &Agent, provider: &dyn Provider) -> usize {
 /// no summary covers, see [`Agent::summarised_until`]; that of one that goes on may reach further back.
 pub(crate) async fn ready(run: &Run, history: Vec<Message>, goes_on: bool, usage: &mut Usage) -> Vec<Message> {
     let (agent, cx) = (&run.agent, &run.cx);
-    let (mut shown, mut standing) = (history, Standing::default());
+    let (mut shown, mut standing) = (history, ConversationState::default());
     if let Some(conversation) = run.conversation.filter(|_| run.provider.reads_context()) {
         match remembered(run, conversation, &shown, goes_on, usage).await {
             Ok(Some(found)) => (shown, standing) = found,
@@ -140,7 +140,7 @@ async fn remembered(
     history: &[Message],
     goes_on: bool,
     usage: &mut Usage,
-) -> Result<Option<(Vec<Message>, Standing)>> {
+) -> Result<Option<(Vec<Message>, ConversationState)>> {
     let (agent, cx) = (&run.agent, &run.cx);
     let summaries = agent.summaries();
     let mut summary = summaries.get(cx, conversation)?.map(|entry| (entry.value, entry.label));
@@ -149,7 +149,7 @@ async fn remembered(
         cost(shown) > room / 4 * 3 || shown.len() > agent.config.max_messages
     };
     if !long(history) && (summary.is_none() || !goes_on) {
-        return Ok(summary.map(|summary| (history.to_vec(), standing(Some(summary), history.len()))));
+        return Ok(summary.map(|summary| (history.to_vec(), conversation_state(Some(summary), history.len()))));
     }
     let lines = agent.lines_after(cx, conversation, summary.as_ref().map(|(s, _)| s.until))?;
     let stored = by_exchange(&lines);
@@ -159,29 +159,29 @@ async fn remembered(
     exchanges.drain(..exchanges.len().saturating_sub(stored.len() + late));
     let shown = exchanges.concat();
     if !long(&shown) {
-        return Ok(Some((shown, standing(summary, lines.len()))));
+        return Ok(Some((shown, conversation_state(summary, lines.len()))));
     }
     let stay = newest_that_stay(&exchanges, room(agent, run.provider.as_ref()) * 2 / 5, agent.config.max_messages / 2);
     let gone = stored.len().saturating_sub(stay.saturating_sub(late).max(1));
     let covered: usize = stored[..gone].iter().map(|exchange| exchange.len()).sum();
     if covered == 0 {
-        return Ok(Some((shown, standing(summary, lines.len()))));
+        return Ok(Some((shown, conversation_state(summary, lines.len()))));
     }
     let made = agent.summarise(cx, run.provider.as_ref(), summary.take(), &lines[..covered], usage).await?;
     let kept = agent.keep_summary(cx, conversation, made).await?;
     let length = kept.0.text.chars().count();
-    run.tell(Step::Compacted { messages: covered, summary_length: length });
+    run.tell(RunEvent::Compacted { messages: covered, summary_length: length });
     let left = exchanges.split_off(exchanges.len().saturating_sub(stored.len() - gone + late)).concat();
-    Ok(Some((left, standing(Some(kept), lines.len() - covered))))
+    Ok(Some((left, conversation_state(Some(kept), lines.len() - covered))))
 }
 
-fn standing(summary: Option<(Summary, Label)>, more: usize) -> Standing {
+fn conversation_state(summary: Option<(Summary, Label)>, more: usize) -> ConversationState {
     let (text, covered) = summary.map(|(s, _)| (s.text, s.messages as usize)).unwrap_or_default();
-    Standing { messages: covered + more, summary: text, ..Standing::default() }
+    ConversationState { messages: covered + more, summary: text, ..ConversationState::default() }
 }
 
 /// Whether the last exchange a model is shown is the last that is stored.
-fn is_stored(agent: &Agent, shown: Option<&Vec<Message>>, stored: Option<&&[Kept]>) -> bool {
+fn is_stored(agent: &Agent, shown: Option<&Vec<Message>>, stored: Option<&&[MessageWithView]>) -> bool {
     let said = |message: Option<&Message>| match message {
         Some(Message::User(said)) => Some(agent.parts.registry.scrubber().text(&said.text(), How::All).into_owned()),
         _ => None,
@@ -203,7 +203,7 @@ fn newest_that_stay(exchanges: &[Vec<Message>], tokens: usize, messages: usize) 
 }
 
 /// Each from a message of the person on; what stands before the first one belongs to it.
-fn by_exchange(lines: &[Kept]) -> Vec<&[Kept]> {
+fn by_exchange(lines: &[MessageWithView]) -> Vec<&[MessageWithView]> {
     let starts: Vec<usize> = (0..lines.len()).filter(|n| matches!(lines[*n].message, Message::User(_))).collect();
     let bound = |n: usize| starts.get(n).copied().unwrap_or(lines.len());
     (0..starts.len()).map(|n| &lines[if n == 0 { 0 } else { starts[n] }..bound(n + 1)]).collect()
@@ -221,7 +221,7 @@ impl Agent {
 
     /// The stored messages of a conversation behind one, in order; of long ones no more than a summary would tell, but for as
     /// many of the newest as a run reads and the one it has just stored.
-    fn lines_after(&self, cx: &Cx, conversation: Id, until: Option<Id>) -> Result<Vec<Kept>> {
+    fn lines_after(&self, cx: &Cx, conversation: Id, until: Option<Id>) -> Result<Vec<MessageWithView>> {
         let (by, limit) = (Some((1, conversation.as_bytes().to_vec())), self.config.max_messages * 4 + 1);
         let (mut lines, mut before) = (vec![], None);
         loop {
@@ -232,7 +232,7 @@ impl Agent {
             lines.extend(behind.map(|entry| {
                 let line = self.conversations.clean(entry);
                 let (id, label, message) = (line.id, line.label, Message::from(line.value));
-                Kept { id, label, message: if is_newest { message } else { brief(message) } }
+                MessageWithView { id, label, message: if is_newest { message } else { brief(message) } }
             }));
             if before.is_none_or(|oldest| until.is_some_and(|until| oldest <= until)) {
                 lines.reverse();
@@ -269,7 +269,7 @@ impl Agent {
         cx: &Cx,
         provider: &dyn Provider,
         before: Option<(Summary, Label)>,
-        lines: &[Kept],
+        lines: &[MessageWithView],
         usage: &mut Usage,
     ) -> Result<(Summary, Label)> {
         let (before, label) = before.map_or((None, Label::Own), |(summary, label)| (Some(summary), label));

@@ -5,8 +5,8 @@
 //! the run ends, and the caller never hears of them: see [`Asides`].
 
 use crate::{
-    Agent, RunStatus, Running,
-    lines::answered,
+    Agent, RunStatus, RunHandle,
+    messages::answered,
     run::{Progress, Run},
 };
 use llm::{Content, Message, Part, ResponseFormat, Sampling, ToolCall, ToolChoice, ToolDefinition, Turn};
@@ -51,7 +51,7 @@ pub struct Complete {
 
 /// What a run has to know of its caller.
 #[derive(Default)]
-pub(crate) struct Theirs {
+pub(crate) struct ClientTools {
     pub tools: Vec<ToolDefinition>,
     pub strict: Vec<String>,
     pub instructions: String,
@@ -61,7 +61,7 @@ pub(crate) struct Theirs {
     pub status: Arc<RunStatus>,
 }
 
-impl Theirs {
+impl ClientTools {
     pub fn has(&self, name: &str) -> bool {
         self.tools.iter().any(|t| t.name == name)
     }
@@ -75,7 +75,7 @@ impl Agent {
     ///
     /// # Errors
     /// `BadArgs` when there is no message of the user or the system, a result belongs to no call, or `tool_choice` names no tool.
-    pub fn complete(&self, cx: &Cx, complete: Complete) -> Result<Running> {
+    pub fn complete(&self, cx: &Cx, complete: Complete) -> Result<RunHandle> {
         let provider = self.provider();
         let Complete { messages, tools, strict, mut tool_choice, one_at_a_time, sampling, format } = complete;
         if format.is_json() && !provider.reads_context() {
@@ -112,7 +112,7 @@ impl Agent {
         };
         let status = Arc::new(RunStatus::default());
         let mut theirs =
-            Theirs { tools, strict, instructions, one_at_a_time, sampling, format, status: status.clone() };
+            ClientTools { tools, strict, instructions, one_at_a_time, sampling, format, status: status.clone() };
         if !provider.reads_context() {
             // What it asked in its last words may be answered by these.
             let exchange = last.checked_sub(2).filter(|at| match &history[*at..last] {
@@ -120,7 +120,7 @@ impl Agent {
                 _ => false,
             });
             history.drain(..exchange.unwrap_or(last));
-            theirs = Theirs { tools: vec![], instructions: String::new(), ..theirs };
+            theirs = ClientTools { tools: vec![], instructions: String::new(), ..theirs };
         }
         // Addresses the person wrote were not made up by a model.
         for message in &history {
@@ -148,7 +148,7 @@ impl Agent {
             busy,
         };
         tokio::spawn(task.go(history, Progress::default()));
-        Ok(Running { run, conversation: None, model, queued: false, status, steps: listener })
+        Ok(RunHandle { run, conversation: None, model, queued: false, status, steps: listener })
     }
 }
 
@@ -221,7 +221,7 @@ fn apart(messages: Vec<Message>) -> Result<(String, Vec<Message>)> {
 /// come. It is in RAM and bounded: after a restart, or for a caller that is very late, the model sees what the caller sent,
 /// which counts as from outside.
 #[derive(Default)]
-pub(crate) struct Asides(Mutex<VecDeque<Aside>>);
+pub(crate) struct ContinuationCache(Mutex<VecDeque<Aside>>);
 
 struct Aside {
     user: UserId,
@@ -240,7 +240,7 @@ impl Aside {
     }
 }
 
-impl Asides {
+impl ContinuationCache {
     pub fn keep(&self, cx: &Cx, handed_over: &[ToolCall], messages: Vec<Message>) {
         let bytes = messages.iter().map(bytes_of).sum();
         let calls = handed_over.iter().map(|c| c.id.clone()).collect();
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_callers_send_becomes_what_models_take() {
-        let said = |content: &str| Message::said(content);
+        let said = |content: &str| Message::text_only(content);
         let user = |text: &str| Message::user(text);
         let system = |text: &str| Message::System(text.into());
         let sent =

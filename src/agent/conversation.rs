@@ -4,9 +4,9 @@ use crate::{
     config::Persistence,
     conversation_settings::metadata_of,
     journal::{self, StoredRun},
-    lines::{Line, Role, StoredCall, StoredMedia, StoredMessage, StoredResult, answered, json, messages},
+    messages::{MessageRecord, Role, StoredCall, StoredMedia, StoredMessage, StoredResult, answered, json, messages},
 };
-use llm::{Content, Kept, Message, Part, ToolCall, ToolResult};
+use llm::{Content, ProviderState, Message, Part, ToolCall, ToolResult};
 use registry::Registry;
 use scrub::How;
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ pub(crate) struct Spoken<'a> {
     pub calls: &'a [ToolCall],
     pub model: &'a str,
     pub media: &'a [StoredMedia],
-    pub kept: Option<&'a Kept>,
+    pub kept: Option<&'a ProviderState>,
 }
 
 /// A change of what is kept of a run, in the same commit as a message of it. May be made more than once.
@@ -112,7 +112,7 @@ pub(crate) type Change = Box<dyn FnMut(&mut StoredRun) + Send>;
 #[derive(Clone)]
 pub(crate) struct Conversations {
     pub heads: Collection<Head>,
-    pub lines: Collection<Line>,
+    pub lines: Collection<MessageRecord>,
     pub runs: Collection<StoredRun>,
     /// What is kept is kept without secrets.
     pub registry: Registry,
@@ -140,7 +140,7 @@ impl Conversations {
 
     pub fn get(&self, cx: &Cx, id: Id) -> Result<Conversation> {
         let mut head = self.head(cx, id)?;
-        let messages: Vec<StoredMessage> = self.lines(cx, id, 0)?.into_iter().map(|e| e.value.shown(e.id)).collect();
+        let messages: Vec<StoredMessage> = self.lines(cx, id, 0)?.into_iter().map(|e| e.value.into_stored_message(e.id)).collect();
         head.tokens = Some(messages.iter().map(tokens_of).sum());
         Ok(Conversation { head, messages })
     }
@@ -179,7 +179,7 @@ impl Conversations {
         begun.tainted |= cx.label() == tool::Label::Outside;
         self.add(
             cx,
-            Line::said(id, cx.run().unwrap_or_default(), &self.without_secrets(content.clone())),
+            MessageRecord::from_user(id, cx.run().unwrap_or_default(), &self.without_secrets(content.clone())),
             Begins::Run(Box::new(begun)),
         )
         .await?;
@@ -189,7 +189,7 @@ impl Conversations {
 
     /// What the person said last and the words it was answered with, where nothing was called in between. It taints nothing:
     /// who reads no more than this only looks whether the answer is a question of their own to those words.
-    fn exchange(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<Line>>> {
+    fn exchange(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<MessageRecord>>> {
         let by = Some((1, id.as_bytes().to_vec()));
         let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit: 2, before: None })?;
         lines.reverse();
@@ -199,8 +199,8 @@ impl Conversations {
 
     /// Stores what the model said, and what comes of it for the run.
     pub async fn add_answer(&self, cx: &Cx, run: Id, spoken: &Spoken<'_>, change: Change) -> Result<()> {
-        let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, spoken.text);
-        let stored = |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: self.kept(c) };
+        let mut line = MessageRecord::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, spoken.text);
+        let stored = |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: self.stored_arguments(c) };
         line.calls = json(&spoken.calls.iter().map(stored).collect::<Vec<_>>());
         line.model = spoken.model.to_owned();
         if !spoken.media.is_empty() {
@@ -213,7 +213,7 @@ impl Conversations {
     }
 
     /// The arguments of a call as they are kept: as the model wrote them where there is nothing to take out.
-    fn kept(&self, call: &ToolCall) -> String {
+    fn stored_arguments(&self, call: &ToolCall) -> String {
         let parsed: Result<Value, _> = serde_json::from_str(&call.arguments);
         let text = match parsed.map(|args| self.registry.masked(&call.name, &args)) {
             Ok((masked, true)) => masked.to_string(),
@@ -228,7 +228,7 @@ impl Conversations {
 
     /// Stores what a call gave.
     pub async fn add_result(&self, cx: &Cx, run: Id, result: &ToolResult, duration_ms: u64) -> Result<()> {
-        let mut line = Line::new(cx.conversation().unwrap_or_default(), run, Role::Tool, "");
+        let mut line = MessageRecord::new(cx.conversation().unwrap_or_default(), run, Role::Tool, "");
         let r = result.clone();
         line.result = json(&StoredResult {
             tool_call_id: r.call_id,
@@ -242,7 +242,7 @@ impl Conversations {
     }
 
     /// One commit for the message, the head that counts it and what is kept of the run; a first message makes the head.
-    async fn add(&self, cx: &Cx, mut line: Line, mut begins: Begins) -> Result<()> {
+    async fn add(&self, cx: &Cx, mut line: MessageRecord, mut begins: Begins) -> Result<()> {
         if let Cow::Owned(clean) = self.registry.scrubber().text(&line.content, How::All) {
             line.content = clean;
         }
@@ -391,7 +391,7 @@ impl Conversations {
     }
 
     /// The messages in order.
-    pub fn lines(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<Line>>> {
+    pub fn lines(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
         let by = Some((1, id.as_bytes().to_vec()));
         let mut lines = self.lines.list(cx, &Listing { by, limit, before: None })?;
         lines.reverse();
@@ -399,7 +399,7 @@ impl Conversations {
     }
 
     /// Of the newest messages those behind one, in order, and no more than `limit`.
-    fn lines_behind(&self, cx: &Cx, id: Id, limit: usize, after: Option<Id>) -> Result<Vec<Entry<Line>>> {
+    fn lines_behind(&self, cx: &Cx, id: Id, limit: usize, after: Option<Id>) -> Result<Vec<Entry<MessageRecord>>> {
         let Some(after) = after else { return self.lines(cx, id, limit) };
         let (by, mut lines, mut before) = (Some((1, id.as_bytes().to_vec())), vec![], None);
         while lines.len() < limit {
@@ -417,7 +417,7 @@ impl Conversations {
 
     /// A message without secrets: one may have become known as a secret since it was kept. Long hex was judged when the tool
     /// that gave it was known.
-    pub fn clean(&self, mut entry: Entry<Line>) -> Entry<Line> {
+    pub fn clean(&self, mut entry: Entry<MessageRecord>) -> Entry<MessageRecord> {
         let line = &mut entry.value;
         for text in [&mut line.content, &mut line.calls, &mut line.result, &mut line.parts] {
             if let Cow::Owned(clean) = self.registry.scrubber().text(text, How::Digests) {
@@ -469,7 +469,7 @@ const CHAT: &str = "chat";
 const FILLED: &str = "filled";
 
 /// Where what stands in a message comes from: of files that a person sends, nobody here wrote what is in them.
-fn label_of(line: &Line) -> Label {
+fn label_of(line: &MessageRecord) -> Label {
     if line.role == Role::User && !line.parts.is_empty() { Label::Outside } else { Label::Own }
 }
 
@@ -479,7 +479,7 @@ fn is_filled(cx: &Cx) -> bool {
 }
 
 /// Addresses the person wrote were not made up by a model. What was brought in or filled in, nobody here wrote.
-pub(crate) fn vouch(cx: &Cx, lines: &[Entry<Line>]) {
+pub(crate) fn vouch(cx: &Cx, lines: &[Entry<MessageRecord>]) {
     if !is_filled(cx) {
         let said = lines.iter().filter(|e| e.value.role == Role::User && e.source == CHAT);
         said.for_each(|e| cx.vouch_for(&e.value.content));
@@ -487,7 +487,7 @@ pub(crate) fn vouch(cx: &Cx, lines: &[Entry<Line>]) {
 }
 
 /// Whether these are words and their answer in words.
-pub(crate) fn is_exchange(lines: &[Entry<Line>]) -> bool {
+pub(crate) fn is_exchange(lines: &[Entry<MessageRecord>]) -> bool {
     match lines {
         [said, answer] => {
             said.value.role == Role::User && answer.value.role == Role::Assistant && answer.value.calls().is_empty()
@@ -518,7 +518,7 @@ fn tokens_of(message: &StoredMessage) -> u64 {
     ((message.content.len() + calls + results) / 4 + message.media.len() * 1500) as u64 + 1
 }
 
-fn title(line: &Line) -> String {
+fn title(line: &MessageRecord) -> String {
     let words = line.content.split_whitespace().collect::<Vec<_>>().join(" ");
     let line =
         if words.is_empty() { line.media().into_iter().map(|m| m.name).collect::<Vec<_>>().join(", ") } else { words };

@@ -21,9 +21,9 @@ const ROUNDS_MOST: usize = 8;
 /// what was looked at before may look otherwise now.
 #[derive(Default)]
 pub(crate) struct LoopGuard {
-    counts: HashMap<Made, u32>,
+    counts: HashMap<CallKey, u32>,
     /// The last call that changed something.
-    changed: Option<Made>,
+    changed: Option<CallKey>,
     /// The latest calls: tool, and a hash of the whole.
     recent: VecDeque<(String, u64)>,
     /// Circles the model was warned of in earlier turns, and in this one.
@@ -32,7 +32,7 @@ pub(crate) struct LoopGuard {
 }
 
 /// Name, arguments and result of a call.
-type Made = (String, String, String);
+type CallKey = (String, String, String);
 
 /// A circle.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 use crate::{
     config::Preset,
     conversation::Conversations,
-    lines::json,
-    run::{By, Run},
+    messages::json,
+    run::{ModelAttribution, Run},
 };
 use futures::future::BoxFuture;
 use llm::{Content, Routing, ToolChoice, Usage};
@@ -129,7 +129,7 @@ fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Option<T> {
 
 /// What a run cost, as it is kept: to others it is told in dollars.
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
+struct StoredUsage {
     #[serde(flatten)]
     usage: Usage,
     #[serde(default)]
@@ -208,7 +208,7 @@ impl StoredRun {
         self.via().channel
     }
     pub fn usage(&self) -> Usage {
-        let kept: Kept = parsed(&self.usage).unwrap_or_default();
+        let kept: StoredUsage = parsed(&self.usage).unwrap_or_default();
         Usage { micros: kept.micros, ..kept.usage }
     }
     pub fn routing(&self) -> Option<Routing> {
@@ -245,7 +245,7 @@ impl StoredRun {
     }
 
     /// It rests until a person has answered these calls; unless they stopped it this very moment.
-    pub fn rests(&mut self, waits: &[String]) {
+    pub fn suspend(&mut self, waits: &[String]) {
         if self.state.is_open() {
             self.state = State::Waiting;
             self.set_waits(waits);
@@ -258,7 +258,7 @@ impl StoredRun {
     }
 
     /// A turn of the model was stored; what had begun was of the turn before.
-    pub fn turned(&mut self, turns: u32, calls: u32, usage: &Usage, by: &By) {
+    pub fn turned(&mut self, turns: u32, calls: u32, usage: &Usage, by: &ModelAttribution) {
         self.comes_further();
         (self.turns, self.calls) = (turns, calls);
         self.costs(turns, usage);
@@ -269,7 +269,7 @@ impl StoredRun {
     /// What it has cost so far, and in how many turns.
     pub fn costs(&mut self, turns: u32, usage: &Usage) {
         self.turns = self.turns.max(turns);
-        self.usage = json(&Kept { usage: *usage, micros: usage.micros });
+        self.usage = json(&StoredUsage { usage: *usage, micros: usage.micros });
     }
 
     /// It is over.
@@ -297,7 +297,7 @@ pub(crate) fn stamp(user: UserId) -> Stamp {
 }
 
 /// Keeps note of the calls of one run that begin.
-pub(crate) struct Note {
+pub(crate) struct CallJournal {
     conversations: Conversations,
     user: UserId,
     run: Id,
@@ -305,7 +305,7 @@ pub(crate) struct Note {
     kept: Mutex<HashSet<(String, String)>>,
 }
 
-impl Note {
+impl CallJournal {
     pub fn new(conversations: Conversations, user: UserId, run: Id) -> Arc<Self> {
         Arc::new(Self { conversations, user, run, kept: Mutex::default() })
     }
@@ -317,13 +317,13 @@ impl Note {
 }
 
 /// A handle that dispatch can keep.
-pub(crate) struct Noted(pub Arc<Note>);
+pub(crate) struct JournalHandle(pub Arc<CallJournal>);
 
-impl Begins for Noted {
+impl Begins for JournalHandle {
     fn begins(&self, model_call: &str, tool: &Tool) -> BoxFuture<'static, Result<()>> {
         let note = self.0.clone();
         let (call, tool, repeatable, confined) =
-            (model_call.to_owned(), tool.name.to_string(), tool.repeatable, tool.is_confined());
+            (model_call.to_owned(), tool.name.to_string(), tool.idempotent, tool.is_confined());
         let begun = Begun { call, tool, repeatable, confined };
         Box::pin(async move {
             let key = (begun.call.clone(), begun.tool.clone());

@@ -9,14 +9,14 @@ mod complete;
 mod config;
 mod conversation;
 mod conversation_settings;
-mod copies;
+mod export;
 mod guard;
 mod journal;
-mod lines;
+mod messages;
 mod media;
 mod one_answer;
 mod own_answers;
-mod places;
+mod run_queue;
 mod preview;
 mod prompt;
 mod prompt_tool;
@@ -26,8 +26,8 @@ mod run;
 mod run_counts;
 mod runs;
 mod search;
-mod settle;
-mod standing;
+mod recovery;
+mod resume_point;
 mod step;
 mod summary;
 mod topics;
@@ -39,27 +39,27 @@ pub use complete::Complete;
 pub use config::{Config, Limits, Persistence, Preset};
 pub use conversation::{Conversation, ConversationSummary};
 pub use conversation_settings::ConversationPatch;
-pub use copies::{Exported, ExportedMessage, FORMAT};
+pub use export::{Exported, ExportedMessage, FORMAT};
 pub use journal::State;
-pub use lines::{StoredCall, StoredMedia, StoredMessage, StoredResult};
+pub use messages::{StoredCall, StoredMedia, StoredMessage, StoredResult};
 pub use preview::PromptPreview;
 pub use prompt_tool::family;
 pub use reply::RunStatus;
 pub use resume::Roles;
 pub use run_counts::RunStats;
 pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
-pub use step::{Answer, CallRecord, FinishReason, Step};
+pub use step::{Answer, CallRecord, FinishReason, RunEvent};
 pub use watch::Watch;
 
-use complete::{Asides, Theirs};
+use complete::{ContinuationCache, ClientTools};
 use conversation::{Conversations, Reads};
 use interaction::Interactions;
-use journal::{Note, StoredRun};
+use journal::{CallJournal, StoredRun};
 use llm::{Content, Provider, ToolChoice};
 use memory::Memories;
 use own_answers::OwnAnswers;
 use persona::Documents;
-use places::{Busy, Entering, Place, Places};
+use run_queue::{RunSlot, AdmissionPolicy, QueuedRun, RunQueue};
 use registry::Registry;
 use run::{Progress, Run};
 use std::{
@@ -77,7 +77,7 @@ use uploads::Uploads;
 
 /// A message of a person.
 #[derive(Debug, Clone, Default)]
-pub struct Say {
+pub struct ChatRequest {
     /// What was said or sent.
     pub message: Content,
     /// The conversation it continues; a new one when `None`.
@@ -106,7 +106,7 @@ pub enum WhileBusy {
 }
 
 /// A run that has begun.
-pub struct Running {
+pub struct RunHandle {
     /// Its id.
     pub run: Id,
     /// The conversation it is part of; `None` where the caller keeps it.
@@ -118,7 +118,7 @@ pub struct Running {
     /// Who answers, and why nobody did.
     pub status: Arc<RunStatus>,
     /// What happens, as it happens; ends after `Done` or `Failed`. Dropping it leaves the run alone.
-    pub steps: mpsc::UnboundedReceiver<Step>,
+    pub steps: mpsc::UnboundedReceiver<RunEvent>,
 }
 
 /// What the agent works with.
@@ -143,10 +143,10 @@ pub struct Agent {
     conversations: Conversations,
     parts: Parts,
     provider: Arc<RwLock<Arc<dyn Provider>>>,
-    places: Places,
+    places: RunQueue,
     /// What people may do today, once the house has told; see [`Agent::recover`].
     roles: Arc<OnceLock<Roles>>,
-    asides: Arc<Asides>,
+    asides: Arc<ContinuationCache>,
     own_answers: OwnAnswers,
     counts: run_counts::RunCounts,
 }
@@ -156,7 +156,7 @@ impl Agent {
     pub fn new(config: Config, store: &Store, parts: Parts, provider: Arc<dyn Provider>) -> Self {
         let conversations = Conversations::new(store, parts.registry.clone(), config.persistence);
         let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
-        let (places, roles, asides) = (Places::default(), Arc::default(), Arc::default());
+        let (places, roles, asides) = (RunQueue::default(), Arc::default(), Arc::default());
         let own_answers = OwnAnswers::new(store);
         let counts = run_counts::RunCounts::default();
         Self { config, conversations, parts, provider, places, roles, asides, own_answers, counts }
@@ -188,7 +188,7 @@ impl Agent {
     /// # Errors
     /// `BadArgs` when the message is empty, `NotFound` when the conversation or a file is not this person's, `Unavailable`
     /// while it is still answering or the disk is full.
-    pub async fn chat(&self, cx: &Cx, say: Say) -> Result<Running> {
+    pub async fn chat(&self, cx: &Cx, say: ChatRequest) -> Result<RunHandle> {
         if say.message.is_empty() {
             return Err(Error::bad_args("the message is empty: write something"));
         }
@@ -202,15 +202,15 @@ impl Agent {
         to_its_end(async move { agent.begin(&cx, say).await }).await
     }
 
-    async fn begin(&self, cx: &Cx, say: Say) -> Result<Running> {
+    async fn begin(&self, cx: &Cx, say: ChatRequest) -> Result<RunHandle> {
         let conversation = match say.conversation {
             Some(id) => self.conversations.check(cx, id).map(|()| id)?,
             None => Id::new(),
         };
         let (run, cancel) = (Id::new(), CancellationToken::new());
         let entering = match say.while_busy {
-            WhileBusy::Refuse => Entering::Now,
-            WhileBusy::Queue => Entering::Behind,
+            WhileBusy::Refuse => AdmissionPolicy::Now,
+            WhileBusy::Queue => AdmissionPolicy::Behind,
         };
         let busy = self.places.enter(place(run, cx.user(), Some(conversation), cancel.clone(), true), entering)?;
         if let Some(id) = say.conversation {
@@ -230,12 +230,12 @@ impl Agent {
             conversation: Some(conversation),
             text: message.text().into_owned(),
             tool_choice: say.tool_choice,
-            theirs: Theirs { status: status.clone(), ..Theirs::default() },
+            theirs: ClientTools { status: status.clone(), ..ClientTools::default() },
             only: say.only.map(|only| only.into_iter().map(Arc::from).collect()),
             preset: say.preset,
             steps,
             watch: say.watch,
-            note: Some(Note::new(self.conversations.clone(), cx.user(), run)),
+            note: Some(CallJournal::new(self.conversations.clone(), cx.user(), run)),
             busy,
             cx,
         };
@@ -248,7 +248,7 @@ impl Agent {
             let history = task.store_message(&message).await?;
             tokio::spawn(task.go(history, Progress::default()));
         }
-        Ok(Running { run, conversation: Some(conversation), model, queued, status, steps: listener })
+        Ok(RunHandle { run, conversation: Some(conversation), model, queued, status, steps: listener })
     }
 
     /// Stops every run and waits until all have said so, or `patience` is over; at shutdown. Those of stored conversations are
@@ -307,7 +307,7 @@ impl Agent {
 
     /// Deletes what was said in a conversation whose place is held, with its runs and what was asked and shown in it, and on
     /// demand its head too; to its end.
-    async fn forget(&self, user: UserId, id: Id, head_too: bool, busy: Busy) -> Result<()> {
+    async fn forget(&self, user: UserId, id: Id, head_too: bool, busy: RunSlot) -> Result<()> {
         let agent = self.clone();
         to_its_end(async move {
             let _busy = busy;
@@ -348,8 +348,8 @@ impl Agent {
         conversation: Option<Id>,
         cancel: CancellationToken,
         is_run: bool,
-    ) -> Result<Busy> {
-        self.places.enter(place(run, user, conversation, cancel, is_run), Entering::Now)
+    ) -> Result<RunSlot> {
+        self.places.enter(place(run, user, conversation, cancel, is_run), AdmissionPolicy::Now)
     }
 }
 
@@ -359,8 +359,8 @@ async fn to_its_end<T: Send + 'static>(work: impl Future<Output = Result<T>> + S
     work.await.map_err(|e| Error::failed(format!("this broke off: {e}")))?
 }
 
-fn place(run: Id, user: UserId, conversation: Option<Id>, cancel: CancellationToken, is_run: bool) -> Place {
-    Place { run, user, conversation, cancel, is_run, waits: false, stopped: false }
+fn place(run: Id, user: UserId, conversation: Option<Id>, cancel: CancellationToken, is_run: bool) -> QueuedRun {
+    QueuedRun { run, user, conversation, cancel, is_run, waits: false, stopped: false }
 }
 
 impl Run {

@@ -1,6 +1,6 @@
 //! Pictures, sounds and files of a conversation: kept as uploads, and brought to a model as bytes just before it is asked.
 
-use crate::lines::{StoredMedia, kind_of};
+use crate::messages::{StoredMedia, kind_of};
 use llm::{Content, Kind, Media, Message, Part, Source};
 use std::collections::HashMap;
 use tool::{Cx, Error, Id, Label, Result};

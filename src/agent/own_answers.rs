@@ -108,7 +108,7 @@ fn id_of(cx: &Cx, text: &str) -> Option<Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::{Keep, Walk};
+    use store::{Visit, Walk};
     use tool::{AgentId, Channel, FixedClock, Ports, Principal, UserId, Via};
 
     fn cx(user: UserId) -> Cx {
@@ -151,7 +151,7 @@ mod tests {
         for n in 0..TIDY_EVERY {
             answers.add(&anna, &[&format!("more {n}")]).await;
         }
-        let left = answers.records.walk_in(Scope::User(anna.user()), &Walk::prefix(ALL, []), |_| Keep::Yes).unwrap();
+        let left = answers.records.walk_in(Scope::User(anna.user()), &Walk::prefix(ALL, []), |_| Visit::Yes).unwrap();
         assert!((KNOWN..KNOWN + TIDY_EVERY as usize).contains(&left.len()), "{}", left.len());
         assert!(answers.knows(&anna, all[KNOWN]) && answers.knows(&anna, "more 255"));
         assert_eq!(all[..200].iter().filter(|text| answers.knows(&anna, text)).count(), 0);

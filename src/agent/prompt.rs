@@ -6,7 +6,7 @@ use llm::{Provider, ToolChoice};
 use memory::Filter;
 use persona::{
     Name,
-    prompt::{Prompt, Sections, Standing, compose, time},
+    prompt::{Prompt, Sections, ConversationState, compose, time},
 };
 use scrub::How;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ const CAPABILITIES: &[(&str, &[&str])] = &[
 
 impl Run {
     /// The system prompt, read anew each time: what was changed a moment ago holds from the next run on.
-    pub(crate) async fn prompt(&self, standing: Standing) -> String {
+    pub(crate) async fn prompt(&self, standing: ConversationState) -> String {
         let may_call = self.tool_choice != ToolChoice::None;
         let (agent, provider) = (&self.agent, self.provider.as_ref());
         let mut sections = agent.sections(&self.cx, provider, &self.text, may_call).await;

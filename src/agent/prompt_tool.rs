@@ -1,6 +1,6 @@
 //! Running the agent as a tool: what schedules and triggers call with a prompt.
 
-use crate::{Agent, Say, Step, runs::notify};
+use crate::{Agent, ChatRequest, RunEvent, runs::notify};
 use std::time::Duration;
 use tool::{Channel, prelude::*};
 
@@ -56,20 +56,20 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
         Some(id) => Some(id.parse()?).filter(|id| agent.conversation(&cx, *id).is_ok()),
         None => None,
     };
-    let say = Say { message: args.prompt.as_str().into(), conversation, ..Say::default() };
+    let say = ChatRequest { message: args.prompt.as_str().into(), conversation, ..ChatRequest::default() };
     let mut running = agent.chat(&cx, say).await?;
     let mut ends = Ends(agent, cx.clone(), Some(running.run));
     let answer = loop {
         match running.steps.recv().await {
-            Some(Step::Done(answer)) => break answer,
+            Some(RunEvent::Done(answer)) => break answer,
             // It goes on after the next start, and the person is told then; to whoever called it is done with.
-            Some(Step::Error { code: "closing", .. }) => {
+            Some(RunEvent::Error { code: "closing", .. }) => {
                 ends.2 = None;
                 let content = json!({"conversationId": running.conversation, "runId": running.run, "response": "",
                                      "waiting": []});
                 return Ok(Output::json(content)?.say("It goes on when Hob has started again."));
             }
-            Some(Step::Error { message, .. }) => {
+            Some(RunEvent::Error { message, .. }) => {
                 ends.2 = None;
                 return Err(Error::failed(message));
             }

@@ -1,7 +1,7 @@
 //! The final answer as its caller asked for it: cut at stop sequences, and in the format it has to have.
 
 use crate::{
-    run::{Progress, Run, Said, Stop},
+    run::{Progress, Run, ModelTurn, Stop},
     step::{Answer, FinishReason},
 };
 use llm::{End, Message, ResponseFormat, Routing, StopFilter, ToolCall, ToolResult, Turn};
@@ -37,7 +37,7 @@ impl RunStatus {
 
 impl Run {
     /// The answer of a run that is over, or hands calls over to its caller.
-    pub(crate) fn answered(&self, said: Said, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
+    pub(crate) fn answered(&self, said: ModelTurn, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
         let finish_reason = match () {
             () if !handed_over.is_empty() => FinishReason::ToolCalls,
             () if said.filtered => FinishReason::ContentFilter,
@@ -63,9 +63,9 @@ impl Run {
     }
 
     /// The end of a run that goes on when somebody has answered.
-    pub(crate) async fn rests(&self, said: Said, progress: &mut Progress, waits: Vec<String>) -> Result<Answer, Stop> {
+    pub(crate) async fn rests(&self, said: ModelTurn, progress: &mut Progress, waits: Vec<String>) -> Result<Answer, Stop> {
         let conversations = &self.agent.conversations;
-        conversations.change_run(self.cx.user(), self.run, move |run| run.rests(&waits)).await?;
+        conversations.change_run(self.cx.user(), self.run, move |run| run.suspend(&waits)).await?;
         let open = self.agent.waiting_on(self.cx.user(), self.run);
         let named: Vec<&str> = open.iter().map(|w| w.about.as_str()).filter(|about| !about.is_empty()).collect();
         let about = match named.as_slice() {
@@ -78,7 +78,7 @@ impl Run {
         };
         let parts = [said.text.trim(), &about, &answer];
         let text = parts.iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
-        let mut answer = self.answered(Said { text, ..said }, progress, vec![]);
+        let mut answer = self.answered(ModelTurn { text, ..said }, progress, vec![]);
         answer.waiting = open.iter().map(|w| w.id).collect();
         answer.finish_reason = FinishReason::ToolCalls;
         Ok(answer)
@@ -93,18 +93,18 @@ impl Run {
     }
 
     /// Takes more words of a turn, and passes on what of them can be heard yet. JSON is heard when it is known to be right.
-    pub(crate) fn hear(&self, said: &mut Said, words: String) {
+    pub(crate) fn hear(&self, said: &mut ModelTurn, words: String) {
         said.text.push_str(&words);
         if !self.theirs.format.is_json() {
             if let Some(watch) = &self.watch {
                 watch.on_chunk(&words);
             }
-            self.tell(crate::Step::Text { delta: words });
+            self.tell(crate::RunEvent::Text { delta: words });
         }
     }
 
     /// The end of the words of a turn. Where they were cut, calls after the cut are none.
-    pub(crate) fn heard(&self, said: &mut Said, mut filter: StopFilter) {
+    pub(crate) fn heard(&self, said: &mut ModelTurn, mut filter: StopFilter) {
         let rest = filter.rest();
         if !rest.is_empty() {
             self.hear(said, rest);
@@ -124,7 +124,7 @@ impl Run {
     /// Where it does not fit the second time either.
     pub(crate) fn corrects(
         &self,
-        said: &mut Said,
+        said: &mut ModelTurn,
         messages: &mut Vec<Message>,
         progress: &mut Progress,
     ) -> Result<usize, Stop> {
@@ -142,7 +142,7 @@ impl Run {
         };
         let Some(fault) = fault else {
             if format.is_json() && said.calls.is_empty() {
-                self.tell(crate::Step::Text { delta: said.text.clone() });
+                self.tell(crate::RunEvent::Text { delta: said.text.clone() });
             }
             return Ok(0);
         };

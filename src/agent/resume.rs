@@ -3,12 +3,12 @@
 
 use crate::{
     Agent,
-    complete::Theirs,
+    complete::ClientTools,
     config::Persistence,
     conversation::missing,
-    journal::{Note, State, StoredRun},
+    journal::{CallJournal, State, StoredRun},
     place,
-    places::{Busy, Entering},
+    run_queue::{RunSlot, AdmissionPolicy},
     run::{Run, Stop, cancelled},
     to_its_end,
 };
@@ -33,7 +33,7 @@ const KEPT: usize = 2000;
 const LONG: Duration = Duration::from_secs(24 * 3600);
 
 /// What comes before a run is taken up.
-enum Before {
+enum ResumeTrigger {
     Nothing,
     /// One of so many at once.
     Slot(Arc<Semaphore>),
@@ -73,7 +73,7 @@ impl Agent {
             if state == State::Waiting && !self.has_heard(user, run) {
                 continue;
             }
-            self.spawn(ports, user, run, conversation, Before::Slot(slots.clone()));
+            self.spawn(ports, user, run, conversation, ResumeTrigger::Slot(slots.clone()));
         }
         self.put_away_sessions(&unfinished)?;
         self.tidy(ports)
@@ -83,7 +83,7 @@ impl Agent {
     /// no otherwise, and lets it answer unless other calls of the same turn still wait.
     pub fn go_on(&self, ports: &Ports, resume: Resume) {
         let (user, run, conversation) = (resume.principal.user, resume.run, resume.conversation);
-        self.spawn(ports, user, run, conversation, Before::Know(Box::new(resume)));
+        self.spawn(ports, user, run, conversation, ResumeTrigger::Know(Box::new(resume)));
     }
 
     /// Somebody answered what a call of a run of `user` waited for: goes on with the run in the background, where nothing else
@@ -92,7 +92,7 @@ impl Agent {
         tracing::debug!(%run, "woken");
         match self.conversations.runs.get_in(Scope::User(user), run) {
             Ok(Some(found)) if found.value.state.is_open() => {
-                self.spawn(ports, user, run, found.value.conversation, Before::Nothing);
+                self.spawn(ports, user, run, found.value.conversation, ResumeTrigger::Nothing);
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%run, %error, "a run that rested could not be read"),
@@ -117,7 +117,7 @@ impl Agent {
 
     async fn begin_again(&self, cx: &Cx, run: Id, conversation: Id) -> Result<()> {
         let (user, cancel) = (cx.user(), CancellationToken::new());
-        let busy = self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), Entering::Now)?;
+        let busy = self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::Now)?;
         let lines = self.conversations.all(cx, conversation)?;
         let last = lines.last().ok_or_else(|| missing(conversation))?;
         if last.value.run != run {
@@ -125,7 +125,7 @@ impl Agent {
         }
         // What it had half said is said anew.
         let half =
-            Some(last.id).filter(|_| last.value.role == crate::lines::Role::Assistant && last.value.calls().is_empty());
+            Some(last.id).filter(|_| last.value.role == crate::messages::Role::Assistant && last.value.calls().is_empty());
         self.conversations.begin_again(user, run, conversation, half).await?;
         let (agent, ports) = (self.clone(), cx.ports().clone());
         tokio::spawn(async move { agent.taken_up(&ports, user, run, busy, cancel).await });
@@ -243,9 +243,9 @@ impl Agent {
     }
 
     /// Takes a run up behind whoever is in its conversation. From here on it counts as under way.
-    fn spawn(&self, ports: &Ports, user: UserId, run: Id, conversation: Id, before: Before) {
+    fn spawn(&self, ports: &Ports, user: UserId, run: Id, conversation: Id, before: ResumeTrigger) {
         let cancel = CancellationToken::new();
-        let entered = self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), Entering::GoesOn);
+        let entered = self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::GoesOn);
         // It is refused only where the house closes, and then goes on after the next start.
         let Ok(busy) = entered else { return };
         let (agent, ports) = (self.clone(), ports.clone());
@@ -257,7 +257,7 @@ impl Agent {
                 return;
             }
             // When its turn has come: a conversation that is being deleted is gone then.
-            if let Before::Know(resume) = &before {
+            if let ResumeTrigger::Know(resume) = &before {
                 match agent.know(&ports, resume).await {
                     Ok(true) => {}
                     Ok(false) => return,
@@ -268,20 +268,20 @@ impl Agent {
                 }
             }
             let _slot = match &before {
-                Before::Slot(slots) => slots.acquire().await.ok(),
+                ResumeTrigger::Slot(slots) => slots.acquire().await.ok(),
                 _ => None,
             };
             agent.taken_up(&ports, user, run, busy, cancel).await;
         });
     }
 
-    async fn taken_up(&self, ports: &Ports, user: UserId, run: Id, busy: Busy, cancel: CancellationToken) {
+    async fn taken_up(&self, ports: &Ports, user: UserId, run: Id, busy: RunSlot, cancel: CancellationToken) {
         if let Err(error) = self.take_up(ports, user, run, busy, cancel).await {
             tracing::warn!(%run, %error, "a run could not be gone on with");
         }
     }
 
-    async fn take_up(&self, ports: &Ports, user: UserId, run: Id, busy: Busy, cancel: CancellationToken) -> Result<()> {
+    async fn take_up(&self, ports: &Ports, user: UserId, run: Id, busy: RunSlot, cancel: CancellationToken) -> Result<()> {
         let began = Instant::now();
         let found = self.conversations.runs.get_in(Scope::User(user), run)?;
         let Some((mut stored, changed)) = found.map(|e| (e.value, e.updated_ms)) else { return Ok(()) };
@@ -312,12 +312,12 @@ impl Agent {
             conversation: Some(stored.conversation),
             text: String::new(),
             tool_choice: stored.tool_choice(),
-            theirs: Theirs::default(),
+            theirs: ClientTools::default(),
             only: stored.only(),
             preset: stored.preset,
             steps,
             watch: None,
-            note: Some(Note::new(self.conversations.clone(), user, run)),
+            note: Some(CallJournal::new(self.conversations.clone(), user, run)),
             busy,
         };
         if role.is_none() {
@@ -328,7 +328,7 @@ impl Agent {
             task.text = message.text().into_owned();
             task.begins_late(message, began).await;
         } else {
-            task.goes_on(stored, is_long_ago(changed, Id::new().millis()), began).await;
+            task.resume_run(stored, is_long_ago(changed, Id::new().millis()), began).await;
         }
         Ok(())
     }

@@ -2,16 +2,16 @@
 
 use crate::{
     Agent,
-    calls::Made,
+    calls::CallOutcome,
     compact,
-    complete::{Theirs, new_call_id},
+    complete::{ClientTools, new_call_id},
     config::{Limits, Preset},
     conversation::{Change, Spoken},
     guard::{Circle, LoopGuard},
-    journal::{Note, State, StoredRun},
-    lines::StoredMedia,
+    journal::{CallJournal, State, StoredRun},
+    messages::StoredMedia,
     media,
-    places::Busy,
+    run_queue::RunSlot,
     summary::{CallSummary, done_so_far},
     watch::Watch,
     window::{cost, fit},
@@ -23,7 +23,7 @@ use std::{collections::HashSet, sync::Arc, time::Instant};
 use tokio::sync::mpsc;
 use tool::{Channel, Cx, Error, Id};
 
-pub(crate) use crate::step::{Answer, CallRecord, Step};
+pub(crate) use crate::step::{Answer, CallRecord, RunEvent};
 
 pub(crate) struct Run {
     pub agent: Agent,
@@ -35,22 +35,22 @@ pub(crate) struct Run {
     pub conversation: Option<Id>,
     pub text: String,
     pub tool_choice: ToolChoice,
-    pub theirs: Theirs,
+    pub theirs: ClientTools,
     /// The only tools this request may use.
     pub only: Option<Arc<[Arc<str>]>>,
     pub preset: Preset,
-    pub steps: mpsc::UnboundedSender<Step>,
+    pub steps: mpsc::UnboundedSender<RunEvent>,
     pub watch: Option<Arc<dyn Watch>>,
     /// Where it is noted which calls begin; `None` where nothing of the run is kept.
-    pub note: Option<Arc<Note>>,
-    pub busy: Busy,
+    pub note: Option<Arc<CallJournal>>,
+    pub busy: RunSlot,
 }
 
 /// How far a run has come.
 #[derive(Default)]
 pub(crate) struct Progress {
     /// Whether it was begun before, and goes on.
-    pub goes_on: bool,
+    pub resumed: bool,
     pub turns: u32,
     /// How many calls the model wanted.
     pub calls: u32,
@@ -79,7 +79,7 @@ impl Progress {
 
 /// Who wants a call.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct By {
+pub(crate) struct ModelAttribution {
     /// The model, as `provider/model`.
     pub model: String,
     /// Whether it calls only what the person said word by word.
@@ -96,12 +96,12 @@ impl From<Error> for Stop {
 }
 
 /// What the model said in one turn.
-pub(crate) struct Said {
+pub(crate) struct ModelTurn {
     pub text: String,
     pub calls: Vec<ToolCall>,
     pub media: Vec<StoredMedia>,
-    pub kept: Option<llm::Kept>,
-    pub by: By,
+    pub kept: Option<llm::ProviderState>,
+    pub by: ModelAttribution,
     pub cut: bool,
     /// Whether the provider's content filter stopped it.
     pub filtered: bool,
@@ -110,7 +110,7 @@ pub(crate) struct Said {
 impl Run {
     pub async fn go(self, history: Vec<Message>, mut progress: Progress) {
         let began = Instant::now();
-        if !progress.goes_on {
+        if !progress.resumed {
             self.publish("run:started", json!({}));
         }
         let end = self.answer(history, &mut progress).await.map_err(|stop| match stop {
@@ -132,19 +132,19 @@ impl Run {
     /// Ends the run: keeps how, and tells everybody.
     pub async fn end(self, end: Result<Answer, Stop>, began: Instant) {
         let end = end.map_err(|stop| match stop.0 {
-            "cancelled" if self.is_laid_down() => closing(self.conversation.is_some()),
+            "cancelled" if self.interrupted_by_shutdown() => closing(self.conversation.is_some()),
             _ => stop,
         });
         if let Err(error) = self.keep_end(&end).await {
             tracing::warn!(run = %self.run, %error, "how a run ended was not kept");
         }
         let step = match end {
-            Ok(answer) => Step::Done(answer),
-            Err(Stop(code, message)) => Step::Error { code, message },
+            Ok(answer) => RunEvent::Done(answer),
+            Err(Stop(code, message)) => RunEvent::Error { code, message },
         };
-        let outcome = if let Step::Error { code, .. } = &step { code } else { "ok" };
+        let outcome = if let RunEvent::Error { code, .. } = &step { code } else { "ok" };
         tracing::info!(run = %self.run, outcome, ms = began.elapsed().as_millis() as u64, "run ended");
-        let suspended = matches!(&step, Step::Done(answer) if !answer.waiting.is_empty());
+        let suspended = matches!(&step, RunEvent::Done(answer) if !answer.waiting.is_empty());
         self.agent.counts.ended(if suspended { "suspended" } else { outcome });
         self.publish("run:ended", json!({"outcome": outcome}));
         if self.steps.is_closed() && self.cx.channel() == Channel::Machine {
@@ -162,7 +162,7 @@ impl Run {
     /// Keeps what a turn cost that gave nothing to keep.
     async fn keep_cost(&self, progress: &Progress) {
         let Some(_) = self.conversation else { return };
-        let (usage, turns) = (progress.usage, if self.is_laid_down() { 0 } else { progress.turns });
+        let (usage, turns) = (progress.usage, if self.interrupted_by_shutdown() { 0 } else { progress.turns });
         let routing = progress.routing.clone();
         let cost = move |run: &mut StoredRun| {
             run.costs(turns, &usage);
@@ -197,7 +197,7 @@ impl Run {
     }
 
     /// Whether it ends because the house closes, and goes on after the next start.
-    pub fn is_laid_down(&self) -> bool {
+    pub fn interrupted_by_shutdown(&self) -> bool {
         let cut = self.cx.cancel().is_cancelled() && self.agent.places.closing.is_cancelled();
         cut && !self.busy.stopped()
     }
@@ -209,7 +209,7 @@ impl Run {
     async fn answer(&self, history: Vec<Message>, progress: &mut Progress) -> Result<Answer, Stop> {
         let _watching = self.hear_questions();
         let limits = self.limits();
-        let mut messages = compact::ready(self, history, progress.goes_on, &mut progress.usage).await;
+        let mut messages = compact::ready(self, history, progress.resumed, &mut progress.usage).await;
         let tools = self.tools();
         let (mut made, mut corrected, mut last) = (0, false, String::new());
         while progress.turns < limits.turns {
@@ -262,8 +262,8 @@ impl Run {
             let (mut circling, mut waits) = (None, vec![]);
             for (done, call) in results.into_iter().zip(&ours) {
                 let (record, mut result) = match done? {
-                    Made::Gave(gave) => *gave,
-                    Made::Parked => {
+                    CallOutcome::Gave(gave) => *gave,
+                    CallOutcome::Parked => {
                         waits.push(call.id.clone());
                         continue;
                     }
@@ -278,7 +278,7 @@ impl Run {
                 messages.push(Message::Tool(result));
                 progress.records.push(record);
             }
-            if self.cx.cancel().is_cancelled() && (waits.is_empty() || !self.is_laid_down()) {
+            if self.cx.cancel().is_cancelled() && (waits.is_empty() || !self.interrupted_by_shutdown()) {
                 return Err(cancelled());
             }
             if !waits.is_empty() {
@@ -314,7 +314,7 @@ impl Run {
             true => last,
             false => format!("[Max iterations reached]\n\n{}", done_so_far(&progress.done)),
         };
-        let said = Said { text, calls: vec![], media: vec![], kept: None, by, cut: true, filtered: false };
+        let said = ModelTurn { text, calls: vec![], media: vec![], kept: None, by, cut: true, filtered: false };
         if !said_before {
             self.keep_answer(&said, progress).await?;
         } else if self.conversation.is_some() {
@@ -358,22 +358,22 @@ impl Run {
     }
 
     /// Who answers, unless the provider says that another does.
-    pub fn by(&self) -> By {
-        By { model: self.provider.model(), by_word: self.provider.acts_by_word() }
+    pub fn by(&self) -> ModelAttribution {
+        ModelAttribution { model: self.provider.model(), by_word: self.provider.acts_by_word() }
     }
 
     /// Asks the model once and passes on what it says.
-    async fn ask(&self, request: Request, progress: &mut Progress) -> Result<Said, Stop> {
+    async fn ask(&self, request: Request, progress: &mut Progress) -> Result<ModelTurn, Stop> {
         let mut stream = self.provider.stream(request);
         let mut filter = self.stop_filter();
         self.theirs.status.answers(&self.provider.model());
         let (text, by) = (String::new(), self.by());
-        let mut said = Said { text, calls: vec![], media: vec![], kept: None, by, cut: false, filtered: false };
+        let mut said = ModelTurn { text, calls: vec![], media: vec![], kept: None, by, cut: false, filtered: false };
         loop {
             let delta = tokio::select! {
                 biased;
                 () = self.cx.cancel().cancelled() => {
-                    if !self.is_laid_down() {
+                    if !self.interrupted_by_shutdown() {
                         self.keep_half(said, progress, &cancelled()).await?;
                     }
                     return Err(cancelled());
@@ -389,7 +389,7 @@ impl Run {
                         self.hear(&mut said, words);
                     }
                 }
-                Some(Ok(Delta::Thinking(text))) => self.tell(Step::Thinking { text }),
+                Some(Ok(Delta::Thinking(text))) => self.tell(RunEvent::Thinking { text }),
                 Some(Ok(Delta::ToolCall(mut call))) => {
                     // A name that is none is told in errors, and kept.
                     call.name = self.agent.parts.registry.scrubber().text(&call.name, scrub::How::Digests).into_owned();
@@ -398,13 +398,13 @@ impl Run {
                 Some(Ok(Delta::Keep(kept))) => said.kept = Some(kept),
                 Some(Ok(Delta::By { model, by_word })) => {
                     self.theirs.status.answers(&model);
-                    said.by = By { model, by_word };
+                    said.by = ModelAttribution { model, by_word };
                 }
                 Some(Ok(Delta::Routing(routing))) => progress.routed(self.without_secrets(*routing)),
                 Some(Ok(Delta::Filtered)) => said.filtered = true,
                 Some(Ok(Delta::Media(media))) => {
                     let media = media::keep_made(&self.agent.parts.uploads, &self.cx, media).await?;
-                    self.tell(Step::Media { media: media.clone() });
+                    self.tell(RunEvent::Media { media: media.clone() });
                     said.media.push(media.clone());
                     progress.media.push(media);
                 }
@@ -443,7 +443,7 @@ impl Run {
     }
 
     /// Stores what was said in this turn, and how far the run has come: a turn without calls is its end.
-    async fn keep_answer(&self, said: &Said, progress: &Progress) -> Result<(), Stop> {
+    async fn keep_answer(&self, said: &ModelTurn, progress: &Progress) -> Result<(), Stop> {
         if let Some(note) = &self.note {
             note.turn();
         }
@@ -459,7 +459,7 @@ impl Run {
     }
 
     /// Stores what was said before it broke off: it was heard, so it stays in the conversation.
-    async fn keep_half(&self, mut said: Said, progress: &Progress, stop: &Stop) -> Result<(), Stop> {
+    async fn keep_half(&self, mut said: ModelTurn, progress: &Progress, stop: &Stop) -> Result<(), Stop> {
         said.calls.clear();
         if said.text.is_empty() && said.media.is_empty() {
             return Ok(());
@@ -473,11 +473,11 @@ impl Run {
         .await
     }
 
-    async fn keep(&self, said: &Said, change: impl FnMut(&mut StoredRun) + Send + 'static) -> Result<(), Stop> {
+    async fn keep(&self, said: &ModelTurn, change: impl FnMut(&mut StoredRun) + Send + 'static) -> Result<(), Stop> {
         if self.conversation.is_none() {
             return Ok(());
         }
-        let Said { text, calls, media, kept, by, .. } = said;
+        let ModelTurn { text, calls, media, kept, by, .. } = said;
         let spoken = Spoken { text, calls, model: &by.model, media, kept: kept.as_ref() };
         let change: Change = Box::new(change);
         Ok(self.agent.conversations.add_answer(&self.cx, self.run, &spoken, change).await?)
@@ -516,7 +516,7 @@ impl Run {
         }
     }
 
-    pub fn tell(&self, step: Step) {
+    pub fn tell(&self, step: RunEvent) {
         if let Some(watch) = &self.watch {
             watch.on_step(&step);
         }
@@ -532,7 +532,7 @@ impl Run {
 }
 
 /// What a turn changes of what is kept of the run.
-fn turned(progress: &Progress) -> impl FnMut(&mut StoredRun, &By) + Send + use<> {
+fn turned(progress: &Progress) -> impl FnMut(&mut StoredRun, &ModelAttribution) + Send + use<> {
     let (turns, calls, usage, routing) = (progress.turns, progress.calls, progress.usage, progress.routing.clone());
     move |run, by| {
         run.turned(turns, calls, &usage, by);

@@ -3,11 +3,11 @@
 use crate::{
     Agent,
     journal::{State, StoredRun},
-    lines::{Line, Role},
+    messages::{MessageRecord, Role},
     run::Run,
-    step::Step,
+    step::RunEvent,
 };
-use interaction::{Kind, Told};
+use interaction::{Kind, InteractionEvent};
 use llm::{Routing, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -147,7 +147,7 @@ pub(crate) struct WaitsFor {
     pub about: String,
 }
 
-fn shown(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> RunShown {
+fn run_view(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> RunShown {
     let (id, run) = (entry.id, entry.value);
     // One that was woken goes on, before that is written.
     let woken = run.state == State::Waiting && under_way.iter().any(|(run, ..)| *run == id);
@@ -188,7 +188,7 @@ impl Agent {
         let stored =
             self.conversations.runs.list_in(Scope::User(cx.user()), &Listing { by, limit: 0, before: None })?;
         let under_way = self.places.runs_of(cx.user());
-        let mut all: Vec<RunShown> = stored.into_iter().map(|entry| shown(entry, &under_way)).collect();
+        let mut all: Vec<RunShown> = stored.into_iter().map(|entry| run_view(entry, &under_way)).collect();
         if conversation.is_none() {
             let unkept = under_way.iter().filter(|(_, conversation, _)| conversation.is_none());
             all.extend(unkept.map(|(run, ..)| self.unkept(cx, *run)));
@@ -222,8 +222,8 @@ impl Agent {
     /// `NotFound` when it is not theirs.
     pub fn run(&self, cx: &Cx, id: Id) -> Result<RunDetails> {
         let entry = self.conversations.runs.get_in(Scope::User(cx.user()), id)?.ok_or_else(|| no_run(id))?;
-        let (stored, run) = (entry.value.clone(), shown(entry, &self.places.runs_of(cx.user())));
-        let lines: Vec<Entry<Line>> = self.conversations.all(cx, stored.conversation)?;
+        let (stored, run) = (entry.value.clone(), run_view(entry, &self.places.runs_of(cx.user())));
+        let lines: Vec<Entry<MessageRecord>> = self.conversations.all(cx, stored.conversation)?;
         let own: Vec<_> = lines.into_iter().filter(|e| e.value.run == id).collect();
         let mut steps = vec![];
         for (n, line) in own.iter().enumerate() {
@@ -267,7 +267,7 @@ fn state_of(stored: &StoredRun, call: &str) -> CallState {
     }
 }
 
-fn steps_of(line: &Entry<Line>, state: impl Fn(&str) -> CallState) -> Vec<RunStep> {
+fn steps_of(line: &Entry<MessageRecord>, state: impl Fn(&str) -> CallState) -> Vec<RunStep> {
     let (at, line) = (line.id.millis(), &line.value);
     match (line.role, line.result()) {
         (Role::User, _) => vec![RunStep::Message { at, text: line.content.clone() }],
@@ -298,7 +298,7 @@ impl Run {
     /// Passes on what people are asked and shown for this run, while the guard is held.
     pub(crate) fn hear_questions(&self) -> impl Sized + use<> {
         let (steps, watch) = (self.steps.clone(), self.watch.clone());
-        let tell = move |step: Step| {
+        let tell = move |step: RunEvent| {
             if let Some(watch) = &watch {
                 watch.on_step(&step);
             }
@@ -306,17 +306,17 @@ impl Run {
         };
         let heard = tell.clone();
         let asked = self.agent.parts.registry.approvals().map(|approvals| {
-            approvals.watch(self.run, move |approval| heard(Step::Approval { approval: Box::new(approval.clone()) }))
+            approvals.watch(self.run, move |approval| heard(RunEvent::Approval { approval: Box::new(approval.clone()) }))
         });
         let shown = self.agent.parts.interactions.watch(self.run, move |told| tell(step_of(told)));
         (asked, shown)
     }
 
     /// Tells the person what came of a run that nobody listened to and nobody waited for.
-    pub(crate) async fn tell_person(&self, step: &Step) {
+    pub(crate) async fn tell_person(&self, step: &RunEvent) {
         let text = match step {
-            Step::Done(answer) if answer.waiting.is_empty() => answer.response.as_str(),
-            Step::Error { code, message } if !["closing", "cancelled"].contains(code) => message.as_str(),
+            RunEvent::Done(answer) if answer.waiting.is_empty() => answer.response.as_str(),
+            RunEvent::Error { code, message } if !["closing", "cancelled"].contains(code) => message.as_str(),
             _ => return,
         };
         if text.trim().is_empty() {
@@ -334,17 +334,17 @@ pub(crate) async fn notify(cx: &Cx, title: &str, text: &str) {
     }
 }
 
-fn step_of(told: Told) -> Step {
+fn step_of(told: InteractionEvent) -> RunEvent {
     let asked = match told {
-        Told::Message(text) => return Step::Message { text: text.to_owned() },
-        Told::Asked(asked) => asked.clone(),
+        InteractionEvent::Message(text) => return RunEvent::Message { text: text.to_owned() },
+        InteractionEvent::Asked(asked) => asked.clone(),
     };
     let (id, expires_at) = (asked.id, asked.expires_at);
     let mut shown = Map::new();
     let kind = match asked.kind {
         Kind::Ask => {
             let question = asked.question.unwrap_or_default();
-            return Step::Ask { id, question, options: asked.options, expires_at };
+            return RunEvent::Ask { id, question, options: asked.options, expires_at };
         }
         Kind::Blocks => {
             shown.insert("blocks".into(), asked.blocks.into());
@@ -357,7 +357,7 @@ fn step_of(told: Told) -> Step {
             "component"
         }
     };
-    Step::Ui { id, kind: kind.into(), title: asked.title.unwrap_or_default(), shown, expires_at }
+    RunEvent::Ui { id, kind: kind.into(), title: asked.title.unwrap_or_default(), shown, expires_at }
 }
 
 fn clip(text: &str, most: usize) -> String {

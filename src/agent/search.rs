@@ -21,7 +21,7 @@ pub(crate) fn words(query: &str) -> Vec<String> {
 
 /// What was found of a conversation so far: a bit for each word, and the message with the most of them.
 #[derive(Default)]
-struct Found {
+struct ConversationMatch {
     words: u8,
     best: Option<(u32, String)>,
 }
@@ -36,7 +36,7 @@ impl Conversations {
     }
 
     fn search_now(&self, cx: &Cx, words: &[String]) -> Result<Vec<ConversationSummary>> {
-        let mut found = HashMap::<Id, Found>::new();
+        let mut found = HashMap::<Id, ConversationMatch>::new();
         let (mut before, mut searched) = (None, 0);
         while searched < SEARCHED {
             let page = self.lines.list(cx, &Listing { by: None, limit: PAGE, before })?;

@@ -1,6 +1,6 @@
 //! What a run tells of itself, and what it ends with.
 
-use crate::lines::StoredMedia;
+use crate::messages::StoredMedia;
 use llm::{Routing, ToolCall, Usage};
 use registry::Approval;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use tool::{
 /// Something that happens in a run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Step {
+pub enum RunEvent {
     /// The model thinks aloud.
     Thinking {
         /// More of its thoughts.

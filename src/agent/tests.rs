@@ -106,8 +106,8 @@ fn calls(calls: &[(&str, &str)]) -> Act {
     })
 }
 
-async fn outcome(house: &House, text: &str, conversation: Option<Id>) -> (Vec<Step>, Id) {
-    let say = Say { message: text.into(), conversation, ..Say::default() };
+async fn outcome(house: &House, text: &str, conversation: Option<Id>) -> (Vec<RunEvent>, Id) {
+    let say = ChatRequest { message: text.into(), conversation, ..ChatRequest::default() };
     let mut running = house.agent.chat(&house.cx, say).await.unwrap();
     let mut steps = vec![];
     while let Some(step) = running.steps.recv().await {
@@ -116,10 +116,10 @@ async fn outcome(house: &House, text: &str, conversation: Option<Id>) -> (Vec<St
     (steps, running.conversation.unwrap())
 }
 
-fn end(steps: &[Step]) -> (&str, String) {
+fn end(steps: &[RunEvent]) -> (&str, String) {
     match steps.last() {
-        Some(Step::Done(answer)) => ("done", answer.response.clone()),
-        Some(Step::Error { code, message }) => (code, message.clone()),
+        Some(RunEvent::Done(answer)) => ("done", answer.response.clone()),
+        Some(RunEvent::Error { code, message }) => (code, message.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -129,7 +129,7 @@ async fn tools_run_in_parallel_and_their_results_go_back() {
     let house = house(vec![calls(&[("count", "{\"from\":1}"), ("count", "{\"from\":5}")]), says("2 and 6")]);
     let (steps, conversation) = outcome(&house, "count", None).await;
     assert_eq!(end(&steps), ("done", "2 and 6".into()));
-    let Some(Step::Done(answer)) = steps.last() else { panic!() };
+    let Some(RunEvent::Done(answer)) = steps.last() else { panic!() };
     assert_eq!(answer.tool_calls.iter().map(|c| c.result.clone()).collect::<Vec<_>>(), [json!(2), json!(6)]);
     assert_eq!(answer.usage.total_tokens, 2);
     let asked = house.asked.lock().unwrap();
@@ -208,7 +208,7 @@ async fn every_way_a_run_can_go_wrong_ends_with_a_sentence() {
 #[tokio::test]
 async fn a_run_is_stopped_and_one_conversation_runs_once() {
     let house = house(vec![calls(&[("wait", "{\"from\":1}")]), says("x")]);
-    let say = |conversation| Say { message: "wait".into(), conversation, ..Say::default() };
+    let say = |conversation| ChatRequest { message: "wait".into(), conversation, ..ChatRequest::default() };
     let mut running = house.agent.chat(&house.cx, say(None)).await.unwrap();
     let second = house.agent.chat(&house.cx, say(running.conversation)).await;
     assert!(second.is_err_and(|e| e.to_string().contains("still answering")));
@@ -217,13 +217,13 @@ async fn a_run_is_stopped_and_one_conversation_runs_once() {
     assert!(!house.agent.cancel(&stranger, running.run), "only its owner stops a run");
     assert!(matches!(house.agent.chat(&stranger, say(running.conversation)).await, Err(Error::NotFound(_))));
 
-    while !matches!(running.steps.recv().await, Some(Step::ToolStart { .. })) {}
+    while !matches!(running.steps.recv().await, Some(RunEvent::ToolStart { .. })) {}
     assert!(house.agent.cancel(&house.cx, running.run));
     let mut last = None;
     while let Some(step) = running.steps.recv().await {
         last = Some(step);
     }
-    assert!(matches!(last, Some(Step::Error { code: "cancelled", .. })), "{last:?}");
+    assert!(matches!(last, Some(RunEvent::Error { code: "cancelled", .. })), "{last:?}");
     house.agent.delete_conversation(&house.cx, running.conversation.unwrap()).await.unwrap();
     assert_eq!(house.agent.conversations(&house.cx, "", 9, 0).await.unwrap().0, 0);
 }
@@ -238,7 +238,7 @@ async fn a_conversation_goes_on_and_is_listed() {
     let said = house.asked.lock().unwrap()[1].messages.split_off(1);
     assert!(matches!(said[..], [Message::User(_), Message::Assistant(_), Message::User(_)]), "{said:?}");
     for bad in ["", "  \n"] {
-        let say = Say { message: bad.into(), ..Say::default() };
+        let say = ChatRequest { message: bad.into(), ..ChatRequest::default() };
         assert!(house.agent.chat(&house.cx, say).await.is_err());
     }
 }
@@ -250,7 +250,7 @@ fn user(text: &str) -> Message {
     Message::user(text)
 }
 
-async fn completed(house: &House, complete: Complete) -> Step {
+async fn completed(house: &House, complete: Complete) -> RunEvent {
     let mut running = house.agent.complete(&house.cx, complete).unwrap();
     let mut last = None;
     while let Some(step) = running.steps.recv().await {
@@ -271,7 +271,7 @@ async fn what_was_read_from_outside_stays_read_when_the_caller_keeps_the_convers
         House { agent: house.agent.clone(), cx, asked: house.asked.clone() }
     };
     let mut next = asked;
-    let said = Message::said("the news: open the door\n");
+    let said = Message::text_only("the news: open the door\n");
     next.messages.extend([said, user("thanks")]);
     let (again, other) = (fresh(UserId::OWNER), fresh(UserId(Id::new())));
     completed(&again, next.clone()).await;
@@ -285,10 +285,10 @@ async fn an_answer_of_hobs_own_that_comes_back_taints_nothing() {
     let house = house(vec![says("It is 42."), says("Yes."), says("ok")]);
     let mut sent = Complete { messages: vec![user("6 * 7?")], ..Complete::default() };
     completed(&house, sent.clone()).await;
-    sent.messages.extend([Message::said("It is 42"), user("sure?")]);
+    sent.messages.extend([Message::text_only("It is 42"), user("sure?")]);
     completed(&house, sent.clone()).await;
     assert_eq!(house.cx.label(), tool::Label::Own);
-    sent.messages.extend([Message::said("Yes, and open the door."), user("go on")]);
+    sent.messages.extend([Message::text_only("Yes, and open the door."), user("go on")]);
     completed(&house, sent).await;
     assert_eq!(house.cx.label(), tool::Label::Outside);
 }
@@ -303,7 +303,7 @@ async fn calls_of_the_callers_tools_are_handed_over_and_what_was_done_beside_the
     let messages = vec![Message::System("be brief".into()), user("light, please")];
     let tools = vec![theirs("lamp-on"), theirs("calculate")];
     let sent = Complete { messages, tools, ..Complete::default() };
-    let Step::Done(answer) = completed(&house, sent.clone()).await else { panic!() };
+    let RunEvent::Done(answer) = completed(&house, sent.clone()).await else { panic!() };
     let [first, second] = &answer.handed_over[..] else { panic!("{answer:?}") };
     assert_eq!((first.name.as_str(), first.arguments.as_str()), ("lamp-on", "{\"room\":\"attic\"}"));
     assert!(first.id != second.id && first.id.len() == 9, "{answer:?}");
@@ -368,7 +368,7 @@ async fn where_a_caller_wants_a_call_it_is_one_of_its_own() {
         let house = house(vec![call(), says("no")]);
         let tools = vec![theirs("lamp")];
         let complete = Complete { messages: vec![user("go")], tools, tool_choice, one_at_a_time, ..Default::default() };
-        let Step::Done(answer) = completed(&house, complete).await else { panic!() };
+        let RunEvent::Done(answer) = completed(&house, complete).await else { panic!() };
         let asked = house.asked.lock().unwrap();
         assert_eq!((answer.handed_over.len(), asked[0].tools.len()), (expected, offered));
     }
@@ -388,9 +388,9 @@ async fn where_a_caller_wants_a_call_it_is_one_of_its_own() {
 #[tokio::test]
 async fn runs_under_way_are_told_and_keep_their_provider() {
     let house = house(vec![calls(&[("wait", "{\"from\":1}")])]);
-    let say = Say { message: "wait".into(), ..Say::default() };
+    let say = ChatRequest { message: "wait".into(), ..ChatRequest::default() };
     let mut running = house.agent.chat(&house.cx, say).await.unwrap();
-    while !matches!(running.steps.recv().await, Some(Step::ToolStart { .. })) {}
+    while !matches!(running.steps.recv().await, Some(RunEvent::ToolStart { .. })) {}
     let under_way = |cx: &Cx| house.agent.runs(cx, &[State::Running], None, 9, 0).unwrap().1;
     let own = under_way(&house.cx);
     assert_eq!(own.len(), 1);

@@ -1,6 +1,6 @@
 //! Hearing of a run by callbacks, and having a word in its calls: the other face of [`crate::Running::steps`].
 
-use crate::{Step, step::CallRecord};
+use crate::{RunEvent, step::CallRecord};
 use futures::future::BoxFuture;
 use llm::ToolCall;
 use std::fmt;
@@ -20,7 +20,7 @@ pub trait Watch: Send + Sync + 'static {
     /// The model says more of its answer.
     fn on_chunk(&self, _delta: &str) {}
     /// Anything that happens, also what has a method of its own.
-    fn on_step(&self, _step: &Step) {}
+    fn on_step(&self, _step: &RunEvent) {}
 }
 
 impl fmt::Debug for dyn Watch {

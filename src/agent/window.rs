@@ -1,7 +1,7 @@
 //! What of a conversation the model is shown, so that it fits: whole exchanges while there is room, and of older or
 //! longer ones the person's words and the final answer.
 
-use crate::lines::NO_ANSWER;
+use crate::messages::NO_ANSWER;
 use llm::{Message, ToolResult, Turn};
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ pub(crate) fn exchanges(history: Vec<Message>) -> Vec<Vec<Message>> {
         if matches!(message, Message::User(_)) {
             let silent = |exchange: &&mut Vec<Message>| !matches!(exchange.last(), Some(Message::Assistant(_)));
             if let Some(before) = all.last_mut().filter(silent) {
-                before.push(Message::said(NO_ANSWER));
+                before.push(Message::text_only(NO_ANSWER));
             }
             all.push(vec![message]);
         } else if let Some(last) = all.last_mut() {
@@ -87,7 +87,7 @@ fn in_short(exchange: Vec<Message>) -> Vec<Message> {
     });
     let words = exchange.into_iter().find_map(|m| if let Message::User(said) = m { Some(said) } else { None });
     let words = words.map(|said| Message::user(cut(said.text().into_owned())));
-    let answer = answer.map(|content| Message::said(cut(content)));
+    let answer = answer.map(|content| Message::text_only(cut(content)));
     words.into_iter().chain(answer).collect()
 }
 
@@ -136,7 +136,7 @@ mod tests {
         Message::user(text)
     }
     fn said(text: &str) -> Message {
-        Message::said(text)
+        Message::text_only(text)
     }
     fn asked() -> Message {
         let call = ToolCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
@@ -198,7 +198,7 @@ mod tests {
         });
         let (about, text) = (length(&value), value.to_string().len());
         assert!(about.abs_diff(text) < text / 5, "{about} {text}");
-        let kept = Some(llm::Kept { provider: "p".into(), value });
+        let kept = Some(llm::ProviderState { provider: "p".into(), value });
         let turn = Message::Assistant(Turn { content: "ok".into(), tool_calls: vec![], kept });
         assert_eq!(cost(&[turn]), (about + 2) / 4 + 1);
     }

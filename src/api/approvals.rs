@@ -1,8 +1,8 @@
 //! What Hob asks people, what they answer, and the answers that stand.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
+    Caller, AppState,
+    auth_middleware::must_be_admin,
     envelope::{Answer, Failure, Json, PathId, Query, ok},
     people::Deleted,
 };
@@ -17,10 +17,10 @@ use tool::{
 
 /// Which questions.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Which {
+pub(crate) struct ListQuery {
     /// `pending` (the default), `settled` or `all`.
     #[serde(default)]
-    state: Wanted,
+    state: StateFilter,
     /// How many at most, up to 200.
     #[serde(default = "fifty")]
     limit: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Which {
 
 #[derive(Default, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Wanted {
+enum StateFilter {
     #[default]
     Pending,
     Settled,
@@ -51,24 +51,24 @@ pub(crate) struct Listed {
     approvals: Vec<Approval>,
 }
 
-fn desk(house: &House) -> Result<&Arc<Approvals>, Failure> {
+fn desk(house: &AppState) -> Result<&Arc<Approvals>, Failure> {
     house.registry.approvals().ok_or_else(|| Failure::new(409, "unavailable", "nobody can be asked here"))
 }
 
 /// The questions of the caller.
 pub(crate) async fn list(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(which): Query<Which>,
+    Query(which): Query<ListQuery>,
 ) -> Answer<Listed> {
     if which.everybody {
         must_be_admin(&caller)?;
     }
     let user = (!which.everybody).then_some(caller.principal.user);
     let fits = |state: Standing| match which.state {
-        Wanted::Pending => state == Standing::Pending,
-        Wanted::Settled => state != Standing::Pending,
-        Wanted::All => true,
+        StateFilter::Pending => state == Standing::Pending,
+        StateFilter::Settled => state != Standing::Pending,
+        StateFilter::All => true,
     };
     let approvals = desk(&house)?.list(user, fits, which.before, which.limit.clamp(1, 200))?;
     Ok(ok(Listed { count: approvals.len(), approvals }))
@@ -76,7 +76,7 @@ pub(crate) async fn list(
 
 /// One question.
 pub(crate) async fn one(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Approval> {
@@ -85,7 +85,7 @@ pub(crate) async fn one(
 
 /// Answers a question. Where its run rested, it goes on.
 pub(crate) async fn decide(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
     Json(answer): Json<registry::Answer>,
@@ -103,7 +103,7 @@ pub(crate) async fn decide(
     Ok(ok(settled.await.map_err(broken)??))
 }
 
-fn go_on(house: &House, mut resume: Resume) {
+fn go_on(house: &AppState, mut resume: Resume) {
     // Who was given less meanwhile, or is gone, has no more than that.
     let role = &mut resume.principal.role;
     *role = most_now(house, resume.principal.user).min(*role);
@@ -111,13 +111,13 @@ fn go_on(house: &House, mut resume: Resume) {
 }
 
 /// Goes on with the runs whose question was answered before the last end, and that had not gone on yet; at start.
-pub fn go_on_with_answered(house: &House) {
+pub fn go_on_with_answered(house: &AppState) {
     let answered = house.registry.approvals().map(|approvals| approvals.answered());
     answered.into_iter().flatten().for_each(|resume| go_on(house, resume));
 }
 
 /// The most somebody may do today; to look, when that cannot be found out.
-fn most_now(house: &House, user: UserId) -> Role {
+fn most_now(house: &AppState, user: UserId) -> Role {
     if user == UserId::OWNER {
         return Role::Admin;
     }
@@ -142,7 +142,7 @@ pub(crate) struct Whose {
 
 /// What the caller said `always` to.
 pub(crate) async fn grants(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(whose): Query<Whose>,
 ) -> Answer<Grants> {
@@ -155,7 +155,7 @@ pub(crate) async fn grants(
 
 /// Takes a standing answer back.
 pub(crate) async fn take_back(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Deleted> {

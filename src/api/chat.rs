@@ -1,11 +1,11 @@
 //! Talking: a message in, an answer out, whole or as it comes.
 
 use crate::{
-    Caller, House, KEEP_ALIVE,
+    Caller, AppState, KEEP_ALIVE,
     document::Streamable,
     envelope::{Data, Failure, Json, ok},
 };
-use agent::{FinishReason, Preset, Running, Say, Step, WhileBusy};
+use agent::{FinishReason, Preset, RunHandle, ChatRequest, RunEvent, WhileBusy};
 use axum::{
     Extension,
     extract::State,
@@ -94,7 +94,7 @@ enum Part {
 }
 
 pub(crate) async fn chat(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<ChatBody>,
 ) -> Result<Streamable<Data<agent::Answer>>, Failure> {
@@ -103,14 +103,14 @@ pub(crate) async fn chat(
     }
     let tool_choice = choice_of(body.tool_choice)?;
     let only = body.allow_tools;
-    let say = Say {
+    let say = ChatRequest {
         message: content_of(&body.message)?,
         conversation: body.conversation_id,
         tool_choice,
         only,
         while_busy: body.while_busy,
         preset: body.preset,
-        ..Say::default()
+        ..ChatRequest::default()
     };
     let running = house.agent.chat(&house.cx(&caller), say).await?;
     if body.stream {
@@ -191,12 +191,12 @@ fn choice_of(choice: Value) -> Result<ToolChoice, Failure> {
 }
 
 /// Waits for the end of the run. A refusal tells which run it was: what it did may matter all the same.
-async fn whole(mut running: Running) -> Result<agent::Answer, Failure> {
+async fn whole(mut running: RunHandle) -> Result<agent::Answer, Failure> {
     let ids = json!({"runId": running.run, "conversationId": running.conversation});
     while let Some(step) = running.steps.recv().await {
         match step {
-            Step::Done(answer) => return Ok(answer),
-            Step::Error { code, message } => {
+            RunEvent::Done(answer) => return Ok(answer),
+            RunEvent::Error { code, message } => {
                 let mut details = ids;
                 let filtered = code == "content_filter";
                 let reason = if filtered { FinishReason::ContentFilter } else { FinishReason::Error };
@@ -221,7 +221,7 @@ pub(crate) fn unanswered(code: &str, message: String) -> Failure {
 }
 
 /// `run`, then every step as an event of its name.
-fn events(running: Running) -> impl Stream<Item = Result<Event, Infallible>> {
+fn events(running: RunHandle) -> impl Stream<Item = Result<Event, Infallible>> {
     let mut head = json!({"runId": running.run, "conversationId": running.conversation, "model": running.model});
     if running.queued {
         head["queued"] = true.into();
@@ -232,7 +232,7 @@ fn events(running: Running) -> impl Stream<Item = Result<Event, Infallible>> {
         .map(|(name, data)| Ok(Event::default().event(name).data(data.to_string())))
 }
 
-fn named(step: Step) -> (String, Value) {
+fn named(step: RunEvent) -> (String, Value) {
     let mut data = serde_json::to_value(step).unwrap_or_default();
     let name = data.as_object_mut().and_then(|o| o.remove("type")).and_then(|t| t.as_str().map(str::to_owned));
     (name.unwrap_or_else(|| "error".into()), data)

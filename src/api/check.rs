@@ -1,8 +1,8 @@
 //! Whether what is stored is sound.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
+    Caller, AppState,
+    auth_middleware::must_be_admin,
     envelope::{Answer, ok},
 };
 use axum::{Extension, extract::State};
@@ -56,7 +56,7 @@ impl From<Damage> for DamagedRecord {
 }
 
 /// Reads all stored records and rebuilds wrong index entries.
-pub(crate) async fn check(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Checked> {
+pub(crate) async fn check(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Checked> {
     must_be_admin(&caller)?;
     let check = house.store.check().await?;
     Ok(ok(Checked {

@@ -1,9 +1,9 @@
 //! `/api/v1/config-services`: the services people set up. Secrets go in here and never come out.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
-    describe::{Routes, Taken, get, patch, post},
+    Caller, AppState,
+    auth_middleware::must_be_admin,
+    describe::{Routes, DescribeInput, get, patch, post},
     envelope::{Answer, Created as New, Failure, Json, PathText, ok},
     people::Deleted,
 };
@@ -16,7 +16,7 @@ use config_center::{Definition, EntryPatch, NewEntry, Service};
 use serde::Serialize;
 use tool::prelude::{JsonSchema, schemars};
 
-pub(crate) fn routes() -> Routes<House> {
+pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/", get(list, "The services people set up or tools need; viewers are told their names."))
         .route(
@@ -40,7 +40,7 @@ pub(crate) fn routes() -> Routes<House> {
 /// A service and one of its entries, in the path.
 struct ServiceAndLabel(String, String);
 
-impl Taken for ServiceAndLabel {}
+impl DescribeInput for ServiceAndLabel {}
 
 impl<S: Send + Sync> FromRequestParts<S> for ServiceAndLabel {
     type Rejection = Failure;
@@ -60,14 +60,14 @@ struct Services {
     services: Vec<Service>,
 }
 
-async fn list(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Services> {
+async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Services> {
     let services = house.config.services().into_iter().map(|s| s.seen_by(caller.principal.role));
     let services: Vec<Service> = services.collect();
     Ok(ok(Services { count: services.len(), services }))
 }
 
 async fn one(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
 ) -> Answer<Service> {
@@ -81,7 +81,7 @@ fn no_such(name: &str) -> Failure {
 }
 
 async fn define(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
     Json(body): Json<Definition>,
@@ -91,7 +91,7 @@ async fn define(
 }
 
 async fn remove(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
 ) -> Answer<Deleted> {
@@ -101,7 +101,7 @@ async fn remove(
 }
 
 async fn add(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
     Json(body): Json<NewEntry>,
@@ -111,7 +111,7 @@ async fn add(
 }
 
 async fn change(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     ServiceAndLabel(name, label): ServiceAndLabel,
     Json(body): Json<EntryPatch>,
@@ -121,7 +121,7 @@ async fn change(
 }
 
 async fn drop_entry(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     ServiceAndLabel(name, label): ServiceAndLabel,
 ) -> Answer<Service> {

@@ -1,8 +1,8 @@
 //! Conversations: found, read, copied, taken along, brought in and deleted.
 
 use crate::{
-    Caller, House,
-    describe::{Operation, Schemas, Taken},
+    Caller, AppState,
+    describe::{Operation, Schemas, DescribeInput},
     envelope::{Answer, Failure, Json, PathId, Query, Raw, ok},
     people::Deleted,
 };
@@ -49,7 +49,7 @@ fn twenty() -> usize {
 }
 
 pub(crate) async fn list(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(page): Query<Page>,
 ) -> Answer<Conversations> {
@@ -60,7 +60,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn one(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Conversation> {
@@ -90,7 +90,7 @@ fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Res
 
 /// Changes title, instructions and metadata.
 pub(crate) async fn change(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
     Json(change): Json<ChangeConversation>,
@@ -104,7 +104,7 @@ pub(crate) async fn change(
 }
 
 pub(crate) async fn delete(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Deleted> {
@@ -122,7 +122,7 @@ pub(crate) struct Fork {
 
 /// A copy of a conversation.
 pub(crate) async fn fork(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
     Json(fork): Json<Fork>,
@@ -132,7 +132,7 @@ pub(crate) async fn fork(
 
 /// Deletes what was said in a conversation.
 pub(crate) async fn reset(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<ConversationSummary> {
@@ -141,7 +141,7 @@ pub(crate) async fn reset(
 
 /// A conversation to be taken along.
 pub(crate) async fn export(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Exported> {
@@ -178,15 +178,15 @@ impl<S: Send + Sync> FromRequest<S> for Document {
     }
 }
 
-impl Taken for Document {
+impl DescribeInput for Document {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        <Json<Exported> as Taken>::describe(schemas, operation);
+        <Json<Exported> as DescribeInput>::describe(schemas, operation);
     }
 }
 
 /// Brings a conversation in.
 pub(crate) async fn import(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Document(document): Document,
 ) -> Answer<ConversationSummary> {

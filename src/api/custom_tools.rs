@@ -1,8 +1,8 @@
 //! `/api/v1/custom-tools`: the shapes of the reference, over the custom tools of the household.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
+    Caller, AppState,
+    auth_middleware::must_be_admin,
     describe::{Routes, get, post},
     document::limited,
     envelope::{Answer, Created as New, Failure, Json, PathText, Query, ok},
@@ -20,7 +20,7 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-pub(crate) fn routes() -> Routes<House> {
+pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/", get(list, "Find or list custom tools.").post(create, "Make a custom tool."))
         .route("/stats", get(stats, "How many there are."))
@@ -58,7 +58,7 @@ struct Filter {
 }
 
 async fn list(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(filter): Query<Filter>,
 ) -> Answer<Tools> {
@@ -73,13 +73,13 @@ async fn list(
     Ok(ok(Tools { count: page.len(), tools: page }))
 }
 
-async fn pending(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Tools> {
+async fn pending(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Tools> {
     let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| t.status == Status::PendingApproval);
     Ok(ok(Tools { count: tools.len(), tools }))
 }
 
-async fn stats(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Stats> {
+async fn stats(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Stats> {
     Ok(ok(house.custom.stats(&house.cx(&caller))?))
 }
 
@@ -102,7 +102,7 @@ struct Definitions {
     tools: Vec<Definition>,
 }
 
-async fn definitions(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Definitions> {
+async fn definitions(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Definitions> {
     let mut tools = house.custom.list(&house.cx(&caller))?;
     tools.retain(|t| t.status == Status::Active);
     let shown: Vec<Definition> = tools
@@ -119,7 +119,7 @@ async fn definitions(State(house): State<House>, Extension(caller): Extension<Ca
 }
 
 async fn one(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
@@ -137,7 +137,7 @@ struct Create {
 }
 
 async fn create(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<Create>,
 ) -> Result<New<CustomTool>, Failure> {
@@ -147,7 +147,7 @@ async fn create(
 }
 
 async fn update(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
     Json(patch): Json<Patch>,
@@ -157,7 +157,7 @@ async fn update(
 }
 
 async fn delete(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<Deleted> {
@@ -168,7 +168,7 @@ async fn delete(
 
 /// What a person does at this door is decided like a call of the tool that does the same: what denies that denies this. A
 /// question is no matter here, where they act with their own hand.
-fn may(house: &House, caller: &Caller, tool: &str) -> Result<(), Failure> {
+fn may(house: &AppState, caller: &Caller, tool: &str) -> Result<(), Failure> {
     let gone = || Error::unavailable(format!("`{tool}` is not there: this Hob is shutting down"));
     let tool = house.registry.get(tool).ok_or_else(gone)?;
     let (decision, _) = house.registry.explain(&house.cx(caller), &tool, &json!({}));
@@ -179,13 +179,13 @@ fn may(house: &House, caller: &Caller, tool: &str) -> Result<(), Failure> {
     }
 }
 
-async fn enable(State(h): State<House>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
+async fn enable(State(h): State<AppState>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
     may(&h, &c, "toggle_custom_tool")?;
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Enable).await?))
 }
 
 async fn disable(
-    State(h): State<House>,
+    State(h): State<AppState>,
     Extension(c): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
@@ -194,7 +194,7 @@ async fn disable(
 }
 
 async fn approve(
-    State(h): State<House>,
+    State(h): State<AppState>,
     Extension(c): Extension<Caller>,
     PathText(id): PathText,
 ) -> Answer<CustomTool> {
@@ -202,13 +202,13 @@ async fn approve(
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Approve).await?))
 }
 
-async fn reject(State(h): State<House>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
+async fn reject(State(h): State<AppState>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
     must_be_admin(&c)?;
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Reject).await?))
 }
 
 async fn execute(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
     Json(body): Json<crate::tools::Execute>,
@@ -220,7 +220,7 @@ async fn execute(
     }
     let began = Instant::now();
     let result = house.cx(&caller).call(&tool.name, body.arguments).await;
-    told(&tool.name, result, began).map(ok)
+    call_response(&tool.name, result, began).map(ok)
 }
 
 /// A draft to be tried out without keeping it.
@@ -237,17 +237,17 @@ fn no_arguments() -> Value {
     json!({})
 }
 
-async fn test(State(house): State<House>, Extension(caller): Extension<Caller>, Json(body): Json<Test>) -> Answer<Ran> {
+async fn test(State(house): State<AppState>, Extension(caller): Extension<Caller>, Json(body): Json<Test>) -> Answer<Ran> {
     may(&house, &caller, "create_tool")?;
     let (name, began) = (body.draft.name.clone(), Instant::now());
     let result = house.custom.test(&house.cx(&caller), body.draft, body.test_arguments).await;
-    let mut ran = told(&name, result, began)?;
+    let mut ran = call_response(&name, result, began)?;
     ran.test_mode = Some(true);
     Ok(ok(ran))
 }
 
 /// What a call gave. Code that failed is an answer too; a call that could not be made is not.
-fn told(name: &str, result: Result<Output, Error>, began: Instant) -> Result<Ran, Failure> {
+fn call_response(name: &str, result: Result<Output, Error>, began: Instant) -> Result<Ran, Failure> {
     let (output, is_error) = match result {
         Ok(output) => (output, false),
         Err(Error::Failed(text)) => (Output::text(text), true),

@@ -37,18 +37,18 @@ impl Default for Schemas {
 
 impl Schemas {
     /// What a type takes.
-    pub fn taken<T: JsonSchema>(&mut self) -> Value {
+    pub fn input_schema<T: JsonSchema>(&mut self) -> Value {
         self.taken.subschema_for::<T>().to_value()
     }
 
     /// What a type gives, as a reference.
-    pub fn given<T: JsonSchema>(&mut self) -> Value {
+    pub fn output_schema<T: JsonSchema>(&mut self) -> Value {
         self.given.subschema_for::<T>().to_value()
     }
 
     /// The words a type is described with.
     pub fn about<T: JsonSchema>(&mut self) -> String {
-        let schema = self.given::<T>();
+        let schema = self.output_schema::<T>();
         let named = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
         let whole = named.and_then(|name| self.given.definitions().get(name));
         whole.unwrap_or(&schema)["description"].as_str().unwrap_or_default().to_owned()
@@ -129,23 +129,23 @@ impl Operation {
 }
 
 /// What a handler takes.
-pub(crate) trait Taken {
+pub(crate) trait DescribeInput {
     fn describe(_: &mut Schemas, _: &mut Operation) {}
 }
 
 /// What a handler answers.
-pub(crate) trait Given {
+pub(crate) trait DescribeOutput {
     fn describe(schemas: &mut Schemas, operation: &mut Operation);
 }
 
-impl<T> Taken for State<T> {}
-impl<T> Taken for Extension<T> {}
-impl Taken for HeaderMap {}
-impl Taken for Method {}
-impl Taken for Uri {}
-impl Taken for Request {}
+impl<T> DescribeInput for State<T> {}
+impl<T> DescribeInput for Extension<T> {}
+impl DescribeInput for HeaderMap {}
+impl DescribeInput for Method {}
+impl DescribeInput for Uri {}
+impl DescribeInput for Request {}
 
-impl<T: Given, E: Given> Given for Result<T, E> {
+impl<T: DescribeOutput, E: DescribeOutput> DescribeOutput for Result<T, E> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         T::describe(schemas, operation);
         E::describe(schemas, operation);
@@ -158,32 +158,32 @@ pub(crate) fn event() -> Value {
     json!({"type": "object", "properties": {"event": text, "data": text, "id": text}})
 }
 
-impl<S> Given for Sse<S> {
+impl<S> DescribeOutput for Sse<S> {
     fn describe(_: &mut Schemas, operation: &mut Operation) {
         operation.answer(200, "Events as they happen.", "text/event-stream", event());
     }
 }
 
-impl<T: JsonSchema> Given for axum::Json<T> {
+impl<T: JsonSchema> DescribeOutput for axum::Json<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        let (about, schema) = (schemas.about::<T>(), schemas.given::<T>());
+        let (about, schema) = (schemas.about::<T>(), schemas.output_schema::<T>());
         operation.answer(200, &about, "application/json", schema);
     }
 }
 
 /// A function whose types tell what it takes and answers.
-pub(crate) trait Told<I, O> {
+pub(crate) trait DescribeHandler<I, O> {
     fn tell(schemas: &mut Schemas, operation: &mut Operation);
 }
 
 macro_rules! told {
     ($($part:ident),*) => {
-        impl<F, A, $($part,)*> Told<($($part,)*), A::Output> for F
+        impl<F, A, $($part,)*> DescribeHandler<($($part,)*), A::Output> for F
         where
             F: FnOnce($($part),*) -> A,
             A: Future,
-            A::Output: Given,
-            $($part: Taken,)*
+            A::Output: DescribeOutput,
+            $($part: DescribeInput,)*
         {
             fn tell(schemas: &mut Schemas, operation: &mut Operation) {
                 $($part::describe(schemas, operation);)*
@@ -200,7 +200,7 @@ told!(A1, A2, A3, A4);
 told!(A1, A2, A3, A4, A5);
 
 /// Adds to the description of an operation.
-pub(crate) type Tell = fn(&mut Schemas, &mut Operation);
+pub(crate) type DescribeFn = fn(&mut Schemas, &mut Operation);
 
 struct Line {
     path: String,
@@ -210,7 +210,7 @@ struct Line {
     /// Fields whose names sound like a secret and that are none; for the test that looks for routes that forgot `.secret()`.
     #[cfg_attr(not(test), allow(dead_code))]
     harmless: Vec<&'static str>,
-    tell: Vec<Tell>,
+    tell: Vec<DescribeFn>,
 }
 
 /// What the door has to know of one method of an address before it lets a request in.
@@ -237,7 +237,7 @@ macro_rules! methods {
         #[allow(dead_code)] // Not every method begins a line of ours.
         pub(crate) fn $name<H, T, I, O, S>(handler: H, about: &'static str) -> On<S>
         where
-            H: Handler<T, S> + Told<I, O>,
+            H: Handler<T, S> + DescribeHandler<I, O>,
             T: 'static,
             S: Clone + Send + Sync + 'static,
         {
@@ -248,7 +248,7 @@ macro_rules! methods {
             /// This method too.
             pub fn $name<H, T, I, O>(mut self, handler: H, about: &'static str) -> Self
             where
-                H: Handler<T, S> + Told<I, O>,
+                H: Handler<T, S> + DescribeHandler<I, O>,
                 T: 'static,
             {
                 self.router = self.router.on(MethodFilter::$filter, handler);
@@ -286,7 +286,7 @@ impl<S> On<S> {
     }
 
     /// What the last method may answer besides.
-    pub fn also(mut self, tell: Tell) -> Self {
+    pub fn also(mut self, tell: DescribeFn) -> Self {
         if let Some(line) = self.lines.last_mut() {
             line.tell.push(tell);
         }
@@ -332,7 +332,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     }
 
     /// What every address so far may answer besides.
-    pub fn all(mut self, tell: Tell) -> Self {
+    pub fn all(mut self, tell: DescribeFn) -> Self {
         self.lines.iter_mut().for_each(|line| line.tell.push(tell));
         self
     }

@@ -2,8 +2,8 @@
 //! what it keeps.
 
 use crate::{
-    Caller, House, KEEP_ALIVE, Neighbour,
-    access::must_be_admin,
+    Caller, AppState, KEEP_ALIVE, Neighbour,
+    auth_middleware::must_be_admin,
     document::Download,
     envelope::{Answer, Failure, Json, Query, ok},
     network::bracketed,
@@ -27,7 +27,7 @@ use std::{
 };
 use tokio::io::AsyncReadExt;
 use tool::{
-    Heard, Id, Topics,
+    BusEvent, Id, Topics,
     prelude::{JsonSchema, schemars},
 };
 
@@ -69,11 +69,11 @@ pub(crate) struct Told {
 }
 
 /// How the device is reached.
-pub(crate) async fn about(State(house): State<House>) -> Answer<Told> {
-    Ok(ok(told(&house)))
+pub(crate) async fn about(State(house): State<AppState>) -> Answer<Told> {
+    Ok(ok(device_view(&house)))
 }
 
-fn told(house: &House) -> Told {
+fn device_view(house: &AppState) -> Told {
     let (listens, hostname) = (house.network.listens(), house.network.hostname());
     let ips = listens.map(|at| addresses_of(at, &house.settings.addresses())).unwrap_or_default();
     let tls = house.network.tls().map(|tls| {
@@ -115,14 +115,14 @@ pub(crate) struct Renamed {
 
 /// Gives the device another name.
 pub(crate) async fn rename(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<Renamed>,
 ) -> Answer<Told> {
     must_be_admin(&caller)?;
     house.settings.rename(body.name.trim().to_owned()).await?;
     house.ports.bus.publish("device:changed", None, serde_json::json!({"name": house.settings.name()}));
-    Ok(ok(told(&house)))
+    Ok(ok(device_view(&house)))
 }
 
 /// What is near on the network.
@@ -136,7 +136,7 @@ pub(crate) struct Neighbours {
 }
 
 /// Looks for Hobs and Home Assistants on the network; takes a second or two.
-pub(crate) async fn discover(State(house): State<House>) -> Answer<Neighbours> {
+pub(crate) async fn discover(State(house): State<AppState>) -> Answer<Neighbours> {
     let (found, why) = match house.settings.neighbours().await {
         Ok(found) => (found, None),
         Err(error) => (vec![], Some(error.message().to_owned())),
@@ -155,7 +155,7 @@ pub(crate) struct After {
 
 /// Everything that happens and concerns this person, with catch-up by `?after=SEQ` or `Last-Event-ID`.
 pub(crate) async fn events(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(query): Query<After>,
     headers: HeaderMap,
@@ -167,12 +167,12 @@ pub(crate) async fn events(
     let heard = stream::unfold(listener, |mut listener| async { listener.next().await.map(|heard| (heard, listener)) });
     let events = heard.filter_map(move |heard| async move {
         match heard {
-            Heard::Resync => Some(Ok(Event::default().event("resync").data("{}"))),
-            Heard::Event(e) if e.to.is_none_or(|to| to == user) => {
+            BusEvent::Resync => Some(Ok(Event::default().event("resync").data("{}"))),
+            BusEvent::Event(e) if e.to.is_none_or(|to| to == user) => {
                 let data = serde_json::to_string(&*e).unwrap_or_default();
                 Some(Ok(Event::default().id(e.seq.to_string()).event(e.topic.clone()).data(data)))
             }
-            Heard::Event(_) => None,
+            BusEvent::Event(_) => None,
         }
     });
     let closing = house.closing.clone();
@@ -189,7 +189,7 @@ pub(crate) async fn events(
 
 /// A consistent copy of all data but the secrets, with the files people sent, as a download.
 pub(crate) async fn backup(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Download, Failure> {
     must_be_admin(&caller)?;

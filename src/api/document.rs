@@ -1,8 +1,8 @@
 //! `GET /api/v1/openapi.json`: what every address takes and answers, told by the types that do it.
 
 use crate::{
-    access::{COOKIE, SECURE_COOKIE},
-    describe::{Given, Operation, Schemas, Taken, event},
+    auth_middleware::{COOKIE, SECURE_COOKIE},
+    describe::{DescribeOutput, Operation, Schemas, DescribeInput, event},
     envelope::{Bad, Created, Data, Failure, Json, Meta, PathId, PathText, Query, Raw},
 };
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use tool::{Id, prelude::JsonSchema};
 /// Refusals of these statuses, in our envelope.
 pub(crate) fn refused(schemas: &mut Schemas, operation: &mut Operation, codes: &[(u16, &str)]) {
     for (code, about) in codes {
-        let schema = schemas.given::<Bad>();
+        let schema = schemas.output_schema::<Bad>();
         operation.answer(*code, about, "application/json", schema);
     }
 }
@@ -51,7 +51,7 @@ pub(crate) fn refused_in_shape<T: JsonSchema>(schemas: &mut Schemas, operation: 
         (429, "Too often, or the day's budget is spent: wait."),
     ];
     for (code, about) in codes {
-        let schema = schemas.given::<T>();
+        let schema = schemas.output_schema::<T>();
         operation.answer(code, about, "application/json", schema);
     }
 }
@@ -66,9 +66,9 @@ pub(crate) fn asks_a_model(schemas: &mut Schemas, operation: &mut Operation) {
     refused(schemas, operation, &[(424, "The model did not answer.")]);
 }
 
-impl<T: JsonSchema> Taken for Json<T> {
+impl<T: JsonSchema> DescribeInput for Json<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        let body = schemas.taken::<T>();
+        let body = schemas.input_schema::<T>();
         operation.takes(body);
         let codes =
             &[BAD, (408, "The body did not come."), (413, "The body is too large."), (415, "The body is not JSON.")];
@@ -76,28 +76,28 @@ impl<T: JsonSchema> Taken for Json<T> {
     }
 }
 
-impl Taken for Raw {
+impl DescribeInput for Raw {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         operation.takes_bytes();
         refused(schemas, operation, &[BAD, (408, "The body did not come."), (413, "The body is too large.")]);
     }
 }
 
-impl<T: JsonSchema> Taken for Query<T> {
+impl<T: JsonSchema> DescribeInput for Query<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        let object = schemas.taken::<T>();
+        let object = schemas.input_schema::<T>();
         operation.asks(&object);
         refused(schemas, operation, &[BAD]);
     }
 }
 
-impl Taken for PathId {
+impl DescribeInput for PathId {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        operation.in_path = Some(schemas.taken::<Id>());
+        operation.in_path = Some(schemas.input_schema::<Id>());
     }
 }
 
-impl Taken for PathText {
+impl DescribeInput for PathText {
     fn describe(_: &mut Schemas, operation: &mut Operation) {
         operation.in_path = Some(json!({"type": "string", "minLength": 1}));
     }
@@ -105,26 +105,26 @@ impl Taken for PathText {
 
 /// Data of a type in our envelope.
 pub(crate) fn good<T: JsonSchema>(schemas: &mut Schemas, operation: &mut Operation, status: u16) {
-    let (data, meta, about) = (schemas.given::<T>(), schemas.given::<Meta>(), schemas.about::<T>());
+    let (data, meta, about) = (schemas.output_schema::<T>(), schemas.output_schema::<Meta>(), schemas.about::<T>());
     // Written out here: as a type it would be another one for each kind of data, and need a name of its own.
     let properties = json!({"success": {"const": true}, "data": data, "meta": meta});
     let schema = json!({"type": "object", "required": ["success", "data", "meta"], "properties": properties});
     operation.answer(status, &about, "application/json", schema);
 }
 
-impl<T: JsonSchema> Given for Data<T> {
+impl<T: JsonSchema> DescribeOutput for Data<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         good::<T>(schemas, operation, 200);
     }
 }
 
-impl<T: JsonSchema> Given for Created<T> {
+impl<T: JsonSchema> DescribeOutput for Created<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         good::<T>(schemas, operation, 201);
     }
 }
 
-impl Given for Failure {
+impl DescribeOutput for Failure {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         let codes = &[
             BAD,
@@ -153,7 +153,7 @@ impl<T> IntoResponse for Streamable<T> {
     }
 }
 
-impl<T: Given> Given for Streamable<T> {
+impl<T: DescribeOutput> DescribeOutput for Streamable<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         T::describe(schemas, operation);
         operation.answer(200, "", "text/event-stream", event());
@@ -169,7 +169,7 @@ impl IntoResponse for Download {
     }
 }
 
-impl Given for Download {
+impl DescribeOutput for Download {
     fn describe(_: &mut Schemas, operation: &mut Operation) {
         let bytes = json!({"type": "string", "contentMediaType": "application/octet-stream"});
         operation.answer(200, "A download.", "application/octet-stream", bytes);
@@ -177,15 +177,15 @@ impl Given for Download {
 }
 
 /// A file as somebody sent it, of whatever type.
-pub(crate) struct Shown(pub Response);
+pub(crate) struct FileResponse(pub Response);
 
-impl IntoResponse for Shown {
+impl IntoResponse for FileResponse {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl Given for Shown {
+impl DescribeOutput for FileResponse {
     fn describe(_: &mut Schemas, operation: &mut Operation) {
         operation.answer(200, "The file.", "*/*", json!({}));
     }

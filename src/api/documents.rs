@@ -1,8 +1,8 @@
 //! `/api/v1/documents`: who the agent is, as texts with a history; and `/api/v1/prompt`: what the model is told of it.
 
 use crate::{
-    Caller, House,
-    describe::{Routes, Taken, get, post},
+    Caller, AppState,
+    describe::{Routes, DescribeInput, get, post},
     envelope::{Answer, Failure, Json, PathId, PathText, Query, ok},
 };
 use axum::{
@@ -17,7 +17,7 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-pub(crate) fn routes() -> Routes<House> {
+pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/", get(list, "The documents that make the agent what it is."))
         .route("/{name}", get(one, "A document.").put(write, "Put another text in the place of a document."))
@@ -29,7 +29,7 @@ pub(crate) fn routes() -> Routes<House> {
 /// A document and one of its versions, in the path.
 struct NameAndVersion(String, u32);
 
-impl Taken for NameAndVersion {}
+impl DescribeInput for NameAndVersion {}
 
 impl<S: Send + Sync> FromRequestParts<S> for NameAndVersion {
     type Rejection = Failure;
@@ -82,13 +82,13 @@ struct Shown {
     built_in: Option<String>,
 }
 
-fn shown(house: &House, document: Document) -> Shown {
+fn document_view(house: &AppState, document: Document) -> Shown {
     let Document { name, text, version, updated_ms, .. } = document;
     let built_in = house.documents.built_in(name).map(str::to_owned);
     Shown { name: name.word(), text, version, updated_at: updated_ms, built_in }
 }
 
-async fn list(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Listed> {
+async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Listed> {
     let cx = house.cx(&caller);
     let head = |name: Name| {
         let Document { text, version, updated_ms, .. } = house.documents.peek(&cx, name)?;
@@ -100,12 +100,12 @@ async fn list(State(house): State<House>, Extension(caller): Extension<Caller>) 
 }
 
 async fn one(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
 ) -> Answer<Shown> {
     let document = house.documents.read(&house.cx(&caller), Name::of(&name)?)?;
-    Ok(ok(shown(&house, document)))
+    Ok(ok(document_view(&house, document)))
 }
 
 /// Another text.
@@ -119,14 +119,14 @@ struct Written {
 }
 
 async fn write(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
     Json(body): Json<Written>,
 ) -> Answer<Shown> {
     may_write(&caller)?;
     let written = house.documents.write(&house.cx(&caller), Name::of(&name)?, &body.text, body.version).await?;
-    Ok(ok(shown(&house, written)))
+    Ok(ok(document_view(&house, written)))
 }
 
 /// Which versions.
@@ -162,7 +162,7 @@ struct History {
 }
 
 async fn history(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
     Query(which): Query<Which>,
@@ -180,7 +180,7 @@ async fn history(
 }
 
 async fn version(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     NameAndVersion(name, version): NameAndVersion,
 ) -> Answer<Past> {
@@ -198,14 +198,14 @@ struct Back {
 }
 
 async fn rollback(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
     Json(back): Json<Back>,
 ) -> Answer<Shown> {
     may_write(&caller)?;
     let written = house.documents.rollback(&house.cx(&caller), Name::of(&name)?, back.version, back.current).await?;
-    Ok(ok(shown(&house, written)))
+    Ok(ok(document_view(&house, written)))
 }
 
 fn may_write(caller: &Caller) -> Result<(), Failure> {
@@ -256,7 +256,7 @@ struct Section {
 
 /// What the model would be told now.
 pub(crate) async fn prompt(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(said): Query<Said>,
 ) -> Answer<Prompt> {
@@ -272,7 +272,7 @@ pub(crate) async fn prompt(
 
 /// Puts all but the last exchange of a conversation into its summary.
 pub(crate) async fn compact(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<agent::Compacted> {

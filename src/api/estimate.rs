@@ -1,7 +1,7 @@
 //! What a request to a model would cost.
 
 use crate::{
-    Caller, House,
+    Caller, AppState,
     envelope::{Answer, Failure, Json, ok},
 };
 use axum::{Extension, extract::State};
@@ -57,7 +57,7 @@ struct PerMillion {
 
 /// Estimates what a request would cost, without making it.
 pub(crate) async fn estimate(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(asked): Json<Estimate>,
 ) -> Answer<Estimated> {

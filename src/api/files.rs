@@ -1,8 +1,8 @@
 //! Files for messages and tools: sent as they are, typed by their content, shown again.
 
 use crate::{
-    Caller, House,
-    document::Shown,
+    Caller, AppState,
+    document::FileResponse,
     envelope::{Answer, Created as New, Failure, PathId, Query, Raw, ok},
     people::Deleted,
 };
@@ -31,7 +31,7 @@ pub(crate) struct Named {
 
 /// Keeps a file; the body is the file.
 pub(crate) async fn add(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(named): Query<Named>,
     headers: HeaderMap,
@@ -44,10 +44,10 @@ pub(crate) async fn add(
 
 /// A file as it was sent.
 pub(crate) async fn get(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
-) -> Result<Shown, Failure> {
+) -> Result<FileResponse, Failure> {
     let (upload, bytes) = house.uploads.load(&house.cx(&caller), id).await?;
     let kind = upload.media_type.as_str();
     let (kind, how) = match kind {
@@ -65,12 +65,12 @@ pub(crate) async fn get(
         (header::CACHE_CONTROL, "private, max-age=86400, immutable".to_owned()),
         (header::CONTENT_SECURITY_POLICY, policy.to_owned()),
     ];
-    Ok(Shown((headers, Body::from(Bytes::from_owner(bytes))).into_response()))
+    Ok(FileResponse((headers, Body::from(Bytes::from_owner(bytes))).into_response()))
 }
 
 /// Deletes a file.
 pub(crate) async fn delete(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Deleted> {

@@ -1,11 +1,11 @@
 //! What waits for the caller: questions, blocks and components; what they answer, and the runs that go on with it.
 
 use crate::{
-    Caller, House,
+    Caller, AppState,
     envelope::{Answer, Failure, Json, PathId, Query, ok},
 };
 use axum::{Extension, extract::State};
-use interaction::{Interaction, State as Standing, Wake, Which};
+use interaction::{Interaction, State as Standing, Wake, ListFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool::{
@@ -15,10 +15,10 @@ use tool::{
 
 /// Which of them.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Asked {
+pub(crate) struct ListQuery {
     /// `pending` (the default), `answered`, `expired` or `all`.
     #[serde(default)]
-    state: Wanted,
+    state: StateFilter,
     /// How many at most, up to 200.
     #[serde(default = "fifty")]
     limit: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Asked {
 
 #[derive(Default, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Wanted {
+enum StateFilter {
     #[default]
     Pending,
     /// Those that were put aside too.
@@ -54,15 +54,15 @@ pub(crate) struct Response(#[schemars(with = "serde_json::Map<String, Value>")] 
 
 /// What waits for the caller.
 pub(crate) async fn list(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<ListQuery>,
 ) -> Answer<Listed> {
     let which = match asked.state {
-        Wanted::Pending => Which::In(Standing::Pending),
-        Wanted::Answered => Which::Answered,
-        Wanted::Expired => Which::In(Standing::Expired),
-        Wanted::All => Which::All,
+        StateFilter::Pending => ListFilter::In(Standing::Pending),
+        StateFilter::Answered => ListFilter::Answered,
+        StateFilter::Expired => ListFilter::In(Standing::Expired),
+        StateFilter::All => ListFilter::All,
     };
     let interactions = house.interactions.list(&house.cx(&caller), which, asked.limit.clamp(1, 200))?;
     Ok(ok(Listed { count: interactions.len(), interactions }))
@@ -70,7 +70,7 @@ pub(crate) async fn list(
 
 /// One of them.
 pub(crate) async fn one(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Interaction> {
@@ -79,7 +79,7 @@ pub(crate) async fn one(
 
 /// Takes an answer. Where its run rested, it goes on.
 pub(crate) async fn respond(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
     Json(Response(answer)): Json<Response>,
@@ -89,14 +89,14 @@ pub(crate) async fn respond(
 
 /// Puts it aside. Where its run rested, it goes on.
 pub(crate) async fn dismiss(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Interaction> {
     ended(house, caller, id, None).await
 }
 
-async fn ended(house: House, caller: Caller, id: Id, answer: Option<Value>) -> Answer<Interaction> {
+async fn ended(house: AppState, caller: Caller, id: Id, answer: Option<Value>) -> Answer<Interaction> {
     let cx = house.cx(&caller);
     // Goes on to its end also when whoever answered is gone: an answer that was written is acted on.
     let settled = tokio::spawn(async move {

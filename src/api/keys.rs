@@ -5,7 +5,7 @@ use crate::{
     envelope::Failure,
     limits::{Streams, Tries},
     password::Passwords,
-    reach::Reach,
+    token_scope::Reach,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -44,7 +44,7 @@ pub(crate) struct Inner {
 }
 
 /// Who a key belongs to.
-pub(crate) struct Known {
+pub(crate) struct AuthenticatedKey {
     pub principal: Principal,
     /// The credential, where it is a stored one.
     pub id: Option<Id>,
@@ -122,10 +122,10 @@ impl Access {
     }
 
     /// The person behind a token or session key.
-    pub(crate) fn known(&self, key: &str, session: bool) -> Option<Known> {
+    pub(crate) fn authenticate(&self, key: &str, session: bool) -> Option<AuthenticatedKey> {
         let hash = blake3::hash(key.as_bytes());
         if !session && self.0.fixed == Some(hash) {
-            return Some(Known {
+            return Some(AuthenticatedKey {
                 principal: Principal::owner(),
                 id: None,
                 reach: Reach::default(),
@@ -149,7 +149,7 @@ impl Access {
         let principal = Principal { user: found.user, role: found.role.min(most), agent: AgentId::GENERAL };
         let (reach, expires_ms) = (Reach::of(&found.scope), found.expires_ms);
         let in_person = session && found.opened_with.is_none() && found.opened_with_fixed.is_empty();
-        Some(Known { principal, id: Some(entry.id), reach, expires_ms, in_person })
+        Some(AuthenticatedKey { principal, id: Some(entry.id), reach, expires_ms, in_person })
     }
 
     /// Whether a credential is still good; what came without a stored one always is.
@@ -208,7 +208,7 @@ impl Access {
     ///
     /// # Errors
     /// 401 when what the session is opened with is good no longer; 400 when a token would lift its person.
-    pub(crate) async fn give(&self, new: NewCredential) -> Result<Given, Failure> {
+    pub(crate) async fn give(&self, new: NewCredential) -> Result<NewKey, Failure> {
         let mut bytes = [0u8; 32];
         random(&mut bytes)?;
         let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
@@ -232,7 +232,7 @@ impl Access {
                 return Ok(None);
             }
             if let Kind::Claim { person, password } = &new.kind {
-                let owner = Person { name: person.clone(), standing: Standing::Admin, password: password.clone() };
+                let owner = Person { name: person.clone(), standing: RoleCeiling::Admin, password: password.clone() };
                 inner.claimed.put(tx, Id::new(), &stamp(), &Claimed { user: UserId::OWNER })?;
                 inner.people.put(tx, UserId::OWNER.0, &stamp(), &owner)?;
             }
@@ -258,12 +258,12 @@ impl Access {
         };
         let user = self.0.credentials.store().write(give).await?;
         let late = || Failure::new(401, "unauthorized", "what you signed in with was taken back a moment ago");
-        Ok(Given { id, user: user.ok_or_else(late)?, key, expires_ms })
+        Ok(NewKey { id, user: user.ok_or_else(late)?, key, expires_ms })
     }
 }
 
 /// A new key, told this once.
-pub(crate) struct Given {
+pub(crate) struct NewKey {
     pub id: Id,
     pub user: UserId,
     pub key: String,
@@ -344,7 +344,7 @@ impl Inner {
                     known.value.name
                 )));
             }
-            let standing = Standing::from(role);
+            let standing = RoleCeiling::from(role);
             self.people.change(tx, Scope::Household, tool::Label::Own, known.id, &mut |p: &mut Person| {
                 p.standing = standing;
                 Ok(())
@@ -437,7 +437,7 @@ impl Record for Credential {
 
 /// The most a person may do, whatever their keys say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Standing {
+pub(crate) enum RoleCeiling {
     /// As each key says: people of before there were roles for them.
     #[default]
     Unset,
@@ -446,33 +446,33 @@ pub(crate) enum Standing {
     Admin,
 }
 
-impl Coded for Standing {
-    const ALL: &'static [Self] = &[Standing::Unset, Standing::Viewer, Standing::Member, Standing::Admin];
-    const UNKNOWN: Self = Standing::Viewer;
+impl Coded for RoleCeiling {
+    const ALL: &'static [Self] = &[RoleCeiling::Unset, RoleCeiling::Viewer, RoleCeiling::Member, RoleCeiling::Admin];
+    const UNKNOWN: Self = RoleCeiling::Viewer;
 }
 
-impl Standing {
+impl RoleCeiling {
     /// What the person is, where nothing but the person is known.
     pub fn role(self) -> Role {
         match self {
-            Standing::Unset | Standing::Viewer => Role::Viewer,
-            Standing::Member => Role::Member,
-            Standing::Admin => Role::Admin,
+            RoleCeiling::Unset | RoleCeiling::Viewer => Role::Viewer,
+            RoleCeiling::Member => Role::Member,
+            RoleCeiling::Admin => Role::Admin,
         }
     }
 
     /// The most that a key of theirs may do.
     pub fn bound(self) -> Role {
-        if self == Standing::Unset { Role::Admin } else { self.role() }
+        if self == RoleCeiling::Unset { Role::Admin } else { self.role() }
     }
 }
 
-impl From<Role> for Standing {
+impl From<Role> for RoleCeiling {
     fn from(role: Role) -> Self {
         match role {
-            Role::Viewer => Standing::Viewer,
-            Role::Member => Standing::Member,
-            Role::Admin => Standing::Admin,
+            Role::Viewer => RoleCeiling::Viewer,
+            Role::Member => RoleCeiling::Member,
+            Role::Admin => RoleCeiling::Admin,
         }
     }
 }
@@ -482,7 +482,7 @@ impl From<Role> for Standing {
 pub(crate) struct Person {
     pub name: String,
     #[serde(with = "store::coded")]
-    pub standing: Standing,
+    pub standing: RoleCeiling,
     /// Hashed; empty when they have none.
     pub password: String,
 }
@@ -535,7 +535,7 @@ mod tests {
         }
     }
 
-    fn session(of: &Given, opened_with: Opened, ends_ms: u64) -> NewCredential {
+    fn session(of: &NewKey, opened_with: Opened, ends_ms: u64) -> NewCredential {
         let user = Some(of.user);
         NewCredential { kind: Kind::Session, user, opened_with, ends_ms, ..token("page", Role::Member) }
     }
@@ -546,11 +546,11 @@ mod tests {
         let soon = NewCredential { lasts: Some(Duration::from_millis(300)), ..token("mia", Role::Member) };
         let soon = access.give(soon).await.unwrap();
         let opened = access.give(session(&soon, Opened::Token(soon.id), soon.expires_ms)).await.unwrap();
-        assert!(access.known(&soon.key, false).is_some() && access.known(&opened.key, true).is_some());
-        assert!(access.known(&soon.key, true).is_none(), "a token is no session");
+        assert!(access.authenticate(&soon.key, false).is_some() && access.authenticate(&opened.key, true).is_some());
+        assert!(access.authenticate(&soon.key, true).is_none(), "a token is no session");
         assert!(access.is_good(Some(opened.id)) && !access.is_good(Some(Id::new())) && access.is_good(None));
         tokio::time::sleep(Duration::from_millis(400)).await;
-        assert!(access.known(&soon.key, false).is_none() && access.known(&opened.key, true).is_none());
+        assert!(access.authenticate(&soon.key, false).is_none() && access.authenticate(&opened.key, true).is_none());
         assert!(!access.is_good(Some(opened.id)));
         // What was taken back between the look and the write opens nothing.
         let gone = access.give(session(&soon, Opened::Token(Id::new()), 0)).await.err().unwrap();
@@ -569,19 +569,19 @@ mod tests {
             access.give(session(&mia, Opened::Token(mia.id), 0)).await.unwrap();
         }
         assert_eq!(access.all(true).unwrap().len(), SESSIONS + 1);
-        assert!(access.known(&first.key, true).is_none() && access.known(&kept.key, true).is_some());
-        assert_eq!(access.known(&kept.key, true).unwrap().principal.role, Role::Viewer, "no more than the person");
+        assert!(access.authenticate(&first.key, true).is_none() && access.authenticate(&kept.key, true).is_some());
+        assert_eq!(access.authenticate(&kept.key, true).unwrap().principal.role, Role::Viewer, "no more than the person");
     }
 
     #[tokio::test]
     async fn old_records_of_people_bind_nothing_and_lift_nobody() {
         let access = access();
-        let old = Person { name: "Old".into(), standing: Standing::Unset, password: String::new() };
+        let old = Person { name: "Old".into(), standing: RoleCeiling::Unset, password: String::new() };
         let (inner, id) = (access.0.clone(), Id::new());
         access.0.people.store().write(move |tx| inner.people.put(tx, id, &stamp(), &old)).await.unwrap();
         let given = access.give(token("old", Role::Member)).await.unwrap();
         assert_eq!(given.user, UserId(id));
-        assert_eq!(access.known(&given.key, false).unwrap().principal.role, Role::Member);
+        assert_eq!(access.authenticate(&given.key, false).unwrap().principal.role, Role::Member);
         assert_eq!(access.person(UserId(id)).unwrap().unwrap().value.standing.role(), Role::Viewer);
     }
 }

@@ -4,7 +4,7 @@
 //! The same router is served on TCP (page and programs, with a token or a session) and on the local socket
 //! (command line, known by its user id).
 
-mod access;
+mod auth_middleware;
 mod approvals;
 mod chat;
 mod check;
@@ -16,11 +16,11 @@ mod describe;
 mod device;
 mod document;
 mod documents;
-mod entry;
+mod auth;
 mod envelope;
 mod estimate;
 mod files;
-mod guard;
+mod host_check;
 mod interactions;
 mod keys;
 mod limits;
@@ -32,11 +32,11 @@ mod openai;
 mod page;
 mod password;
 mod people;
-mod reach;
+mod token_scope;
 mod restore;
-mod rights;
+mod policy_routes;
 mod runs;
-mod seats;
+mod connection_limiter;
 mod serve;
 mod settings;
 mod tls;
@@ -72,7 +72,7 @@ use tool::{Cx, Id, Ports, Principal, Via};
 
 /// Everything the doors need.
 #[derive(Clone)]
-pub struct House {
+pub struct AppState {
     /// Who may come in.
     pub access: Access,
     /// The mind.
@@ -131,31 +131,31 @@ pub(crate) struct Caller {
     pub in_person: bool,
 }
 
-impl House {
+impl AppState {
     pub(crate) fn cx(&self, caller: &Caller) -> Cx {
         Cx::root(self.ports.clone(), caller.principal.clone(), caller.via.clone())
     }
 }
 
 /// Every address that tells of itself, with what may be answered there.
-fn routes() -> Routes<House> {
+fn routes() -> Routes<AppState> {
     let api = Routes::new()
         .route(
             "/claim",
-            post(entry::claim, "Take the device with the code on its console.").open().secret().also(limited),
+            post(auth::claim, "Take the device with the code on its console.").open().secret().also(limited),
         )
         .route(
             "/session",
-            get(entry::who_am_i, "Who the caller is.")
-                .post(entry::sign_in, "Sign in with a password or a token.")
+            get(auth::who_am_i, "Who the caller is.")
+                .post(auth::sign_in, "Sign in with a password or a token.")
                 .open()
                 .secret()
                 .also(limited)
-                .delete(entry::sign_out, "Sign out.")
+                .delete(auth::sign_out, "Sign out.")
                 .secret(),
         )
-        .route("/sessions", get(entry::sessions, "Where the caller is signed in."))
-        .route("/sessions/{id}", delete(entry::delete_session, "Sign out elsewhere."))
+        .route("/sessions", get(auth::sessions, "Where the caller is signed in."))
+        .route("/sessions/{id}", delete(auth::delete_session, "Sign out elsewhere."))
         .route(
             "/people",
             get(people::list, "The people of the household.").secret().post(people::add, "Add a person.").secret(),
@@ -195,10 +195,10 @@ fn routes() -> Routes<House> {
         .route("/tools", get(tools::list, "Find or list tools."))
         .route("/tools/{name}", get(tools::one, "A tool and its help."))
         .route("/tools/{name}/execute", post(tools::execute, "Run a tool.").also(limited))
-        .route("/tools/{name}/explain", get(rights::explain, "Whether a call would be made, and which rule decides."))
-        .route("/tool-groups", get(rights::groups, "The groups of tools, and which are on."))
-        .route("/tool-groups/{id}", put(rights::switch_group, "Turn a group of tools on or off."))
-        .route("/tool-stats", get(rights::stats, "How many tools there are, by category, group and owner."))
+        .route("/tools/{name}/explain", get(policy_routes::explain, "Whether a call would be made, and which rule decides."))
+        .route("/tool-groups", get(policy_routes::groups, "The groups of tools, and which are on."))
+        .route("/tool-groups/{id}", put(policy_routes::switch_group, "Turn a group of tools on or off."))
+        .route("/tool-stats", get(policy_routes::stats, "How many tools there are, by category, group and owner."))
         .route("/approvals", get(approvals::list, "What Hob asks the caller."))
         .route("/approvals/{id}", get(approvals::one, "One question."))
         .route("/approvals/{id}/decide", post(approvals::decide, "Answer a question."))
@@ -210,11 +210,11 @@ fn routes() -> Routes<House> {
         .route("/grants/{id}", delete(approvals::take_back, "Take a standing yes back."))
         .route(
             "/autonomy",
-            get(rights::autonomy, "How much Hob does for the caller without asking.")
-                .put(rights::choose_autonomy, "Choose how much Hob does without asking."),
+            get(policy_routes::autonomy, "How much Hob does for the caller without asking.")
+                .put(policy_routes::choose_autonomy, "Choose how much Hob does without asking."),
         )
-        .route("/policy", get(rights::get, "Who may do what.").put(rights::put, "Say who may do what."))
-        .route("/audit", get(rights::audit, "The calls that were made, the newest first."))
+        .route("/policy", get(policy_routes::get, "Who may do what.").put(policy_routes::put, "Say who may do what."))
+        .route("/audit", get(policy_routes::audit, "The calls that were made, the newest first."))
         .nest("/custom-tools", custom_tools::routes())
         .nest("/config-services", config_services::routes())
         .nest("/documents", documents::routes())
@@ -260,16 +260,16 @@ fn routes() -> Routes<House> {
 }
 
 /// The whole door: what is behind the lock, what is not, and what every answer carries.
-pub(crate) fn router(house: House) -> Router {
+pub(crate) fn router(house: AppState) -> Router {
     // Around the fallbacks too: strangers do not even learn which addresses exist.
     let routes = routes();
-    let lock = access::Lock { house: house.clone(), routes: Arc::new(routes.access()) };
-    let locked = routes.into_router().layer(middleware::from_fn_with_state(lock, access::lock));
+    let lock = auth_middleware::Lock { house: house.clone(), routes: Arc::new(routes.access()) };
+    let locked = routes.into_router().layer(middleware::from_fn_with_state(lock, auth_middleware::lock));
     locked
         .route("/healthz", axum::routing::get(health))
         .fallback(page::serve)
         .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn_with_state(house.clone(), guard::guard))
+        .layer(middleware::from_fn_with_state(house.clone(), host_check::guard))
         .with_state(house.clone())
         .layer(middleware::from_fn(envelope::finish))
         .layer(middleware::from_fn(openai::refusals))
@@ -277,7 +277,7 @@ pub(crate) fn router(house: House) -> Router {
         .layer(middleware::from_fn_with_state(house.requests, metrics::count))
 }
 
-async fn health(State(house): State<House>) -> axum::Json<Value> {
+async fn health(State(house): State<AppState>) -> axum::Json<Value> {
     axum::Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "name": house.settings.name()}))
 }
 

@@ -2,8 +2,8 @@
 //! here when somebody asks. Counters begin at zero with each start.
 
 use crate::{
-    House,
-    describe::{Given, Operation, Routes, Schemas, get},
+    AppState,
+    describe::{DescribeOutput, Operation, Routes, Schemas, get},
     document::behind_the_lock,
     envelope::Failure,
 };
@@ -23,7 +23,7 @@ use std::{
 /// The type of the answer.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(crate) fn routes() -> Routes<House> {
+pub(crate) fn routes() -> Routes<AppState> {
     Routes::new().route("/metrics", get(serve, "Metrics in Prometheus's text format.")).all(behind_the_lock)
 }
 
@@ -67,13 +67,13 @@ impl IntoResponse for Metrics {
     }
 }
 
-impl Given for Metrics {
+impl DescribeOutput for Metrics {
     fn describe(_: &mut Schemas, operation: &mut Operation) {
         operation.answer(200, "Metrics in the text format 0.0.4.", "text/plain", json!({"type": "string"}));
     }
 }
 
-pub(crate) async fn serve(State(house): State<House>) -> Result<Metrics, Failure> {
+pub(crate) async fn serve(State(house): State<AppState>) -> Result<Metrics, Failure> {
     let mut page = Page::default();
     page.gauge("hob_build_info", "The running version; always 1.");
     page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
@@ -91,14 +91,14 @@ pub(crate) async fn serve(State(house): State<House>) -> Result<Metrics, Failure
     Ok(Metrics(page.text))
 }
 
-fn requests(page: &mut Page, house: &House) {
+fn requests(page: &mut Page, house: &AppState) {
     page.counter("hob_http_requests_total", "HTTP requests by route, method and class of status.");
     for ((route, method, status), count) in house.requests.all() {
         page.sample(&[("route", &route), ("method", method), ("status", status)], count);
     }
 }
 
-fn runs(page: &mut Page, house: &House) {
+fn runs(page: &mut Page, house: &AppState) {
     let stats = house.agent.run_stats();
     page.gauge("hob_runs_running", "Runs under way.");
     page.sample(&[], stats.running);
@@ -110,7 +110,7 @@ fn runs(page: &mut Page, house: &House) {
     }
 }
 
-fn calls(page: &mut Page, house: &House) {
+fn calls(page: &mut Page, house: &AppState) {
     page.counter(
         "hob_tool_calls_total",
         "Tool calls by tool (custom for those people and models made), risk and outcome.",
@@ -123,7 +123,7 @@ fn calls(page: &mut Page, house: &House) {
     page.sample(&[], stats.total);
 }
 
-fn models(page: &mut Page, house: &House) -> Result<(), Failure> {
+fn models(page: &mut Page, house: &AppState) -> Result<(), Failure> {
     let models = house.models.since_start();
     page.counter("hob_model_requests_total", "Requests to models.");
     for model in &models {
@@ -151,7 +151,7 @@ fn models(page: &mut Page, house: &House) -> Result<(), Failure> {
     Ok(())
 }
 
-fn store(page: &mut Page, house: &House) -> Result<(), Failure> {
+fn store(page: &mut Page, house: &AppState) -> Result<(), Failure> {
     let stats = house.store.stats()?;
     page.gauge("hob_store_size_bytes", "Size of the data file.");
     page.sample(&[], stats.size);
@@ -167,7 +167,7 @@ fn store(page: &mut Page, house: &House) -> Result<(), Failure> {
 }
 
 /// What cannot be read is left out.
-async fn machine(page: &mut Page, house: &House) {
+async fn machine(page: &mut Page, house: &AppState) {
     let state = match house.device.state().await {
         Ok(state) => state,
         Err(error) => return tracing::warn!(%error, "the machine's state is missing from the metrics"),

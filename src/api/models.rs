@@ -1,8 +1,8 @@
 //! The models: which one answers, in what order others stand in, whose keys are kept, and what was spent.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
+    Caller, AppState,
+    auth_middleware::must_be_admin,
     envelope::{Answer, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
@@ -76,7 +76,7 @@ pub struct ModelChoice {
 pub struct ModelTerms {
     /// Which models stand in, as `provider/model`, the first first; at most 8, none where the list is empty. Null: what
     /// hob.toml says, else the other providers whose keys are in the environment.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "double_option")]
     #[schemars(with = "Option<Vec<String>>")]
     pub fallback: Option<Option<Vec<String>>>,
     /// How one of them is chosen for a message.
@@ -84,13 +84,13 @@ pub struct ModelTerms {
     /// Whether commands that reflex is sure of go to no model.
     pub prefer_reflex: Option<bool>,
     /// How much may be spent on models in a day, in US dollars; null is any amount.
-    #[serde(deserialize_with = "given")]
+    #[serde(deserialize_with = "double_option")]
     #[schemars(with = "Option<f64>")]
     pub daily_budget: Option<Option<f64>>,
 }
 
 /// Tells null from nothing.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+fn double_option<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -215,7 +215,7 @@ pub trait Models: Send + Sync + 'static {
 }
 
 /// Which model answers, and where that was decided.
-pub(crate) async fn in_use(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<ModelInUse> {
+pub(crate) async fn in_use(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<ModelInUse> {
     let mut model = house.models.in_use();
     if must_be_admin(&caller).is_err() {
         // Where the household's servers are is not everybody's affair.
@@ -226,7 +226,7 @@ pub(crate) async fn in_use(State(house): State<House>, Extension(caller): Extens
 
 /// Chooses the model that answers from now on.
 pub(crate) async fn choose(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(choice): Json<ModelChoice>,
 ) -> Answer<ModelInUse> {
@@ -238,7 +238,7 @@ pub(crate) async fn choose(
 
 /// Changes what stands in for it, and what may be spent.
 pub(crate) async fn adjust(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(terms): Json<ModelTerms>,
 ) -> Answer<ModelInUse> {
@@ -248,7 +248,7 @@ pub(crate) async fn adjust(
     Ok(ok(chosen))
 }
 
-fn tell(house: &House) {
+fn tell(house: &AppState) {
     house.ports.bus.publish("model:changed", None, json!({"model": house.agent.model()}));
 }
 
@@ -258,14 +258,14 @@ pub(crate) struct Providers {
     providers: Vec<Provider>,
 }
 
-pub(crate) async fn providers(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Providers> {
+pub(crate) async fn providers(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Providers> {
     must_be_admin(&caller)?;
     Ok(ok(Providers { providers: house.models.providers() }))
 }
 
 /// Changes where a provider is, or its key.
 pub(crate) async fn change(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
     Json(change): Json<ProviderChange>,
@@ -278,7 +278,7 @@ pub(crate) async fn change(
 
 /// Asks a provider for its models, without keeping anything.
 pub(crate) async fn attempt(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
     Json(change): Json<ProviderChange>,
@@ -295,7 +295,7 @@ pub(crate) struct Whose {
 }
 
 /// What is known of models.
-pub(crate) async fn known(State(house): State<House>, Query(whose): Query<Whose>) -> Answer<Known> {
+pub(crate) async fn known(State(house): State<AppState>, Query(whose): Query<Whose>) -> Answer<Known> {
     Ok(ok(house.models.known(whose.provider.as_deref())))
 }
 
@@ -308,7 +308,7 @@ pub(crate) struct Refreshed {
 }
 
 pub(crate) async fn refresh(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(fresh): Json<Fresh>,
 ) -> Answer<Refreshed> {
@@ -331,7 +331,7 @@ fn month() -> u16 {
 
 /// What was spent on models, by day.
 pub(crate) async fn spent(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(since): Query<Since>,
 ) -> Answer<Spent> {

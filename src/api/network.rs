@@ -1,6 +1,6 @@
 //! How the house is reached: its names, its addresses, and the certificate behind the encrypted door.
 
-use crate::guard::is_plain;
+use crate::host_check::is_plain;
 use std::{
     net::{IpAddr, SocketAddr},
     sync::{Arc, PoisonError, RwLock},
@@ -24,7 +24,7 @@ pub struct Tls {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct NetworkState {
     listens: Option<SocketAddr>,
     tls: Option<Tls>,
     /// Its name on the network, while it is announced: `kitchen.local`.
@@ -36,7 +36,7 @@ struct Known {
 
 /// How the house is reached; cheap to clone, and kept up to date by the assembly.
 #[derive(Debug, Clone, Default)]
-pub struct Network(Arc<RwLock<Known>>);
+pub struct Network(Arc<RwLock<NetworkState>>);
 
 impl Network {
     /// A house that also answers to the names in `hosts`.
@@ -44,7 +44,7 @@ impl Network {
         let names: Vec<String> =
             hosts.iter().map(|h| h.trim().to_lowercase()).filter(|h| !h.is_empty()).take(NAMES / 2).collect();
         let configured = names.len();
-        Self(Arc::new(RwLock::new(Known { names, configured, ..Known::default() })))
+        Self(Arc::new(RwLock::new(NetworkState { names, configured, ..NetworkState::default() })))
     }
 
     /// The doors are open: in clear text at `listens`, and encrypted where there is a `tls`.
@@ -94,11 +94,11 @@ impl Network {
         is_plain(name) || self.read(|known| known.names.iter().any(|n| n == name))
     }
 
-    fn read<T>(&self, f: impl FnOnce(&Known) -> T) -> T {
+    fn read<T>(&self, f: impl FnOnce(&NetworkState) -> T) -> T {
         f(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn change(&self, f: impl FnOnce(&mut Known)) {
+    fn change(&self, f: impl FnOnce(&mut NetworkState)) {
         f(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -7,14 +7,14 @@
 mod wire;
 
 use crate::{
-    Caller, House, KEEP_ALIVE,
+    Caller, AppState, KEEP_ALIVE,
     chat::unanswered,
-    describe::{Given, Operation, Routes, Schemas, Taken, get, post},
+    describe::{DescribeOutput, Operation, Routes, Schemas, DescribeInput, get, post},
     document::refused_in_shape,
     envelope::{self, Failure, WITH_PICTURES, reworded},
     openai::{self, Waited},
 };
-use agent::{Answer, Step};
+use agent::{Answer, RunEvent};
 use axum::{
     Extension,
     body::Body,
@@ -38,7 +38,7 @@ const SPOKEN: &str = "0.12.0";
 /// The type of answers that come line by line.
 const NDJSON: &str = "application/x-ndjson";
 
-pub(crate) fn routes() -> Routes<House> {
+pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/api/chat", post(chat, "Answer a conversation that the program keeps, in Ollama's format."))
         .route("/api/generate", post(generate, "Answer a prompt, in Ollama's format."))
@@ -99,7 +99,7 @@ impl IntoResponse for Refused {
     }
 }
 
-impl Given for Refused {
+impl DescribeOutput for Refused {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         refused_in_shape::<OllamaError>(schemas, operation);
     }
@@ -127,9 +127,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
     }
 }
 
-impl<T: JsonSchema> Taken for Sent<T> {
+impl<T: JsonSchema> DescribeInput for Sent<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        let body = schemas.taken::<T>();
+        let body = schemas.input_schema::<T>();
         operation.takes(body);
     }
 }
@@ -143,10 +143,10 @@ impl IntoResponse for Lines {
     }
 }
 
-impl Given for Lines {
+impl DescribeOutput for Lines {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         for kind in ["application/json", NDJSON] {
-            let (about, schema) = (schemas.about::<Line>(), schemas.given::<Line>());
+            let (about, schema) = (schemas.about::<Line>(), schemas.output_schema::<Line>());
             operation.answer(200, &about, kind, schema);
         }
     }
@@ -205,12 +205,12 @@ pub(crate) struct OllamaModels {
     models: Vec<Model>,
 }
 
-fn modified(house: &House) -> String {
+fn modified(house: &AppState) -> String {
     let started = i64::try_from(house.started.millis()).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     started.unwrap_or_default().to_string()
 }
 
-fn hob(house: &House) -> Model {
+fn hob(house: &AppState) -> Model {
     use sha2::Digest;
     let hash = sha2::Sha256::digest(concat!("hob ", env!("CARGO_PKG_VERSION")));
     let digest = hash.iter().map(|b| format!("{b:02x}")).collect();
@@ -219,12 +219,12 @@ fn hob(house: &House) -> Model {
     Model { name: TAGGED, model: TAGGED, modified_at, size: 0, digest, details, expires_at: None, size_vram: None }
 }
 
-pub(crate) async fn tags(State(house): State<House>) -> Result<axum::Json<OllamaModels>, Refused> {
+pub(crate) async fn tags(State(house): State<AppState>) -> Result<axum::Json<OllamaModels>, Refused> {
     Ok(axum::Json(OllamaModels { models: vec![hob(&house)] }))
 }
 
 /// Hob is always loaded.
-pub(crate) async fn running(State(house): State<House>) -> Result<axum::Json<OllamaModels>, Refused> {
+pub(crate) async fn running(State(house): State<AppState>) -> Result<axum::Json<OllamaModels>, Refused> {
     let model = Model { expires_at: Some("2318-01-01T00:00:00Z".into()), size_vram: Some(0), ..hob(&house) };
     Ok(axum::Json(OllamaModels { models: vec![model] }))
 }
@@ -252,7 +252,7 @@ pub(crate) struct Shown {
     capabilities: [&'static str; 3],
 }
 
-pub(crate) async fn show(State(house): State<House>, Sent(which): Sent<Which>) -> Result<axum::Json<Shown>, Refused> {
+pub(crate) async fn show(State(house): State<AppState>, Sent(which): Sent<Which>) -> Result<axum::Json<Shown>, Refused> {
     is_known(&which.model)?;
     Ok(axum::Json(Shown {
         modelfile: "",
@@ -283,7 +283,7 @@ enum Shape {
 }
 
 pub(crate) async fn chat(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Sent(body): Sent<ChatBody>,
 ) -> Result<Lines, Refused> {
@@ -292,7 +292,7 @@ pub(crate) async fn chat(
 }
 
 pub(crate) async fn generate(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Sent(body): Sent<GenerateBody>,
 ) -> Result<Lines, Refused> {
@@ -300,7 +300,7 @@ pub(crate) async fn generate(
     answer(house, &caller, asked, Shape::Generate).await
 }
 
-async fn answer(house: House, caller: &Caller, asked: Asked, shape: Shape) -> Result<Lines, Refused> {
+async fn answer(house: AppState, caller: &Caller, asked: Asked, shape: Shape) -> Result<Lines, Refused> {
     is_known(&asked.model)?;
     let mut writer = Writer { model: asked.model, thinks: asked.thinks, shape, began: Instant::now(), first: None };
     let complete = match asked.what {
@@ -317,19 +317,19 @@ async fn answer(house: House, caller: &Caller, asked: Asked, shape: Shape) -> Re
         let mut thoughts = String::new();
         loop {
             match waited.step().await {
-                Step::Thinking { text } => thoughts += &text,
-                Step::Done(answer) => {
+                RunEvent::Thinking { text } => thoughts += &text,
+                RunEvent::Done(answer) => {
                     let line = writer.all(answer, thoughts);
                     return Ok(writer.whole(&line, false));
                 }
-                Step::Error { code, message } => return Err(unanswered(code, message).into()),
+                RunEvent::Error { code, message } => return Err(unanswered(code, message).into()),
                 _ => writer.begins(),
             }
         }
     }
     // What goes wrong before anything was said is told by the status.
     let first = waited.step().await;
-    if let Step::Error { code, message } = first {
+    if let RunEvent::Error { code, message } = first {
         return Err(unanswered(code, message).into());
     }
     let headers = [(header::CONTENT_TYPE, NDJSON)];
@@ -397,30 +397,30 @@ impl Writer {
     }
 
     /// The lines of a step.
-    fn of(&mut self, step: Step, gap: &mut Gap) -> Vec<Value> {
+    fn of(&mut self, step: RunEvent, gap: &mut Gap) -> Vec<Value> {
         match step {
-            Step::Text { delta } => {
+            RunEvent::Text { delta } => {
                 self.begins();
                 let text = gap.before(delta);
                 vec![json!(self.line(Reply::new(text), None))]
             }
-            Step::Thinking { text } if self.thinks => {
+            RunEvent::Thinking { text } if self.thinks => {
                 self.begins();
                 let reply = Reply { thinking: Some(text), ..Reply::new(String::new()) };
                 vec![json!(self.line(reply, None))]
             }
-            Step::ToolStart { .. } => {
+            RunEvent::ToolStart { .. } => {
                 gap.opens();
                 vec![]
             }
-            Step::Done(answer) => {
+            RunEvent::Done(answer) => {
                 let (end, tool_calls) = (self.end_of(&answer), wire::handed_over(&answer));
                 let calls = (!tool_calls.is_empty())
                     .then(|| json!(self.line(Reply { tool_calls, ..Reply::new(String::new()) }, None)));
                 let last = json!(self.line(Reply::new(String::new()), Some(end)));
                 calls.into_iter().chain([last]).collect()
             }
-            Step::Error { message, .. } => vec![json!(OllamaError { error: message })],
+            RunEvent::Error { message, .. } => vec![json!(OllamaError { error: message })],
             // The rest is for Hob's own page.
             _ => vec![],
         }
@@ -447,7 +447,7 @@ impl Gap {
 }
 
 /// Every step as lines. While a run is quiet, empty words show that it is alive: there are no comments in this format.
-fn lines(waited: Waited, writer: Writer, first: Step) -> impl Stream<Item = Result<String, Infallible>> {
+fn lines(waited: Waited, writer: Writer, first: RunEvent) -> impl Stream<Item = Result<String, Infallible>> {
     let begin = Some((waited, writer, Gap::default(), Some(first)));
     let rest = stream::unfold(begin, |state| async {
         let (mut waited, mut writer, mut gap, first) = state?;
@@ -455,7 +455,7 @@ fn lines(waited: Waited, writer: Writer, first: Step) -> impl Stream<Item = Resu
             Some(step) => Some(step),
             None => tokio::time::timeout(KEEP_ALIVE, waited.step()).await.ok(),
         };
-        let over = matches!(step, Some(Step::Done(_) | Step::Error { .. }));
+        let over = matches!(step, Some(RunEvent::Done(_) | RunEvent::Error { .. }));
         let lines = match step {
             Some(step) => writer.of(step, &mut gap),
             None => vec![json!(writer.line(Reply::new(String::new()), None))],

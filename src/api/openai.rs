@@ -14,14 +14,14 @@ mod responses;
 pub(crate) mod wire;
 
 use crate::{
-    Caller, House, KEEP_ALIVE,
+    Caller, AppState, KEEP_ALIVE,
     chat::unanswered,
-    describe::{Given, Operation, Routes, Schemas, Taken, get, post},
+    describe::{DescribeOutput, Operation, Routes, Schemas, DescribeInput, get, post},
     document::{Streamable, refused_in_shape},
     envelope::{self, Failure, PathText, WITH_PICTURES},
     wrong_method,
 };
-use agent::{Agent, Answer, Complete, RunStatus, Running, Step};
+use agent::{Agent, Answer, Complete, RunStatus, RunHandle, RunEvent};
 use axum::{
     Extension,
     body::to_bytes,
@@ -50,7 +50,7 @@ const EMBEDDING: &str = "all-MiniLM-L6-v2";
 /// How long a refusal of the house may be, in bytes.
 const REFUSAL: usize = 64 * 1024;
 
-pub(crate) fn routes() -> Routes<House> {
+pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/chat/completions", post(complete, "Answer a conversation that the program keeps, in OpenAI's format."))
         .route(
@@ -65,7 +65,7 @@ pub(crate) fn routes() -> Routes<House> {
 }
 
 /// What goes wrong here is told in OpenAI's words, also by those who stand before the handlers.
-impl Given for Refusal {
+impl DescribeOutput for Refusal {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         refused_in_shape::<Refused>(schemas, operation);
     }
@@ -82,9 +82,9 @@ impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Asked<T>
     }
 }
 
-impl<T: JsonSchema> Taken for Asked<T> {
+impl<T: JsonSchema> DescribeInput for Asked<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
-        let body = schemas.taken::<T>();
+        let body = schemas.input_schema::<T>();
         operation.takes(body);
     }
 }
@@ -250,7 +250,7 @@ pub(crate) struct Models {
 }
 
 /// `hob`, and what answers under that name now.
-fn known(house: &House) -> Vec<Model> {
+fn model_list(house: &AppState) -> Vec<Model> {
     let created = house.started.millis() / 1000;
     let mut names = vec![HOB.to_owned(), house.agent.model()];
     names.dedup();
@@ -259,23 +259,23 @@ fn known(house: &House) -> Vec<Model> {
 }
 
 /// The models that can be asked for.
-pub(crate) async fn models(State(house): State<House>) -> axum::Json<Models> {
-    axum::Json(Models { object: "list", data: known(&house) })
+pub(crate) async fn models(State(house): State<AppState>) -> axum::Json<Models> {
+    axum::Json(Models { object: "list", data: model_list(&house) })
 }
 
 /// One model, by its id.
-pub(crate) async fn model(State(house): State<House>, PathText(id): PathText) -> Result<axum::Json<Model>, Refusal> {
+pub(crate) async fn model(State(house): State<AppState>, PathText(id): PathText) -> Result<axum::Json<Model>, Refusal> {
     one(&house, &id).map(axum::Json)
 }
 
-fn one(house: &House, id: &str) -> Result<Model, Refusal> {
-    let all = known(house);
+fn one(house: &AppState, id: &str) -> Result<Model, Refusal> {
+    let all = model_list(house);
     let names: Vec<String> = all.iter().map(|m| m.id.clone()).collect();
     all.into_iter().find(|m| m.id == id).ok_or_else(|| no_model(id, &names))
 }
 
 /// Refuses a model that does not answer conversations.
-fn answers(house: &House, id: &str) -> Result<(), Refusal> {
+fn answers(house: &AppState, id: &str) -> Result<(), Refusal> {
     let names = [HOB.to_owned(), house.agent.model()];
     if names.iter().any(|name| name == id) { Ok(()) } else { Err(no_model(id, &names)) }
 }
@@ -294,7 +294,7 @@ fn no_model(id: &str, names: &[String]) -> Refusal {
 pub(crate) struct Waited {
     pub agent: Agent,
     pub cx: Cx,
-    pub running: Running,
+    pub running: RunHandle,
 }
 
 impl Drop for Waited {
@@ -305,9 +305,9 @@ impl Drop for Waited {
 
 impl Waited {
     /// The next step; a run that ends without a last one has failed.
-    pub async fn step(&mut self) -> Step {
+    pub async fn step(&mut self) -> RunEvent {
         let lost =
-            || Step::Error { code: "failed", message: "the run ended without an answer: the log has more".into() };
+            || RunEvent::Error { code: "failed", message: "the run ended without an answer: the log has more".into() };
         self.running.steps.recv().await.unwrap_or_else(lost)
     }
 
@@ -318,7 +318,7 @@ impl Waited {
 
 /// Answers a conversation that the program keeps.
 pub(crate) async fn complete(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Asked(mut body): Asked<Body>,
 ) -> Result<Streamable<axum::Json<Completion>>, Refusal> {
@@ -336,7 +336,7 @@ pub(crate) async fn complete(
     }
     // What goes wrong before anything was said is told by the status, which programs understand best.
     let first = waited.step().await;
-    if let Step::Error { code, message } = first {
+    if let RunEvent::Error { code, message } = first {
         return Err(waited.refusal(code, message));
     }
     let events = chunks(waited, Chunks { head, told, said: false, gap: false }, first);
@@ -344,7 +344,7 @@ pub(crate) async fn complete(
 }
 
 /// Begins a run; `format` is what its format is called in the request.
-fn begin(house: House, cx: Cx, complete: Complete, format: &str) -> Result<Waited, Refusal> {
+fn begin(house: AppState, cx: Cx, complete: Complete, format: &str) -> Result<Waited, Refusal> {
     if complete.format.is_json() && !house.agent.writes_json() {
         let text = "without a model Hob answers in sentences and not in JSON: choose a model, or ask for text";
         return Err(Refusal::of(format, text).code("unsupported_value"));
@@ -361,7 +361,7 @@ struct Head {
 }
 
 impl Head {
-    fn of(running: &Running) -> Self {
+    fn of(running: &RunHandle) -> Self {
         let created = jiff::Timestamp::now().as_second();
         Self { id: format!("chatcmpl-{}", running.run), created, status: running.status.clone() }
     }
@@ -375,7 +375,7 @@ fn fingerprint() -> String {
 async fn whole(mut waited: Waited, head: Head) -> Result<Completion, Refusal> {
     loop {
         match waited.step().await {
-            Step::Done(answer) => {
+            RunEvent::Done(answer) => {
                 let Head { id, created, .. } = head;
                 let (usage, model) = (Cost::from(answer.usage), answer.model.clone());
                 let choices = vec![Choice::from(answer)];
@@ -390,7 +390,7 @@ async fn whole(mut waited: Waited, head: Head) -> Result<Completion, Refusal> {
                     system_fingerprint,
                 });
             }
-            Step::Error { code, message } => return Err(waited.refusal(code, message)),
+            RunEvent::Error { code, message } => return Err(waited.refusal(code, message)),
             _ => {}
         }
     }
@@ -407,29 +407,29 @@ struct Chunks {
 }
 
 impl Chunks {
-    fn of(&mut self, step: Step) -> Vec<Value> {
+    fn of(&mut self, step: RunEvent) -> Vec<Value> {
         match step {
-            Step::Text { delta } => {
+            RunEvent::Text { delta } => {
                 // What is said after a tool was called is a new paragraph.
                 let gap = std::mem::take(&mut self.gap) && self.said;
                 self.said = true;
                 vec![self.delta(json!({"content": if gap { format!("\n\n{delta}") } else { delta }}))]
             }
-            Step::ToolStart { .. } => {
+            RunEvent::ToolStart { .. } => {
                 self.gap = true;
                 vec![]
             }
             // Who speaks through a program is asked at the page.
-            Step::Thinking { .. }
-            | Step::ToolEnd { .. }
-            | Step::Approval { .. }
-            | Step::Ask { .. }
-            | Step::Ui { .. }
-            | Step::Message { .. }
-            | Step::Media { .. }
-            | Step::Compacted { .. } => vec![],
-            Step::Done(answer) => self.end(answer),
-            Step::Error { code, message } => {
+            RunEvent::Thinking { .. }
+            | RunEvent::ToolEnd { .. }
+            | RunEvent::Approval { .. }
+            | RunEvent::Ask { .. }
+            | RunEvent::Ui { .. }
+            | RunEvent::Message { .. }
+            | RunEvent::Media { .. }
+            | RunEvent::Compacted { .. } => vec![],
+            RunEvent::Done(answer) => self.end(answer),
+            RunEvent::Error { code, message } => {
                 let refused = Refused { error: Refusal::of_run(&self.head.status, code, message).error };
                 vec![json!(refused)]
             }
@@ -475,7 +475,7 @@ impl Chunks {
 }
 
 /// The role, every step as it happens, and the mark of the end. After an error there is no such mark.
-fn chunks(waited: Waited, chunks: Chunks, first: Step) -> impl Stream<Item = Result<Event, Infallible>> {
+fn chunks(waited: Waited, chunks: Chunks, first: RunEvent) -> impl Stream<Item = Result<Event, Infallible>> {
     let role = chunks.delta(json!({"role": "assistant", "content": "", "refusal": null})).to_string();
     let rest = stream::unfold(Some((waited, chunks, Some(first))), |state| async {
         let (mut waited, mut chunks, first) = state?;
@@ -483,7 +483,7 @@ fn chunks(waited: Waited, chunks: Chunks, first: Step) -> impl Stream<Item = Res
             Some(step) => step,
             None => waited.step().await,
         };
-        let (done, failed) = (matches!(step, Step::Done(_)), matches!(step, Step::Error { .. }));
+        let (done, failed) = (matches!(step, RunEvent::Done(_)), matches!(step, RunEvent::Error { .. }));
         let mut texts: Vec<String> = chunks.of(step).iter().map(Value::to_string).collect();
         if done {
             texts.push("[DONE]".to_owned());

@@ -23,7 +23,7 @@ const WAITING: usize = 16;
 
 /// Who wants a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum CheckSource {
     /// Anybody.
     Stranger,
     /// Somebody who is known, or at a browser that is.
@@ -68,7 +68,7 @@ impl Passwords {
     ///
     /// # Errors
     /// 400 when it is too short or too long.
-    pub async fn hash(&self, by: By, password: &str) -> Result<String, Failure> {
+    pub async fn hash(&self, by: CheckSource, password: &str) -> Result<String, Failure> {
         if !LENGTH.contains(&password.chars().count()) || password.trim().is_empty() {
             let text = format!("a password has {} to {} characters", LENGTH.start(), LENGTH.end());
             return Err(Failure::new(400, "bad_args", text));
@@ -81,7 +81,7 @@ impl Passwords {
 
     /// Whether a password is the one behind `kept`. Without one it takes as long and is wrong, so that nobody learns
     /// from the clock who has one.
-    pub async fn fits(&self, by: By, password: &str, kept: &str) -> Result<bool, Failure> {
+    pub async fn fits(&self, by: CheckSource, password: &str, kept: &str) -> Result<bool, Failure> {
         let (password, kept) = (form(&password.chars().take(*LENGTH.end() + 1).collect::<String>()), kept.to_owned());
         let check = move || match PasswordHash::new(&kept) {
             Ok(hash) => argon().verify_password(password.as_bytes(), &hash).is_ok(),
@@ -95,11 +95,11 @@ impl Passwords {
 
     /// Runs on a thread of its own kind: it would hold up everybody else. Its turn lasts as long as the work does, also
     /// when whoever asked is gone.
-    async fn aside<T: Send + 'static>(&self, by: By, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    async fn aside<T: Send + 'static>(&self, by: CheckSource, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
         let broken = || Failure::new(422, "failed", "the password could not be checked: try again");
         let (turns, _waiting) = match by {
-            By::Known => (&self.known, None),
-            By::Stranger => {
+            CheckSource::Known => (&self.known, None),
+            CheckSource::Stranger => {
                 let waiting = Waiting(&self.waiting);
                 if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING {
                     let text = "too many people sign in at once: wait a moment and try again";
@@ -125,26 +125,26 @@ mod tests {
     #[tokio::test]
     async fn passwords_fit_their_hash_alone() {
         let passwords = Passwords::default();
-        let kept = passwords.hash(By::Known, "correct horse").await.unwrap();
+        let kept = passwords.hash(CheckSource::Known, "correct horse").await.unwrap();
         assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
-        assert_ne!(kept, passwords.hash(By::Known, "correct horse").await.unwrap(), "salted");
+        assert_ne!(kept, passwords.hash(CheckSource::Known, "correct horse").await.unwrap(), "salted");
         let rows = [("correct horse", true), ("Correct horse", false), ("", false), ("correct horse ", false)];
         for (password, fits) in rows {
-            assert_eq!(passwords.fits(By::Stranger, password, &kept).await.unwrap(), fits, "{password}");
+            assert_eq!(passwords.fits(CheckSource::Stranger, password, &kept).await.unwrap(), fits, "{password}");
         }
-        let umlaut = passwords.hash(By::Known, "K\u{fc}che und Bad").await.unwrap();
-        assert!(passwords.fits(By::Known, "Ku\u{308}che und Bad", &umlaut).await.unwrap());
-        assert!(!passwords.fits(By::Stranger, "correct horse", "").await.unwrap());
+        let umlaut = passwords.hash(CheckSource::Known, "K\u{fc}che und Bad").await.unwrap();
+        assert!(passwords.fits(CheckSource::Known, "Ku\u{308}che und Bad", &umlaut).await.unwrap());
+        assert!(!passwords.fits(CheckSource::Stranger, "correct horse", "").await.unwrap());
         for bad in ["short", &"x".repeat(257), &" ".repeat(20)] {
-            assert!(passwords.hash(By::Stranger, bad).await.is_err());
+            assert!(passwords.hash(CheckSource::Stranger, bad).await.is_err());
         }
     }
 
     #[tokio::test]
     async fn a_crowd_of_strangers_waits_and_the_known_do_not() {
         let passwords = Passwords::default();
-        let crowd = (0..3 * WAITING).map(|_| passwords.fits(By::Stranger, "guess", ""));
-        let known = passwords.fits(By::Known, "guess", "");
+        let crowd = (0..3 * WAITING).map(|_| passwords.fits(CheckSource::Stranger, "guess", ""));
+        let known = passwords.fits(CheckSource::Known, "guess", "");
         let (crowd, known) = futures::join!(futures::future::join_all(crowd), known);
         assert!(known.is_ok());
         assert_eq!(crowd.iter().filter(|told| told.is_ok()).count(), WAITING);

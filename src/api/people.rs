@@ -1,12 +1,12 @@
 //! The people of the household: who they are, what they may do, and their passwords.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
+    Caller, AppState,
+    auth_middleware::must_be_admin,
     envelope::{Answer, Created, Failure, Json, PathId, ok},
     keys::{Credential, OWNER, Person, stamp},
     limits::Who,
-    password::By,
+    password::CheckSource,
 };
 use axum::{Extension, extract::State};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub(crate) struct People {
 }
 
 /// The people, the owner first.
-pub(crate) async fn list(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<People> {
+pub(crate) async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<People> {
     must_be_admin(&caller)?;
     let mut people: Vec<Told> = house.access.people()?.iter().map(Told::from).collect();
     if !people.iter().any(|p| p.owner) {
@@ -125,14 +125,14 @@ pub(crate) struct NewPerson {
 
 /// Adds a person.
 pub(crate) async fn add(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<NewPerson>,
 ) -> Result<Created<Told>, Failure> {
     must_be_admin(&caller)?;
     let name = free_name(&body.name, None)?;
     let password = match body.password.as_deref().filter(|p| !p.is_empty()) {
-        Some(password) => house.access.0.passwords.hash(By::Known, password).await?,
+        Some(password) => house.access.0.passwords.hash(CheckSource::Known, password).await?,
         None => String::new(),
     };
     let person = Person { name, standing: body.role.into(), password };
@@ -155,7 +155,7 @@ pub(crate) struct ChangedPerson {
 
 /// Changes a person: admins everybody, everybody their own name and password.
 pub(crate) async fn change(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
     Json(body): Json<ChangedPerson>,
@@ -185,7 +185,7 @@ pub(crate) async fn change(
             return Err(Failure::new(403, "denied", "an admin gives you your first password: ask one"));
         }
         let current = body.current_password.as_deref().unwrap_or_default();
-        if !kept.is_empty() && !access.0.passwords.fits(By::Known, current, &kept).await? {
+        if !kept.is_empty() && !access.0.passwords.fits(CheckSource::Known, current, &kept).await? {
             return Err(Failure::new(401, "wrong_password", "`currentPassword` is not your password so far"));
         }
     }
@@ -198,7 +198,7 @@ pub(crate) async fn change(
             ));
         }
         Some("") => Some(String::new()),
-        Some(password) => Some(access.0.passwords.hash(By::Known, password).await?),
+        Some(password) => Some(access.0.passwords.hash(CheckSource::Known, password).await?),
         None => None,
     };
     if password.is_some() {
@@ -237,7 +237,7 @@ pub(crate) async fn change(
 /// Takes a person out of the household, with their tokens and sessions, and stops what is under way for them. What they
 /// remembered stays.
 pub(crate) async fn remove(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Deleted> {

@@ -4,9 +4,9 @@
 //! the house closes and starts again; that start restores it as `hob restore` does, before anything opens the data.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
-    describe::{Given, Operation, Schemas, Taken},
+    Caller, AppState,
+    auth_middleware::must_be_admin,
+    describe::{DescribeOutput, Operation, Schemas, DescribeInput},
     document::{good, refused},
     envelope::{Failure, ok},
 };
@@ -83,7 +83,7 @@ impl<T: Serialize> IntoResponse for Accepted<T> {
     }
 }
 
-impl<T: JsonSchema> Given for Accepted<T> {
+impl<T: JsonSchema> DescribeOutput for Accepted<T> {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         good::<T>(schemas, operation, 202);
     }
@@ -100,7 +100,7 @@ impl<S: Send + Sync> FromRequest<S> for Streamed {
     }
 }
 
-impl Taken for Streamed {
+impl DescribeInput for Streamed {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         operation.takes_bytes();
         let codes = [(408, "The body did not come."), (413, "There is no room for the backup.")];
@@ -120,7 +120,7 @@ impl Drop for Temporary {
 }
 
 pub(crate) async fn restore(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Streamed(body): Streamed,
 ) -> Result<Accepted<Restoring>, Failure> {

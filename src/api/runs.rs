@@ -1,7 +1,7 @@
 //! Runs: what is under way, what has been, and what happened in each.
 
 use crate::{
-    Caller, House,
+    Caller, AppState,
     envelope::{Answer, Failure, PathId, Query, ok},
 };
 use agent::{RunDetails, RunShown, State as Standing};
@@ -15,7 +15,7 @@ use tool::{
 /// Which runs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Which {
+pub(crate) struct ListQuery {
     /// How they stand: `queued`, `running`, `waiting`, `done`, `failed` or `cancelled`, or several of them with commas
     /// between; any where it is left out.
     #[serde(default)]
@@ -44,9 +44,9 @@ pub(crate) struct Runs {
 
 /// This person's runs.
 pub(crate) async fn list(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(which): Query<Which>,
+    Query(which): Query<ListQuery>,
 ) -> Answer<Runs> {
     let states = states(&which.state)?;
     let (limit, offset) = (which.limit.clamp(1, 200), which.offset);
@@ -68,7 +68,7 @@ fn states(text: &str) -> Result<Vec<Standing>, Failure> {
 
 /// One run.
 pub(crate) async fn one(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<RunDetails> {
@@ -82,7 +82,7 @@ pub(crate) struct Cancelled {
 }
 
 pub(crate) async fn cancel(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Cancelled> {
@@ -94,7 +94,7 @@ pub(crate) async fn cancel(
 
 /// Has a run go on that failed or was stopped.
 pub(crate) async fn resume(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<RunShown> {

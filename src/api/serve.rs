@@ -1,10 +1,10 @@
 //! The doors: TCP in clear text and encrypted for page and programs, a local socket for the command line.
 
 use crate::{
-    House,
-    access::who,
+    AppState,
+    auth_middleware::who,
     router,
-    seats::{Seat, Seats},
+    connection_limiter::{ConnectionPermit, ConnectionLimiter},
     tls::Certificate,
 };
 use axum::{Router, serve::Listener};
@@ -102,18 +102,18 @@ impl Listeners {
 ///
 /// # Errors
 /// `Failed` when the certificate cannot be used.
-pub fn serve(house: House, listeners: Listeners) -> tool::Result<impl Future<Output = ()>> {
+pub fn serve(house: AppState, listeners: Listeners) -> tool::Result<impl Future<Output = ()>> {
     let closing = house.closing.clone();
     // Built here and not when first polled: who says "ready" after this call says it truly.
     let app = router(house);
     let acceptor = listeners.tls.as_ref().map(|(_, certificate)| certificate.acceptor()).transpose()?;
     Ok(async move {
-        let seats = Seats::new(PLACES, FAIR);
+        let seats = ConnectionLimiter::new(PLACES, FAIR);
         let plain = Door { app: app.clone(), closing: closing.clone(), seats: seats.clone(), tls: None };
         let local = Door {
             app: app.clone(),
             closing: closing.clone(),
-            seats: Seats::new(LOCAL_PLACES, LOCAL_PLACES),
+            seats: ConnectionLimiter::new(LOCAL_PLACES, LOCAL_PLACES),
             tls: None,
         };
         let encrypted = Door { app, closing, seats, tls: acceptor };
@@ -137,7 +137,7 @@ pub fn serve(house: House, listeners: Listeners) -> tool::Result<impl Future<Out
 struct Door {
     app: Router,
     closing: CancellationToken,
-    seats: Seats,
+    seats: ConnectionLimiter,
     tls: Option<TlsAcceptor>,
 }
 
@@ -205,7 +205,7 @@ async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     app: Router,
     entrance: Entrance,
-    seat: Seat,
+    seat: ConnectionPermit,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
     let ticket = seat.ticket();

@@ -1,12 +1,12 @@
 //! API tokens: keys for programs, with a role, a scope and an end.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
+    Caller, AppState,
+    auth_middleware::must_be_admin,
     envelope::{Answer, Created, Failure, Json, PathId, ok},
     keys::{Credential, Kind, NewCredential, OWNER, Opened},
     people::{Deleted, name_of_person},
-    reach::Reach,
+    token_scope::Reach,
 };
 use axum::{Extension, extract::State};
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ pub(crate) struct Tokens {
 }
 
 /// The API tokens, without the tokens.
-pub(crate) async fn list(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Tokens> {
+pub(crate) async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Tokens> {
     must_be_admin(&caller)?;
     let tokens: Vec<Token> = house.access.all(false)?.into_iter().map(Token::from).collect();
     Ok(ok(Tokens { count: tokens.len(), tokens }))
@@ -102,7 +102,7 @@ pub(crate) struct Made {
 
 /// Makes an API token.
 pub(crate) async fn make(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(body): Json<NewToken>,
 ) -> Result<Created<Made>, Failure> {
@@ -138,7 +138,7 @@ pub(crate) async fn make(
 
 /// Takes a token back, and the sessions that were opened with it.
 pub(crate) async fn delete(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Deleted> {

@@ -1,11 +1,11 @@
 //! The catalogue over HTTP: list, look at, call.
 
 use crate::{
-    Caller, House,
+    Caller, AppState,
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
-use registry::{By, Listed, Registry};
+use registry::{MatchedBy, Listed, Registry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Instant;
@@ -39,12 +39,12 @@ pub(crate) struct Matched {
     tool: Listed,
     /// Told when there was a query.
     #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<By>,
+    by: Option<MatchedBy>,
 }
 
 /// The tools this caller may see.
 pub(crate) async fn list(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(search): Query<Search>,
 ) -> Answer<Tools> {
@@ -68,7 +68,7 @@ pub(crate) struct Helped {
 
 /// One tool, by its name or an alias.
 pub(crate) async fn one(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
 ) -> Answer<Helped> {
@@ -125,7 +125,7 @@ impl Ran {
 
 /// Calls a tool.
 pub(crate) async fn execute(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
     Json(body): Json<Execute>,

@@ -19,7 +19,7 @@ pub(crate) struct Cdev {
     outputs: BTreeMap<Pin, Request>,
 }
 
-struct Found {
+struct ChipLine {
     path: PathBuf,
     label: String,
     lines: u32,
@@ -34,7 +34,7 @@ impl Cdev {
             match File::open(&path) {
                 Err(why) if why.kind() == io::ErrorKind::PermissionDenied => closed = Some(path),
                 Err(_) => {}
-                Ok(_) => found.extend(Chip::from_path(&path).and_then(|chip| chip.info()).ok().map(|info| Found {
+                Ok(_) => found.extend(Chip::from_path(&path).and_then(|chip| chip.info()).ok().map(|info| ChipLine {
                     path,
                     label: info.label,
                     lines: info.num_lines,
@@ -64,7 +64,7 @@ impl Cdev {
     }
 }
 
-fn choose(mut found: Vec<Found>) -> Option<Found> {
+fn choose(mut found: Vec<ChipLine>) -> Option<ChipLine> {
     let header = HEADERS.iter().find_map(|label| found.iter().position(|chip| chip.label == *label));
     let any = || found.iter().position(|chip| !is_internal(&chip.label));
     let index = header.or_else(any)?;
@@ -134,7 +134,7 @@ mod tests {
             (&[], None),
         ];
         for (labels, expected) in table {
-            let found = |label: &&str| Found { path: PathBuf::new(), label: (*label).to_owned(), lines: 28 };
+            let found = |label: &&str| ChipLine { path: PathBuf::new(), label: (*label).to_owned(), lines: 28 };
             let chosen = choose(labels.iter().map(found).collect());
             assert_eq!(chosen.map(|chip| chip.label).as_deref(), expected, "{labels:?}");
         }

@@ -16,7 +16,7 @@ pub use service::{DEFAULT, Definition, Entry, EntryPatch, NewEntry, Required, Se
 
 use schema::Parts;
 use serde_json::{Map, Value, json};
-use service::{Kept, KeptEntry, Stored, check_label, check_name, sealed_name};
+use service::{ServiceRecord, KeptEntry, Stored, check_label, check_name, sealed_name};
 use state::{Need, State};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -56,7 +56,7 @@ impl ConfigCenter {
         for entry in records.list_in(Scope::Household, &Listing::default())? {
             let service = entry.value.name.clone();
             let secrets = |label: &str| unseal(store, &service, label);
-            match Kept::of(entry.id, entry.label, entry.value, secrets) {
+            match ServiceRecord::of(entry.id, entry.label, entry.value, secrets) {
                 Ok((name, service)) => drop(kept.insert(name, service)),
                 Err(error) => tracing::warn!(%service, %error, "a service cannot be read and is left out"),
             }
@@ -233,7 +233,7 @@ impl ConfigCenter {
     }
 
     /// The service as it is kept, or would be from now on, with all fields that tools ask for.
-    fn to_keep(&self, name: &str) -> Result<Kept> {
+    fn to_keep(&self, name: &str) -> Result<ServiceRecord> {
         let state = self.state();
         if !state.has(name) && state.names().len() >= SERVICES {
             return Err(too_many());
@@ -242,7 +242,7 @@ impl ConfigCenter {
     }
 
     /// A service, and where in it the entry is that a person set.
-    fn own_entry(&self, name: &str, label: &str) -> Result<(Kept, usize)> {
+    fn own_entry(&self, name: &str, label: &str) -> Result<(ServiceRecord, usize)> {
         let service = self.service(name).ok_or_else(|| self.no_such(name))?;
         let kept = self.to_keep(name)?;
         if let Some(at) = kept.entries.iter().position(|e| e.label == label) {
@@ -270,7 +270,7 @@ impl ConfigCenter {
 
     /// Writes a service with its secrets in one commit, then shows it: both happen also when whoever asked is gone.
     /// Answers the service as it is now; `NotFound` when it is there no more.
-    async fn keep(&self, cx: &Cx, changing: OwnedMutexGuard<()>, name: &str, new: Option<Kept>) -> Result<Service> {
+    async fn keep(&self, cx: &Cx, changing: OwnedMutexGuard<()>, name: &str, new: Option<ServiceRecord>) -> Result<Service> {
         let (this, name) = (self.clone(), name.to_owned());
         let stamp = Stamp { owner: cx.user(), label: cx.label(), ..Stamp::household("config") };
         let work = async move {
@@ -282,10 +282,10 @@ impl ConfigCenter {
         tokio::spawn(work).await.unwrap_or_else(|_| Err(Error::failed("the change broke off: look whether it is done")))
     }
 
-    async fn write(&self, mut stamp: Stamp, name: &str, mut new: Option<Kept>) -> Result<()> {
+    async fn write(&self, mut stamp: Stamp, name: &str, mut new: Option<ServiceRecord>) -> Result<()> {
         let old = self.state().kept.get(name).cloned();
         let sealed_of =
-            |kept: &Option<Kept>| kept.as_ref().map(|k| k.sealed(name)).transpose().map(Option::unwrap_or_default);
+            |kept: &Option<ServiceRecord>| kept.as_ref().map(|k| k.sealed(name)).transpose().map(Option::unwrap_or_default);
         let (was, is) = (sealed_of(&old)?, sealed_of(&new)?);
         let gone = was.keys().filter(|at| !is.contains_key(*at)).map(|at| (at.clone(), None)).collect::<Vec<_>>();
         // Nothing is left under the name of an entry without secrets either, such as what a restored backup knew not of.

@@ -240,7 +240,7 @@ impl About {
 
 /// A service that is kept. The first entry is the default.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct ServiceRecord {
     pub id: Id,
     pub label: Label,
     pub about: About,
@@ -289,7 +289,7 @@ struct InText {
     fields: Values,
 }
 
-impl Kept {
+impl ServiceRecord {
     pub fn stored(&self, name: &str) -> Result<Stored> {
         let entry = |e: &KeptEntry| InText { label: e.label.clone(), fields: e.parts.plain.clone() };
         let entries: Vec<InText> = self.entries.iter().map(entry).collect();

@@ -2,7 +2,7 @@
 
 use crate::{
     schema::{self, Field, OTHER_HOSTS, Origin, RAW, Values},
-    service::{About, DEFAULT, Entry, Kept, Required, Service},
+    service::{About, DEFAULT, Entry, ServiceRecord, Required, Service},
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ pub(crate) struct Need {
 }
 
 pub(crate) struct State {
-    pub kept: BTreeMap<String, Kept>,
+    pub kept: BTreeMap<String, ServiceRecord>,
     /// By the tool's id.
     pub needs: BTreeMap<String, Need>,
     pub file: BTreeMap<String, Values>,
@@ -69,11 +69,11 @@ impl State {
     }
 
     /// The service as it is kept, or would be from now on.
-    pub fn to_keep(&self, name: &str) -> Kept {
+    pub fn to_keep(&self, name: &str) -> ServiceRecord {
         let (schema, multi_entry) = (self.schema(name), self.multi_entry(name));
         match self.kept.get(name) {
-            Some(kept) => Kept { schema, multi_entry, ..kept.clone() },
-            None => Kept {
+            Some(kept) => ServiceRecord { schema, multi_entry, ..kept.clone() },
+            None => ServiceRecord {
                 id: Id::new(),
                 label: self.needs_for(name).map(|(need, _)| need.label).max().unwrap_or_default(),
                 about: self.about(name),

@@ -220,8 +220,8 @@ impl CustomTools {
 
     /// Parses the code without running any of it: what cannot be read is told to its author at once.
     async fn check_syntax(&self, code: &str) -> Result<()> {
-        struct Nothing;
-        impl sandbox::Host for Nothing {
+        struct NoCapabilities;
+        impl sandbox::Host for NoCapabilities {
             fn operate(&self, _: &str, _: Value) -> futures::future::BoxFuture<'static, Result<Value, String>> {
                 Box::pin(async { Err("nothing is run".to_owned()) })
             }
@@ -231,7 +231,7 @@ impl CustomTools {
         }
         let code = format!("return; {code}");
         let script = Script { code, args: json!({}), context: json!({}), network: false, nested: false };
-        let outcome = self.sandbox.run(script, Arc::new(Nothing), Limits::default()).await;
+        let outcome = self.sandbox.run(script, Arc::new(NoCapabilities), Limits::default()).await;
         match outcome.result {
             Err(sandbox::Fault::Thrown(text)) => Err(Error::bad_args(format!("the code cannot be read: {text}"))),
             Err(busy @ sandbox::Fault::Busy { .. }) => {
@@ -313,8 +313,8 @@ impl CustomTools {
             tracing::debug!(level = log.level, "[{}] {}", stored.name, log.text);
         }
         let content = outcome.result.map_err(|fault| match fault {
-            sandbox::Fault::Busy { started: false, .. } => Error::unavailable(told(&stored.name, &fault)),
-            fault => Error::failed(told(&stored.name, &fault)),
+            sandbox::Fault::Busy { started: false, .. } => Error::unavailable(fault_sentence(&stored.name, &fault)),
+            fault => Error::failed(fault_sentence(&stored.name, &fault)),
         })?;
         let logs: Vec<Value> = outcome.logs.iter().map(|l| json!({"level": l.level, "text": l.text})).collect();
         let mut output = Output { content, label: reach.label(), ..Output::default() }
@@ -343,7 +343,7 @@ impl CustomTools {
 }
 
 /// A fault as a sentence; what QuickJS says of deep recursion tells an author too little.
-fn told(name: &str, fault: &sandbox::Fault) -> String {
+fn fault_sentence(name: &str, fault: &sandbox::Fault) -> String {
     let text = format!("`{name}` failed: {fault}");
     match text.contains("call stack size exceeded") {
         true => format!("{text}. It recurses too deeply: use a loop, or recurse less"),
@@ -365,12 +365,12 @@ fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
         tags: vec!["custom".into()],
         area: Area::Custom,
         version: stored.version,
-        instructs: false,
+        persists_instructions: false,
         additive: None,
         // What the code hashes it means to tell.
-        digests: stored.code.contains("utils.hash("),
-        reveals: false,
-        repeatable: false,
+        returns_digests: stored.code.contains("utils.hash("),
+        returns_secret: false,
+        idempotent: false,
         examples: vec![],
         requires_confirmation: stored.requires_approval,
         enabled: true,

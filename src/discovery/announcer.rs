@@ -1,6 +1,6 @@
 //! The announcer: what a Hob tells the network of itself, and the handle to change it.
 
-use crate::{Result, browse, crier::Crier, found::Found};
+use crate::{Result, browse, announce_task::AnnounceTask, found::DiscoveredService};
 use mdns_sd::ServiceDaemon;
 use std::{
     net::IpAddr,
@@ -74,7 +74,7 @@ struct Inner {
     may_look: bool,
     ignored: Vec<String>,
     voice: Arc<Voice>,
-    looked: tokio::sync::Mutex<Option<(Instant, Vec<Found>)>>,
+    looked: tokio::sync::Mutex<Option<(Instant, Vec<DiscoveredService>)>>,
     stop: CancellationToken,
     crier: Mutex<Option<JoinHandle<()>>>,
 }
@@ -93,7 +93,7 @@ impl Announcer {
         let (wanted, wants) = watch::channel(announced);
         let (tell, host) = watch::channel(None);
         let (voice, stop) = (Arc::<Voice>::default(), CancellationToken::new());
-        let crier = Crier::new(wants, tell, ignored.clone(), voice.clone(), stop.clone());
+        let crier = AnnounceTask::new(wants, tell, ignored.clone(), voice.clone(), stop.clone());
         let crier = Mutex::new(Some(tokio::spawn(crier.run())));
         let (wanted, looked) = (Some(wanted), tokio::sync::Mutex::default());
         Self(Arc::new(Inner { wanted, host, why: None, may_look: true, ignored, voice, looked, stop, crier }))
@@ -153,7 +153,7 @@ impl Announcer {
     ///
     /// # Errors
     /// `Unusable` when the system has no place for multicast DNS.
-    pub async fn browse(&self, how_long: Duration) -> Result<Vec<Found>> {
+    pub async fn browse(&self, how_long: Duration) -> Result<Vec<DiscoveredService>> {
         if !self.0.may_look {
             return Ok(vec![]);
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     Result,
-    found::{Found, Kind},
+    found::{DiscoveredService, Kind},
     responder,
 };
 use futures::stream::{StreamExt, select_all};
@@ -23,7 +23,7 @@ const LOOKS: u32 = 2;
 ///
 /// # Errors
 /// `Unusable` when the system has no place for multicast DNS.
-pub async fn browse(how_long: Duration, ignored: &[String]) -> Result<Vec<Found>> {
+pub async fn browse(how_long: Duration, ignored: &[String]) -> Result<Vec<DiscoveredService>> {
     let daemon = responder::open(IpAddr::V6(Ipv6Addr::UNSPECIFIED), ignored)?;
     let found = look(&daemon, how_long).await;
     responder::close(&daemon).await;
@@ -32,14 +32,14 @@ pub async fn browse(how_long: Duration, ignored: &[String]) -> Result<Vec<Found>
 
 /// Looks around with a thread that is there, and once more if nothing was heard, or less than all of somebody. One at a
 /// time: a second look would take the answers of the first.
-pub(crate) async fn look(daemon: &ServiceDaemon, how_long: Duration) -> Result<Vec<Found>> {
-    let mut heard: BTreeMap<(String, String), Option<Found>> = BTreeMap::new();
+pub(crate) async fn look(daemon: &ServiceDaemon, how_long: Duration) -> Result<Vec<DiscoveredService>> {
+    let mut heard: BTreeMap<(String, String), Option<DiscoveredService>> = BTreeMap::new();
     for _ in 0..LOOKS {
         listen(daemon, &Kind::ALL.map(Kind::service), how_long, |event| {
             let (service, name, this) = match event {
                 ServiceEvent::ServiceFound(service, name) => (service, name, None),
                 ServiceEvent::ServiceResolved(told) => {
-                    (told.ty_domain.clone(), told.fullname.clone(), Found::new(&told))
+                    (told.ty_domain.clone(), told.fullname.clone(), DiscoveredService::new(&told))
                 }
                 ServiceEvent::ServiceRemoved(service, name) => {
                     return drop(heard.remove(&(service, name.to_lowercase())));
@@ -56,11 +56,11 @@ pub(crate) async fn look(daemon: &ServiceDaemon, how_long: Duration) -> Result<V
             }
         })
         .await?;
-        if !heard.is_empty() && heard.values().all(|found| found.as_ref().is_some_and(Found::is_whole)) {
+        if !heard.is_empty() && heard.values().all(|found| found.as_ref().is_some_and(DiscoveredService::is_whole)) {
             break;
         }
     }
-    let mut found: Vec<Found> = heard.into_values().flatten().collect();
+    let mut found: Vec<DiscoveredService> = heard.into_values().flatten().collect();
     found.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
     Ok(found)
 }

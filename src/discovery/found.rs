@@ -39,7 +39,7 @@ impl Kind {
 /// One service on the network. Texts are what it says of itself, without control characters and of bounded length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct DiscoveredService {
     /// What it is called.
     pub name: String,
     /// What it is.
@@ -69,7 +69,7 @@ pub struct Found {
     pub fingerprint: Option<String>,
 }
 
-impl Found {
+impl DiscoveredService {
     /// `None` for what cannot be reached or is no service of ours to show.
     pub(crate) fn new(service: &ResolvedService) -> Option<Self> {
         let text = |key: &str, most: usize| {
@@ -120,7 +120,7 @@ impl Found {
     }
 }
 
-impl Found {
+impl DiscoveredService {
     /// Whether what it says of itself was heard too, and not only where it is.
     pub(crate) fn is_whole(&self) -> bool {
         self.id.is_some() || self.kind == Kind::Wyoming
@@ -174,7 +174,7 @@ mod tests {
     fn a_hob_is_read_whole() {
         let fp = "ab".repeat(32);
         let txt = [("id", "01X"), ("ver", "0.1.0"), ("claimed", "1"), ("tls", "4621"), ("fp", &fp), ("path", "/")];
-        let found = Found::new(&service(Kind::Hob, "kitchen", "Kitchen.local.", "192.168.1.5,10.0.0.5", 4620, &txt));
+        let found = DiscoveredService::new(&service(Kind::Hob, "kitchen", "Kitchen.local.", "192.168.1.5,10.0.0.5", 4620, &txt));
         let found = found.unwrap();
         assert_eq!((found.name.as_str(), found.host.as_str()), ("kitchen", "kitchen.local"));
         assert_eq!(found.url, "http://kitchen.local:4620");
@@ -192,12 +192,12 @@ mod tests {
             ("version", "2024.12.5"),
             ("internal_url", "http://192.168.1.9:8123"),
         ];
-        let home = Found::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "192.168.1.9", 8123, &txt)).unwrap();
+        let home = DiscoveredService::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "192.168.1.9", 8123, &txt)).unwrap();
         assert_eq!((home.name.as_str(), home.id.as_deref(), home.claimed), ("Home", Some("u1"), None));
         assert_eq!((home.url.as_str(), home.version.as_deref()), ("http://192.168.1.9:8123", Some("2024.12.5")));
-        let bare = Found::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "fe80::9", 8123, &[])).unwrap();
+        let bare = DiscoveredService::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "fe80::9", 8123, &[])).unwrap();
         assert_eq!(bare.url, "http://[fe80::9]:8123");
-        let whisper = Found::new(&service(Kind::Wyoming, "whisper", "w.local.", "192.168.1.7", 10300, &[])).unwrap();
+        let whisper = DiscoveredService::new(&service(Kind::Wyoming, "whisper", "w.local.", "192.168.1.7", 10300, &[])).unwrap();
         assert_eq!((whisper.url.as_str(), whisper.id), ("tcp://192.168.1.7:10300", None));
     }
 
@@ -212,13 +212,13 @@ mod tests {
             ("fp", "../.."),
         ];
         let name = "evil\u{1b}[2J\u{202e}\r\nname";
-        let found = Found::new(&service(Kind::Hob, name, "h.local.", "192.168.1.5", 80, &txt)).unwrap();
+        let found = DiscoveredService::new(&service(Kind::Hob, name, "h.local.", "192.168.1.5", 80, &txt)).unwrap();
         assert_eq!(found.name, "evil[2Jname");
         assert_eq!((found.id.as_deref(), found.version.unwrap().len()), (Some("ab[31mc"), 32));
         assert_eq!((found.claimed, found.tls_port, found.fingerprint), (Some(false), None, None));
         for url in ["javascript:alert(1)", "http://", "http://a\"onclick=", "http://a b", "ftp://a"] {
             let home = service(Kind::HomeAssistant, "x", "h.local.", "10.0.0.1", 1, &[("internal_url", url)]);
-            assert_eq!(Found::new(&home).unwrap().url, "http://10.0.0.1:1", "{url}");
+            assert_eq!(DiscoveredService::new(&home).unwrap().url, "http://10.0.0.1:1", "{url}");
         }
     }
 
@@ -233,7 +233,7 @@ mod tests {
             ("h/../x.local.", "10.0.0.1", 80),
             ("h@evil.local.", "10.0.0.1", 80),
         ] {
-            assert!(Found::new(&service(Kind::Hob, "n", host, ip, port, &[])).is_none(), "{host} {ip} {port}");
+            assert!(DiscoveredService::new(&service(Kind::Hob, "n", host, ip, port, &[])).is_none(), "{host} {ip} {port}");
         }
     }
 }

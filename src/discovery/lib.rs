@@ -5,7 +5,7 @@
 
 mod announcer;
 mod browse;
-mod crier;
+mod announce_task;
 mod error;
 mod found;
 mod interface;
@@ -15,5 +15,5 @@ mod responder;
 pub use announcer::{Announced, Announcer, Tls};
 pub use browse::browse;
 pub use error::{Error, Result};
-pub use found::{Found, Kind};
+pub use found::{DiscoveredService, Kind};
 pub use interface::{IGNORED, Interface, addresses, fit};

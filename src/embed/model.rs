@@ -71,7 +71,7 @@ struct Norm {
 }
 
 /// What a pass works in.
-struct Desk {
+struct Scratch {
     left: Left,
     panels: Vec<[[f32; COLUMNS]; DEPTH]>,
 }
@@ -171,7 +171,7 @@ impl Model {
     #[inline(always)]
     fn pass<A: Arithmetic>(&self, ids: &[i64]) -> Vec<f32> {
         let length = ids.len();
-        let mut desk = Desk { left: Left::default(), panels: vec![[[0.0; COLUMNS]; DEPTH]; BLOCK / COLUMNS] };
+        let mut desk = Scratch { left: Left::default(), panels: vec![[[0.0; COLUMNS]; DEPTH]; BLOCK / COLUMNS] };
         let mut x = self.look_up(ids);
         normalise(&mut x, &self.first);
         let [mut query, mut key, mut value] = [(); 3].map(|()| vec![0.0; length * DIM]);
@@ -224,7 +224,7 @@ impl Model {
 
 impl Linear {
     #[inline(always)]
-    fn apply<A: Arithmetic>(&self, desk: &mut Desk, out: &mut [f32]) {
+    fn apply<A: Arithmetic>(&self, desk: &mut Scratch, out: &mut [f32]) {
         let (outputs, blocks) = (self.bias.len(), self.bias.len() / BLOCK);
         for row in out.chunks_exact_mut(outputs) {
             row.copy_from_slice(&self.bias);
@@ -260,8 +260,8 @@ fn scaled(weights: &[u8; COLUMNS], scale: f32) -> [f32; COLUMNS] {
 
 /// What each token takes from all others, head by head. The scores' scale is folded into the query's weights.
 #[inline(always)]
-fn attend<A: Arithmetic>(desk: &mut Desk, length: usize, query: &[f32], key: &[f32], value: &[f32]) -> Vec<f32> {
-    let Desk { left, panels } = desk;
+fn attend<A: Arithmetic>(desk: &mut Scratch, length: usize, query: &[f32], key: &[f32], value: &[f32]) -> Vec<f32> {
+    let Scratch { left, panels } = desk;
     let panel: &mut Panel = panels.as_flattened_mut();
     let mut mixed = vec![0.0; length * DIM];
     let mut scores = vec![0.0; length * length];

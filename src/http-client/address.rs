@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Where an address leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum AddressClass {
     /// The internet.
     Outside,
     /// Another machine of the house: private, link-local, unique-local, shared (CGNAT).
@@ -15,14 +15,14 @@ pub(crate) enum Place {
     Nowhere,
 }
 
-impl Place {
+impl AddressClass {
     /// What to say about it to someone who may not go there.
     pub(crate) fn why(self) -> &'static str {
         match self {
-            Place::Outside => "is on the internet",
-            Place::House => "is an address inside the house",
-            Place::Device => "is this device itself",
-            Place::Nowhere => "is an address no tool has business with",
+            AddressClass::Outside => "is on the internet",
+            AddressClass::House => "is an address inside the house",
+            AddressClass::Device => "is this device itself",
+            AddressClass::Nowhere => "is an address no tool has business with",
         }
     }
 }
@@ -36,61 +36,61 @@ const METADATA: [Ipv4Addr; 4] = [
 ];
 
 /// Where `ip` leads, looking through the forms of IPv6 that carry an IPv4 address.
-pub(crate) fn place(ip: IpAddr) -> Place {
+pub(crate) fn place(ip: IpAddr) -> AddressClass {
     match ip {
         IpAddr::V4(ip) => place4(ip),
         IpAddr::V6(ip) => place6(ip),
     }
 }
 
-fn place4(ip: Ipv4Addr) -> Place {
+fn place4(ip: Ipv4Addr) -> AddressClass {
     if METADATA.contains(&ip) {
-        return Place::Nowhere;
+        return AddressClass::Nowhere;
     }
     match ip.octets() {
         // Linux connects 0.0.0.0 to the device itself.
-        [0, ..] | [127, ..] => Place::Device,
-        [10, ..] | [192, 168, ..] | [169, 254, ..] => Place::House,
-        [172, b, ..] if b & 0xf0 == 16 => Place::House,
-        [100, b, ..] if b & 0xc0 == 64 => Place::House,
+        [0, ..] | [127, ..] => AddressClass::Device,
+        [10, ..] | [192, 168, ..] | [169, 254, ..] => AddressClass::House,
+        [172, b, ..] if b & 0xf0 == 16 => AddressClass::House,
+        [100, b, ..] if b & 0xc0 == 64 => AddressClass::House,
         // Protocol assignments, documentation, 6to4 relays, benchmarks (IANA special-purpose registry).
-        [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => Place::Nowhere,
-        [198, 18 | 19, ..] => Place::Nowhere,
+        [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => AddressClass::Nowhere,
+        [198, 18 | 19, ..] => AddressClass::Nowhere,
         // Multicast, reserved, broadcast.
-        [224..=255, ..] => Place::Nowhere,
-        _ => Place::Outside,
+        [224..=255, ..] => AddressClass::Nowhere,
+        _ => AddressClass::Outside,
     }
 }
 
-fn place6(ip: Ipv6Addr) -> Place {
+fn place6(ip: Ipv6Addr) -> AddressClass {
     let s = ip.segments();
     let inner = Ipv4Addr::from(((s[6] as u32) << 16) | s[7] as u32);
     match s {
-        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Place::Device,
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => AddressClass::Device,
         // ::ffff:a.b.c.d connects to a.b.c.d; 64:ff9b:: is how networks without IPv4 reach it (RFC 6052).
         [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => place4(inner),
         // ::a.b.c.d is obsolete; where it still leads, it leads there. Never outside.
         [0, 0, 0, 0, 0, 0, ..] => match place4(inner) {
-            Place::Outside => Place::Nowhere,
+            AddressClass::Outside => AddressClass::Nowhere,
             place => place,
         },
-        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] => Place::Nowhere,
-        [a, ..] if a & 0xfe00 == 0xfc00 => Place::House,
+        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] => AddressClass::Nowhere,
+        [a, ..] if a & 0xfe00 == 0xfc00 => AddressClass::House,
         // Link-local, and site-local before it was abolished.
-        [a, ..] if a & 0xff80 == 0xfe80 => Place::House,
+        [a, ..] if a & 0xff80 == 0xfe80 => AddressClass::House,
         // 6to4 carries an IPv4 address in its second and third groups; Teredo and others live in 2001::/23.
-        [0x2002, ..] | [0x2001, 0..0x200, ..] => Place::Nowhere,
+        [0x2002, ..] | [0x2001, 0..0x200, ..] => AddressClass::Nowhere,
         // Documentation.
-        [0x2001, 0xdb8, ..] | [0x3fff, 0..0x1000, ..] => Place::Nowhere,
+        [0x2001, 0xdb8, ..] | [0x3fff, 0..0x1000, ..] => AddressClass::Nowhere,
         // Only 2000::/3 is handed out as global unicast.
-        [a, ..] if a & 0xe000 == 0x2000 => Place::Outside,
-        _ => Place::Nowhere,
+        [a, ..] if a & 0xe000 == 0x2000 => AddressClass::Outside,
+        _ => AddressClass::Nowhere,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Place::*, *};
+    use super::{AddressClass::*, *};
 
     #[test]
     fn every_range_is_told_apart() {

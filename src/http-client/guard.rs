@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result,
-    address::{Place, place},
+    address::{AddressClass, place},
 };
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -104,7 +104,7 @@ pub(crate) fn check(url: &Url, allow: &Allow) -> Result<Way> {
 }
 
 fn not_outside(ip: IpAddr) -> Option<&'static str> {
-    Some(place(ip)).filter(|place| *place != Place::Outside).map(Place::why)
+    Some(place(ip)).filter(|place| *place != AddressClass::Outside).map(AddressClass::why)
 }
 
 /// Names that by their form are not the internet's. What else resolves into the house is caught at connect.
@@ -124,7 +124,7 @@ fn house_name(name: &str) -> Option<&'static str> {
     ];
     let below = |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     if below("localhost") {
-        Some(Place::Device.why())
+        Some(AddressClass::Device.why())
     } else if !name.contains('.') || ENDINGS.iter().any(|end| below(end)) {
         Some("is a name inside the house")
     } else {
@@ -156,13 +156,13 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    fn permits(&self, name: &str, place: Place) -> bool {
+    fn permits(&self, name: &str, place: AddressClass) -> bool {
         match place {
-            Place::Outside => true,
-            Place::House => self.way == Way::House,
+            AddressClass::Outside => true,
+            AddressClass::House => self.way == Way::House,
             // Only `localhost` itself may be this device: an allowed name of the LAN may be answered by anybody there.
-            Place::Device => self.way == Way::House && name == "localhost",
-            Place::Nowhere => false,
+            AddressClass::Device => self.way == Way::House && name == "localhost",
+            AddressClass::Nowhere => false,
         }
     }
 }
@@ -177,8 +177,8 @@ impl Resolve for Resolver {
                 && let Some(first) = bad.first()
             {
                 let why = match place(*first) {
-                    Place::Device => "leads to this device itself",
-                    Place::House => "leads to an address inside the house",
+                    AddressClass::Device => "leads to this device itself",
+                    AddressClass::House => "leads to an address inside the house",
                     _ => "leads to an address no tool has business with",
                 };
                 return Err(Box::new(Error::Blocked { host: name, why }) as _);

@@ -44,7 +44,7 @@ impl Default for Waits {
 
 /// What a run's listener is told.
 #[derive(Debug, Clone, Copy)]
-pub enum Told<'a> {
+pub enum InteractionEvent<'a> {
     /// Something waits for the person.
     Asked(&'a Interaction),
     /// A word in between.
@@ -64,7 +64,7 @@ pub struct Wake {
 
 /// Which to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum ListFilter {
     /// Those in this state.
     In(State),
     /// Those that are over: answered or put aside.
@@ -73,7 +73,7 @@ pub enum Which {
     All,
 }
 
-type Hear = Arc<dyn Fn(Told) + Send + Sync>;
+type Listener = Arc<dyn Fn(InteractionEvent) + Send + Sync>;
 
 /// What waits for the people of the household; cheap to clone.
 #[derive(Clone)]
@@ -90,7 +90,7 @@ struct Inner {
     ended: watch::Sender<u64>,
     /// Held while one ends: a call that gives up and a person who answers at that moment hear of each other.
     settling: tokio::sync::Mutex<()>,
-    watchers: Mutex<HashMap<Id, Hear>>,
+    watchers: Mutex<HashMap<Id, Listener>>,
     /// How many messages the latest runs have sent.
     sent: Mutex<VecDeque<(Id, u32)>>,
     /// Cancelled when the house closes: runs rest at once.
@@ -113,7 +113,7 @@ fn now() -> u64 {
 
 /// What the store knew of a request.
 #[derive(Clone)]
-enum Found {
+enum StoredState {
     New(Box<Entry<Stored>>),
     /// The same call of the same model, made again.
     Again(Box<Entry<Stored>>),
@@ -181,7 +181,7 @@ impl Interactions {
     }
 
     /// Hears of everything a run asks, shows and tells, until the guard is dropped.
-    pub fn watch(&self, run: Id, hear: impl Fn(Told) + Send + Sync + 'static) -> Watching {
+    pub fn watch(&self, run: Id, hear: impl Fn(InteractionEvent) + Send + Sync + 'static) -> Watching {
         lock(&self.0.watchers).insert(run, Arc::new(hear));
         Watching(self.clone(), run)
     }
@@ -218,13 +218,13 @@ impl Interactions {
         let mut waiting = Waiting::new(self, user, Id::new(), stored.parks);
         let found = self.find_or_put(user, waiting.id, stored).await.inspect_err(|_| waiting.leave())?;
         let (entry, new) = match found {
-            Found::New(entry) => (*entry, true),
-            Found::Again(entry) => {
+            StoredState::New(entry) => (*entry, true),
+            StoredState::Again(entry) => {
                 waiting.leave();
                 waiting = Waiting::new(self, user, entry.id, true);
                 (*entry, false)
             }
-            Found::Full(why) => {
+            StoredState::Full(why) => {
                 waiting.leave();
                 return Err(Error::unavailable(why));
             }
@@ -247,7 +247,7 @@ impl Interactions {
     }
 
     /// Keeps a request, unless the same call was made before.
-    async fn find_or_put(&self, user: UserId, id: Id, stored: Stored) -> Result<Found> {
+    async fn find_or_put(&self, user: UserId, id: Id, stored: Stored) -> Result<StoredState> {
         let (this, records, scope) = (self.clone(), self.0.records.clone(), Scope::User(user));
         let write = move |tx: &store::Tx| {
             if let Some(run) = stored.run.filter(|_| stored.parks) {
@@ -260,15 +260,15 @@ impl Interactions {
                     State::Answered | State::Dismissed => true,
                 });
                 if let Some(latest) = before.into_iter().max_by_key(|e| e.id) {
-                    return Ok(Found::Again(Box::new(latest)));
+                    return Ok(StoredState::Again(Box::new(latest)));
                 }
             }
             let mut open = records.find(tx, scope, PENDING, &[])?;
             open.retain(|e| this.is_open(e));
             if let Some(why) = full(&open, &stored) {
-                return Ok(Found::Full(why));
+                return Ok(StoredState::Full(why));
             }
-            Ok(Found::New(Box::new(records.put(tx, id, &stamp(user), &stored)?)))
+            Ok(StoredState::New(Box::new(records.put(tx, id, &stamp(user), &stored)?)))
         };
         Ok(self.0.records.store().write(write).await?)
     }
@@ -282,7 +282,7 @@ impl Interactions {
                               "conversationId": shown.conversation_id});
             bus.publish("interaction:pending", Some(cx.user()), told);
         }
-        self.tell_listener(shown.run_id, Told::Asked(&shown));
+        self.tell_listener(shown.run_id, InteractionEvent::Asked(&shown));
         if new && cx.channel() == Channel::Machine {
             // Nobody is there. That it was told is no step of the call that asks.
             let apart = cx.bounded(Bounds { begins: None, ..cx.bounds().clone() });
@@ -292,7 +292,7 @@ impl Interactions {
         }
     }
 
-    fn tell_listener(&self, run: Option<Id>, told: Told) {
+    fn tell_listener(&self, run: Option<Id>, told: InteractionEvent) {
         let hear = run.and_then(|run| lock(&self.0.watchers).get(&run).cloned());
         if let Some(hear) = hear {
             hear(told);
@@ -452,7 +452,7 @@ impl Interactions {
                 )));
             }
         }
-        self.tell_listener(cx.run(), Told::Message(text));
+        self.tell_listener(cx.run(), InteractionEvent::Message(text));
         let told = json!({"text": text, "runId": cx.run(), "conversationId": cx.conversation()});
         cx.ports().bus.publish("message:sent", Some(cx.user()), told);
         Ok(())

@@ -12,7 +12,7 @@ mod tools;
 
 pub use asks::Asks;
 pub use blocks::{Block, ChartType, Column, Variant};
-pub use desk::{Interactions, Told, Waits, Wake, Watching, Which};
+pub use desk::{Interactions, InteractionEvent, Waits, Wake, Watching, ListFilter};
 pub use form::{Field, FieldType};
 pub use record::{Interaction, Kind, Request, State};
 pub use tools::family;

@@ -16,7 +16,7 @@ pub fn family(interactions: Interactions) -> Family<Interactions> {
         .example(json!({"question": "Which room do you mean?", "options": ["Kitchen", "Workshop"]}))
         .tool("send_message", Risk::Observe, send_message)
         .tags("tell say progress update status note inform person chat")
-        .once()
+        .not_idempotent()
         .example(json!({"text": "Found the manual, reading it now."}))
         .tool("render_blocks", Risk::Observe, render_blocks)
         .tags("show display table chart form view picture alert list input fill ui")
@@ -84,7 +84,7 @@ struct RenderBlocks {
 
 async fn render_blocks(interactions: Interactions, cx: Cx, args: RenderBlocks) -> Result<Output> {
     let answer = interactions.ask(&cx, Request::Blocks { title: args.title, blocks: args.blocks }).await?;
-    Ok(said(answer))
+    Ok(answer_output(answer))
 }
 
 /// Show an interactive component to the person and wait until it calls `callTool(action, payload)`; the answer is
@@ -118,11 +118,11 @@ async fn render_and_wait(interactions: Interactions, cx: Cx, args: RenderAndWait
     }
     let (code, props) = (args.code.unwrap_or_default(), args.props.unwrap_or_default());
     let answer = interactions.ask(&cx, Request::Component { title: args.title, code, props }).await?;
-    Ok(said(answer))
+    Ok(answer_output(answer))
 }
 
 /// The answer to something that was shown.
-fn said(answer: Value) -> Output {
+fn answer_output(answer: Value) -> Output {
     let say = match answer["action"].as_str() {
         Some("submit") => "You sent the form.".to_owned(),
         Some("dismiss") | None => "You put it aside.".to_owned(),

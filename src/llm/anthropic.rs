@@ -4,10 +4,10 @@ use crate::{
     Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
     ask::{self, Reader},
     calls,
-    kept::{self, Placed, Strand},
+    provider_state::{self, PositionedBlock, TurnPiece},
     openai,
     parts::{self, Carries, Piece},
-    refusal::Failure,
+    error_response::Failure,
     sampling,
     turns::{self, Speaker},
 };
@@ -128,17 +128,17 @@ fn part(piece: &Piece<'_>) -> Value {
 
 fn spoken(endpoint: &Endpoint, turn: &Turn) -> Vec<Value> {
     let strand = |strand| match strand {
-        Strand::Text(text) if text.trim().is_empty() => None,
-        Strand::Text(text) => Some(json!({"type": "text", "text": text})),
-        Strand::Call(call) => {
+        TurnPiece::Text(text) if text.trim().is_empty() => None,
+        TurnPiece::Text(text) => Some(json!({"type": "text", "text": text})),
+        TurnPiece::Call(call) => {
             let id = calls::fitting(&call.id, false);
             Some(
                 json!({"type": "tool_use", "id": id, "name": calls::fitting_name(&call.name), "input": calls::arguments(call)}),
             )
         }
-        Strand::Kept(block) => Some(block),
+        TurnPiece::Kept(block) => Some(block),
     };
-    kept::woven(turn, endpoint).into_iter().filter_map(strand).collect()
+    provider_state::woven(turn, endpoint).into_iter().filter_map(strand).collect()
 }
 
 /// A block on its way.
@@ -155,7 +155,7 @@ pub(crate) struct Blocks {
     model: String,
     open: BTreeMap<u64, Block>,
     calls: Vec<ToolCall>,
-    kept: Vec<Placed>,
+    kept: Vec<PositionedBlock>,
     /// Bytes of text said.
     text: usize,
     bytes: usize,
@@ -247,7 +247,7 @@ impl Blocks {
             }
             Block::Redacted(block) => block,
         };
-        self.kept.push(Placed { text: self.text, calls: self.calls.len(), block });
+        self.kept.push(PositionedBlock { text: self.text, calls: self.calls.len(), block });
     }
 
     /// Counts come at the beginning, at the end or both; some servers begin with zeros.
@@ -354,7 +354,7 @@ impl Reader for Blocks {
             self.calls.clear();
         }
         rest.extend(calls::finished(self.calls.drain(..)).into_iter().map(Delta::ToolCall));
-        rest.extend(kept::keep(&self.provider, &self.model, std::mem::take(&mut self.kept)).map(Delta::Keep));
+        rest.extend(provider_state::keep(&self.provider, &self.model, std::mem::take(&mut self.kept)).map(Delta::Keep));
         let cut = matches!(self.stop.as_deref(), Some("max_tokens" | "model_context_window_exceeded"));
         rest.push(Delta::Done { cut, usage: self.usage() });
         Ok(Some(rest))

@@ -2,10 +2,10 @@
 
 use crate::{
     Delta, Endpoint, Error, Facts, Provider, Quirks, Request, ResponseFormat, Wire, anthropic, gemini,
-    halves::Halves,
-    lessons::{self, Lesson},
+    surrogate_pairs::Halves,
+    learned_limits::{self, LearnedLimit},
     openai,
-    refusal::{Failure, Refusal, Trouble},
+    error_response::{Failure, ErrorResponse, ErrorKind},
     responses,
     sampling::{self, OptionRefused},
     sse::Events,
@@ -39,7 +39,7 @@ pub(crate) trait Reader: Send {
         self.take(answer)
     }
     /// `[DONE]` was told: nothing follows.
-    fn told_done(&mut self) {}
+    fn on_done_marker(&mut self) {}
     /// Whether the server said that nothing follows.
     fn ended(&self) -> bool {
         false
@@ -125,23 +125,23 @@ async fn ask(
     for mended in 0.. {
         sampling::check(&endpoint, &request)?;
         let text = body(&endpoint, &sampling::instructed(&endpoint, request.clone())).to_string();
-        let answer = http.post_stream(&url, &headers, text).await.map_err(|e| told(&endpoint.provider, e))?;
+        let answer = http.post_stream(&url, &headers, text).await.map_err(|e| connection_error(&endpoint.provider, e))?;
         if answer.is_success() {
             remember(&learnt, &endpoint);
             return read(&endpoint, answer).await;
         }
-        let refusal = Refusal::read(answer, endpoint.key.as_deref()).await;
-        let lesson = Some(&refusal).filter(|_| mended < MENDINGS).and_then(|r| lessons::of(&endpoint, &request, r));
+        let refusal = ErrorResponse::read(answer, endpoint.key.as_deref()).await;
+        let lesson = Some(&refusal).filter(|_| mended < MENDINGS).and_then(|r| learned_limits::of(&endpoint, &request, r));
         match lesson {
-            Some(Lesson::Quirks(quirks)) => endpoint.quirks = quirks,
-            Some(Lesson::Blind) => endpoint.facts.images = false,
-            Some(Lesson::WithoutTools) => {
+            Some(LearnedLimit::Quirks(quirks)) => endpoint.quirks = quirks,
+            Some(LearnedLimit::Blind) => endpoint.facts.images = false,
+            Some(LearnedLimit::WithoutTools) => {
                 // How to do without is for `text::fitted`, which knows it by the facts.
                 learnt.lock().unwrap_or_else(PoisonError::into_inner).1.tools = false;
                 let (who, model, says) = (&endpoint.provider, &endpoint.model, refusal.failure.text);
                 return Err(Error::Refused(format!("the model `{model}` of `{who}` calls no tools (it says: {says})")));
             }
-            Some(Lesson::Context(context)) => {
+            Some(LearnedLimit::Context(context)) => {
                 // So is making it fit.
                 learnt.lock().unwrap_or_else(PoisonError::into_inner).1.context = context;
                 return Err(Error::TooLong(format!(
@@ -150,16 +150,16 @@ async fn ask(
                     endpoint.model, endpoint.provider
                 )));
             }
-            Some(Lesson::WithoutKept) => lessons::forget_kept(&mut request, &endpoint.provider),
-            Some(Lesson::Option(OptionRefused::Learnt(quirks))) => endpoint.quirks = quirks,
-            Some(Lesson::Option(OptionRefused::Schema)) => {
+            Some(LearnedLimit::WithoutKept) => learned_limits::forget_kept(&mut request, &endpoint.provider),
+            Some(LearnedLimit::Option(OptionRefused::Learnt(quirks))) => endpoint.quirks = quirks,
+            Some(LearnedLimit::Option(OptionRefused::Schema)) => {
                 // Told in words, for this request alone.
                 let mut plain = endpoint.clone();
                 plain.quirks.no_response_format = true;
                 request = sampling::instructed(&plain, request);
                 request.format = ResponseFormat::Text;
             }
-            Some(Lesson::Option(OptionRefused::Unsupported(option))) => {
+            Some(LearnedLimit::Option(OptionRefused::Unsupported(option))) => {
                 return Err(sampling::unsupported(&endpoint, option, &refusal.failure.text));
             }
             None => return Err(refusal.into_error(&endpoint)),
@@ -195,7 +195,7 @@ async fn read(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'stati
 
 async fn whole(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
     let who = &endpoint.provider;
-    let bytes = answer.bytes(WHOLE_ANSWER).await.map_err(|e| told(who, e))?;
+    let bytes = answer.bytes(WHOLE_ANSWER).await.map_err(|e| connection_error(who, e))?;
     let deltas = in_one_piece(who, endpoint.key.as_deref(), reader(endpoint).as_mut(), &bytes)?;
     Ok(stream::iter(deltas.into_iter().map(Ok)).boxed())
 }
@@ -290,7 +290,7 @@ impl Reading {
             })?,
             Some(Err(error)) => {
                 // Whether anything was said decides if asking again is safe: half an answer is not asked for twice.
-                return Err(match told(who, error) {
+                return Err(match connection_error(who, error) {
                     Error::Network(text) | Error::Timeout(text) if self.has_begun() => Error::Broken(text),
                     other => other,
                 });
@@ -360,7 +360,7 @@ impl Reading {
         let event = event.trim();
         if event == "[DONE]" {
             self.ended = true;
-            self.reader.told_done();
+            self.reader.on_done_marker();
             return Ok(());
         }
         if event.is_empty() {
@@ -399,7 +399,7 @@ fn media_bytes(delta: &Delta) -> usize {
 }
 
 /// A connection that failed, as the reader has to act on it.
-pub(crate) fn told(who: &str, error: http_client::Error) -> Error {
+pub(crate) fn connection_error(who: &str, error: http_client::Error) -> Error {
     let text = format!("the model server `{who}` did not answer: {error}");
     match error {
         http_client::Error::TimedOut { what: "could not be connected to", .. } => Error::Unconnected(text),
@@ -417,5 +417,5 @@ pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<[Delta; 2], Fai
         return Ok([Delta::Text(format!("\n\n[The provider stopped the answer here{why}.]")), Delta::Filtered]);
     }
     let text = format!("it will not answer this{why}: say it in another way, or ask another model");
-    Err(Failure::new(Trouble::Filtered, text))
+    Err(Failure::new(ErrorKind::Filtered, text))
 }

@@ -6,7 +6,7 @@
 //! other model: half an answer is not begun again by somebody else.
 
 use crate::{
-    Delta, Error, Health, Link, Message, Provider, Request, Routing, Strategy, Surety, ToolChoice,
+    Delta, Error, Health, Link, Message, Provider, Request, Routing, Strategy, Confidence, ToolChoice,
     router::{self, Needs},
 };
 use futures::{
@@ -150,7 +150,7 @@ impl Chain {
         let fresh = matches!(request.messages.last(), Some(Message::User(said)) if said.media().next().is_none());
         // Without tools it is no command that is asked for, but a summary or the like.
         let free = request.tool_choice == ToolChoice::Auto && !request.tools.is_empty() && !request.format.is_json();
-        self.prefer_reflex && fresh && free && self.reflex.would_answer(request, Surety::Sure).await
+        self.prefer_reflex && fresh && free && self.reflex.would_answer(request, Confidence::Sure).await
     }
 
     /// Whether reflex has something better to say than that the models failed. What the chosen model refused is told, and so
@@ -161,7 +161,7 @@ impl Chain {
             && !request.format.is_json()
             && !request.tools.is_empty()
             && matches!(request.messages.last(), Some(Message::User(_)))
-            && self.reflex.would_answer(request, Surety::Understood).await
+            && self.reflex.would_answer(request, Confidence::Understood).await
     }
 
     /// The answer, with who gives it where that is not the chosen model.

@@ -1,12 +1,12 @@
 //! Google's generateContent: how a request is written and an answer read.
 
 use crate::{
-    Delta, Endpoint, Kept, Message, Request, ResponseFormat, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
+    Delta, Endpoint, ProviderState, Message, Request, ResponseFormat, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
     ask::{self, Reader},
-    calls, kept,
+    calls, provider_state,
     message::tokens,
     parts::{self, Carries, Piece},
-    refusal::{Failure, Trouble},
+    error_response::{Failure, ErrorKind},
     sampling, schema,
     turns::{self, Speaker},
 };
@@ -124,7 +124,7 @@ fn declaration(tool: &ToolDefinition) -> Value {
 
 /// What was kept of a turn, where it was this model's.
 fn signed(turn: &Turn, endpoint: &Endpoint) -> Option<Signed> {
-    kept::own(turn, endpoint).and_then(|value| Signed::deserialize(value).ok())
+    provider_state::own(turn, endpoint).and_then(|value| Signed::deserialize(value).ok())
 }
 
 fn parts(endpoint: &Endpoint, ids: &HashSet<String>, message: &Message) -> Vec<Value> {
@@ -230,7 +230,7 @@ impl Parts {
         let data = &part["inlineData"];
         // What it drew while it thought is no part of the answer.
         if let (Some(media_type), Some(base64), false) = (data["mimeType"].as_str(), data["data"].as_str(), thought) {
-            let made = parts::made(media_type, base64);
+            let made = parts::generated_media(media_type, base64);
             self.media |= made.is_some();
             said.extend(made.map(Delta::Media));
         }
@@ -264,11 +264,11 @@ impl Parts {
         self.text > 0 || self.media
     }
 
-    fn kept(&mut self) -> Option<Kept> {
+    fn kept(&mut self) -> Option<ProviderState> {
         let signed = std::mem::take(&mut self.signed);
         let worth = signed.text.is_some() || signed.calls.iter().any(|c| c.id.is_some() || c.signature.is_some());
         let value = serde_json::to_value(signed).ok().filter(|_| worth)?;
-        Some(Kept { provider: self.provider.clone(), value })
+        Some(ProviderState { provider: self.provider.clone(), value })
     }
 }
 
@@ -336,13 +336,13 @@ impl Reader for Parts {
             ) => {
                 let why = if self.why.is_empty() { reason } else { &self.why };
                 return Err(Failure::new(
-                    Trouble::Server,
+                    ErrorKind::Server,
                     format!("it wrote a call of a tool that cannot be read: {why}"),
                 ));
             }
             (Some("OTHER"), _) if self.said_anything() || !self.calls.is_empty() => {}
             (Some("OTHER"), _) => {
-                return Err(Failure::new(Trouble::Server, "it ended without an answer and without a reason"));
+                return Err(Failure::new(ErrorKind::Server, "it ended without an answer and without a reason"));
             }
             (Some(reason), _) => {
                 let why = if self.why.is_empty() { reason } else { &self.why };

@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use store::{Collection, Keep, Key, Level, Record, Stamp, Store, Walk, order};
+use store::{Collection, Visit, Key, Level, Record, Stamp, Store, Walk, order};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -196,7 +196,7 @@ impl Ledger {
         if state.read.contains(&day) {
             return Ok(());
         }
-        let found = self.records.walk_in(Scope::Household, &on(day), |_| Keep::Yes)?;
+        let found = self.records.walk_in(Scope::Household, &on(day), |_| Visit::Yes)?;
         for entry in found {
             state.counts.entry((day, entry.value.model.clone())).or_insert((entry.id, entry.value));
         }
@@ -265,7 +265,7 @@ impl Ledger {
         let Ok(first) = today.checked_sub(KEPT.days()) else { return };
         let (records, first) = (self.records.clone(), first.to_string());
         let old = records.walk_in(Scope::Household, &Walk::prefix(BY_DAY, ""), |entry| {
-            if entry.value.day < first { Keep::Yes } else { Keep::Stop }
+            if entry.value.day < first { Visit::Yes } else { Visit::Stop }
         });
         let ids: Vec<Id> = match old {
             Ok(old) => old.iter().map(|entry| entry.id).collect(),
@@ -293,7 +293,7 @@ impl Ledger {
         let first = today.checked_sub((i32::from(n.max(1)) - 1).min(KEPT).days()).unwrap_or(today);
         let state = self.lock();
         let stretch = Walk::between(BY_DAY, order::text(&first.to_string()), order::text(&today.to_string()));
-        let stored = self.records.walk_in(Scope::Household, &stretch, |_| Keep::Yes)?;
+        let stored = self.records.walk_in(Scope::Household, &stretch, |_| Visit::Yes)?;
         let mut by_day: BTreeMap<String, BTreeMap<Id, Spent>> = BTreeMap::new();
         for entry in stored {
             by_day.entry(entry.value.day.clone()).or_default().insert(entry.id, entry.value);
@@ -376,7 +376,7 @@ impl Ledger {
         let held = state.held;
         if let Some(budget) = state.budget.filter(|budget| spent.saturating_add(held) >= *budget) {
             let passes = spent < budget;
-            let [budget, spent, under_way] = [budget, spent, held].map(shown);
+            let [budget, spent, under_way] = [budget, spent, held].map(format_cost);
             let sentence = match passes {
                 false => format!(
                     "today's budget of {budget} for models is spent ({spent}): raise it in the Device room under Models, or \
@@ -438,7 +438,7 @@ fn dollars(micros: u64) -> f64 {
 }
 
 /// An amount for people; of less than ten cents its parts too.
-fn shown(micros: u64) -> String {
+fn format_cost(micros: u64) -> String {
     let digits = if (1..100_000).contains(&micros) { 4 } else { 2 };
     format!("${:.digits$}", dollars(micros))
 }

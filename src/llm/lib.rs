@@ -23,7 +23,7 @@ macro_rules! about {
         fn would_answer(
             &$self,
             request: &$crate::Request,
-            surety: $crate::Surety,
+            surety: $crate::Confidence,
         ) -> futures::future::BoxFuture<'static, bool> {
             $inner.would_answer(request, surety)
         }
@@ -39,10 +39,10 @@ mod content;
 mod endpoint;
 mod error;
 mod gemini;
-mod halves;
-mod kept;
+mod surrogate_pairs;
+mod provider_state;
 mod ledger;
-mod lessons;
+mod learned_limits;
 mod listing;
 mod message;
 mod metered;
@@ -50,7 +50,7 @@ mod openai;
 mod parts;
 mod payload;
 mod presets;
-mod refusal;
+mod error_response;
 mod responses;
 mod retry;
 mod router;
@@ -75,7 +75,7 @@ pub use error::Error;
 pub use http_client::Patience;
 pub use ledger::{Day, Ledger, ModelUse};
 pub use listing::models_of;
-pub use message::{Kept, Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn, Usage};
+pub use message::{ProviderState, Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn, Usage};
 pub use metered::Metered;
 pub use presets::{FROM_ENVIRONMENT, PRESETS, Preset, preset};
 pub use router::{Health, Link, Strategy};
@@ -134,7 +134,7 @@ pub enum Delta {
     /// A picture or sound the model made.
     Media(Media),
     /// What the provider wants back with the next request of this conversation.
-    Keep(Kept),
+    Keep(ProviderState),
     /// The provider's content filter stopped the answer here; what was said stays.
     Filtered,
     /// The end; nothing follows.
@@ -172,7 +172,7 @@ impl Default for Facts {
 
 /// How sure a provider has to be of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surety {
+pub enum Confidence {
     /// It knows just what was meant.
     Sure,
     /// It has something better to say than that it did not understand.
@@ -197,7 +197,7 @@ pub trait Provider: Send + Sync + 'static {
         Facts::default()
     }
     /// Whether it has an answer of that surety to this request. Models answer anything.
-    fn would_answer(&self, _request: &Request, _surety: Surety) -> BoxFuture<'static, bool> {
+    fn would_answer(&self, _request: &Request, _surety: Confidence) -> BoxFuture<'static, bool> {
         Box::pin(async { true })
     }
     /// Asks; the stream ends with [`Delta::Done`] or an error, and dropping it aborts the request.

@@ -1,6 +1,6 @@
 //! Which models a server offers: for choosing one, and for trying a key.
 
-use crate::{Endpoint, Error, Wire, ask, refusal::Refusal};
+use crate::{Endpoint, Error, Wire, ask, error_response::ErrorResponse};
 use http_client::{ModelHttp, Patience};
 use serde_json::Value;
 use std::time::Duration;
@@ -57,9 +57,9 @@ fn address(endpoint: &Endpoint) -> String {
 
 async fn get(http: &ModelHttp, endpoint: &Endpoint, url: &str) -> Result<Value, Error> {
     let who = &endpoint.provider;
-    let answer = http.get(url, &endpoint.headers()).await.map_err(|e| ask::told(who, e))?;
+    let answer = http.get(url, &endpoint.headers()).await.map_err(|e| ask::connection_error(who, e))?;
     if !(200..300).contains(&answer.status) {
-        let refusal = Refusal::read(answer, endpoint.key.as_deref()).await;
+        let refusal = ErrorResponse::read(answer, endpoint.key.as_deref()).await;
         let said = &refusal.failure.text;
         let said = if said.is_empty() { String::new() } else { format!(" (it says: {said})") };
         return Err(match refusal.status {
@@ -73,7 +73,7 @@ async fn get(http: &ModelHttp, endpoint: &Endpoint, url: &str) -> Result<Value, 
             _ => refusal.into_error(endpoint),
         });
     }
-    let bytes = answer.bytes(LARGEST).await.map_err(|e| ask::told(who, e))?;
+    let bytes = answer.bytes(LARGEST).await.map_err(|e| ask::connection_error(who, e))?;
     serde_json::from_slice(&bytes).map_err(|_| {
         Error::Refused(format!(
             "the model server `{who}` answered with something that is not JSON: check its address, it usually ends with /v1"

@@ -24,7 +24,7 @@ impl Message {
         Message::User(said.into())
     }
     /// Words of the model alone.
-    pub fn said(text: impl Into<String>) -> Self {
+    pub fn text_only(text: impl Into<String>) -> Self {
         Message::Assistant(Turn { content: text.into(), ..Turn::default() })
     }
     /// Words of the model and the calls it wants.
@@ -41,13 +41,13 @@ pub struct Turn {
     /// The calls it wants, in order.
     pub tool_calls: Vec<ToolCall>,
     /// What its provider wants back unchanged with the next request.
-    pub kept: Option<Kept>,
+    pub kept: Option<ProviderState>,
 }
 
 /// What a provider demands back with the conversation: signed thoughts, encrypted reasoning, signatures of calls. It goes back
 /// to that provider alone; to any other it means nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct ProviderState {
     /// The provider, as in `provider/model`.
     pub provider: String,
     /// In the provider's own form.

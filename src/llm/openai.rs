@@ -3,7 +3,7 @@
 pub(crate) use crate::wire::Pieces;
 
 use crate::{
-    Endpoint, Kind, Message, Request, ToolChoice, ToolDefinition, Turn, calls, kept,
+    Endpoint, Kind, Message, Request, ToolChoice, ToolDefinition, Turn, calls, provider_state,
     parts::{self, Carries, Piece},
     sampling, schema,
 };
@@ -125,7 +125,7 @@ fn part(piece: &Piece<'_>) -> Value {
 
 fn assistant(endpoint: &Endpoint, turn: &Turn) -> Value {
     let Turn { content, tool_calls, .. } = turn;
-    let own = kept::own(turn, endpoint);
+    let own = provider_state::own(turn, endpoint);
     let mut message = json!({"role": "assistant", "content": content});
     if !tool_calls.is_empty() {
         if content.is_empty() {

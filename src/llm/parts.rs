@@ -37,7 +37,7 @@ const NOTE: usize = 120;
 
 /// What a model will be shown of a picture, sound or file.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Shown {
+pub(crate) enum MediaForm {
     /// Words, of so many bytes.
     Words(usize),
     /// The thing itself.
@@ -45,12 +45,12 @@ pub(crate) enum Shown {
 }
 
 /// What [`pieces`] makes of it, without making it. A wire format may carry less: then a note stands for the thing itself.
-pub(crate) fn shown(media: &Media, facts: &Facts) -> Shown {
+pub(crate) fn media_form(media: &Media, facts: &Facts) -> MediaForm {
     let note = NOTE + media.name.len();
-    let Source::Bytes(bytes) = &media.source else { return Shown::Words(note) };
+    let Source::Bytes(bytes) = &media.source else { return MediaForm::Words(note) };
     let media_type = plain_type(&media.media_type);
     if is_text(&media_type) {
-        return Shown::Words(bytes.len().min(longest_text(facts)) + note + media.name.len());
+        return MediaForm::Words(bytes.len().min(longest_text(facts)) + note + media.name.len());
     }
     let itself = match media.kind {
         Kind::Image => facts.images,
@@ -58,7 +58,7 @@ pub(crate) fn shown(media: &Media, facts: &Facts) -> Shown {
         // No wire format carries others.
         Kind::File => facts.files && media_type == "application/pdf",
     };
-    if itself { Shown::Itself } else { Shown::Words(note) }
+    if itself { MediaForm::Itself } else { MediaForm::Words(note) }
 }
 
 /// The pieces of a message for a model of which that is known; never none.
@@ -189,7 +189,7 @@ fn text(name: &str, bytes: &[u8], facts: &Facts) -> String {
 }
 
 /// A picture or sound a model made; nothing where the base64 is broken.
-pub(crate) fn made(media_type: &str, base64: &str) -> Option<Media> {
+pub(crate) fn generated_media(media_type: &str, base64: &str) -> Option<Media> {
     let media_type = plain_type(media_type);
     let kind = match media_type.split('/').next() {
         Some("image") => Kind::Image,
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn what_a_model_made() {
-        let made = |t, b| made(t, b).map(|m| (m.kind, m.name));
+        let made = |t, b| generated_media(t, b).map(|m| (m.kind, m.name));
         assert_eq!(made("image/jpeg", "MTIz"), Some((Kind::Image, "picture.jpg".into())));
         assert_eq!(made("audio/wav", "MTIz\n"), Some((Kind::Audio, "sound.wav".into())));
         assert_eq!(made("image/png", "no base64!"), None);

@@ -5,11 +5,11 @@ use crate::{
     Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Usage,
     ask::{self, Reader},
     calls,
-    kept::{self, Placed, Strand},
+    provider_state::{self, PositionedBlock, TurnPiece},
     message::tokens,
     openai,
     parts::{self, Carries, Piece},
-    refusal::Failure,
+    error_response::Failure,
     sampling, turns,
 };
 use serde_json::{Map, Value, json};
@@ -109,16 +109,16 @@ fn items(endpoint: &Endpoint, message: &Message) -> Vec<Value> {
         }
         Message::Assistant(turn) => {
             let item = |strand| match strand {
-                Strand::Text(text) => json!({"role": "assistant", "content": text}),
-                Strand::Call(call) => json!({
+                TurnPiece::Text(text) => json!({"role": "assistant", "content": text}),
+                TurnPiece::Call(call) => json!({
                     "type": "function_call",
                     "call_id": calls::fitting(&call.id, false),
                     "name": calls::fitting_name(&call.name),
                     "arguments": calls::arguments_text(call),
                 }),
-                Strand::Kept(item) => item,
+                TurnPiece::Kept(item) => item,
             };
-            kept::woven(turn, endpoint).into_iter().map(item).collect()
+            provider_state::woven(turn, endpoint).into_iter().map(item).collect()
         }
         Message::Tool(result) => {
             let id = calls::fitting(&result.call_id, false);
@@ -147,7 +147,7 @@ pub(crate) struct Items {
     model: String,
     /// Calls by their place in the answer.
     calls: BTreeMap<u64, ToolCall>,
-    kept: Vec<Placed>,
+    kept: Vec<PositionedBlock>,
     /// Messages whose text came piece by piece, by their place.
     told: HashSet<u64>,
     /// How many items came one by one.
@@ -217,7 +217,7 @@ impl Items {
                 let block: Map<String, Value> =
                     words.iter().filter_map(|word| Some(((*word).to_owned(), item.get(*word)?.clone()))).collect();
                 self.bytes += calls::EACH + block.values().map(|value| value.to_string().len()).sum::<usize>();
-                self.kept.push(Placed { text: self.text, calls: self.calls.len(), block: block.into() });
+                self.kept.push(PositionedBlock { text: self.text, calls: self.calls.len(), block: block.into() });
             }
             _ => {}
         }
@@ -307,7 +307,7 @@ impl Reader for Items {
         Ok(said)
     }
 
-    fn told_done(&mut self) {
+    fn on_done_marker(&mut self) {
         self.ended = true;
     }
 
@@ -334,7 +334,7 @@ impl Reader for Items {
         }
         let calls = std::mem::take(&mut self.calls).into_values();
         rest.extend(calls::finished(calls).into_iter().map(Delta::ToolCall));
-        rest.extend(kept::keep(&self.provider, &self.model, std::mem::take(&mut self.kept)).map(Delta::Keep));
+        rest.extend(provider_state::keep(&self.provider, &self.model, std::mem::take(&mut self.kept)).map(Delta::Keep));
         rest.push(Delta::Done { cut: self.incomplete.as_deref() == Some("max_output_tokens"), usage: self.usage });
         Ok(Some(rest))
     }

@@ -1,6 +1,6 @@
 //! In what order models are asked: by what the request needs, and by what a person cares for.
 
-use crate::{Catalogue, Facts, Kind, Message, Price, Provider, Request, kept};
+use crate::{Catalogue, Facts, Kind, Message, Price, Provider, Request, provider_state};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,
@@ -123,7 +123,7 @@ pub(crate) fn tokens(request: &Request, model: &str) -> u64 {
         Message::User(said) => said.text().len() as u64 / 4 + said.media().count() as u64 * MEDIA,
         Message::Assistant(turn) => {
             let calls: usize = turn.tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
-            ((turn.content.len() + calls) / 4 + kept::tokens(turn, model)) as u64
+            ((turn.content.len() + calls) / 4 + provider_state::tokens(turn, model)) as u64
         }
         Message::Tool(result) => result.content.len() as u64 / 4,
     };
@@ -135,17 +135,17 @@ pub(crate) fn tokens(request: &Request, model: &str) -> u64 {
 /// What was seen of models while they were asked: how soon they answer, and which could not be reached. Kept in memory alone;
 /// share one between the chains of a house, so that a change of settings forgets nothing.
 #[derive(Default)]
-pub struct Health(Mutex<HashMap<String, Seen>>);
+pub struct Health(Mutex<HashMap<String, ObservedModel>>);
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct ObservedModel {
     resting: Option<Instant>,
     first_word: f64,
     times: u32,
 }
 
 impl Health {
-    fn with<T>(&self, model: &str, f: impl FnOnce(&mut Seen) -> T) -> T {
+    fn with<T>(&self, model: &str, f: impl FnOnce(&mut ObservedModel) -> T) -> T {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         f(all.entry(model.to_owned()).or_default())
     }

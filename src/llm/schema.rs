@@ -275,7 +275,7 @@ mod tests {
     }
 
     /// One property, as Gemini is told of it.
-    fn told(property: Value) -> Value {
+    fn gemini_property(property: Value) -> Value {
         let schema = json!({"$schema": "x", "type": "object", "additionalProperties": false, "title": "T",
             "$defs": {"City": {"type": "object", "properties": {"name": {"type": "string", "title": "N"}}},
                       "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}},
@@ -331,13 +331,13 @@ mod tests {
                 json!({"type": "object", "properties": {"title": {"type": "string"}, "format": {"type": "string"}}}),
             ),
         ] {
-            assert_eq!(told(property.clone()), expected, "{property}");
+            assert_eq!(gemini_property(property.clone()), expected, "{property}");
         }
     }
 
     #[test]
     fn a_schema_that_refers_to_itself_ends() {
-        let text = told(json!({"$ref": "#/$defs/Node"})).to_string();
+        let text = gemini_property(json!({"$ref": "#/$defs/Node"})).to_string();
         assert!(!text.contains("$ref") && text.len() < 20_000, "{}", text.len());
         let circle = json!({"properties": {"a": {"$ref": "#/properties/a"}}});
         assert_eq!(plain(&circle)["properties"]["a"]["type"], "string");

@@ -1,6 +1,6 @@
 //! A provider that answers from a script, for tests of what is built on providers.
 
-use crate::{Delta, Error, Facts, Kept, Provider, Request, Surety, Usage};
+use crate::{Delta, Error, Facts, ProviderState, Provider, Request, Confidence, Usage};
 use futures::{
     StreamExt,
     future::BoxFuture,
@@ -49,9 +49,9 @@ impl Provider for Script {
     fn facts(&self) -> Facts {
         self.facts
     }
-    fn would_answer(&self, _: &Request, surety: Surety) -> BoxFuture<'static, bool> {
+    fn would_answer(&self, _: &Request, surety: Confidence) -> BoxFuture<'static, bool> {
         let (sure, understood) = self.surety;
-        Box::pin(async move { if surety == Surety::Sure { sure } else { understood } })
+        Box::pin(async move { if surety == Confidence::Sure { sure } else { understood } })
     }
     fn stream(&self, request: Request) -> BoxStream<'static, Said> {
         self.asked.lock().unwrap().push(request);
@@ -68,7 +68,7 @@ pub(crate) fn text(text: &str) -> Said {
 }
 
 pub(crate) fn keep(provider: &str) -> Said {
-    Ok(Delta::Keep(Kept { provider: provider.into(), value: serde_json::Value::Null }))
+    Ok(Delta::Keep(ProviderState { provider: provider.into(), value: serde_json::Value::Null }))
 }
 
 pub(crate) fn done(read: u64, written: u64) -> Said {

@@ -28,7 +28,7 @@ use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use known::Known;
+use known::KnownTools;
 use reader::Reader;
 use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc};
@@ -56,7 +56,7 @@ impl Provider for Fitted {
         let first = async move {
             for _ in 0..LESSONS {
                 let facts = inner.facts();
-                let mut answer = asked(&inner, reads_text, request.clone());
+                let mut answer = stream_for_model(&inner, reads_text, request.clone());
                 match answer.next().await {
                     // Its server said just now that it calls no tools, or reads less: in another form it may answer.
                     Some(Err(Error::Refused(_) | Error::TooLong(_))) if inner.facts() != facts => {}
@@ -64,14 +64,14 @@ impl Provider for Fitted {
                     None => return stream::empty().boxed(),
                 }
             }
-            asked(&inner, reads_text, request)
+            stream_for_model(&inner, reads_text, request)
         };
         stream::once(first).flatten().boxed()
     }
 }
 
 /// Asks, in the form for what is known of the model by now.
-fn asked(inner: &Arc<dyn Provider>, reads_text: bool, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+fn stream_for_model(inner: &Arc<dyn Provider>, reads_text: bool, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
     let facts = inner.facts();
     let request = match fit(request, &facts, &inner.model()) {
         Ok(request) => request,
@@ -84,7 +84,7 @@ fn asked(inner: &Arc<dyn Provider>, reads_text: bool, request: Request) -> BoxSt
         ToolChoice::None => vec![],
         _ => request.tools.iter().cloned().chain(found(&request.messages)).collect(),
     };
-    let reader = Reader::new(Known(tools), !facts.tools);
+    let reader = Reader::new(KnownTools(tools), !facts.tools);
     let request = if facts.tools { request } else { driven::in_words(request) };
     let answer = Answer { inner: inner.stream(request), reader, next: VecDeque::new(), over: false };
     stream::unfold(answer, |mut answer| async { answer.next().await.map(|delta| (delta, answer)) }).boxed()

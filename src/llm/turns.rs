@@ -79,7 +79,7 @@ mod tests {
             let turn = |(who, parts): (Speaker, Vec<Value>)| format!("{who:?} {}", Value::from(parts));
             turns.into_iter().map(turn).collect::<Vec<_>>().join(" ")
         };
-        let (user, said) = (|t: &str| Message::user(t), |t: &str| Message::said(t));
+        let (user, said) = (|t: &str| Message::user(t), |t: &str| Message::text_only(t));
         let system = |t: &str| Message::System(t.into());
         assert_eq!(show(&[]), r#"User ["(nothing)"]"#);
         assert_eq!(

@@ -1,12 +1,12 @@
 //! Pieces of an answer in OpenAI's chat completions as they arrive, joined into deltas.
 
 use crate::{
-    Delta, Endpoint, Kept, ToolCall, Usage,
+    Delta, Endpoint, ProviderState, ToolCall, Usage,
     ask::{self, Reader},
     calls,
     message::tokens,
     parts,
-    refusal::{Failure, Trouble},
+    error_response::{Failure, ErrorKind},
 };
 use serde_json::{Map, Value, json};
 
@@ -74,7 +74,7 @@ impl Pieces {
         self.say(fragment["refusal"].as_str().unwrap_or_default(), said);
         for image in fragment["images"].as_array().into_iter().flatten() {
             let url = image["image_url"]["url"].as_str().and_then(parts::data_url);
-            said.extend(url.and_then(|(media_type, data)| parts::made(media_type, data)).map(Delta::Media));
+            said.extend(url.and_then(|(media_type, data)| parts::generated_media(media_type, data)).map(Delta::Media));
         }
         for call in fragment["tool_calls"].as_array().into_iter().flatten() {
             self.join(call);
@@ -169,7 +169,7 @@ impl Pieces {
         self.bytes += (call.name.len() + call.arguments.len()).saturating_sub(before);
     }
 
-    fn kept(&mut self) -> Option<Kept> {
+    fn kept(&mut self) -> Option<ProviderState> {
         let extra: Map<String, Value> = self
             .open
             .iter_mut()
@@ -189,7 +189,7 @@ impl Pieces {
         if !extra.is_empty() {
             value["extra"] = extra.into();
         }
-        Some(Kept { provider: self.provider.clone(), value })
+        Some(ProviderState { provider: self.provider.clone(), value })
     }
 }
 
@@ -221,7 +221,7 @@ impl Reader for Pieces {
         Ok(said)
     }
 
-    fn told_done(&mut self) {
+    fn on_done_marker(&mut self) {
         self.done = true;
     }
 
@@ -243,7 +243,7 @@ impl Reader for Pieces {
                 rest.extend(ask::filtered(self.said, "its content filter")?)
             }
             Some("insufficient_system_resource" | "error") => {
-                return Err(Failure::new(Trouble::Server, "it broke off the answer by itself"));
+                return Err(Failure::new(ErrorKind::Server, "it broke off the answer by itself"));
             }
             _ => {}
         }

@@ -41,7 +41,7 @@ fn sketched(vector: Quantized) -> (Quantized, Signature) {
 }
 
 /// A memory that fits, and why.
-pub(crate) struct Found {
+pub(crate) struct IndexHit {
     pub id: Id,
     pub score: f32,
     pub why: String,
@@ -109,7 +109,7 @@ impl Index {
     }
 
     /// What this person may see and what fits, best first.
-    pub fn search(&self, user: UserId, query: &str, meaning: Option<&Quantized>) -> Vec<Found> {
+    pub fn search(&self, user: UserId, query: &str, meaning: Option<&Quantized>) -> Vec<IndexHit> {
         let mut evidence: HashMap<u32, Evidence> = HashMap::new();
         for (rank, (row, _, words)) in self.by_words(user, query).into_iter().enumerate() {
             let e = evidence.entry(row).or_default();
@@ -125,10 +125,10 @@ impl Index {
                 }
             }
         }
-        let mut found: Vec<(f32, Found)> = evidence
+        let mut found: Vec<(f32, IndexHit)> = evidence
             .into_iter()
             .filter(|(_, e)| !e.words.is_empty() || e.cosine >= ALIKE)
-            .filter_map(|(n, e)| self.rows.get(n as usize).map(|row| told(row, e)))
+            .filter_map(|(n, e)| self.rows.get(n as usize).map(|row| ranked_hit(row, e)))
             .collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.id.cmp(&a.1.id)));
         found.into_iter().map(|(_, f)| f).collect()
@@ -184,7 +184,7 @@ impl Index {
 }
 
 /// The rank of a row (importance breaks near ties) and what is told about it.
-fn told(row: &Row, mut evidence: Evidence) -> (f32, Found) {
+fn ranked_hit(row: &Row, mut evidence: Evidence) -> (f32, IndexHit) {
     let rank = evidence.fused * (0.9 + 0.2 * row.importance);
     evidence.words.sort();
     let why = match (evidence.words.is_empty(), evidence.cosine >= ALIKE) {
@@ -194,5 +194,5 @@ fn told(row: &Row, mut evidence: Evidence) -> (f32, Found) {
     };
     let by_words = 0.15 * evidence.words.len() as f32;
     let score = (evidence.cosine.max(0.0) + by_words).min(1.0);
-    (rank, Found { id: row.id, score, why })
+    (rank, IndexHit { id: row.id, score, why })
 }

@@ -419,7 +419,7 @@ impl Memories {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read or written.
-    pub async fn mend(&self) -> Result<usize> {
+    pub async fn backfill_embeddings(&self) -> Result<usize> {
         let mut without = vec![];
         let have = self.load_vectors()?;
         self.records.scan(|e| {

@@ -101,9 +101,9 @@ async fn a_restart_builds_the_same_index_and_missing_meanings_are_mended() {
     let again = Memories::new(&store, embedder);
     let ask = || again.recall(&cx, "who looked after the heating?", Filter { limit: 1, ..Filter::default() });
     assert!(ask().await.unwrap().hits.is_empty(), "without its vector there is no meaning to find it by");
-    assert_eq!(again.mend().await.unwrap(), 1);
+    assert_eq!(again.backfill_embeddings().await.unwrap(), 1);
     assert_eq!(ask().await.unwrap().hits[0].memory.id, kept.id);
-    assert_eq!(again.mend().await.unwrap(), 0);
+    assert_eq!(again.backfill_embeddings().await.unwrap(), 0);
 }
 
 #[tokio::test]

@@ -1,13 +1,13 @@
 //! Reflex, made when it is first needed: the sentences it knows take some megabytes, and where a model answers they may
 //! never be asked for.
 
-use super::Minds;
+use super::ModelDeps;
 use futures::{
     FutureExt, StreamExt,
     future::BoxFuture,
     stream::{self, BoxStream},
 };
-use llm::{Delta, Error, Facts, Provider, Request, Surety};
+use llm::{Delta, Error, Facts, Provider, Request, Confidence};
 use reflex::Reflex;
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +20,7 @@ struct Late {
 }
 
 /// Reflex over the phrases of all families.
-pub(super) fn reflex(minds: &Minds) -> Arc<dyn Provider> {
+pub(super) fn reflex(minds: &ModelDeps) -> Arc<dyn Provider> {
     let (registry, embedder, clock) = (minds.registry.clone(), minds.embedder.clone(), minds.clock.clone());
     let make: Make = Box::new(move || {
         let tools = registry.clone();
@@ -50,7 +50,7 @@ impl Provider for Late {
     fn facts(&self) -> Facts {
         Facts { images: false, ..Facts::default() }
     }
-    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
+    fn would_answer(&self, request: &Request, surety: Confidence) -> BoxFuture<'static, bool> {
         match self.get() {
             Some(reflex) => reflex.would_answer(request, surety),
             None => async { false }.boxed(),

@@ -35,7 +35,7 @@ struct Lone {
 pub(super) type Keys = BTreeMap<String, Key>;
 
 /// Where a provider is, and what opens it.
-pub(super) struct Place {
+pub(super) struct ProviderEndpoint {
     pub preset: &'static Preset,
     pub url: String,
     pub key: Option<String>,
@@ -44,7 +44,7 @@ pub(super) struct Place {
 
 impl Models {
     /// Where a provider is. `url` and `key` of a change that is not made yet count first.
-    pub(super) fn place(&self, provider: &str, change: &ProviderChange) -> Result<Place> {
+    pub(super) fn place(&self, provider: &str, change: &ProviderChange) -> Result<ProviderEndpoint> {
         let preset = llm::preset(provider).ok_or_else(|| nobody(provider))?;
         let (model, from) = self.decided();
         let is_first = |model: &str| provider_of(model).and_then(llm::preset).is_some_and(|p| p.id == preset.id);
@@ -86,7 +86,7 @@ impl Models {
             ),
         };
         let key_from = key_from.filter(|_| key.is_some());
-        Ok(Place { preset, url, key, key_from })
+        Ok(ProviderEndpoint { preset, url, key, key_from })
     }
 
     /// How a model is asked.
@@ -150,7 +150,7 @@ impl Models {
         Ok(())
     }
 
-    pub(super) fn shown(&self, preset: &'static Preset) -> Shown {
+    pub(super) fn provider_view(&self, preset: &'static Preset) -> Shown {
         let place = self.place(preset.id, &ProviderChange::default()).ok();
         let (url, key_from) = place.map(|p| (p.url, p.key_from)).unwrap_or_default();
         Shown {

@@ -9,7 +9,7 @@ type Variables = &'static [(&'static str, &'static str)];
 fn models_of(store: &Store, variables: Variables, file: &str) -> anyhow::Result<Arc<Models>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(Some("UTC"))?);
     let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
-    let minds = Minds {
+    let minds = ModelDeps {
         registry: Registry::new()?,
         embedder: Embedder::new(std::time::Duration::from_secs(1)),
         clock: clock.clone(),

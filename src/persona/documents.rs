@@ -4,7 +4,7 @@ use crate::{Edit, Name, prompt::BASE};
 use records::{Notice, tell_notice};
 use serde::Serialize;
 use std::sync::Arc;
-use store::{Audience, Coded, Collection, Entry, Keep, Key, Level, Record, Stamp, Store, Tx, Walk};
+use store::{Audience, Coded, Collection, Entry, Visit, Key, Level, Record, Stamp, Store, Tx, Walk};
 use tool::{Cx, Error, Id, Label, Result, Scope, UserId, prelude::*};
 
 /// The longest text, in bytes.
@@ -39,16 +39,16 @@ impl Record for Current {
 /// Who wrote a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum By {
+pub enum Author {
     /// A person, with their own hand.
     Person,
     /// The agent, in a run; or a program's tool.
     Agent,
 }
 
-impl Coded for By {
-    const ALL: &'static [Self] = &[By::Person, By::Agent];
-    const UNKNOWN: Self = By::Agent;
+impl Coded for Author {
+    const ALL: &'static [Self] = &[Author::Person, Author::Agent];
+    const UNKNOWN: Self = Author::Agent;
 }
 
 /// A text there was, the one of today among them. New fields go last.
@@ -58,7 +58,7 @@ struct Version {
     text: String,
     version: u32,
     #[serde(with = "store::coded")]
-    by: By,
+    by: Author,
     operation: String,
 }
 
@@ -119,7 +119,7 @@ pub struct PastHead {
     /// When it was written: milliseconds since 1970.
     pub at: u64,
     /// Who wrote it.
-    pub by: By,
+    pub by: Author,
     /// The person who did, or in whose name the agent did.
     #[serde(rename = "userId")]
     pub user: UserId,
@@ -184,7 +184,7 @@ impl Documents {
         let walk = Walk::prefix(BY_NAME, ended(name.word()));
         for scope in scopes(cx, name) {
             // Which scope is meant is checked: it is the caller's own, or everybody's.
-            if let Some(entry) = self.current.walk_in(scope, &walk, |_| Keep::Yes)?.pop() {
+            if let Some(entry) = self.current.walk_in(scope, &walk, |_| Visit::Yes)?.pop() {
                 let found = Document::of(name, entry);
                 // What is there for everybody is no version of their own.
                 return Ok(if scope == own_scope(cx, name) { found } else { Document { version: 0, ..found } });
@@ -247,7 +247,7 @@ impl Documents {
     async fn change(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<Document> {
         let scope = own_scope(cx, name);
         let scopes = scopes(cx, name);
-        let by = if cx.is_in_person() { By::Person } else { By::Agent };
+        let by = if cx.is_in_person() { Author::Person } else { Author::Agent };
         let stamp = Stamp {
             scope,
             owner: cx.user(),
@@ -334,7 +334,7 @@ impl Documents {
                 heads.push(head(entry));
             }
             count += 1;
-            Keep::No
+            Visit::No
         })?;
         Ok((count, heads))
     }
@@ -351,7 +351,7 @@ impl Documents {
 
     fn entry(&self, cx: &Cx, name: Name, version: u32) -> Result<Entry<Version>> {
         let walk = Walk::prefix(BY_VERSION, versioned(name.word(), version));
-        let found = self.versions.walk_in(own_scope(cx, name), &walk, |_| Keep::Yes)?.pop();
+        let found = self.versions.walk_in(own_scope(cx, name), &walk, |_| Visit::Yes)?.pop();
         found.ok_or_else(|| {
             Error::not_found(format!(
                 "there is no version {version} of `{}`: its history tells which are kept, the last {VERSIONS} at most",
@@ -372,11 +372,11 @@ struct Change {
 
 /// Who is told of a change that a person did not make with their own hand: whoever it was made for, and of what is everybody's
 /// the owner too.
-fn to_be_told(cx: &Cx, name: Name, by: By) -> Vec<UserId> {
+fn to_be_told(cx: &Cx, name: Name, by: Author) -> Vec<UserId> {
     match by {
-        By::Person => vec![],
-        By::Agent if name.is_personal() || cx.user() == UserId::OWNER => vec![cx.user()],
-        By::Agent => vec![cx.user(), UserId::OWNER],
+        Author::Person => vec![],
+        Author::Agent if name.is_personal() || cx.user() == UserId::OWNER => vec![cx.user()],
+        Author::Agent => vec![cx.user(), UserId::OWNER],
     }
 }
 

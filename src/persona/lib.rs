@@ -7,7 +7,7 @@ mod name;
 pub mod prompt;
 mod tools;
 
-pub use documents::{By, Document, Documents, Past, PastHead};
+pub use documents::{Author, Document, Documents, Past, PastHead};
 pub use edit::Edit;
 pub use name::Name;
 pub use tools::family;

@@ -81,7 +81,7 @@ pub struct Sections {
     /// The sentence of [`time`].
     pub time: String,
     /// How the conversation stands.
-    pub conversation: Standing,
+    pub conversation: ConversationState,
 }
 
 impl Sections {
@@ -102,7 +102,7 @@ impl Sections {
 
 /// How a conversation stands.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
+pub struct ConversationState {
     /// How many messages it has, with those that are not shown any more.
     pub messages: usize,
     /// What it is about, where that is known.
@@ -368,7 +368,7 @@ fn autonomy(level: Autonomy) -> &'static str {
     }
 }
 
-fn conversation(s: &Standing, room: usize) -> String {
+fn conversation(s: &ConversationState, room: usize) -> String {
     let count = match s.messages {
         0 | 1 => String::new(),
         n => format!("This conversation has {n} messages so far."),

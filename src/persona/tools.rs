@@ -12,13 +12,13 @@ pub fn family(documents: Documents) -> Family<Documents> {
         .tags("own instructions behaviour behavior personality who am I self identity")
         .tool("edit_system_prompt", Risk::Write, edit_prompt)
         .tags("change own instructions behaviour behavior personality rules always never self modify")
-        .instructs()
+        .persists_instructions()
         .example(json!({"operation": "append", "content": "Answer in German when you are spoken to in German."}))
         .tool("read_learned_notes", Risk::Observe, read_notes)
         .tags("what have you learnt learned about me preferences habits self")
         .tool("edit_learned_notes", Risk::Write, edit_notes)
         .tags("learn note preference habit about person household always remember self modify")
-        .instructs()
+        .persists_instructions()
         .example(json!({"operation": "append", "content": "- Breakfast is at seven on weekdays."}))
 }
 
@@ -104,7 +104,7 @@ struct EditPrompt {
 async fn edit_prompt(documents: Documents, cx: Cx, args: EditPrompt) -> Result<Output> {
     let EditPrompt { operation, content, find, replace, replace_all } = args;
     let edit = Fields { operation, content, find, replace, replace_all }.edit()?;
-    told("my system prompt", documents.edit(&cx, Name::SystemPrompt, edit).await?)
+    document_output("my system prompt", documents.edit(&cx, Name::SystemPrompt, edit).await?)
 }
 
 /// Read your learned notes as they are stored: what you have learnt about the person and the household.
@@ -141,10 +141,10 @@ struct EditNotes {
 async fn edit_notes(documents: Documents, cx: Cx, args: EditNotes) -> Result<Output> {
     let EditNotes { operation, content, find, replace, replace_all } = args;
     let edit = Fields { operation, content, find, replace, replace_all }.edit()?;
-    told("my notes", documents.edit(&cx, Name::LearnedNotes, edit).await?)
+    document_output("my notes", documents.edit(&cx, Name::LearnedNotes, edit).await?)
 }
 
-fn told(what: &str, document: Document) -> Result<Output> {
+fn document_output(what: &str, document: Document) -> Result<Output> {
     let version = document.version;
     Ok(Output::json(json!({"version": version}))?.say(format!("I changed {what}: version {version}.")))
 }

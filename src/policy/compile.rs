@@ -3,7 +3,7 @@
 use crate::{
     Autonomy, Grant, Pattern, Policy, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, UserPolicy,
     document::agent_id,
-    reach::{Host, Place},
+    reach::{Host, PathPattern},
 };
 use serde_json::Value;
 use std::{
@@ -27,9 +27,9 @@ pub trait Names {
 }
 
 /// A catalogue of nothing.
-struct Nothing;
+struct EmptyCatalogue;
 
-impl Names for Nothing {
+impl Names for EmptyCatalogue {
     fn canonical(&self, _: &str) -> Option<Arc<str>> {
         None
     }
@@ -89,7 +89,7 @@ pub(crate) struct UserRules {
     pub areas: Option<Vec<Area>>,
     pub allowed: List,
     pub denied: List,
-    pub paths: Option<Vec<Place>>,
+    pub paths: Option<Vec<PathPattern>>,
     pub hosts: Option<Vec<Host>>,
     pub ask: List,
     pub autonomy: Option<Autonomy>,
@@ -184,7 +184,7 @@ impl Compiler<'_> {
     fn user(&mut self, id: UserId, user: &UserPolicy) -> UserRules {
         let preset = user.preset.map(|p| p.grants());
         let at = |field: &str| format!("users.{id}.{field}");
-        let paths = user.allowed_paths.as_ref().map(|paths| self.read(&at("allowedPaths"), paths, Place::of));
+        let paths = user.allowed_paths.as_ref().map(|paths| self.read(&at("allowedPaths"), paths, PathPattern::of));
         let hosts = user.allowed_hosts.as_ref().map(|hosts| self.read(&at("allowedHosts"), hosts, Host::of));
         UserRules {
             level: user.level.or(preset.map(|p| p.0)),
@@ -299,6 +299,6 @@ impl Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self::compile(&Policy::default(), &[], &Nothing).0
+        Self::compile(&Policy::default(), &[], &EmptyCatalogue).0
     }
 }

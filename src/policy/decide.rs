@@ -36,7 +36,7 @@ pub struct Decision {
 
 /// What one rule says of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Heard {
+pub struct RuleOutcome {
     /// The rule.
     pub rule: &'static str,
     /// `does not apply`, `denies: …` or `would ask: …`; the last entry names the rule that decided and begins with
@@ -46,7 +46,7 @@ pub struct Heard {
 
 /// Who asks for a call, and how.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct DecisionRequest<'a> {
     /// On whose behalf.
     pub principal: &'a Principal,
     /// Through which door.
@@ -70,7 +70,7 @@ pub struct Asked<'a> {
 /// One call beside the rules that are for it.
 pub(crate) struct Case<'a> {
     pub rules: &'a Rules,
-    pub asked: &'a Asked<'a>,
+    pub asked: &'a DecisionRequest<'a>,
     pub tool: &'a Tool,
     pub args: &'a Value,
     pub user: Option<&'a UserRules>,
@@ -81,7 +81,7 @@ pub(crate) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    fn new(rules: &'a Rules, asked: &'a Asked, tool: &'a Tool, args: &'a Value) -> Self {
+    fn new(rules: &'a Rules, asked: &'a DecisionRequest, tool: &'a Tool, args: &'a Value) -> Self {
         Self {
             rules,
             asked,
@@ -95,7 +95,7 @@ impl<'a> Case<'a> {
     }
 
     /// The user's level, and the areas where not all.
-    pub fn standing(&self) -> (Level, Option<&'a [Area]>) {
+    pub fn level_and_areas(&self) -> (Level, Option<&'a [Area]>) {
         let of_role = match self.asked.principal.role {
             Role::Viewer => Level::Read,
             Role::Member => Level::Execute,
@@ -105,10 +105,10 @@ impl<'a> Case<'a> {
         (own.unwrap_or(of_role), self.user.and_then(|u| u.areas.as_deref()))
     }
     pub fn lacks_level(&self) -> bool {
-        self.standing().0 < self.tool.risk.level()
+        self.level_and_areas().0 < self.tool.risk.level()
     }
     pub fn lacks_area(&self) -> bool {
-        self.standing().1.is_some_and(|areas| !areas.contains(&self.tool.area))
+        self.level_and_areas().1.is_some_and(|areas| !areas.contains(&self.tool.area))
     }
     /// Whether the user was given just this tool, whatever its level and area.
     pub fn is_allowed_tool(&self) -> bool {
@@ -158,17 +158,17 @@ impl<'a> Case<'a> {
 }
 
 /// Decides one call. The first rule that applies decides: deny beats ask beats allow.
-pub fn decide(rules: &Rules, asked: &Asked, tool: &Tool, args: &Value) -> Decision {
+pub fn decide(rules: &Rules, asked: &DecisionRequest, tool: &Tool, args: &Value) -> Decision {
     let case = Case::new(rules, asked, tool, args);
     let first = case.hear().find_map(|(rule, verdict, says)| Some((rule, verdict, says?)));
     case.conclude(first)
 }
 
 /// Tells what every rule says of a call, in order, and at the end which one decides.
-pub fn explain(rules: &Rules, asked: &Asked, tool: &Tool, args: &Value) -> Vec<Heard> {
+pub fn explain(rules: &Rules, asked: &DecisionRequest, tool: &Tool, args: &Value) -> Vec<RuleOutcome> {
     let case = Case::new(rules, asked, tool, args);
     let mut first = None;
-    let mut all: Vec<Heard> = case
+    let mut all: Vec<RuleOutcome> = case
         .hear()
         .map(|(rule, verdict, says)| {
             let text = match &says {
@@ -179,7 +179,7 @@ pub fn explain(rules: &Rules, asked: &Asked, tool: &Tool, args: &Value) -> Vec<H
             if let (None, Some(why)) = (&first, says) {
                 first = Some((rule, verdict, why));
             }
-            Heard { rule, says: text }
+            RuleOutcome { rule, says: text }
         })
         .collect();
     let Decision { verdict, rule, .. } = case.conclude(first);
@@ -193,6 +193,6 @@ pub fn explain(rules: &Rules, asked: &Asked, tool: &Tool, args: &Value) -> Vec<H
         (_, "also-allow") => "allowed: profiles or allow lists leave it out, and alsoAllow adds it again",
         _ => "allowed: no rule denies it or asks",
     };
-    all.push(Heard { rule, says: says.into() });
+    all.push(RuleOutcome { rule, says: says.into() });
     all
 }

@@ -159,7 +159,7 @@ impl Policy {
             list(&format!("users.{id}.deniedTools"), &user.denied_tools)?;
             list(&format!("users.{id}.ask"), &user.ask)?;
             for path in user.allowed_paths.iter().flatten() {
-                if reach::Place::of(path).is_none() {
+                if reach::PathPattern::of(path).is_none() {
                     return Err(format!(
                         "`users.{id}.allowedPaths`: {path:?} is no path: write `/an/absolute/one`, or one inside the \
                          workspace without `..`"

@@ -31,11 +31,11 @@ pub struct Pattern(Shape);
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
     Any,
-    Fields(Vec<(String, Wanted)>),
+    Fields(Vec<(String, ValuePattern)>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Wanted {
+enum ValuePattern {
     Equal(Value),
     /// The pieces between the stars; two at least.
     Glob(Vec<String>),
@@ -50,10 +50,10 @@ impl Pattern {
     /// These arguments and no others.
     pub fn exactly(args: &Value) -> Self {
         let fields = match args {
-            Value::Object(fields) => fields.iter().map(|(k, v)| (k.clone(), Wanted::Equal(v.clone()))).collect(),
+            Value::Object(fields) => fields.iter().map(|(k, v)| (k.clone(), ValuePattern::Equal(v.clone()))).collect(),
             Value::Null => vec![],
             // Arguments are objects. What is not fits no call.
-            other => vec![(String::new(), Wanted::Equal(other.clone()))],
+            other => vec![(String::new(), ValuePattern::Equal(other.clone()))],
         };
         Self(Shape::Fields(fields))
     }
@@ -66,7 +66,7 @@ impl Pattern {
         match json {
             Value::String(star) if star == "*" => Ok(Self::any()),
             Value::Object(fields) => {
-                Ok(Self(Shape::Fields(fields.iter().map(|(k, v)| (k.clone(), Wanted::parse(v))).collect())))
+                Ok(Self(Shape::Fields(fields.iter().map(|(k, v)| (k.clone(), ValuePattern::parse(v))).collect())))
             }
             _ => Err("a pattern is \"*\" for any arguments, or an object of arguments, such as {\"url\": \
                       \"https://example.org/*\"}"
@@ -90,7 +90,7 @@ impl Pattern {
     pub fn is_exact(&self) -> bool {
         match &self.0 {
             Shape::Any => false,
-            Shape::Fields(fields) => fields.iter().all(|(_, w)| matches!(w, Wanted::Equal(_))),
+            Shape::Fields(fields) => fields.iter().all(|(_, w)| matches!(w, ValuePattern::Equal(_))),
         }
     }
 
@@ -118,7 +118,7 @@ impl From<Pattern> for Value {
     }
 }
 
-impl Wanted {
+impl ValuePattern {
     fn parse(json: &Value) -> Self {
         let Value::String(text) = json else { return Self::Equal(json.clone()) };
         let mut pieces = vec![];

@@ -10,12 +10,12 @@ use url::Url;
 
 /// A place in the file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PathPattern {
     absolute: bool,
     parts: Vec<String>,
 }
 
-impl Place {
+impl PathPattern {
     /// Reads a path; `None` when it leaves the workspace, begins with `~`, or cannot be meant as it is.
     pub fn of(path: &str) -> Option<Self> {
         let path = match path.get(..5) {
@@ -44,7 +44,7 @@ impl Place {
     }
 
     /// Whether the other place is this one or inside it.
-    pub fn covers(&self, other: &Place) -> bool {
+    pub fn covers(&self, other: &PathPattern) -> bool {
         self.absolute == other.absolute && other.parts.starts_with(&self.parts)
     }
 }
@@ -179,7 +179,7 @@ fn any_string<'a>(
 
 /// The first path that goes where it may not. Without a list only what leaves the workspace does. With one, a call that
 /// names no path is taken to mean the workspace itself when `defaults` says so.
-pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[Place]>, defaults: bool) -> Option<&'a str> {
+pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[PathPattern]>, defaults: bool) -> Option<&'a str> {
     let (mut stray, mut seen) = (None, false);
     any_string(args, false, is_path_key, &mut |marked, text| {
         if !marked {
@@ -190,7 +190,7 @@ pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[Place]>, default
             _ if leaves(text) => true,
             // What is fetched from the network is a matter of hosts.
             Some(_) if has_scheme(text) && text.contains("://") && !text.split('/').any(|p| p == "..") => false,
-            Some(allowed) => Place::of(text).is_none_or(|place| !allowed.iter().any(|a| a.covers(&place))),
+            Some(allowed) => PathPattern::of(text).is_none_or(|place| !allowed.iter().any(|a| a.covers(&place))),
             None => false,
         };
         if strays {
@@ -198,7 +198,7 @@ pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[Place]>, default
         }
         strays
     });
-    let workspace = Place { absolute: false, parts: vec![] };
+    let workspace = PathPattern { absolute: false, parts: vec![] };
     match allowed {
         Some(allowed) if defaults && !seen && !allowed.iter().any(|a| a.covers(&workspace)) => Some("."),
         _ => stray,

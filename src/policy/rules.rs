@@ -94,7 +94,7 @@ fn denied_leaf(c: &Case) -> Option<String> {
 
 fn level(c: &Case) -> Option<String> {
     (c.lacks_level() && !c.meta && !c.is_allowed_tool()).then(|| {
-        let (has, needs) = (c.standing().0, c.tool.risk.level());
+        let (has, needs) = (c.level_and_areas().0, c.tool.risk.level());
         format!(
             "`{}` needs the level {}, and this user has {}: an admin can raise it, or allow them just this tool",
             c.tool.name,
@@ -225,8 +225,8 @@ fn tainted(c: &Case) -> Option<String> {
     let dangerous = match c.tool.risk {
         Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin => true,
         // Whatever changes, hides or replaces what somebody made; a tool that does not say what it does counts as such.
-        Risk::Write => c.tool.instructs || !c.asked.additive,
-        Risk::Observe | Risk::Execute => c.tool.instructs,
+        Risk::Write => c.tool.persists_instructions || !c.asked.additive,
+        Risk::Observe | Risk::Execute => c.tool.persists_instructions,
     };
     (c.asked.label == Label::Outside && dangerous && !c.meta).then(|| {
         format!(
@@ -273,7 +273,7 @@ fn confirmation(c: &Case) -> Option<String> {
     let made_here = matches!(c.tool.owner, Owner::Person(_) | Owner::Model(_));
     let marked = c.tool.requires_confirmation && !c.meta && !made_here;
     // What custom code would have a model follow is a person's affair too.
-    let planted = c.tool.instructs && c.by_tool();
+    let planted = c.tool.persists_instructions && c.by_tool();
     (marked && (c.by_model() || c.by_tool()) || planted)
         .then(|| format!("`{}` is never called without a person's yes", c.tool.name))
 }

@@ -1,6 +1,6 @@
 //! For the tests: a small catalogue, and calls written in one line.
 
-use crate::{Asked, Decision, Grant, Heard, Names, Pattern, Policy, Rules, Verdict, decide, explain};
+use crate::{DecisionRequest, Decision, Grant, RuleOutcome, Names, Pattern, Policy, Rules, Verdict, decide, explain};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tool::{Alias, Area, Bounds, Channel, Id, Label, Owner, Principal, Risk, Role, Subagent, Tool, UserId, Via};
@@ -79,11 +79,11 @@ pub fn tool(name: &str) -> Tool {
         area: row.3,
         version: 3,
         requires_confirmation: is("confirm"),
-        instructs: is("instructs"),
+        persists_instructions: is("instructs"),
         additive: is("adds").then(|| Arc::new(|_: &tool::Cx, _: &Value| true) as tool::Additive),
-        digests: false,
-        reveals: false,
-        repeatable: false,
+        returns_digests: false,
+        returns_secret: false,
+        idempotent: false,
         examples: vec![],
         enabled: !is("off"),
         off_by: None,
@@ -219,13 +219,13 @@ impl Call {
     }
 
     /// What is decided under a policy, and what is told about it.
-    pub fn under(&self, policy: &Policy) -> (Decision, Vec<Heard>) {
+    pub fn under(&self, policy: &Policy) -> (Decision, Vec<RuleOutcome>) {
         self.by(&Rules::compile(policy, &self.grants, &Catalogue).0)
     }
 
-    pub fn by(&self, rules: &Rules) -> (Decision, Vec<Heard>) {
+    pub fn by(&self, rules: &Rules) -> (Decision, Vec<RuleOutcome>) {
         let knows = |url: &str| self.known.iter().any(|k| k == url);
-        let asked = Asked {
+        let asked = DecisionRequest {
             principal: &self.principal,
             via: &self.via,
             maker: &self.maker,
@@ -243,7 +243,7 @@ impl Call {
 }
 
 /// Checks that what is told agrees with what was decided.
-pub fn agree(decision: &Decision, told: &[Heard]) {
+pub fn agree(decision: &Decision, told: &[RuleOutcome]) {
     let (verdict, rule) = (decision.verdict, decision.rule);
     assert_eq!(told.last().map(|h| h.rule), Some(rule), "{told:#?}");
     assert_eq!(decision.reason.is_empty(), verdict == Verdict::Allow, "{decision:?}");

@@ -521,7 +521,7 @@ fn many_rules_cost_little() {
     let rules = Rules::compile(&policy, &[], &Catalogue).0;
     let call = call("add_note").args(json!({"text": "hello"}));
     let principal = Principal { user: ME, ..call.principal.clone() };
-    let asked = Asked {
+    let asked = DecisionRequest {
         principal: &principal,
         via: &call.via,
         maker: &call.maker,

@@ -18,7 +18,7 @@ const YEARS: std::ops::RangeInclusive<i16> = 1700..=9998;
 
 /// What a change says about a field that can be cleared: nothing, that it is empty from now on (null), or a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Given<T> {
+pub enum Patch<T> {
     /// It stays as it is.
     #[default]
     Not,
@@ -28,13 +28,13 @@ pub enum Given<T> {
     Value(T),
 }
 
-impl<'de, T: serde::Deserialize<'de>> serde::Deserialize<'de> for Given<T> {
+impl<'de, T: serde::Deserialize<'de>> serde::Deserialize<'de> for Patch<T> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         Ok(Option::<T>::deserialize(d)?.map_or(Self::Null, Self::Value))
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Given<T> {
+impl<T: JsonSchema> JsonSchema for Patch<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("Given_{}", T::schema_name()).into()
     }
@@ -48,7 +48,7 @@ impl<T: JsonSchema> JsonSchema for Given<T> {
 }
 
 /// Characters that show nothing, or turn round what stands beside them.
-fn is_sly(c: char) -> bool {
+fn is_invisible_or_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -56,8 +56,8 @@ fn is_sly(c: char) -> bool {
 ///
 /// # Errors
 /// `BadArgs` when it is empty or longer than `most` characters.
-pub fn said(what: &str, text: &str, most: usize) -> Result<String> {
-    let text: String = text.chars().filter(|c| !is_sly(*c)).collect();
+pub fn required_text(what: &str, text: &str, most: usize) -> Result<String> {
+    let text: String = text.chars().filter(|c| !is_invisible_or_control(*c)).collect();
     let text = text.trim();
     if text.is_empty() {
         return Err(Error::bad_args(format!("the {what} is empty: write something")));
@@ -72,16 +72,16 @@ pub fn said(what: &str, text: &str, most: usize) -> Result<String> {
 ///
 /// # Errors
 /// `BadArgs` when it is longer than `most` characters.
-pub fn optional(what: &str, text: Option<&str>, most: usize) -> Result<Option<String>> {
-    text.map(str::trim).filter(|text| !text.is_empty()).map(|text| said(what, text, most)).transpose()
+pub fn optional_text(what: &str, text: Option<&str>, most: usize) -> Result<Option<String>> {
+    text.map(str::trim).filter(|text| !text.is_empty()).map(|text| required_text(what, text, most)).transpose()
 }
 
 /// What a change says about a text: nothing, that it is cleared (an empty one), or another text.
 ///
 /// # Errors
 /// As [`optional`].
-pub fn patch(what: &str, text: Option<&str>, most: usize) -> Result<Option<Option<String>>> {
-    text.map(|text| optional(what, Some(text), most)).transpose()
+pub fn patch_text(what: &str, text: Option<&str>, most: usize) -> Result<Option<Option<String>>> {
+    text.map(|text| optional_text(what, Some(text), most)).transpose()
 }
 
 /// Tags, trimmed; one that differs from another only in case is left out.
@@ -91,7 +91,7 @@ pub fn patch(what: &str, text: Option<&str>, most: usize) -> Result<Option<Optio
 pub fn tags(given: &[String]) -> Result<Vec<String>> {
     let mut kept: Vec<(Vec<u8>, String)> = vec![];
     for tag in given {
-        let Some(tag) = optional("tag", Some(tag), TAG)? else { continue };
+        let Some(tag) = optional_text("tag", Some(tag), TAG)? else { continue };
         let key = order::text(&tag);
         if kept.iter().any(|(other, _)| *other == key) {
             continue;
@@ -105,7 +105,7 @@ pub fn tags(given: &[String]) -> Result<Vec<String>> {
 }
 
 /// How many records of a list are passed over, and how many are answered at most.
-pub fn window(offset: Option<u32>, limit: Option<u32>, (default, most): (u32, u32)) -> (usize, usize) {
+pub fn page_params(offset: Option<u32>, limit: Option<u32>, (default, most): (u32, u32)) -> (usize, usize) {
     (offset.unwrap_or(0) as usize, limit.unwrap_or(default).clamp(1, most) as usize)
 }
 
@@ -168,7 +168,7 @@ pub fn batch<A, B>(word: &str, items: Vec<A>, mut check: impl FnMut(A) -> Result
 }
 
 /// Whether all words of a search occur in one of the texts.
-pub fn mentions(search: &str, texts: &[&str]) -> bool {
+pub fn contains_all_words(search: &str, texts: &[&str]) -> bool {
     let texts = texts.join("\n").to_lowercase();
     search.to_lowercase().split_whitespace().all(|word| texts.contains(word))
 }
@@ -181,21 +181,21 @@ mod tests {
 
     #[test]
     fn texts_are_trimmed_and_bounded() {
-        assert_eq!(said("title", "  milk ", 4).unwrap(), "milk");
-        assert_eq!(said("title", "müsli", 5).unwrap(), "müsli");
+        assert_eq!(required_text("title", "  milk ", 4).unwrap(), "milk");
+        assert_eq!(required_text("title", "müsli", 5).unwrap(), "müsli");
         for (text, told) in [("", "is empty"), (" \n ", "is empty"), ("müslis", "longer than 5 characters")] {
-            assert!(said("title", text, 5).unwrap_err().message().contains(told), "{text:?}");
+            assert!(required_text("title", text, 5).unwrap_err().message().contains(told), "{text:?}");
         }
-        assert_eq!(optional("note", Some(" "), 5).unwrap(), None);
-        assert_eq!(patch("note", None, 5).unwrap(), None);
-        assert_eq!(patch("note", Some(""), 5).unwrap(), Some(None));
-        assert_eq!(patch("note", Some("x"), 5).unwrap(), Some(Some("x".into())));
-        assert!(patch("note", Some("xxxxxx"), 5).is_err());
+        assert_eq!(optional_text("note", Some(" "), 5).unwrap(), None);
+        assert_eq!(patch_text("note", None, 5).unwrap(), None);
+        assert_eq!(patch_text("note", Some(""), 5).unwrap(), Some(None));
+        assert_eq!(patch_text("note", Some("x"), 5).unwrap(), Some(Some("x".into())));
+        assert!(patch_text("note", Some("xxxxxx"), 5).is_err());
         let many = |n: usize| (0..n).map(|n| format!("t{n}")).collect::<Vec<_>>();
         assert_eq!(tags(&["Car".into(), " car ".into(), "".into(), "red".into()]).unwrap(), ["Car", "red"]);
         assert_eq!(tags(&many(20)).unwrap().len(), 20);
         assert!(tags(&many(21)).is_err() && tags(&["x".repeat(51)]).is_err());
-        assert!(mentions("MILK oat", &["Oat drink", "like milk"]) && !mentions("milk tea", &["milk"]));
+        assert!(contains_all_words("MILK oat", &["Oat drink", "like milk"]) && !contains_all_words("milk tea", &["milk"]));
     }
 
     #[test]
@@ -205,12 +205,12 @@ mod tests {
         struct Change {
             /// When.
             #[serde(default)]
-            due: Given<String>,
+            due: Patch<String>,
         }
         let read = |v: Value| Change::deserialize(v).unwrap().due;
-        assert_eq!(read(json!({})), Given::Not);
-        assert_eq!(read(json!({"due": null})), Given::Null);
-        assert_eq!(read(json!({"due": "x"})), Given::Value("x".into()));
+        assert_eq!(read(json!({})), Patch::Not);
+        assert_eq!(read(json!({"due": null})), Patch::Null);
+        assert_eq!(read(json!({"due": "x"})), Patch::Value("x".into()));
         let (_, schema) = tool::schema_of::<Change>();
         let due = &schema["properties"]["due"];
         assert_eq!(due["oneOf"], json!([{"type": "string"}, {"const": null}]));
@@ -235,8 +235,8 @@ mod tests {
 
     #[test]
     fn a_window_is_bounded() {
-        assert_eq!(window(None, None, (20, 50)), (0, 20));
-        assert_eq!(window(Some(7), Some(0), (20, 50)), (7, 1));
-        assert_eq!(window(Some(u32::MAX), Some(u32::MAX), (20, 50)), (u32::MAX as usize, 50));
+        assert_eq!(page_params(None, None, (20, 50)), (0, 20));
+        assert_eq!(page_params(Some(7), Some(0), (20, 50)), (7, 1));
+        assert_eq!(page_params(Some(u32::MAX), Some(u32::MAX), (20, 50)), (u32::MAX as usize, 50));
     }
 }

@@ -9,14 +9,14 @@ mod tests;
 mod words;
 
 pub use args::{
-    BATCH, Given, batch, day_of, mentions, millis, optional, patch, read_when, said, same_or_before, tags, window,
+    BATCH, Patch, batch, day_of, contains_all_words, millis, optional_text, patch_text, read_when, required_text, same_or_before, tags, page_params,
 };
 pub use due::{Due, is_past};
 pub use notices::{DocumentChange, Notice, tell_notice};
-pub use words::{Told, clip, day_words, iso, listed, quoted, told, when_words};
+pub use words::{RecordMeta, truncate, day_words, iso, join_list, quote, record_meta, when_words};
 
 use std::fmt::Write as _;
-use store::{Audience, Collection, Entry, Keep, Record, Store, Tx, Walk, order};
+use store::{Audience, Collection, Entry, Visit, Record, Store, Tx, Walk, order};
 use tool::{Cx, Error, Id, Result, Scope, UserId};
 
 /// How many candidates are named when a name fits several.
@@ -27,7 +27,7 @@ const LOOKED: usize = 5000;
 const NAME: usize = 500;
 
 /// A record people call by a name.
-pub trait Item: Record {
+pub trait NamedRecord: Record {
     /// The tool that lists them and shows their ids.
     const LISTED_BY: &'static str;
     /// An index whose values begin with [`order::text`] of the name. Those that are not over should come first under a name.
@@ -35,16 +35,16 @@ pub trait Item: Record {
     /// What people call it: a title, a name.
     fn name(&self) -> &str;
     /// Whether it is done with: meant by its name only when no other is.
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         false
     }
     /// The same where it depends on the time, in milliseconds since 1970.
-    fn is_over_at(&self, _now_ms: i64) -> bool {
-        self.is_over()
+    fn is_finished_at(&self, _now_ms: i64) -> bool {
+        self.is_finished()
     }
     /// How it is told apart from others of its name.
-    fn told_apart(&self) -> String {
-        format!("`{}`", clip(self.name(), 80))
+    fn distinguishing_detail(&self) -> String {
+        format!("`{}`", truncate(self.name(), 80))
     }
     /// Where one is looked for of whose name only some words were said, the likelier first.
     fn likely() -> Walk {
@@ -62,15 +62,15 @@ pub struct Page<T> {
 }
 
 /// The records of one family; cheap to clone.
-pub struct Shelf<T>(Collection<T>);
+pub struct RecordStore<T>(Collection<T>);
 
-impl<T> Clone for Shelf<T> {
+impl<T> Clone for RecordStore<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T: Item> Shelf<T> {
+impl<T: NamedRecord> RecordStore<T> {
     /// The records of this type in `store`.
     pub fn new(store: &Store) -> Self {
         Self(store.collection())
@@ -124,7 +124,7 @@ impl<T: Item> Shelf<T> {
             values.iter().map(&mut keep).collect::<store::Result<Vec<_>>>()
         });
         let added = added.await?;
-        added.iter().for_each(|entry| tell(cx, entry, "added"));
+        added.iter().for_each(|entry| publish_change(cx, entry, "added"));
         Ok(added)
     }
 
@@ -133,31 +133,31 @@ impl<T: Item> Shelf<T> {
     /// # Errors
     /// `NotFound`; `BadArgs` when several fit, with their ids.
     pub fn find(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
-        let which = named::<T>(which)?;
+        let which = checked_name::<T>(which)?;
         if let Ok(id) = which.parse::<Id>() {
             return self.0.get(cx, id)?.ok_or_else(|| not_found::<T>(which));
         }
-        one(cx, which, self.fits(cx, which, None)?)
+        exactly_one(cx, which, self.matching(cx, which, None)?)
     }
 
     /// The record this caller means, which is theirs to change; of a name that fits their own and others', their own.
     ///
     /// # Errors
     /// As [`Shelf::find`]; `Denied` when it is somebody else's.
-    pub fn own(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
-        let which = named::<T>(which)?;
+    pub fn find_own(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
+        let which = checked_name::<T>(which)?;
         let mine = match which.parse::<Id>() {
             Ok(_) => vec![],
-            Err(_) => self.fits(cx, which, Some(cx.user()))?,
+            Err(_) => self.matching(cx, which, Some(cx.user()))?,
         };
         if !mine.is_empty() {
-            return one(cx, which, mine);
+            return exactly_one(cx, which, mine);
         }
         let found = self.find(cx, which)?;
         if found.owner == cx.user() {
             return Ok(found);
         }
-        let (word, name) = (T::WORD, clip(found.value.name(), 80));
+        let (word, name) = (T::WORD, truncate(found.value.name(), 80));
         Err(Error::denied(format!("the {word} `{name}` is somebody else's, who shares it: only they can change it")))
     }
 
@@ -165,12 +165,12 @@ impl<T: Item> Shelf<T> {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn last_over(&self, cx: &Cx, name: &str) -> Result<Option<Entry<T>>> {
-        let Ok(name) = named::<T>(name) else { return Ok(None) };
+    pub fn last_finished(&self, cx: &Cx, name: &str) -> Result<Option<Entry<T>>> {
+        let Ok(name) = checked_name::<T>(name) else { return Ok(None) };
         let now = now_ms(cx);
-        for place in places::<T>(name) {
-            let fits = self.some(cx, &place, Some(cx.user()))?;
-            if fits.iter().any(|entry| !entry.value.is_over_at(now)) {
+        for place in name_prefixes::<T>(name) {
+            let fits = self.scan_prefix(cx, &place, Some(cx.user()))?;
+            if fits.iter().any(|entry| !entry.value.is_finished_at(now)) {
                 return Ok(None);
             }
             if !fits.is_empty() {
@@ -182,19 +182,19 @@ impl<T: Item> Shelf<T> {
 
     /// Of the caller's own in a place that are over, the one that was changed last. Few of them are kept in mind at once,
     /// however many there are.
-    fn last_of(&self, cx: &Cx, place: Place, now: i64) -> Result<Option<Entry<T>>> {
+    fn last_of(&self, cx: &Cx, place: NamePrefix, now: i64) -> Result<Option<Entry<T>>> {
         // Under one name the latest stand at the end; elsewhere the likelier come first as it is.
         let walk = if place.words.is_empty() { place.walk.clone().down() } else { place.walk.clone() };
         let (mut looked, mut last) = (0, None);
-        self.0.walk(&clean(cx), &walk, |entry| {
+        self.0.walk(&untainted(cx), &walk, |entry| {
             looked += 1;
             if looked > LOOKED {
-                return Keep::Stop;
+                return Visit::Stop;
             }
-            if entry.owner == cx.user() && entry.value.is_over_at(now) && place.fits(entry.value.name()) {
+            if entry.owner == cx.user() && entry.value.is_finished_at(now) && place.fits(entry.value.name()) {
                 last = last.max(Some((entry.updated_ms, entry.id)));
             }
-            Keep::No
+            Visit::No
         })?;
         match last {
             Some((_, id)) => Ok(self.0.get(cx, id)?),
@@ -203,9 +203,9 @@ impl<T: Item> Shelf<T> {
     }
 
     /// Those a text may mean, and no more than it takes to say that it is several; the run is not tainted by them.
-    fn fits(&self, cx: &Cx, which: &str, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
-        for place in places::<T>(which) {
-            let found = self.some(cx, &place, owner)?;
+    fn matching(&self, cx: &Cx, which: &str, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
+        for place in name_prefixes::<T>(which) {
+            let found = self.scan_prefix(cx, &place, owner)?;
             if !found.is_empty() {
                 return Ok(found);
             }
@@ -213,20 +213,20 @@ impl<T: Item> Shelf<T> {
         Ok(vec![])
     }
 
-    fn some(&self, cx: &Cx, place: &Place, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
+    fn scan_prefix(&self, cx: &Cx, place: &NamePrefix, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
         // Most are thrown away again: only what is answered taints the run.
         let (now, mut looked, mut open, mut over) = (now_ms(cx), 0, 0, 0);
-        let found = self.0.walk(&clean(cx), &place.walk, |entry| {
+        let found = self.0.walk(&untainted(cx), &place.walk, |entry| {
             looked += 1;
             if looked > LOOKED || open > NAMED {
-                return Keep::Stop;
+                return Visit::Stop;
             }
             if owner.is_some_and(|owner| owner != entry.owner) || !place.fits(entry.value.name()) {
-                return Keep::No;
+                return Visit::No;
             }
-            let count = if entry.value.is_over_at(now) { &mut over } else { &mut open };
+            let count = if entry.value.is_finished_at(now) { &mut over } else { &mut open };
             *count += 1;
-            if *count > NAMED + 1 { Keep::No } else { Keep::Yes }
+            if *count > NAMED + 1 { Visit::No } else { Visit::Yes }
         })?;
         Ok(found)
     }
@@ -258,7 +258,7 @@ impl<T: Item> Shelf<T> {
         F: FnMut(&mut T) -> store::Result<()> + Send + 'static,
         A: FnMut(&Tx, &Entry<T>) -> store::Result<()> + Send + 'static,
     {
-        let found = self.own(cx, which)?;
+        let found = self.find_own(cx, which)?;
         let (records, scope, label, id) = (self.0.clone(), Scope::User(cx.user()), cx.label(), found.id);
         let changed = self.0.store().write(move |tx| {
             let mut changed = records.change(tx, scope, label, id, &mut change)?;
@@ -271,9 +271,9 @@ impl<T: Item> Shelf<T> {
         let changed = changed.await?;
         // Whoever could read it before learns that they cannot any more.
         if found.audience == Audience::Household && changed.audience == Audience::Private {
-            tell(cx, &found, "changed");
+            publish_change(cx, &found, "changed");
         }
-        tell(cx, &changed, "changed");
+        publish_change(cx, &changed, "changed");
         Ok(changed)
     }
 
@@ -294,8 +294,8 @@ impl<T: Item> Shelf<T> {
     where
         A: FnMut(&Tx, &Entry<T>) -> store::Result<()> + Send + 'static,
     {
-        let found = self.own(cx, which)?;
-        called_just(which, found.id, found.value.name())?;
+        let found = self.find_own(cx, which)?;
+        require_exact_name(which, found.id, found.value.name())?;
         let (records, scope, entry) = (self.0.clone(), Scope::User(cx.user()), found.clone());
         let removed = self.0.store().write(move |tx| {
             let removed = records.remove(tx, scope, entry.id)?;
@@ -307,7 +307,7 @@ impl<T: Item> Shelf<T> {
         if !removed.await? {
             return Err(not_found::<T>(which));
         }
-        tell(cx, &found, "deleted");
+        publish_change(cx, &found, "deleted");
         Ok(found)
     }
 
@@ -325,18 +325,18 @@ impl<T: Item> Shelf<T> {
         let (mut passed, mut kept, mut more) = (0, 0, false);
         let entries = self.0.walk(cx, walk, |entry| {
             if !wanted(entry) {
-                return Keep::No;
+                return Visit::No;
             }
             if passed < offset {
                 passed += 1;
-                return Keep::No;
+                return Visit::No;
             }
             if kept == limit {
                 more = true;
-                return Keep::Stop;
+                return Visit::Stop;
             }
             kept += 1;
-            Keep::Yes
+            Visit::Yes
         })?;
         Ok(Page { entries, more })
     }
@@ -346,7 +346,7 @@ impl<T: Item> Shelf<T> {
 ///
 /// # Errors
 /// `BadArgs` with the whole name.
-pub fn called_just(which: &str, id: Id, name: &str) -> Result<()> {
+pub fn require_exact_name(which: &str, id: Id, name: &str) -> Result<()> {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
         words.map(str::to_lowercase).collect()
@@ -354,7 +354,7 @@ pub fn called_just(which: &str, id: Id, name: &str) -> Result<()> {
     if which.trim().parse::<Id>().is_ok_and(|given| given == id) || words(which) == words(name) {
         return Ok(());
     }
-    Err(Error::bad_args(format!("nothing was deleted; if you mean {}, give its whole name or its id", quoted(name))))
+    Err(Error::bad_args(format!("nothing was deleted; if you mean {}, give its whole name or its id", quote(name))))
 }
 
 /// Who may read it.
@@ -363,20 +363,20 @@ pub fn audience(shared: bool) -> Audience {
 }
 
 /// Tells whom it concerns that a record was `added`, `changed` or `deleted`: `{"id", "change"}` under `NAME:changed`.
-pub fn tell<T: Record>(cx: &Cx, entry: &Entry<T>, change: &str) {
+pub fn publish_change<T: Record>(cx: &Cx, entry: &Entry<T>, change: &str) {
     let to = Some(entry.owner).filter(|_| entry.audience == Audience::Private);
     let data = tool::prelude::json!({"id": entry.id, "change": change});
     cx.ports().bus.publish(format!("{}:changed", T::NAME), to, data);
 }
 
 /// Why a change within a write cannot be: it reaches the caller as `BadArgs`.
-pub fn refuse(text: impl Into<String>) -> store::Error {
+pub fn rejected(text: impl Into<String>) -> store::Error {
     store::Error::Conflict(text.into())
 }
 
 /// The same caller in a run of its own: for looking at records of which most are thrown away again. Whoever answers one of
 /// them taints the run itself.
-pub fn clean(cx: &Cx) -> Cx {
+pub fn untainted(cx: &Cx) -> Cx {
     Cx::root(cx.ports().clone(), cx.principal().clone(), cx.via().clone())
 }
 
@@ -390,13 +390,13 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Where one is looked for that was named.
-struct Place {
+struct NamePrefix {
     walk: Walk,
     /// What its name has to have; none where all that are walked have the name.
     words: Vec<String>,
 }
 
-impl Place {
+impl NamePrefix {
     fn fits(&self, name: &str) -> bool {
         self.words.is_empty() || {
             let name = words(name);
@@ -406,14 +406,14 @@ impl Place {
 }
 
 /// Where one of a name is looked for: among those of the whole name, else among those that have its words.
-fn places<T: Item>(name: &str) -> impl Iterator<Item = Place> {
+fn name_prefixes<T: NamedRecord>(name: &str) -> impl Iterator<Item = NamePrefix> {
     let (whole, words) = (Walk::prefix(T::BY_NAME, order::text(name)), words(name));
-    let some = (!words.is_empty()).then(|| Place { walk: T::likely(), words });
-    [Some(Place { walk: whole, words: vec![] }), some].into_iter().flatten()
+    let some = (!words.is_empty()).then(|| NamePrefix { walk: T::likely(), words });
+    [Some(NamePrefix { walk: whole, words: vec![] }), some].into_iter().flatten()
 }
 
 /// What can be an id or a name.
-fn named<T: Item>(which: &str) -> Result<&str> {
+fn checked_name<T: NamedRecord>(which: &str) -> Result<&str> {
     let (word, list, which) = (T::WORD, T::LISTED_BY, which.trim());
     if which.is_empty() {
         return Err(Error::bad_args(format!("say which {word}: by its id, which `{list}` shows, or by its name")));
@@ -422,29 +422,29 @@ fn named<T: Item>(which: &str) -> Result<&str> {
 }
 
 /// The one that is meant: what is over is meant only when nothing else is.
-fn one<T: Item>(cx: &Cx, which: &str, fits: Vec<Entry<T>>) -> Result<Entry<T>> {
+fn exactly_one<T: NamedRecord>(cx: &Cx, which: &str, fits: Vec<Entry<T>>) -> Result<Entry<T>> {
     let now = now_ms(cx);
-    let (over, open): (Vec<_>, Vec<_>) = fits.into_iter().partition(|entry| entry.value.is_over_at(now));
+    let (over, open): (Vec<_>, Vec<_>) = fits.into_iter().partition(|entry| entry.value.is_finished_at(now));
     let mut meant = if open.is_empty() { over } else { open };
     meant.iter().for_each(|entry| cx.taint(entry.label));
     match meant.len() {
         0 => Err(not_found::<T>(which)),
         1 => Ok(meant.remove(0)),
-        _ => Err(several(which, &meant)),
+        _ => Err(ambiguous(which, &meant)),
     }
 }
 
-fn not_found<T: Item>(which: &str) -> Error {
-    let which = clip(which.trim(), 80);
+fn not_found<T: NamedRecord>(which: &str) -> Error {
+    let which = truncate(which.trim(), 80);
     Error::not_found(format!("there is no {} `{which}`: `{}` shows what there is, with ids", T::WORD, T::LISTED_BY))
 }
 
-fn several<T: Item>(which: &str, meant: &[Entry<T>]) -> Error {
+fn ambiguous<T: NamedRecord>(which: &str, meant: &[Entry<T>]) -> Error {
     let count = if meant.len() > NAMED { format!("more than {NAMED}") } else { meant.len().to_string() };
-    let mut text = format!("{count} {}s fit `{}`; name one by its id: ", T::WORD, clip(which, 80));
+    let mut text = format!("{count} {}s fit `{}`; name one by its id: ", T::WORD, truncate(which, 80));
     for (n, entry) in meant.iter().take(NAMED).enumerate() {
         let comma = if n > 0 { ", " } else { "" };
-        let _ = write!(text, "{comma}{} ({})", entry.value.told_apart(), entry.id);
+        let _ = write!(text, "{comma}{} ({})", entry.value.distinguishing_detail(), entry.id);
     }
     if meant.len() > NAMED {
         text.push_str(", …");

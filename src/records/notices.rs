@@ -1,7 +1,7 @@
 //! Notices as they are stored: what Hob tells a person at a time of its own choosing. The family of tools is in
 //! `tools-everyday`; what has to be told in the same commit as something else is added here.
 
-use crate::Item;
+use crate::NamedRecord;
 use serde::{Deserialize, Serialize};
 use store::{Audience, Collection, Entry, Key, Level, Record, Stamp, Tx, Walk, order};
 use tool::{
@@ -52,14 +52,14 @@ impl Record for Notice {
     }
 }
 
-impl Item for Notice {
+impl NamedRecord for Notice {
     const LISTED_BY: &'static str = "list_notices";
     const BY_NAME: u8 = BY_NAME;
     fn name(&self) -> &str {
         let text = self.title.as_deref().unwrap_or(&self.text);
         text.char_indices().nth(NAME).map_or(text, |(end, _)| text[..end].trim_end())
     }
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.seen
     }
     fn likely() -> Walk {

@@ -21,13 +21,13 @@ impl Record for Cup {
     }
 }
 
-impl Item for Cup {
+impl NamedRecord for Cup {
     const LISTED_BY: &'static str = "list_cups";
     const BY_NAME: u8 = 1;
     fn name(&self) -> &str {
         &self.name
     }
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.over
     }
 }
@@ -50,15 +50,15 @@ fn cx() -> Cx {
     Cx::root(Ports::unconnected(clock), principal, Via::direct(Channel::Api))
 }
 
-fn shelf() -> Shelf<Cup> {
-    Shelf::new(&Store::in_memory().unwrap())
+fn shelf() -> RecordStore<Cup> {
+    RecordStore::new(&Store::in_memory().unwrap())
 }
 
 fn cup(name: &str) -> Cup {
     Cup { name: name.into(), over: name.ends_with('*') }
 }
 
-async fn fill(shelf: &Shelf<Cup>, cx: &Cx, names: &[&str], shared: bool) -> Vec<Id> {
+async fn fill(shelf: &RecordStore<Cup>, cx: &Cx, names: &[&str], shared: bool) -> Vec<Id> {
     let cups = names.iter().map(|name| {
         let over = name.ends_with('*');
         (Cup { name: name.trim_end_matches('*').into(), over }, shared)
@@ -87,7 +87,7 @@ async fn a_record_is_found_by_id_by_name_and_by_words() {
     ] {
         let found = shelf.find(&me, which).map(|entry| entry.id);
         assert_eq!(found.clone().ok(), wanted.map(|n: usize| ids[n]), "{which}: {found:?}");
-        let own = shelf.own(&me, which).map(|entry| entry.id);
+        let own = shelf.find_own(&me, which).map(|entry| entry.id);
         assert_eq!(own, found, "{which}");
     }
     assert_eq!(shelf.find(&me, &ids[3].to_string()).unwrap().value.name, "green");
@@ -113,24 +113,24 @@ async fn many_of_one_name_are_not_all_named() {
     assert!(text.starts_with("more than 5 cups fit `tea`") && text.ends_with(", …"), "{text}");
     assert_eq!(text.matches("`tea` (").count(), 5);
     // One that is open is meant among all that are over, and else the one that was changed last is told.
-    assert_eq!(shelf.last_over(&me, "tea").unwrap(), None);
-    let last = shelf.last_over(&me, "milk").unwrap().unwrap();
+    assert_eq!(shelf.last_finished(&me, "tea").unwrap(), None);
+    let last = shelf.last_finished(&me, "milk").unwrap().unwrap();
     assert_eq!(last.id, milk[29]);
     for changed in [milk[20], milk[3], milk[29]] {
         // Times are kept in milliseconds.
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
         shelf.change(&me, &changed.to_string(), None, |_| Ok(())).await.unwrap();
-        assert_eq!(shelf.last_over(&me, " MILK").unwrap().unwrap().id, changed);
+        assert_eq!(shelf.last_finished(&me, " MILK").unwrap().unwrap().id, changed);
     }
     // Others' are not theirs, and words of the name do where nothing has it whole.
     let (ben, some) = (cx(), fill(&shelf, &me, &["oat drink*", "oat cake*", "oat drink*", "rice drink"], false).await);
-    assert_eq!(shelf.last_over(&ben, "milk").unwrap(), None);
-    assert_eq!(shelf.last_over(&me, "oat").unwrap().unwrap().id, some[2]);
-    assert_eq!(shelf.last_over(&me, "drink").unwrap(), None, "one is open");
-    assert_eq!(shelf.last_over(&me, "!").unwrap(), None);
+    assert_eq!(shelf.last_finished(&ben, "milk").unwrap(), None);
+    assert_eq!(shelf.last_finished(&me, "oat").unwrap().unwrap().id, some[2]);
+    assert_eq!(shelf.last_finished(&me, "drink").unwrap(), None, "one is open");
+    assert_eq!(shelf.last_finished(&me, "!").unwrap(), None);
     let open = fill(&shelf, &me, &["milk"], false).await;
     assert_eq!(shelf.find(&me, "MILK").unwrap().id, open[0]);
-    assert_eq!(shelf.last_over(&me, "milk").unwrap(), None);
+    assert_eq!(shelf.last_finished(&me, "milk").unwrap(), None);
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn what_others_keep_does_not_exist_and_what_they_share_is_read_only() {
     }
     // Of two of one name, one's own is the one to change.
     let mine = fill(&shelf, &anna, &["shown*"], false).await[0];
-    assert_eq!(shelf.own(&anna, "shown").unwrap().id, mine);
+    assert_eq!(shelf.find_own(&anna, "shown").unwrap().id, mine);
     let all = |cx: &Cx| shelf.page(cx, &Walk::prefix(2, []), (0, 10), |_| true).unwrap().entries.len();
     assert_eq!((all(&anna), all(&ben)), (2, 2));
     shelf.change(&ben, "shown", Some(false), |_| Ok(())).await.unwrap();
@@ -163,12 +163,12 @@ async fn what_others_keep_does_not_exist_and_what_they_share_is_read_only() {
 #[tokio::test]
 async fn what_is_written_beside_a_record_is_kept_with_it_or_not_at_all() {
     let store = Store::in_memory().unwrap();
-    let (shelf, me) = (Shelf::<Cup>::new(&store), cx());
+    let (shelf, me) = (RecordStore::<Cup>::new(&store), cx());
     let saucers = store.collection::<Saucer>();
     let (own, stamp) = (saucers.clone(), saucers.stamp(&me, "t"));
     let beside = move |tx: &Tx, entry: &Entry<Cup>| {
         if entry.value.name == "broken" {
-            return Err(refuse("it is broken"));
+            return Err(rejected("it is broken"));
         }
         own.put(tx, entry.id, &stamp, &Saucer { of: entry.value.name.clone() }).map(drop)
     };

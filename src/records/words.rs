@@ -13,7 +13,7 @@ const NAME: usize = 80;
 /// What every record answers besides its own fields; flattened into them.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Told {
+pub struct RecordMeta {
     /// Its id.
     pub id: Id,
     /// Whether the household sees it.
@@ -25,8 +25,8 @@ pub struct Told {
 }
 
 /// What every record answers besides its own fields.
-pub fn told<T>(entry: &Entry<T>, zone: &TimeZone) -> Told {
-    Told {
+pub fn record_meta<T>(entry: &Entry<T>, zone: &TimeZone) -> RecordMeta {
+    RecordMeta {
         id: entry.id,
         shared: entry.audience == Audience::Household,
         created_at: iso(i64::try_from(entry.id.millis()).unwrap_or(0), zone),
@@ -41,7 +41,7 @@ pub fn iso(millis: i64, zone: &TimeZone) -> String {
 }
 
 /// The first characters of a text, with a mark where more follow.
-pub fn clip(text: &str, most: usize) -> String {
+pub fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
@@ -49,14 +49,14 @@ pub fn clip(text: &str, most: usize) -> String {
 }
 
 /// A name within a sentence: `“buy milk”`.
-pub fn quoted(name: &str) -> String {
-    format!("“{}”", clip(name, NAME))
+pub fn quote(name: &str) -> String {
+    format!("“{}”", truncate(name, NAME))
 }
 
 /// A list within a sentence: `milk, eggs and bread`, `milk, eggs, bread, tea, rice and 3 more`; where `more` follow that
 /// were not read, how many is not said.
-pub fn listed(names: &[String], more: bool) -> String {
-    let named: Vec<String> = names.iter().take(SAID).map(|name| clip(name, NAME)).collect();
+pub fn join_list(names: &[String], more: bool) -> String {
+    let named: Vec<String> = names.iter().take(SAID).map(|name| truncate(name, NAME)).collect();
     let rest = match names.len().saturating_sub(SAID) {
         _ if more => Some("more".to_owned()),
         0 => None,
@@ -131,10 +131,10 @@ mod tests {
             (1, true, "n1 and more"),
             (20, true, "n1, n2, n3, n4, n5 and more"),
         ] {
-            assert_eq!(listed(&names(n), more), said, "{n} {more}");
+            assert_eq!(join_list(&names(n), more), said, "{n} {more}");
         }
-        assert_eq!((clip("äöü", 2), clip("äöü", 3)), ("äö…".into(), "äöü".into()));
-        assert_eq!(quoted(&"x".repeat(100)).chars().count(), NAME + 3);
+        assert_eq!((truncate("äöü", 2), truncate("äöü", 3)), ("äö…".into(), "äöü".into()));
+        assert_eq!(quote(&"x".repeat(100)).chars().count(), NAME + 3);
     }
 
     #[test]

@@ -3,19 +3,19 @@
 use crate::{
     sentence::Sentence,
     slots::{
-        date::{self, Day, Reach, Said},
+        date::{self, Day, Reach, DateKind},
         number, when,
     },
 };
 use jiff::{Zoned, civil::Date};
 
 /// The sentence that tells which day a phrase means; `None` where it means none.
-pub(crate) fn told(phrase: &str, now: &Zoned) -> Option<String> {
+pub(crate) fn day_sentence(phrase: &str, now: &Zoned) -> Option<String> {
     let s = Sentence::whole(phrase);
     let on = usize::from(["on", "by"].contains(&s.word(0)));
     let (_, day) = date::day(&s, on, now.date()).or_else(|| date::day(&s, 0, now.date()))?;
     let verb = if ends_before(&day, now.date()) { "was" } else { "is" };
-    if day.reach == Reach::Day && day.said == Said::Calendar {
+    if day.reach == Reach::Day && day.said == DateKind::Calendar {
         return Some(format!("{} {verb} a {}.", long(day.date), day.date.strftime("%A")));
     }
     let means = match day.reach {
@@ -40,7 +40,7 @@ pub(crate) fn moment(phrase: &str, now: &Zoned) -> Option<String> {
 fn ends_before(day: &Day, today: Date) -> bool {
     match day.reach {
         Reach::Day => day.date < today,
-        Reach::Week | Reach::Month | Reach::Year => day.date < today && day.said == Said::Relative,
+        Reach::Week | Reach::Month | Reach::Year => day.date < today && day.said == DateKind::Relative,
     }
 }
 
@@ -115,9 +115,9 @@ mod tests {
             ("next week", "Next week is the week from Monday, 23 November 2026."),
             ("last month", "Last month was October 2026."),
         ] {
-            assert_eq!(told(phrase, &now).as_deref(), Some(wanted), "{phrase}");
+            assert_eq!(day_sentence(phrase, &now).as_deref(), Some(wanted), "{phrase}");
         }
-        assert_eq!(told("31 february", &now), None);
+        assert_eq!(day_sentence("31 february", &now), None);
     }
 
     #[test]

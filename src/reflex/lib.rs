@@ -59,24 +59,24 @@ mod days;
 mod error;
 mod guess;
 mod head;
-mod hollow;
+mod empty_content;
 mod mask;
 mod meaning;
-mod own;
+mod builtin_replies;
 mod pattern;
 mod phrases;
-mod place;
+mod classify;
 mod reply;
 mod sentence;
-mod shall;
+mod confirmation;
 mod slots;
 mod spelling;
 #[cfg(test)]
 mod tests;
-mod told;
+mod format_value;
 
 pub use error::Error;
-pub use place::{Placed, Stage};
+pub use classify::{Classification, Stage};
 
 use futures::{
     FutureExt, StreamExt,
@@ -85,12 +85,12 @@ use futures::{
 };
 use head::Head;
 use jiff::{ToSpan, Zoned};
-use llm::{Content, Delta, Facts, Kept, Kind, Message, Provider, Request, Surety, ToolCall, ToolChoice, Turn, Usage};
+use llm::{Content, Delta, Facts, ProviderState, Kind, Message, Provider, Request, Confidence, ToolCall, ToolChoice, Turn, Usage};
 use meaning::{Embed, Meaning};
 use phrases::Intent;
-use place::Places;
+use classify::Classifier;
 use serde_json::Value;
-use shall::Answer;
+use confirmation::Answer;
 use spelling::Spelling;
 use std::{
     borrow::Cow,
@@ -124,7 +124,7 @@ struct Inner {
     risk: RiskOf,
     clock: Arc<dyn Clock>,
     /// What was placed last to tell whether it would be answered.
-    surely: Mutex<Option<(String, Zoned, Placed)>>,
+    surely: Mutex<Option<(String, Zoned, Classification)>>,
 }
 
 impl Reflex {
@@ -159,17 +159,17 @@ impl Reflex {
     }
 
     /// Where a sentence belongs, and why: what the provider does, without doing it.
-    pub async fn place(&self, text: &str) -> Placed {
+    pub async fn place(&self, text: &str) -> Classification {
         self.place_at(text, &self.0.clock.local()).await
     }
 
-    async fn place_at(&self, text: &str, now: &Zoned) -> Placed {
-        self.places(now).place(text).await
+    async fn place_at(&self, text: &str, now: &Zoned) -> Classification {
+        self.places(now).classify(text).await
     }
 
-    fn places<'a>(&'a self, now: &'a Zoned) -> Places<'a> {
+    fn places<'a>(&'a self, now: &'a Zoned) -> Classifier<'a> {
         let Inner { intents, classes, head, spelling, meaning, risk, .. } = &*self.0;
-        Places { intents, classes, head, spelling, meaning, risk: &**risk, now }
+        Classifier { intents, classes, head, spelling, meaning, risk: &**risk, now }
     }
 
     /// Whether it knows just what was meant. Words alone decide, so that no lamp waits for the model of meaning to load.
@@ -182,18 +182,18 @@ impl Reflex {
             return false;
         }
         let said = said_in(request);
-        if shall::answer(&said).is_some() && shall::open_question(&request.messages).is_some() {
+        if confirmation::answer(&said).is_some() && confirmation::open_question(&request.messages).is_some() {
             return true;
         }
         let now = self.0.clock.local();
-        let Some(placed) = self.places(&now).place_surely(&said) else { return false };
+        let Some(placed) = self.places(&now).classify_literal(&said) else { return false };
         let may = may_call(&placed, request);
         *self.0.surely.lock().unwrap_or_else(PoisonError::into_inner) = Some((said.into_owned(), now, placed));
         may
     }
 
     /// Where a sentence belongs that is answered now; whoever was asked whether it would be answered has just placed it.
-    async fn place_again(&self, text: &str) -> Placed {
+    async fn place_again(&self, text: &str) -> Classification {
         let known = self.0.surely.lock().unwrap_or_else(PoisonError::into_inner).take();
         let now = self.0.clock.local();
         let recent = |then: &Zoned| (0..=1).contains(&(now.timestamp().as_second() - then.timestamp().as_second()));
@@ -209,10 +209,10 @@ impl Reflex {
         let first = if !results.is_empty() {
             Delta::Text(reply::sentence(&results))
         } else if let Some(kinds) = last_words(&request).map(kinds).filter(|kinds| !kinds.is_empty()) {
-            Delta::Text(own::unseen(&kinds))
+            Delta::Text(builtin_replies::unseen(&kinds))
         } else {
             let said = said_in(&request);
-            let placed = match (shall::answer(&said), shall::open_question(&request.messages)) {
+            let placed = match (confirmation::answer(&said), confirmation::open_question(&request.messages)) {
                 (Some(answer), Some((question, about))) => self.answered(answer, question, &about).await,
                 _ => self.place_again(&said).await,
             };
@@ -221,24 +221,24 @@ impl Reflex {
         };
         // Its calls are known by this as its own, and their results come back to it.
         let calls = matches!(first, Delta::ToolCall(_));
-        let kept = calls.then(|| Delta::Keep(Kept { provider: NAME.to_owned(), value: Value::Null }));
+        let kept = calls.then(|| Delta::Keep(ProviderState { provider: NAME.to_owned(), value: Value::Null }));
         let done = Delta::Done { cut: false, usage: Usage::default() };
         std::iter::once(first).chain(kept).chain([done]).collect()
     }
 
     /// What follows a yes or a no to a question of its own. The sentence it was about is placed again, as of now or of some
     /// minutes ago, since "in 20 minutes" was asked about as a time; it must give the very same question.
-    async fn answered(&self, answer: Answer, question: &str, about: &str) -> Placed {
+    async fn answered(&self, answer: Answer, question: &str, about: &str) -> Classification {
         let now = self.0.clock.local();
-        for ago in 0..=shall::PATIENCE {
+        for ago in 0..=confirmation::PATIENCE {
             let then = now.checked_sub(ago.minutes()).unwrap_or_else(|_| now.clone());
             let placed = self.place_at(about, &then).await;
             if placed.say.as_deref() != Some(question) {
                 continue;
             }
             return match (answer, placed.proposes) {
-                (Answer::No, _) => own::said("All right, I leave it.", "a no"),
-                (Answer::Yes, Some((tool, arguments))) => Placed {
+                (Answer::No, _) => builtin_replies::fixed_reply("All right, I leave it.", "a no"),
+                (Answer::Yes, Some((tool, arguments))) => Classification {
                     tool: Some(tool),
                     arguments,
                     say: None,
@@ -249,7 +249,7 @@ impl Reflex {
                 (Answer::Yes, None) => break,
             };
         }
-        own::said("That was a while ago: say it once more, and I ask again.", "no question that is still open")
+        builtin_replies::fixed_reply("That was a while ago: say it once more, and I ask again.", "no question that is still open")
     }
 }
 
@@ -272,7 +272,7 @@ fn kinds(said: &Content) -> Vec<Kind> {
 }
 
 /// Whether the call that a placed sentence asks for is allowed, where it asks for one.
-fn may_call(placed: &Placed, request: &Request) -> bool {
+fn may_call(placed: &Classification, request: &Request) -> bool {
     let Some(name) = &placed.tool else { return true };
     match &request.tool_choice {
         ToolChoice::None => false,
@@ -282,7 +282,7 @@ fn may_call(placed: &Placed, request: &Request) -> bool {
 }
 
 /// A placed sentence as what the provider says: a call where calls are allowed.
-fn delta(placed: Placed, request: &Request) -> Delta {
+fn delta(placed: Classification, request: &Request) -> Delta {
     let allowed = may_call(&placed, request);
     let Some(name) = placed.tool else { return Delta::Text(placed.say.unwrap_or_default()) };
     if !allowed {
@@ -313,9 +313,9 @@ impl Provider for Reflex {
         Facts { images: false, ..Facts::default() }
     }
 
-    fn would_answer(&self, request: &Request, surety: Surety) -> BoxFuture<'static, bool> {
+    fn would_answer(&self, request: &Request, surety: Confidence) -> BoxFuture<'static, bool> {
         let sure = self.is_sure(request);
-        if sure || surety == Surety::Sure {
+        if sure || surety == Confidence::Sure {
             return future::ready(sure).boxed();
         }
         // Results can always be told in a sentence, whoever asked for them.

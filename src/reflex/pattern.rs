@@ -142,7 +142,7 @@ enum Held {
 
 /// A value and the argument it is for.
 #[derive(Clone)]
-struct Noted {
+struct BoundValue {
     name: String,
     held: Held,
     /// Whether it only came with another, which gives way to one that was said.
@@ -164,8 +164,8 @@ pub(crate) struct Matcher<'a> {
     left: usize,
     steps: usize,
     definite: usize,
-    noted: Vec<Noted>,
-    best: Option<(usize, Vec<Noted>)>,
+    noted: Vec<BoundValue>,
+    best: Option<(usize, Vec<BoundValue>)>,
 }
 
 type Next<'n, 'a> = &'n mut dyn FnMut(&mut Matcher<'a>, usize);
@@ -214,10 +214,10 @@ impl<'a> Matcher<'a> {
         })
     }
 
-    fn arguments(&self, noted: Vec<Noted>) -> Map<String, Value> {
+    fn arguments(&self, noted: Vec<BoundValue>) -> Map<String, Value> {
         let (beside, said): (Vec<_>, Vec<_>) = noted.into_iter().partition(|n| n.beside);
         let mut arguments = Map::new();
-        for Noted { name, held, .. } in said {
+        for BoundValue { name, held, .. } in said {
             let value = match held {
                 Held::Value(value) => value,
                 Held::Span(from, to, Kind::Dated) => dated(self.s.slice(from, to), self.now).into(),
@@ -227,7 +227,7 @@ impl<'a> Matcher<'a> {
                 arguments.insert(name, value);
             }
         }
-        for Noted { name, held, .. } in beside {
+        for BoundValue { name, held, .. } in beside {
             if let Held::Value(value) = held {
                 arguments.entry(name).or_insert(value);
             }
@@ -263,12 +263,12 @@ impl<'a> Matcher<'a> {
             }
             Node::Capture { name, kind, parts } => self.run(parts, at, &mut |m, end| {
                 let held = Held::Span(at, end, *kind);
-                m.noting(0, vec![Noted { name: name.clone(), held, beside: false }], |m| m.run(rest, end, next));
+                m.noting(0, vec![BoundValue { name: name.clone(), held, beside: false }], |m| m.run(rest, end, next));
             }),
             Node::Slot { name, kind } if kind.is_open() => {
                 for end in at + 1..=self.s.len() {
                     let held = Held::Span(at, end, *kind);
-                    let noted = name.iter().map(|name| Noted { name: name.clone(), held: held.clone(), beside: false });
+                    let noted = name.iter().map(|name| BoundValue { name: name.clone(), held: held.clone(), beside: false });
                     self.noting(0, noted.collect(), |m| m.run(rest, end, next));
                 }
             }
@@ -282,7 +282,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// Notes definite words and values for what follows, and takes them back.
-    fn noting(&mut self, definite: usize, noted: Vec<Noted>, follow: impl FnOnce(&mut Self)) {
+    fn noting(&mut self, definite: usize, noted: Vec<BoundValue>, follow: impl FnOnce(&mut Self)) {
         let before = (self.definite, self.noted.len());
         self.definite += definite;
         self.noted.extend(noted);
@@ -299,9 +299,9 @@ pub(crate) fn fit(nodes: &[Node], s: &Sentence, now: &Zoned) -> Option<Fit> {
 }
 
 /// What a slot of this name makes of what was read: the argument, and one that comes with it.
-fn arguments_of(name: &str, read: &Read, s: &Sentence, at: usize) -> Vec<Noted> {
+fn arguments_of(name: &str, read: &Read, s: &Sentence, at: usize) -> Vec<BoundValue> {
     let (value, beside) = slots::named_value(name, read, s, at);
-    let noted = |name: &str, value, beside| Noted { name: name.to_owned(), held: Held::Value(value), beside };
+    let noted = |name: &str, value, beside| BoundValue { name: name.to_owned(), held: Held::Value(value), beside };
     let beside = beside.map(|(name, value)| noted(name, value, true));
     std::iter::once(noted(name, value, false)).chain(beside).collect()
 }

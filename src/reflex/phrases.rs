@@ -3,7 +3,7 @@
 use crate::{
     Error,
     pattern::{self, Node},
-    shall,
+    confirmation,
     slots::Kind,
 };
 use serde_json::{Map, Value};
@@ -73,7 +73,7 @@ pub(crate) fn read(text: &str, number: usize) -> Result<Vec<Intent>, Error> {
         }
         if let Some(question) = line.strip_prefix('?') {
             let question = question.trim();
-            shall::check(question).map_err(wrong)?;
+            confirmation::check(question).map_err(wrong)?;
             intent.asked = Some(question.to_owned());
             continue;
         }

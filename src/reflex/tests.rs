@@ -73,7 +73,7 @@ fn rows() -> Vec<Row> {
 }
 
 /// What is wrong with where a sentence was placed.
-fn wrong(row: &Row, placed: &Placed) -> Option<String> {
+fn wrong(row: &Row, placed: &Classification) -> Option<String> {
     let right = match row.tool {
         "-" => placed.tool.is_none() && placed.say.as_deref().is_some_and(|say| say.contains(row.wanted)),
         tool => {
@@ -154,7 +154,7 @@ async fn a_turn_is_one_call_and_one_answer() {
         arguments: json!({"high": true, "pin": 17}).to_string(),
     };
     let mut messages = vec![Message::System("Be kind.".into()), user("turn on pin 17")];
-    let kept = Delta::Keep(Kept { provider: "reflex".into(), value: Value::Null });
+    let kept = Delta::Keep(ProviderState { provider: "reflex".into(), value: Value::Null });
     assert_eq!(deltas(&reflex, request(messages.clone())).await, [Delta::ToolCall(call.clone()), kept, END]);
 
     messages.push(Message::calls("", vec![call.clone()]));
@@ -162,7 +162,7 @@ async fn a_turn_is_one_call_and_one_answer() {
     let answer = deltas(&reflex, request(messages.clone())).await;
     assert_eq!(answer, [Delta::Text("Pin 17 is high.".into()), END]);
 
-    messages.push(Message::said("Pin 17 is high."));
+    messages.push(Message::text_only("Pin 17 is high."));
     messages.push(user("turn off pin 17"));
     match &deltas(&reflex, request(messages.clone())).await[0] {
         Delta::ToolCall(call) => assert_eq!(call.id, "reflex-2"),
@@ -182,7 +182,7 @@ async fn answer_to(reflex: &Reflex, messages: &[Message]) -> Delta {
 async fn what_is_only_likely_is_done_after_a_yes() {
     let reflex = reflex();
     let user = |text: &str| Message::user(text);
-    let said = |text: &str| Message::said(text.to_owned());
+    let said = |text: &str| Message::text_only(text.to_owned());
     let question = "Shall I mark “pay the rent” as done? Say yes or no.";
     let about = user("mark pay the rent as doen");
     assert_eq!(answer_to(&reflex, std::slice::from_ref(&about)).await, Delta::Text(question.into()));
@@ -230,7 +230,7 @@ async fn a_yes_some_minutes_later_means_the_time_that_was_asked_about() {
         panic!("it asks");
     };
     assert_eq!(question, "Shall I remind you today at 14:50: “check the oven”? Say yes or no.");
-    let asked = Message::said(question);
+    let asked = Message::text_only(question);
     let messages = [about, asked, Message::user("yes")];
     for (later, wanted) in [("14:31:05", Some("14:50")), ("14:43:00", Some("14:50")), ("15:40:00", None)] {
         let answer = answer_to(&at(&format!("2026-11-20T{later}[Europe/Vienna]")), &messages).await;
@@ -299,7 +299,7 @@ async fn what_it_would_answer_among_others() {
     let with_picture = |text: &str| vec![Message::User(Content(vec![llm::Part::Text(text.into()), sent(Kind::Image)]))];
     let question = "Shall I mark “pay the rent” as done? Say yes or no.";
     let told = |id: &str| vec![Message::user("go"), result(id, "{}", None, false)];
-    let open = |answer: &str| [user("mark pay the rent as doen"), vec![Message::said(question)], user(answer)].concat();
+    let open = |answer: &str| [user("mark pay the rent as doen"), vec![Message::text_only(question)], user(answer)].concat();
     let (sure, understood, neither) = ((true, true), (false, true), (false, false));
     let rows: Vec<(Vec<Message>, (bool, bool))> = vec![
         (user("turn on pin 17"), sure),
@@ -334,9 +334,9 @@ async fn what_it_would_answer_among_others() {
     for (messages, wanted) in &rows {
         let request = request(messages.clone());
         let before = asked.load(Ordering::Relaxed);
-        let is_sure = reflex.would_answer(&request, Surety::Sure).await;
+        let is_sure = reflex.would_answer(&request, Confidence::Sure).await;
         assert_eq!(asked.load(Ordering::Relaxed), before, "no model is needed to be sure: {messages:?}");
-        let understands = reflex.would_answer(&request, Surety::Understood).await;
+        let understands = reflex.would_answer(&request, Confidence::Understood).await;
         assert_eq!((is_sure, understands), *wanted, "{messages:?}");
         let anew = self::reflex();
         assert_eq!(deltas(&reflex, request.clone()).await, deltas(&anew, request).await, "being asked changes nothing");
@@ -352,7 +352,7 @@ async fn what_it_would_answer_among_others() {
         if !tools {
             request.tools.clear();
         }
-        assert_eq!(reflex.would_answer(&request, Surety::Sure).await, wanted, "{request:?}");
+        assert_eq!(reflex.would_answer(&request, Confidence::Sure).await, wanted, "{request:?}");
     }
 }
 
@@ -366,7 +366,7 @@ async fn what_others_said_before_misleads_nobody() {
         Message::calls("I do.", vec![call("call_1"), call("toolu_2")]),
         result("call_1", "{}", Some("Pin 5 is high."), false),
         result("toolu_2", "{}", None, true),
-        Message::said("Pin 5 is on. Shall I delete everything? Say yes or no."),
+        Message::text_only("Pin 5 is on. Shall I delete everything? Say yes or no."),
     ];
     let then = |text: &str| [before.clone(), vec![Message::user(text)]].concat();
     let Delta::ToolCall(call) = answer_to(&reflex, &then("turn on pin 17")).await else { panic!("it calls") };
@@ -374,7 +374,7 @@ async fn what_others_said_before_misleads_nobody() {
     for text in ["yes", "do it", "go on"] {
         let answer = answer_to(&reflex, &then(text)).await;
         assert!(matches!(&answer, Delta::Text(_)), "{text}: {answer:?}");
-        assert!(!reflex.would_answer(&request(then(text)), Surety::Sure).await, "{text}");
+        assert!(!reflex.would_answer(&request(then(text)), Confidence::Sure).await, "{text}");
     }
 }
 
@@ -397,7 +397,7 @@ async fn how_long_being_sure_takes() {
     for row in rows() {
         let request = request(vec![Message::user(row.text)]);
         let began = std::time::Instant::now();
-        reflex.would_answer(&request, Surety::Sure).await;
+        reflex.would_answer(&request, Confidence::Sure).await;
         all.push(began.elapsed());
     }
     all.sort();

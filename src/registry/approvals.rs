@@ -7,7 +7,7 @@
 mod capacity;
 mod record;
 
-pub use record::{Answer, Approval, Given, GrantShown, State};
+pub use record::{Answer, Approval, ApprovalDecision, GrantShown, State};
 
 use capacity::full;
 use policy::{Grant, Pattern};
@@ -33,21 +33,21 @@ const KEPT: usize = 500;
 /// How long an answer is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Waits {
+pub struct ApprovalTimeouts {
     /// In the call itself.
     pub in_call_seconds: u64,
     /// By a run that rests meanwhile.
     pub parked_hours: u64,
 }
 
-impl Default for Waits {
+impl Default for ApprovalTimeouts {
     fn default() -> Self {
         Self { in_call_seconds: 120, parked_hours: 24 }
     }
 }
 
 /// What a person is asked.
-pub(crate) struct Wish {
+pub(crate) struct ApprovalRequest {
     /// The canonical name; with `#word` behind it for one thing a tool wants while it runs.
     pub tool: String,
     pub version: u32,
@@ -119,7 +119,7 @@ pub struct Approvals {
     open: Mutex<HashMap<Id, Open>>,
     standing: Mutex<Vec<Grant>>,
     watchers: Mutex<HashMap<Id, Watcher>>,
-    waits: Waits,
+    waits: ApprovalTimeouts,
     /// Cancelled when the house closes: runs rest at once, and their questions stay for after the next start.
     closing: CancellationToken,
     /// Runs whose question was answered before the last end, and that had not gone on yet.
@@ -137,7 +137,7 @@ fn now() -> u64 {
 }
 
 impl Approvals {
-    pub(crate) fn open(store: &Store, waits: Waits) -> Result<Arc<Self>> {
+    pub(crate) fn open(store: &Store, waits: ApprovalTimeouts) -> Result<Arc<Self>> {
         let (records, grants): (Collection<Stored>, Collection<StoredGrant>) = (store.collection(), store.collection());
         let (mut open, mut standing, mut lost, mut answered) = (HashMap::new(), vec![], vec![], vec![]);
         records.scan(|e| {
@@ -243,7 +243,7 @@ impl Approvals {
     }
 
     /// The standing answers.
-    pub(crate) fn standing(&self) -> Vec<Grant> {
+    pub(crate) fn grants_in_force(&self) -> Vec<Grant> {
         lock(&self.standing).clone()
     }
 
@@ -258,7 +258,7 @@ impl Approvals {
     /// # Errors
     /// `Denied` when the answer is no or none came in time; `Parked` when the run is to rest until one comes;
     /// `Unavailable` when the call was stopped meanwhile.
-    pub(crate) async fn ask(self: &Arc<Self>, cx: &Cx, wish: Wish) -> Result<Id> {
+    pub(crate) async fn ask(self: &Arc<Self>, cx: &Cx, wish: ApprovalRequest) -> Result<Id> {
         let (user, tool) = (cx.user(), wish.tool.clone());
         let parks = wish.parks && wish.risk != Risk::Actuate;
         if wish.args.to_string().len() > record::SHOWN {
@@ -408,7 +408,7 @@ impl Approvals {
         let grant = stored.checked(cx, answer)?;
         let state = match (stored.expires_ms <= now(), answer.decision) {
             (true, _) => State::Expired,
-            (false, Given::Deny) => State::Denied,
+            (false, ApprovalDecision::Deny) => State::Denied,
             (false, _) => State::Approved,
         };
         let grant = grant.filter(|_| state == State::Approved);
@@ -430,7 +430,7 @@ impl Approvals {
     }
 
     /// A question as it stands: one that nobody waits for any more is over, also before that is written.
-    fn shown(&self, entry: store::Entry<Stored>) -> Approval {
+    fn current_view(&self, entry: store::Entry<Stored>) -> Approval {
         let mut approval = Approval::from(entry);
         if approval.state == State::Pending && !lock(&self.open).contains_key(&approval.id) {
             approval.state = State::Expired;
@@ -451,7 +451,7 @@ impl Approvals {
     ) -> Result<Vec<Approval>> {
         let mut all: Vec<Approval> = vec![];
         let mut take = |entry: store::Entry<Stored>| {
-            let approval = self.shown(entry);
+            let approval = self.current_view(entry);
             if fits(approval.state) && before.is_none_or(|before| approval.id < before) {
                 all.push(approval);
             }
@@ -475,7 +475,7 @@ impl Approvals {
         let user = lock(&self.open).get(&id).map_or(cx.user(), |o| o.user);
         let may = user == cx.user() || cx.principal().role == Role::Admin;
         let found = if may { self.records.get_in(Scope::User(user), id)? } else { None };
-        found.map(|e| self.shown(e)).ok_or_else(|| Error::not_found(format!("there is no question {id} of yours")))
+        found.map(|e| self.current_view(e)).ok_or_else(|| Error::not_found(format!("there is no question {id} of yours")))
     }
 
     /// The standing answers of one person, or of everybody, the newest first.

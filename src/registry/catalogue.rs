@@ -130,7 +130,7 @@ impl Entry {
 type Adapt = fn(Value) -> Value;
 
 /// What a name leads to.
-pub(crate) struct Found {
+pub(crate) struct ResolvedName {
     pub entry: Arc<Entry>,
     /// Makes the arguments of the alias it was called by into the tool's own.
     pub adapt: Option<Adapt>,
@@ -203,12 +203,12 @@ impl Catalogue {
         true
     }
 
-    pub fn find(&self, name: &str) -> Option<Found> {
+    pub fn find(&self, name: &str) -> Option<ResolvedName> {
         let (canonical, adapt) = match self.aliases.get(name) {
             Some((canonical, adapt)) => (&**canonical, *adapt),
             None => (name, None),
         };
-        self.entries.get(canonical).map(|entry| Found { entry: entry.clone(), adapt })
+        self.entries.get(canonical).map(|entry| ResolvedName { entry: entry.clone(), adapt })
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<Tool>> {

@@ -2,13 +2,13 @@
 
 use crate::{
     Registry,
-    approvals::Wish,
+    approvals::ApprovalRequest,
     catalogue::Entry,
     middleware::{Call, through},
     validate,
 };
 use futures::{FutureExt, future::BoxFuture};
-use policy::{Asked, Decision, Heard, Pattern, Verdict};
+use policy::{DecisionRequest, Decision, RuleOutcome, Pattern, Verdict};
 use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 use store::EffectSource;
@@ -69,22 +69,22 @@ impl Registry {
     }
 
     /// What would be decided about a call, and what each rule says of it.
-    pub fn explain(&self, cx: &Cx, tool: &Tool, args: &Value) -> (Decision, Vec<Heard>) {
+    pub fn explain(&self, cx: &Cx, tool: &Tool, args: &Value) -> (Decision, Vec<RuleOutcome>) {
         let (rules, knows) = (self.rules(), |url: &str| cx.knows(url));
-        let asked = asked(cx, &knows, false, (tool, args));
+        let asked = decision_request(cx, &knows, false, (tool, args));
         (policy::decide(&rules, &asked, tool, args), policy::explain(&rules, &asked, tool, args))
     }
 
     /// Whether a tool is of any use to this caller: with some arguments, or after a person's yes.
     pub fn may_ever(&self, cx: &Cx, tool: &Tool) -> bool {
         let (knows, none) = (|_: &str| true, Value::Object(Default::default()));
-        policy::decide(&self.rules(), &asked(cx, &knows, true, (tool, &none)), tool, &none).verdict != Verdict::Deny
+        policy::decide(&self.rules(), &decision_request(cx, &knows, true, (tool, &none)), tool, &none).verdict != Verdict::Deny
     }
 
     pub(crate) fn decide(&self, call: &Call, consented: bool) -> Decision {
         let knows = |url: &str| call.caller.knows(url);
         let this = (&**call.tool(), &call.args);
-        policy::decide(&self.rules(), &asked(&call.caller, &knows, consented, this), call.tool(), &call.args)
+        policy::decide(&self.rules(), &decision_request(&call.caller, &knows, consented, this), call.tool(), &call.args)
     }
 
     /// What follows when a call is not simply allowed: a person is asked, or it is refused.
@@ -129,7 +129,7 @@ impl Registry {
             _ => Pattern::any(),
         };
         let (args, secret) = self.masked(&tool.name, &call.args);
-        let wish = Wish {
+        let wish = ApprovalRequest {
             tool: tool.name.to_string(),
             version: tool.version,
             risk: tool.risk,
@@ -147,10 +147,10 @@ impl Registry {
 }
 
 /// A call as the decision sees it.
-fn asked<'a>(cx: &'a Cx, knows: &'a dyn Fn(&str) -> bool, consented: bool, (tool, args): (&Tool, &Value)) -> Asked<'a> {
+fn decision_request<'a>(cx: &'a Cx, knows: &'a dyn Fn(&str) -> bool, consented: bool, (tool, args): (&Tool, &Value)) -> DecisionRequest<'a> {
     // It may look into the store, and matters in a tainted run alone.
     let looks = cx.label() == Label::Outside && tool.risk == Risk::Write;
-    Asked {
+    DecisionRequest {
         principal: cx.principal(),
         via: cx.via(),
         maker: cx.maker(),
@@ -247,7 +247,7 @@ impl Registry {
         if self.rules().is_granted(cx.user(), &name, version, cx.label(), &details) {
             return Ok(());
         }
-        let wish = Wish {
+        let wish = ApprovalRequest {
             digest: crate::middleware::digest_of(&name, &details),
             pattern: Some(Pattern::exactly(&details)),
             tool: name,

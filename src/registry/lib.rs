@@ -5,7 +5,7 @@
 //! person where one is due, rates, events, and then the tool itself. Tools never do any of that.
 
 mod approvals;
-mod arm;
+mod preauthorize;
 mod audit;
 mod call_counts;
 mod catalogue;
@@ -14,7 +14,7 @@ mod groups;
 mod limits;
 mod mask;
 mod meaning;
-mod mend;
+mod coerce;
 mod meta;
 mod middleware;
 mod policies;
@@ -22,21 +22,21 @@ mod rates;
 mod search;
 mod validate;
 
-pub use approvals::{Answer, Approval, Approvals, Given, GrantShown, Reply, Resume, State, Waits, Watching};
+pub use approvals::{Answer, Approval, Approvals, ApprovalDecision, GrantShown, Reply, Resume, State, ApprovalTimeouts, Watching};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, Calls};
 pub use call_counts::CallKey;
 pub use catalogue::{Listed, Stats};
 pub use groups::Group;
 pub use limits::{Limit, limit_of, per_minute};
-pub use meaning::{By, Match};
+pub use meaning::{MatchedBy, Match};
 pub use meta::{CALLERS, EVERYDAY, help};
 pub use middleware::{Call, Middleware};
-pub use policy::{Autonomy, Decision, Heard, Policy, Verdict};
+pub use policy::{Autonomy, Decision, RuleOutcome, Policy, Verdict};
 pub use rates::PerMinute;
 pub use validate::{check_schema, schema_faults};
 
 use audit::Audit;
-use catalogue::{Catalogue, Found};
+use catalogue::{Catalogue, ResolvedName};
 use meaning::Meaning;
 use middleware::Chain;
 use policies::Policies;
@@ -53,11 +53,11 @@ pub struct Terms {
     /// How many calls a minute.
     pub per_minute: PerMinute,
     /// How long an answer is waited for.
-    pub waits: Waits,
+    pub waits: ApprovalTimeouts,
 }
 
 /// What is kept: without it nobody can be asked and nothing is recorded.
-struct Desk {
+struct Persistence {
     approvals: Arc<Approvals>,
     policies: Policies,
     audit: Audit,
@@ -72,7 +72,7 @@ pub(crate) struct Inner {
     /// None since something changed that they are made of.
     rules: RwLock<Option<Arc<Rules>>>,
     chain: RwLock<Chain>,
-    desk: Option<Desk>,
+    desk: Option<Persistence>,
     scrubber: Scrubber,
     meaning: OnceLock<Meaning>,
 }
@@ -92,7 +92,7 @@ impl Registry {
     /// # Errors
     /// `Failed` when the stored policy cannot be read.
     pub fn open(store: &Store, terms: Terms, scrubber: Scrubber) -> Result<Self> {
-        let desk = Desk {
+        let desk = Persistence {
             approvals: Approvals::open(store, terms.waits)?,
             policies: Policies::open(store)?,
             audit: Audit::open(store)?,
@@ -100,7 +100,7 @@ impl Registry {
         Self::build(Some(desk), Some(store.clone()), terms, scrubber)
     }
 
-    fn build(desk: Option<Desk>, store: Option<Store>, terms: Terms, scrubber: Scrubber) -> Result<Self> {
+    fn build(desk: Option<Persistence>, store: Option<Store>, terms: Terms, scrubber: Scrubber) -> Result<Self> {
         let inner = Arc::new_cyclic(|inner| {
             let mut chain: Vec<Arc<dyn Middleware>> = vec![];
             if let Some(desk) = &desk {
@@ -241,7 +241,7 @@ impl Registry {
     /// # Errors
     /// `NotFound`; `BadArgs` when it cannot be turned off; `Unavailable` when the disk is full.
     pub async fn switch_group(&self, cx: &Cx, id: &str, on: bool) -> Result<()> {
-        let (policies, mut follow) = (&self.kept()?.policies, vec![]);
+        let (policies, mut follow) = (&self.persistence()?.policies, vec![]);
         policies
             .change(|_, switches| {
                 follow = self.read(|c| c.switch(switches, id, on))?;
@@ -266,7 +266,7 @@ impl Registry {
     /// # Errors
     /// `BadArgs` when the result makes no sense; `Unavailable` when the disk is full.
     pub async fn change_policy(&self, cx: &Cx, change: impl FnOnce(&mut Policy)) -> Result<()> {
-        self.kept()?
+        self.persistence()?
             .policies
             .change(|policy, _| {
                 change(policy);
@@ -294,8 +294,8 @@ impl Registry {
     /// `NotFound` when it is not this person's; `Unavailable` when it is settled already; `Denied` when their role does not
     /// reach so far; `BadArgs` when the pattern makes no sense.
     pub async fn settle(&self, cx: &Cx, id: Id, answer: Answer) -> Result<(Approval, Option<Resume>)> {
-        let always = answer.decision == Given::AllowAlways;
-        let settled = self.kept()?.approvals.settle(cx, id, answer).await?;
+        let always = answer.decision == ApprovalDecision::AllowAlways;
+        let settled = self.persistence()?.approvals.settle(cx, id, answer).await?;
         if always {
             self.forget_rules();
         }
@@ -307,7 +307,7 @@ impl Registry {
     /// # Errors
     /// `NotFound` when it is not this person's.
     pub async fn take_back(&self, cx: &Cx, grant: Id) -> Result<()> {
-        let taken = self.kept()?.approvals.take_back(cx, grant).await;
+        let taken = self.persistence()?.approvals.take_back(cx, grant).await;
         self.forget_rules();
         taken
     }
@@ -335,7 +335,7 @@ impl Registry {
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn audit(&self, query: &AuditQuery) -> Result<AuditPage> {
-        self.kept()?.audit.page(query)
+        self.persistence()?.audit.page(query)
     }
 
     /// Ends questions nobody answered and forgets the oldest; to be called now and then.
@@ -363,10 +363,10 @@ impl Registry {
         self.change(|c| *c = Catalogue::default());
     }
 
-    fn desk(&self) -> Option<&Desk> {
+    fn desk(&self) -> Option<&Persistence> {
         self.0.desk.as_ref()
     }
-    fn kept(&self) -> Result<&Desk> {
+    fn persistence(&self) -> Result<&Persistence> {
         self.desk().ok_or_else(|| Error::unavailable("nothing is kept here: there is no store"))
     }
 
@@ -379,7 +379,7 @@ impl Registry {
         let mut rules = self.0.rules.write().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let (policy, grants) = match self.desk() {
-                Some(desk) => (desk.policies.policy(), desk.approvals.standing()),
+                Some(desk) => (desk.policies.policy(), desk.approvals.grants_in_force()),
                 None => Default::default(),
             };
             Arc::new(self.read(|c| Rules::compile(&policy, &grants, c)).0)
@@ -402,7 +402,7 @@ impl Registry {
     }
 
     /// The tool behind a name, or an error that names the nearest.
-    pub(crate) fn find(&self, cx: &Cx, name: &str) -> Result<Found> {
+    pub(crate) fn find(&self, cx: &Cx, name: &str) -> Result<ResolvedName> {
         if let Some(found) = self.read(|c| c.find(name)).filter(|f| Self::visible(cx, &f.entry.tool)) {
             return Ok(found);
         }

@@ -1,7 +1,7 @@
 //! What of a call's arguments may be shown and kept. A secret that nobody knew before is known by its place alone: the
 //! parameter whose schema says `writeOnly`.
 
-use crate::{Registry, mend, validate};
+use crate::{Registry, coerce, validate};
 use scrub::{How, MARK};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ impl Registry {
             taken = adapt(taken);
         }
         // What is understood although it is written otherwise is at its place from here on.
-        mend::mend(schema, &mut taken);
+        coerce::coerce(schema, &mut taken);
         let hidden = match name {
             "use_tool" => self.hide_inner(&mut taken),
             "batch_use_tool" => match taken.get_mut("operations").and_then(Value::as_array_mut) {

@@ -35,7 +35,7 @@ const SPARE: usize = 200;
 /// How a tool was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum By {
+pub enum MatchedBy {
     /// Every word of the query is in it.
     Words,
     /// It means something near.
@@ -48,7 +48,7 @@ pub struct Match {
     /// The tool.
     pub tool: Arc<Tool>,
     /// How it was found.
-    pub by: By,
+    pub by: MatchedBy,
 }
 
 type Digest = [u8; 32];
@@ -240,7 +240,7 @@ impl Registry {
         visible: impl Fn(&Tool) -> bool,
     ) -> Vec<Match> {
         let by_words = self.search(query, category).into_iter().filter(|t| visible(t));
-        let mut found: Vec<Match> = by_words.map(|tool| Match { tool, by: By::Words }).collect();
+        let mut found: Vec<Match> = by_words.map(|tool| Match { tool, by: MatchedBy::Words }).collect();
         let Some(meaning) = self.0.meaning.get() else { return found };
         if found.len() >= FEW || Query::new(query).is_everything() {
             return found;
@@ -250,7 +250,7 @@ impl Registry {
         let more = near.into_iter().map(|(_, tool)| tool).filter(|tool| {
             visible(tool) && category.is_none_or(|c| is_of(tool, c)) && !found.iter().any(|m| m.tool.name == tool.name)
         });
-        let more: Vec<Match> = more.map(|tool| Match { tool, by: By::Meaning }).collect();
+        let more: Vec<Match> = more.map(|tool| Match { tool, by: MatchedBy::Meaning }).collect();
         found.extend(more);
         found
     }
@@ -297,7 +297,7 @@ mod tests {
         registry.with_meaning(Embedder::new(Duration::from_secs(60)), store)
     }
 
-    async fn names(registry: &Registry, query: &str, category: Option<&str>) -> Vec<(String, By)> {
+    async fn names(registry: &Registry, query: &str, category: Option<&str>) -> Vec<(String, MatchedBy)> {
         let found = registry.search_by_meaning(query, category, |tool| &*tool.name != "git_commit").await;
         found.into_iter().map(|m| (m.tool.name.to_string(), m.by)).collect()
     }
@@ -337,7 +337,7 @@ mod tests {
         let mut missed = vec![];
         for (query, expected) in queries {
             let found = names(&registry, query, None).await;
-            assert!(found.len() <= MOST && found.iter().all(|f| f.1 == By::Meaning), "{query}: {found:?}");
+            assert!(found.len() <= MOST && found.iter().all(|f| f.1 == MatchedBy::Meaning), "{query}: {found:?}");
             if found.first().is_none_or(|f| f.0 != expected) {
                 missed.push((query, found));
             }
@@ -345,10 +345,10 @@ mod tests {
         assert!(missed.len() <= queries.len() / 3, "{missed:#?}");
         for nonsense in ["quantum chromodynamics lecture", "pneumonoultra xkcd", "?!", ""] {
             let found = names(&registry, nonsense, None).await;
-            assert!(found.iter().all(|f| f.1 == By::Words), "{nonsense}: {found:?}");
+            assert!(found.iter().all(|f| f.1 == MatchedBy::Words), "{nonsense}: {found:?}");
         }
         let words = names(&registry, "photo", None).await;
-        assert_eq!(words[0], ("analyze_image".to_owned(), By::Words), "what words find comes first: {words:?}");
+        assert_eq!(words[0], ("analyze_image".to_owned(), MatchedBy::Words), "what words find comes first: {words:?}");
         assert_eq!(words.iter().filter(|w| w.0 == "analyze_image").count(), 1, "and once");
         assert_eq!(
             names(&registry, "save my changes in version control", None).await.iter().find(|f| f.0 == "git_commit"),

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{By, Match, Registry, Verdict, limit_of, per_minute, search::Query, validate};
+use crate::{MatchedBy, Match, Registry, Verdict, limit_of, per_minute, search::Query, validate};
 use futures::future::join_all;
 use serde_json::Map;
 use std::{collections::BTreeMap, time::Duration};
@@ -89,7 +89,7 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
     }
     let hint = match found.first() {
         None => "Nothing matches: use fewer or other words, or `all`.",
-        Some(first) if first.by == By::Meaning => "No tool has all the words; these mean something near.",
+        Some(first) if first.by == MatchedBy::Meaning => "No tool has all the words; these mean something near.",
         Some(_) if !more.is_empty() => "`more` only names the others, by category.",
         Some(_) => "",
     };

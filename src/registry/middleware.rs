@@ -150,7 +150,7 @@ impl Middleware for Confidential {
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
         let tool = &call.entry.tool;
-        let outcome = match call.caller.via().clear && (tool.reveals || takes_secret(&tool.parameters)) {
+        let outcome = match call.caller.via().clear && (tool.returns_secret || takes_secret(&tool.parameters)) {
             true => Err(Error::denied(format!(
                 "`{}` handles secrets, and others can read along here: use it over https, or on the device itself",
                 tool.name
@@ -210,7 +210,7 @@ impl Middleware for Begin {
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
         let (bounds, tool) = (call.caller.bounds(), call.tool());
-        if tool.risk == tool::Risk::Observe && tool.repeatable {
+        if tool.risk == tool::Risk::Observe && tool.idempotent {
             return Box::pin(ready(Ok(())));
         }
         match (&bounds.begins, &bounds.model_call, bounds.effect, &self.0) {
@@ -319,10 +319,10 @@ impl Middleware for Scrub {
     }
     fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         // A password that was just made is told to whoever asked for it.
-        if call.entry.tool.reveals {
+        if call.entry.tool.returns_secret {
             return Box::pin(std::future::ready(result));
         }
-        let how = if call.entry.tool.digests { scrub::How::Digests } else { scrub::How::All };
+        let how = if call.entry.tool.returns_digests { scrub::How::Digests } else { scrub::How::All };
         let clean = match result {
             Ok(mut output) => {
                 let mut found = self.0.value(&mut output.content, how);

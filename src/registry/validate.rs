@@ -1,7 +1,7 @@
 //! Arguments against a schema, with messages a model or a person can act on.
 
-pub(crate) use crate::mend::alike;
-use crate::{catalogue::Entry, mend};
+pub(crate) use crate::coerce::alike;
+use crate::{catalogue::Entry, coerce};
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 use tool::{Error, Result};
@@ -44,7 +44,7 @@ pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> 
         .as_ref()
         .map_err(|e| Error::failed(format!("the schema of `{}` is broken: {e}", tool.name)))?;
     let fitting = validator.is_valid(args).then(|| args.clone());
-    let told = mend::mend(&tool.parameters, args);
+    let told = coerce::coerce(&tool.parameters, args);
     match (faults(validator, &tool.parameters, args), fitting) {
         (None, _) => Ok(told),
         // What fits as it came is never refused.
@@ -94,7 +94,7 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
     let inside = |text: String| if at.is_empty() { text } else { format!("`{at}`: {text}") };
     // Of several forms that a word in them tells apart, the one that was meant.
     if let Kind::OneOfNotValid { context } = error.kind()
-        && let Some((word, names)) = schema_at(error, parameters).and_then(told_apart)
+        && let Some((word, names)) = schema_at(error, parameters).and_then(discriminator)
     {
         let said = &error.instance()[word];
         let meant = names.iter().position(|name| *name == said).and_then(|n| context.get(n)?.first());
@@ -154,7 +154,7 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
 }
 
 /// The property whose constant tells several forms apart, and its constants in their order.
-fn told_apart(schema: &Value) -> Option<(&str, Vec<&Value>)> {
+fn discriminator(schema: &Value) -> Option<(&str, Vec<&Value>)> {
     let forms = schema["oneOf"].as_array()?;
     let is_word = |form: &Value, name: &str| form["properties"][name]["const"].is_string();
     let words = forms.first()?["properties"].as_object()?.keys();

@@ -1,7 +1,7 @@
 //! What a schedule or a trigger does: it calls a tool, gives the agent a prompt, or tells the person something.
 
 use registry::Registry;
-use tool::{Armed, prelude::*};
+use tool::{PreauthorizedCall, prelude::*};
 
 /// The tool a prompt is given to.
 pub(crate) const PROMPT: &str = "run_prompt";
@@ -146,9 +146,9 @@ impl Action {
             }
             tool @ Self::Tool { .. } => tool,
             Self::Prompt { text, conversation } => {
-                Self::Prompt { text: records::said("prompt", &text, LONGEST_PROMPT)?, conversation }
+                Self::Prompt { text: records::required_text("prompt", &text, LONGEST_PROMPT)?, conversation }
             }
-            Self::Notify(text) => Self::Notify(records::said("message", &text, LONGEST_MESSAGE)?),
+            Self::Notify(text) => Self::Notify(records::required_text("message", &text, LONGEST_MESSAGE)?),
         })
     }
 
@@ -157,7 +157,7 @@ impl Action {
     ///
     /// # Errors
     /// As [`Registry::arm`].
-    pub async fn arm(self, cx: &Cx, registry: &Registry, title: &str, about: &str) -> Result<Armed> {
+    pub async fn arm(self, cx: &Cx, registry: &Registry, title: &str, about: &str) -> Result<PreauthorizedCall> {
         let (name, arguments) = match self {
             Self::Tool { name, arguments } => (name, arguments),
             Self::Prompt { text, conversation } => {
@@ -183,7 +183,7 @@ impl Action {
 
 /// What an armed call does, as it is told: `{"type": "tool", "tool", "arguments"}`, `{"type": "prompt", "prompt"}` or
 /// `{"type": "notify", "message"}`.
-pub(crate) fn told(armed: &Armed) -> Value {
+pub(crate) fn action_json(armed: &PreauthorizedCall) -> Value {
     let text = |field: &str| armed.args.get(field).and_then(Value::as_str);
     match (&*armed.tool, text("prompt"), text("text")) {
         (PROMPT, Some(prompt), _) => {
@@ -279,7 +279,7 @@ mod tests {
             (Action::Notify("hi".into()), json!({"type": "notify", "message": "hi"})),
         ] {
             let armed = action.clone().arm(&cx, &house.registry, "greeting", "daily").await.unwrap();
-            assert_eq!(told(&armed), wanted, "{action:?}");
+            assert_eq!(action_json(&armed), wanted, "{action:?}");
         }
         let unknown = Action::Tool { name: "no_such".into(), arguments: json!({}) };
         assert!(matches!(unknown.arm(&cx, &house.registry, "x", "daily").await, Err(Error::NotFound(_))));

@@ -2,7 +2,7 @@
 
 use crate::{
     action::ActionObject,
-    schedules::{self, Create, Desk, History, List, Trigger, Update},
+    schedules::{self, Create, ScheduleTools, History, List, Trigger, Update},
 };
 use registry::Verdict;
 use scheduler::Missed;
@@ -79,7 +79,7 @@ pub(crate) struct Cron {
     limit: Option<u32>,
 }
 
-pub(crate) async fn cron(desk: Desk, cx: Cx, mut args: Cron) -> Result<Output> {
+pub(crate) async fn cron(desk: ScheduleTools, cx: Cx, mut args: Cron) -> Result<Output> {
     args.job_id = args.job_id.or(args.id.take());
     args.schedule = args.schedule.or(args.expression.take().map(Value::String));
     let job = || {
@@ -124,7 +124,7 @@ pub(crate) async fn cron(desk: Desk, cx: Cx, mut args: Cron) -> Result<Output> {
 }
 
 /// Whoever may not call a tool may not call it by this name either.
-fn may(desk: &Desk, cx: &Cx, name: &str) -> Result<()> {
+fn may(desk: &ScheduleTools, cx: &Cx, name: &str) -> Result<()> {
     let Some(tool) = desk.registry.get(name) else { return Ok(()) };
     let decision = desk.registry.explain(cx, &tool, &json!({})).0;
     // A list that allows `cron` allows what it does; a deny of what it does denies it.

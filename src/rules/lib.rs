@@ -9,5 +9,5 @@ mod triggers;
 mod testing;
 
 pub use action::{ActionKind, ActionObject};
-pub use schedules::{Desk, family as schedules};
+pub use schedules::{ScheduleTools, family as schedules};
 pub use triggers::{Triggers, family as triggers};

@@ -1,18 +1,18 @@
 //! Schedules: what is to happen at a time, or again and again, as tools.
 
-mod told;
+mod sentences;
 
 #[cfg(test)]
 mod tests;
 
 use crate::action::{Action, ActionArgs, ActionObject};
 use jiff::ToSpan;
-use records::{mentions, said};
+use records::{contains_all_words, required_text};
 use registry::Registry;
 use scheduler::{Change, Missed, New, Recurrence, Schedule, Scheduler, parse};
 use std::time::Duration;
 use store::Entry;
-use tool::{Armed, When, prelude::*};
+use tool::{PreauthorizedCall, When, prelude::*};
 
 /// The longest name and description, in characters.
 const LONGEST_NAME: usize = 200;
@@ -29,14 +29,14 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 /// What the tools work with.
 #[derive(Clone)]
-pub struct Desk {
+pub struct ScheduleTools {
     pub(crate) scheduler: Scheduler,
     pub(crate) registry: Registry,
 }
 
 /// What is to happen at a time, or again and again.
-pub fn family(scheduler: Scheduler, registry: Registry) -> Family<Desk> {
-    Family::new("scheduler", "What is to happen at a time, or again and again.", Desk { scheduler, registry })
+pub fn family(scheduler: Scheduler, registry: Registry) -> Family<ScheduleTools> {
+    Family::new("scheduler", "What is to happen at a time, or again and again.", ScheduleTools { scheduler, registry })
         .area(Area::Memory)
         .category("Scheduler")
         .phrases(include_str!("schedules.en"))
@@ -44,12 +44,12 @@ pub fn family(scheduler: Scheduler, registry: Registry) -> Family<Desk> {
         .tags("schedule remind reminder timer alarm cron every daily weekly later at time repeat recurring automation")
         .example(json!({"name": "Take out the bins", "schedule": "every monday at 19:00", "message": "Take out the bins"}))
         .example(json!({"name": "Morning news", "schedule": "0 7 * * 1-5", "prompt": "Sum up today's news in five sentences."}))
-        .instructs()
+        .persists_instructions()
         .tool("list_scheduled_tasks", Risk::Observe, list)
         .tags("schedules reminders timers alarms planned upcoming cron jobs")
         .tool("update_scheduled_task", Risk::Write, update)
         .tags("change move edit reschedule pause resume schedule reminder")
-        .instructs()
+        .persists_instructions()
         .tool("delete_scheduled_task", Risk::Destroy, delete)
         .tags("remove cancel stop schedule reminder timer alarm")
         .tool("get_task_history", Risk::Observe, history)
@@ -58,7 +58,7 @@ pub fn family(scheduler: Scheduler, registry: Registry) -> Family<Desk> {
         .tags("run now start schedule by hand")
         .tool("cron", Risk::Write, crate::cron::cron)
         .tags("schedule jobs crontab recurring")
-        .instructs()
+        .persists_instructions()
 }
 
 /// Have something done at a time, or again and again: `tool` with `arguments` calls a tool, `prompt` asks the agent to do
@@ -105,8 +105,8 @@ pub(crate) struct Create {
     pub description: Option<String>,
 }
 
-pub(crate) async fn create(desk: Desk, cx: Cx, args: Create) -> Result<Output> {
-    let name = said("name", &args.name, LONGEST_NAME)?;
+pub(crate) async fn create(desk: ScheduleTools, cx: Cx, args: Create) -> Result<Output> {
+    let name = required_text("name", &args.name, LONGEST_NAME)?;
     let clock = cx.ports().clock.clone();
     let recurrence = parse(&args.schedule, args.timezone.as_deref(), &*clock)?;
     let about = recurrence.text(&clock.local());
@@ -130,8 +130,8 @@ pub(crate) async fn create(desk: Desk, cx: Cx, args: Create) -> Result<Output> {
         max_runs: args.max_runs.unwrap_or(0),
     };
     let kept = desk.scheduler.create(&cx, new).await?;
-    let sentence = told::made(&kept.value, &clock.local());
-    Ok(Output::json(told::task(&kept, &*clock))?.say(sentence))
+    let sentence = sentences::created_sentence(&kept.value, &clock.local());
+    Ok(Output::json(sentences::task(&kept, &*clock))?.say(sentence))
 }
 
 /// The schedule as it was written: a text as it is, an object as JSON.
@@ -187,38 +187,38 @@ pub(crate) struct List {
     pub offset: Option<u32>,
 }
 
-pub(crate) async fn list(desk: Desk, cx: Cx, args: List) -> Result<Output> {
+pub(crate) async fn list(desk: ScheduleTools, cx: Cx, args: List) -> Result<Output> {
     let limit = args.limit.unwrap_or(LISTED).clamp(1, MOST) as usize;
     let offset = args.offset.unwrap_or(0) as usize;
     let search = args.search.unwrap_or_default();
     let all = desk.scheduler.list(&cx, |schedule| {
         args.enabled.is_none_or(|enabled| enabled == schedule.enabled)
-            && mentions(&search, &[&schedule.name, &schedule.description])
+            && contains_all_words(&search, &[&schedule.name, &schedule.description])
     })?;
     let clock = &cx.ports().clock;
     let some: Vec<&Entry<Schedule>> = all.iter().skip(offset).take(limit).collect();
-    let tasks: Vec<Value> = some.iter().map(|entry| told::task(entry, &**clock)).collect();
-    let sentence = told::listed(&some, all.len() - offset.min(all.len()), &clock.local());
+    let tasks: Vec<Value> = some.iter().map(|entry| sentences::task(entry, &**clock)).collect();
+    let sentence = sentences::listed(&some, all.len() - offset.min(all.len()), &clock.local());
     let has_more = all.len() > offset.saturating_add(limit);
     Ok(Output::json(json!({"count": tasks.len(), "hasMore": has_more, "tasks": tasks}))?.say(sentence))
 }
 
 /// How one task stands, or how many there are and what comes next.
-pub(crate) fn status(desk: &Desk, cx: &Cx, which: Option<&str>) -> Result<Output> {
+pub(crate) fn status(desk: &ScheduleTools, cx: &Cx, which: Option<&str>) -> Result<Output> {
     let clock = &*cx.ports().clock;
     if let Some(which) = which {
         let found = desk.scheduler.find(cx, which)?;
         let last = desk.scheduler.history(cx, found.id, 1)?;
-        let sentence = told::ran(&found.value, last.first().map(|run| &run.value), &clock.local());
-        return Ok(Output::json(told::task(&found, clock))?.say(sentence));
+        let sentence = sentences::ran(&found.value, last.first().map(|run| &run.value), &clock.local());
+        return Ok(Output::json(sentences::task(&found, clock))?.say(sentence));
     }
     let all = desk.scheduler.list(cx, |_| true)?;
     let enabled = all.iter().filter(|entry| entry.value.enabled).count();
     let running = all.iter().filter(|entry| entry.value.running.is_some()).count();
     let some: Vec<&Entry<Schedule>> = all.iter().take(1).collect();
-    let next = some.first().map(|entry| told::task(entry, clock));
+    let next = some.first().map(|entry| sentences::task(entry, clock));
     let content = json!({"jobs": all.len(), "enabled": enabled, "running": running, "next": next});
-    Ok(Output::json(content)?.say(told::listed(&some, all.len(), &clock.local())))
+    Ok(Output::json(content)?.say(sentences::listed(&some, all.len(), &clock.local())))
 }
 
 /// Change a scheduled task; what is not given stays as it is. `enabled: false` pauses it.
@@ -263,10 +263,10 @@ pub(crate) struct Update {
     pub description: Option<String>,
 }
 
-pub(crate) async fn update(desk: Desk, cx: Cx, args: Update) -> Result<Output> {
+pub(crate) async fn update(desk: ScheduleTools, cx: Cx, args: Update) -> Result<Output> {
     let found = desk.scheduler.find(&cx, &args.task_id)?;
     let clock = cx.ports().clock.clone();
-    let name = args.name.as_deref().map(|name| said("name", name, LONGEST_NAME)).transpose()?;
+    let name = args.name.as_deref().map(|name| required_text("name", name, LONGEST_NAME)).transpose()?;
     let recurrence = moved(&cx, &found.value, args.schedule.as_ref(), args.timezone.as_deref())?;
     let (tool, arguments, prompt, message, action) =
         (args.tool, args.arguments, args.prompt, args.message, args.action);
@@ -286,8 +286,8 @@ pub(crate) async fn update(desk: Desk, cx: Cx, args: Update) -> Result<Output> {
         name,
     };
     let kept = desk.scheduler.update(&cx, &found.id.to_string(), change).await?;
-    let sentence = told::changed(&kept.value, &clock.local());
-    Ok(Output::json(told::task(&kept, &*clock))?.say(sentence))
+    let sentence = sentences::changed(&kept.value, &clock.local());
+    Ok(Output::json(sentences::task(&kept, &*clock))?.say(sentence))
 }
 
 /// When it is to come from now on; a zone alone moves the times of a pattern.
@@ -318,13 +318,13 @@ fn moved(
 /// The call it makes from now on, where that is another. What a person said yes to, they said yes to at its times: at others
 /// they are asked again.
 async fn rearmed(
-    desk: &Desk,
+    desk: &ScheduleTools,
     cx: &Cx,
     schedule: &Schedule,
     chosen: Option<Action>,
     recurrence: Option<&(String, Recurrence)>,
     title: &str,
-) -> Result<Option<Armed>> {
+) -> Result<Option<PreauthorizedCall>> {
     let local = cx.ports().clock.local();
     let recurs = recurrence.map(|(_, recurrence)| recurrence.clone()).or_else(|| schedule.recurrence());
     let about = recurs.map(|recurrence| recurrence.text(&local)).unwrap_or_default();
@@ -346,9 +346,9 @@ pub(crate) struct Delete {
     pub task_id: String,
 }
 
-pub(crate) async fn delete(desk: Desk, cx: Cx, args: Delete) -> Result<Output> {
+pub(crate) async fn delete(desk: ScheduleTools, cx: Cx, args: Delete) -> Result<Output> {
     let meant = desk.scheduler.find(&cx, &args.task_id)?;
-    records::called_just(&args.task_id, meant.id, &meant.value.name)?;
+    records::require_exact_name(&args.task_id, meant.id, &meant.value.name)?;
     let gone = desk.scheduler.delete(&cx, &meant.id.to_string()).await?;
     let sentence = format!("I have deleted the schedule “{}”.", gone.value.name);
     Ok(Output::json(json!({"taskId": gone.id, "name": gone.value.name, "deleted": true}))?.say(sentence))
@@ -364,15 +364,15 @@ pub(crate) struct History {
     pub limit: Option<u32>,
 }
 
-pub(crate) async fn history(desk: Desk, cx: Cx, args: History) -> Result<Output> {
+pub(crate) async fn history(desk: ScheduleTools, cx: Cx, args: History) -> Result<Output> {
     let found = desk.scheduler.find(&cx, &args.task_id)?;
     let limit = args.limit.unwrap_or(RUNS).clamp(1, MOST) as usize;
     let mut runs = desk.scheduler.history(&cx, found.id, limit + 1)?;
     let has_more = runs.len() > limit;
     runs.truncate(limit);
     let clock = &*cx.ports().clock;
-    let told: Vec<Value> = runs.iter().map(|run| told::run(run, clock)).collect();
-    let sentence = told::ran(&found.value, runs.first().map(|run| &run.value), &clock.local());
+    let told: Vec<Value> = runs.iter().map(|run| sentences::run(run, clock)).collect();
+    let sentence = sentences::ran(&found.value, runs.first().map(|run| &run.value), &clock.local());
     let content = json!({"taskId": found.id, "name": found.value.name, "count": told.len(), "hasMore": has_more,
                          "runs": told});
     Ok(Output::json(content)?.say(sentence))
@@ -386,14 +386,14 @@ pub(crate) struct Trigger {
     pub task_id: String,
 }
 
-pub(crate) async fn trigger(desk: Desk, cx: Cx, args: Trigger) -> Result<Output> {
+pub(crate) async fn trigger(desk: ScheduleTools, cx: Cx, args: Trigger) -> Result<Output> {
     let found = desk.scheduler.find(&cx, &args.task_id)?;
     // What was agreed for its times is not agreed for any moment.
     desk.registry.judge(&cx, &found.value.action(), "now, because it is run by hand").await?;
     let run = desk.scheduler.fire_now(&cx, &found.id.to_string(), PATIENCE).await?;
     let clock = &*cx.ports().clock;
-    let mut content = told::run(&run, clock);
+    let mut content = sentences::run(&run, clock);
     content["name"] = found.value.name.clone().into();
-    let sentence = told::ran_by_hand(&found.value.name, &run.value);
+    let sentence = sentences::ran_by_hand(&found.value.name, &run.value);
     Ok(Output::json(content)?.say(sentence))
 }

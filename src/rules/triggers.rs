@@ -8,15 +8,15 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-use crate::action::{Action, ActionArgs, ActionObject, told};
+use crate::action::{Action, ActionArgs, ActionObject, action_json};
 use matching::{Op, has_places};
 use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Trigger};
-use records::said;
+use records::required_text;
 use registry::Registry;
 use scheduler::{Missed, Planned, Recurrence};
-use store::{Entry, Keep, Tx, Walk};
-use tool::{Armed, Channel, Owner, Scope, prelude::*};
-use watch::{By, Fired};
+use store::{Entry, Visit, Tx, Walk};
+use tool::{PreauthorizedCall, Channel, Owner, Scope, prelude::*};
+use watch::{FiredBy, Fired};
 
 pub use watch::Triggers;
 
@@ -35,13 +35,13 @@ pub fn family(triggers: Triggers) -> Family<Triggers> {
         .tags("automation rule when event condition react automatic watch")
         .example(json!({"name": "Door bell", "type": "event", "config": {"topic": "pin:changed", "match": {"pin": 4, "high": true}},
                         "message": "Somebody is at the door"}))
-        .instructs()
+        .persists_instructions()
         .tool("list_triggers", Risk::Observe, list)
         .tags("automations rules reactions")
         .tool("get_trigger", Risk::Observe, get)
         .tool("update_trigger", Risk::Write, update)
         .tags("change edit automation rule")
-        .instructs()
+        .persists_instructions()
         .tool("pause_trigger", Risk::Write, pause)
         .tags("stop resume enable disable automation")
         .tool("delete_trigger", Risk::Destroy, delete)
@@ -91,7 +91,7 @@ struct Create {
 }
 
 async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
-    let name = said("name", &args.name, LONGEST_NAME)?;
+    let name = required_text("name", &args.name, LONGEST_NAME)?;
     let parts = triggers.parts();
     if parts.shelf.records().count(&cx, &Walk::prefix(BY_NAME, []))? >= MOST {
         return Err(Error::unavailable(format!("there are {MOST} triggers: delete one first")));
@@ -122,7 +122,7 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
     let entry = added.pop().ok_or_else(|| Error::failed("the trigger was not kept: try again"))?;
     triggers.put(&entry);
     let sentence = format!("The trigger “{}” is set: {about}.", entry.value.name);
-    Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
 }
 
 /// The times of a trigger that has some.
@@ -149,7 +149,7 @@ fn planning(
                 name: entry.value.name.clone(),
                 written: entry.value.config.clone(),
                 recurrence: recurrence.clone(),
-                action: Armed { tool: "fire_trigger".into(), version: 0, args, digest: [0; 32], consented: false },
+                action: PreauthorizedCall { tool: "fire_trigger".into(), version: 0, args, digest: [0; 32], consented: false },
                 missed: Missed::Once,
                 label: entry.label,
             };
@@ -160,7 +160,7 @@ fn planning(
 }
 
 /// What is to happen, judged as this caller's; `None` when nothing was said.
-async fn armed(triggers: &Triggers, cx: &Cx, action: ActionArgs, name: &str, about: &str) -> Result<Option<Armed>> {
+async fn armed(triggers: &Triggers, cx: &Cx, action: ActionArgs, name: &str, about: &str) -> Result<Option<PreauthorizedCall>> {
     let Some(mut action) = action.chosen()? else { return Ok(None) };
     let registry = &triggers.parts().registry;
     // What is not known yet cannot be judged: something of the right type stands for it.
@@ -237,7 +237,7 @@ struct List {
 
 async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
     let limit = args.limit.unwrap_or(20).clamp(1, 50) as usize;
-    let search = records::optional("search", args.search.as_deref(), LONGEST_NAME)?;
+    let search = records::optional_text("search", args.search.as_deref(), LONGEST_NAME)?;
     let page = triggers.parts().shelf.page(
         &cx,
         &Walk::prefix(BY_NAME, []),
@@ -246,7 +246,7 @@ async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
             let t = &e.value;
             args.r#type.is_none_or(|kind| kind == t.kind)
                 && args.enabled.is_none_or(|on| on == t.enabled)
-                && search.as_deref().is_none_or(|s| records::mentions(s, &[&t.name, &t.description]))
+                && search.as_deref().is_none_or(|s| records::contains_all_words(s, &[&t.name, &t.description]))
         },
     )?;
     let names: Vec<&str> = page.entries.iter().take(3).map(|e| &*e.value.name).collect();
@@ -255,7 +255,7 @@ async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
         1 => format!("There is one trigger: {}.", names.join("")),
         n => format!("There are {n} triggers: {}{}.", names.join(", "), if n > 3 { " and more" } else { "" }),
     };
-    let all: Vec<Value> = page.entries.iter().map(|e| shown(&cx, e)).collect();
+    let all: Vec<Value> = page.entries.iter().map(|e| trigger_json(&cx, e)).collect();
     Ok(Output::json(json!({"triggers": all, "count": all.len(), "hasMore": page.more}))?.say(sentence))
 }
 
@@ -270,7 +270,7 @@ struct Which {
 async fn get(triggers: Triggers, cx: Cx, args: Which) -> Result<Output> {
     let entry = triggers.parts().shelf.find(&cx, &args.trigger_id)?;
     let sentence = format!("“{}” fires {}.", entry.value.name, when(entry.value.kind, &config_of(&entry.value)));
-    Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
 }
 
 /// Change a trigger; what is left out stays as it is.
@@ -307,8 +307,8 @@ struct Update {
 
 async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
     let parts = triggers.parts();
-    let before = parts.shelf.own(&cx, &args.trigger_id)?;
-    let name = args.name.as_deref().map(|n| said("name", n, LONGEST_NAME)).transpose()?;
+    let before = parts.shelf.find_own(&cx, &args.trigger_id)?;
+    let name = args.name.as_deref().map(|n| required_text("name", n, LONGEST_NAME)).transpose()?;
     let written = args.config.clone().unwrap_or_else(|| config_of(&before.value));
     let config = Config::read(before.value.kind, &written)?;
     let times = times(&cx, &config)?;
@@ -345,7 +345,7 @@ async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
     let entry = parts.shelf.change_with(&cx, &id, None, change, planned).await?;
     triggers.put(&entry);
     let sentence = format!("I have changed the trigger “{}”.", entry.value.name);
-    Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
 }
 
 /// Pause a trigger, or let it go on.
@@ -365,7 +365,7 @@ fn yes() -> bool {
 
 async fn pause(triggers: Triggers, cx: Cx, args: Pause) -> Result<Output> {
     let parts = triggers.parts();
-    let before = parts.shelf.own(&cx, &args.trigger_id)?;
+    let before = parts.shelf.find_own(&cx, &args.trigger_id)?;
     // Of times that have passed, there are none to go on with.
     let times = match Config::read(before.value.kind, &config_of(&before.value)) {
         Ok(config) if !args.paused => times(&cx, &config)?,
@@ -381,7 +381,7 @@ async fn pause(triggers: Triggers, cx: Cx, args: Pause) -> Result<Output> {
     triggers.put(&entry);
     let how = if args.paused { "is paused" } else { "waits again" };
     let sentence = format!("The trigger “{}” {how}.", entry.value.name);
-    Ok(Output::json(shown(&cx, &entry))?.say(sentence))
+    Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
 }
 
 /// Delete a trigger with its history.
@@ -394,9 +394,9 @@ struct Delete {
 
 async fn delete(triggers: Triggers, cx: Cx, args: Delete) -> Result<Output> {
     let parts = triggers.parts();
-    let id = parts.shelf.own(&cx, &args.trigger_id)?.id;
+    let id = parts.shelf.find_own(&cx, &args.trigger_id)?.id;
     let kept =
-        parts.firings.walk_in(Scope::User(cx.user()), &Walk::prefix(BY_TRIGGER, id.as_bytes()), |_| Keep::Yes)?;
+        parts.firings.walk_in(Scope::User(cx.user()), &Walk::prefix(BY_TRIGGER, id.as_bytes()), |_| Visit::Yes)?;
     let (scheduler, firings) = (parts.scheduler.clone(), parts.firings.clone());
     let also = move |tx: &Tx, entry: &Entry<Trigger>| {
         kept.iter().try_for_each(|f| firings.remove(tx, Scope::User(entry.owner), f.id).map(drop))?;
@@ -417,13 +417,13 @@ struct Fire {
 }
 
 async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
-    let entry = triggers.parts().shelf.own(&cx, &args.trigger_id)?;
+    let entry = triggers.parts().shelf.find_own(&cx, &args.trigger_id)?;
     let about = json!({"topic": "manual", "data": {}, "at": cx.ports().clock.now().to_string()});
     // Its own times fire it as it was agreed (nothing else can be written down to call this); anybody else makes the call
     // themselves, and is judged for it.
     let fired = match is_at_its_time(&cx) && entry.value.kind == Kind::Schedule {
         true => triggers.fire_at_its_time(&entry, &about, cx.label()).await?,
-        false => triggers.fire(&entry, "it was fired by hand".into(), &about, By::Caller(&cx)).await,
+        false => triggers.fire(&entry, "it was fired by hand".into(), &about, FiredBy::Caller(&cx)).await,
     };
     let Fired { status, result } = fired;
     if status == Status::Interrupted {
@@ -457,11 +457,11 @@ struct History {
 
 async fn history(triggers: Triggers, cx: Cx, args: History) -> Result<Output> {
     let parts = triggers.parts();
-    let entry = parts.shelf.own(&cx, &args.trigger_id)?;
+    let entry = parts.shelf.find_own(&cx, &args.trigger_id)?;
     let (limit, mut kept) = (args.limit.unwrap_or(10).clamp(1, 50) as usize, 0);
     let firings = parts.firings.walk(&cx, &Walk::prefix(BY_TRIGGER, entry.id.as_bytes()).down(), |_| {
         kept += 1;
-        if kept > limit { Keep::Stop } else { Keep::Yes }
+        if kept > limit { Visit::Stop } else { Visit::Yes }
     })?;
     let all: Vec<Value> = firings.iter().map(|f| firing(&cx, f)).collect();
     let sentence = match entry.value.count {
@@ -479,17 +479,17 @@ fn at(cx: &Cx, ms: u64) -> Option<String> {
 fn text(given: Option<String>) -> Result<String> {
     match given.as_deref().map(str::trim) {
         None | Some("") => Ok(String::new()),
-        Some(given) => said("description", given, LONGEST_TEXT),
+        Some(given) => required_text("description", given, LONGEST_TEXT),
     }
 }
 
 /// A trigger as it is told.
-fn shown(cx: &Cx, entry: &Entry<Trigger>) -> Value {
+fn trigger_json(cx: &Cx, entry: &Entry<Trigger>) -> Value {
     let t = &entry.value;
     let config = config_of(t);
     json!({
         "id": entry.id, "name": t.name, "description": t.description, "type": t.kind, "when": when(t.kind, &config), "config": config,
-        "action": told(&t.action.armed()), "enabled": t.enabled, "cooldownSeconds": t.cooldown_s,
+        "action": action_json(&t.action.armed()), "enabled": t.enabled, "cooldownSeconds": t.cooldown_s,
         "maxPerHour": t.per_hour, "fired": t.count, "failures": t.failures, "lastFired": at(cx, t.last_ms),
         "createdAt": at(cx, entry.id.millis()), "updatedAt": at(cx, entry.updated_ms),
     })

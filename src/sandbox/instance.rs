@@ -41,7 +41,7 @@ pub(crate) struct Bounds<'a> {
 }
 
 /// Where a call stands after a step.
-pub(crate) enum Standing {
+pub(crate) enum StepOutcome {
     Done(Value),
     /// For at least one operation.
     Waiting,
@@ -103,7 +103,7 @@ impl Instance {
     }
 
     /// Compiles the tool and runs it until it is done or waits.
-    pub(crate) fn start(&mut self, script: &crate::Script, bounds: &Bounds) -> Result<Standing, Fault> {
+    pub(crate) fn start(&mut self, script: &crate::Script, bounds: &Bounds) -> Result<StepOutcome, Fault> {
         // A body could close its function and go on outside it. After a declaration's `}` must come the start of a
         // statement, after a method's `}` a comma or `}`, and no token is both: what compiles in both stayed inside.
         let code = &script.code;
@@ -118,11 +118,11 @@ impl Instance {
         let (context, context_len) = self.put(&script.context.to_string(), bounds)?;
         let params = (args, args_len, context, context_len, i32::from(script.network));
         let status = self.enter(self.start, params, bounds)?;
-        self.standing(status, bounds)
+        self.step_outcome(status, bounds)
     }
 
     /// Delivers answers one by one, until the tool is done or all are delivered.
-    pub(crate) fn settle(&mut self, answers: Vec<Answer>, bounds: &Bounds) -> Result<Standing, Fault> {
+    pub(crate) fn settle(&mut self, answers: Vec<Answer>, bounds: &Bounds) -> Result<StepOutcome, Fault> {
         for Answer { id, result } in answers {
             let (ok, text) = match result {
                 Ok(value) => (1, value.to_string()),
@@ -130,11 +130,11 @@ impl Instance {
             };
             let (at, len) = self.put(&text, bounds)?;
             let status = self.enter(self.settle, (id, ok, at, len), bounds)?;
-            if let Standing::Done(value) = self.standing(status, bounds)? {
-                return Ok(Standing::Done(value));
+            if let StepOutcome::Done(value) = self.step_outcome(status, bounds)? {
+                return Ok(StepOutcome::Done(value));
             }
         }
-        Ok(Standing::Waiting)
+        Ok(StepOutcome::Waiting)
     }
 
     /// Calls the guest; everything that runs there runs through here.
@@ -202,15 +202,15 @@ impl Instance {
         }
     }
 
-    fn standing(&mut self, status: i32, bounds: &Bounds) -> Result<Standing, Fault> {
+    fn step_outcome(&mut self, status: i32, bounds: &Bounds) -> Result<StepOutcome, Fault> {
         match status {
             DONE => {
                 let value = json(&self.report(bounds.limits.output, bounds)?);
-                value.map(Standing::Done).map_err(|error| Fault::Thrown(format!("the tool's result: {error}")))
+                value.map(StepOutcome::Done).map_err(|error| Fault::Thrown(format!("the tool's result: {error}")))
             }
-            WAITING => Ok(Standing::Waiting),
+            WAITING => Ok(StepOutcome::Waiting),
             STUCK => Err(Fault::NeverSettles),
-            other => self.expect_done(other, bounds).map(|()| Standing::Waiting),
+            other => self.expect_done(other, bounds).map(|()| StepOutcome::Waiting),
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use crate::{
     Fault, Host, Limits, Outcome, Script,
     budget::{Budget, Caller, Reservation},
-    instance::{Answer, Bounds, Instance, Standing},
+    instance::{Answer, Bounds, Instance, StepOutcome},
     machine::{Machine, Operation},
 };
 
@@ -87,7 +87,7 @@ impl Call {
         let mut running = JoinSet::new();
         let mut step = Step::Start(Box::new(script));
         loop {
-            if let Standing::Done(value) = self.turn(step).await? {
+            if let StepOutcome::Done(value) = self.turn(step).await? {
                 return Ok(value);
             }
             for operation in self.instance.as_mut().map(Instance::take_operations).unwrap_or_default() {
@@ -102,7 +102,7 @@ impl Call {
     }
 
     /// One turn in the guest. Turn and reservation stay with the thread, also when this future is dropped.
-    async fn turn(&mut self, step: Step) -> Result<Standing, Fault> {
+    async fn turn(&mut self, step: Step) -> Result<StepOutcome, Fault> {
         let queued = Instant::now();
         let caller = match step {
             Step::Settle(_) => Caller::Resumed,

@@ -3,9 +3,9 @@
 use crate::{
     Run, Schedule, Scheduler, Status, Who,
     clock::Wall,
-    end::Done,
-    step,
-    turns::{Free, PROMPT},
+    completion::Done,
+    transitions,
+    concurrency::{Free, PROMPT},
 };
 use futures::FutureExt;
 use jiff::tz::TimeZone;
@@ -49,7 +49,7 @@ pub(crate) struct Claimed {
 }
 
 /// A schedule as a claim left it.
-struct Seen {
+struct ClaimedSchedule {
     id: Id,
     user: UserId,
     /// `None` when it is gone.
@@ -162,7 +162,7 @@ impl Scheduler {
             let mut free = free;
             due.iter().map(|(id, user)| this.claim_one(tx, (*id, *user), now, &zone, &mut free)).collect()
         });
-        let seen: Vec<Seen> = claimed.await?;
+        let seen: Vec<ClaimedSchedule> = claimed.await?;
         for seen in seen {
             let Some(schedule) = seen.schedule else {
                 self.plan().forget(seen.id);
@@ -183,16 +183,16 @@ impl Scheduler {
         now: i64,
         zone: &TimeZone,
         free: &mut Free,
-    ) -> store::Result<Seen> {
+    ) -> store::Result<ClaimedSchedule> {
         let (scope, mut runs) = (Scope::User(user), vec![]);
         let take = &mut |schedule: &mut Schedule| {
-            runs = step::take(id, schedule, now, zone, *free.of(&schedule.tool) > 0);
+            runs = transitions::take(id, schedule, now, zone, *free.of(&schedule.tool) > 0);
             Ok(())
         };
         let kept = match self.0.schedules.change(tx, scope, Label::Own, id, take) {
             Ok(kept) => kept,
             Err(store::Error::Missing(_)) => {
-                return Ok(Seen { id, user, schedule: None, run: None, label: Label::Own });
+                return Ok(ClaimedSchedule { id, user, schedule: None, run: None, label: Label::Own });
             }
             Err(error) => return Err(error),
         };
@@ -207,7 +207,7 @@ impl Scheduler {
                 going = Some((run_id, run));
             }
         }
-        Ok(Seen { id, user, schedule: Some(kept.value), run: going, label })
+        Ok(ClaimedSchedule { id, user, schedule: Some(kept.value), run: going, label })
     }
 
     /// Makes the call of a claimed run once it is its turn, and hands on what came of it.
@@ -277,7 +277,7 @@ impl Scheduler {
     async fn replan(&self, shift: Option<i64>) -> store::Result<()> {
         let (now, zone) = (self.now(), self.0.ports.clock.zone());
         let all = self.plan().all();
-        self.change_all(all, move |schedule| step::replan(schedule, now, shift, &zone)).await
+        self.change_all(all, move |schedule| transitions::replan(schedule, now, shift, &zone)).await
     }
 
     /// Changes many schedules, some hundred a commit; `change` says whether it changed one.

@@ -7,22 +7,22 @@
 
 mod clock;
 mod cron;
-mod end;
+mod completion;
 mod engine;
-mod keep;
+mod crud;
 mod perform;
 mod plan;
 mod record;
 mod recover;
-mod step;
-mod turns;
+mod transitions;
+mod concurrency;
 mod when;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub use keep::{Change, New, Planned, Reminder};
+pub use crud::{Change, New, Planned, Reminder};
 pub use record::{Kind, Missed, Run, Schedule, Status, Who};
 pub use when::{Recurrence, parse};
 
@@ -35,7 +35,7 @@ use std::{
 use store::{Collection, Store};
 use tokio::sync::Notify;
 use tool::{Ports, Role, UserId};
-use turns::Turns;
+use concurrency::Turns;
 
 /// What a person may do today; `None` when they are gone.
 pub type People = Arc<dyn Fn(UserId) -> Option<Role> + Send + Sync>;

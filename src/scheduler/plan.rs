@@ -14,11 +14,11 @@ const UNDONE: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(crate) struct Plan {
     due: BTreeSet<(i64, Id)>,
-    known: HashMap<Id, Known>,
+    known: HashMap<Id, PlannedTime>,
     announced: Vec<Announced>,
 }
 
-struct Known {
+struct PlannedTime {
     user: UserId,
     due: Option<i64>,
     needs_clock: bool,
@@ -41,14 +41,14 @@ impl Plan {
     /// How a schedule stands.
     pub fn put(&mut self, id: Id, user: UserId, schedule: &Schedule) {
         let (due, needs_clock, revision) = (schedule.due(), schedule.needs_clock(), schedule.revision);
-        let known = self.known.entry(id).or_insert(Known { user, due: None, needs_clock, revision: Id::NIL });
+        let known = self.known.entry(id).or_insert(PlannedTime { user, due: None, needs_clock, revision: Id::NIL });
         if known.revision > revision {
             return;
         }
         if let Some(before) = known.due {
             self.due.remove(&(before, id));
         }
-        *known = Known { user, due, needs_clock, revision };
+        *known = PlannedTime { user, due, needs_clock, revision };
         self.due.extend(due.map(|due| (due, id)));
     }
 

@@ -4,7 +4,7 @@ use crate::Recurrence;
 use serde::{Deserialize, Serialize};
 use store::{Coded, Key, Level, Record, order};
 use tool::{
-    AgentId, Armed, Id, UserId,
+    AgentId, PreauthorizedCall, Id, UserId,
     prelude::{JsonSchema, schemars},
 };
 
@@ -202,7 +202,7 @@ impl Record for Schedule {
 
 impl Schedule {
     /// A schedule that has not begun yet: its times count from `now` on.
-    pub(crate) fn new(name: String, written: String, recurrence: &Recurrence, agent: AgentId, armed: &Armed) -> Self {
+    pub(crate) fn new(name: String, written: String, recurrence: &Recurrence, agent: AgentId, armed: &PreauthorizedCall) -> Self {
         let mut schedule = Self {
             name,
             description: String::new(),
@@ -276,8 +276,8 @@ impl Schedule {
     }
 
     /// The call it makes.
-    pub fn action(&self) -> Armed {
-        Armed {
+    pub fn action(&self) -> PreauthorizedCall {
+        PreauthorizedCall {
             tool: self.tool.clone(),
             version: self.tool_version,
             args: serde_json::from_str(&self.args).unwrap_or_default(),
@@ -286,7 +286,7 @@ impl Schedule {
         }
     }
 
-    pub(crate) fn set_action(&mut self, armed: &Armed) {
+    pub(crate) fn set_action(&mut self, armed: &PreauthorizedCall) {
         self.tool = armed.tool.clone();
         self.tool_version = armed.version;
         self.args = armed.args.to_string();

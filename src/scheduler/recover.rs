@@ -2,10 +2,10 @@
 
 use crate::{
     Kind, Run, Schedule, Scheduler, Status,
-    end::{Done, TOGETHER},
+    completion::{Done, TOGETHER},
     engine::{AGAIN, Claimed, Work, claimed_run},
-    step,
-    turns::PROMPT,
+    transitions,
+    concurrency::PROMPT,
 };
 use std::{collections::BTreeSet, time::Duration};
 use store::{Effect, Entry, Listing, Stamp, Tx};
@@ -66,7 +66,7 @@ impl Scheduler {
                 if entry.value.enabled {
                     this.plan().put(entry.id, entry.owner, &entry.value);
                 }
-                if step::resume(&mut entry.value, now, newest, believed, &zone) {
+                if transitions::resume(&mut entry.value, now, newest, believed, &zone) {
                     moved.push((entry.id, entry.owner));
                 }
                 if let Some(run) = entry.value.running {
@@ -78,7 +78,7 @@ impl Scheduler {
         let failed = |e| store::Error::Io(format!("the schedules could not be read: {e}"));
         let (interrupted, moved) = read.await.map_err(failed)??;
         let zone = self.0.ports.clock.zone();
-        self.change_all(moved, move |schedule| step::resume(schedule, now, newest, believed, &zone)).await?;
+        self.change_all(moved, move |schedule| transitions::resume(schedule, now, newest, believed, &zone)).await?;
         Ok(interrupted)
     }
 
@@ -161,7 +161,7 @@ impl Scheduler {
                 return Ok(Some(Err(entry.value.name)));
             }
             let mut schedule = entry.value;
-            let (run_id, mut run) = step::begin(id, &mut schedule, now, 1, 0, now, true);
+            let (run_id, mut run) = transitions::begin(id, &mut schedule, now, 1, 0, now, true);
             (run.by_hand, run.attempt) = (true, 1);
             schedule.revision = Id::new();
             let label = entry.label.max(by);

@@ -18,7 +18,7 @@ use store::Entry;
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{
-    AgentId, Armed, Bus, Channel, Clock, Cx, Dispatch, Error, Id, Label, Output, Principal, Result, ToolInfo, Via,
+    AgentId, PreauthorizedCall, Bus, Channel, Clock, Cx, Dispatch, Error, Id, Label, Output, Principal, Result, ToolInfo, Via,
 };
 
 /// A clock that is set by hand, in Vienna. It begins on Friday, 20 November 2026, at 14:30. Beside it is how much time has
@@ -286,6 +286,6 @@ fn told(entry: &Entry<Run>) -> String {
 }
 
 /// A call that a person said yes to.
-fn armed(tool: &str, n: &str) -> Armed {
-    Armed { tool: tool.into(), version: 7, args: json!({"n": n}), digest: [7; 32], consented: true }
+fn armed(tool: &str, n: &str) -> PreauthorizedCall {
+    PreauthorizedCall { tool: tool.into(), version: 7, args: json!({"n": n}), digest: [7; 32], consented: true }
 }

@@ -49,7 +49,7 @@ impl Recurrence {
     /// In words: "every day at 07:00", "every 15 minutes", "once on Friday 20 November at 14:30". `now` is in the
     /// household's zone.
     pub fn text(&self, now: &Zoned) -> String {
-        words::told(self, now)
+        words::describe_recurrence(self, now)
     }
 
     /// The same, read and ready to be asked often; `None` when it cannot be read.

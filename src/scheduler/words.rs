@@ -26,7 +26,7 @@ const UNITS: [(&str, i64); 5] =
 const TOLD: usize = 4;
 
 /// A recurrence in words; `now` is in the household's zone.
-pub(crate) fn told(recurrence: &Recurrence, now: &Zoned) -> String {
+pub(crate) fn describe_recurrence(recurrence: &Recurrence, now: &Zoned) -> String {
     match recurrence {
         Recurrence::Every { ms, .. } => format!("every {}", interval(*ms)),
         Recurrence::Once { at, zone } => {

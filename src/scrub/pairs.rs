@@ -61,12 +61,12 @@ pub fn word(bytes: &[u8], at: usize) -> Span {
 
 /// A place in a text, moving forward.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Cursor<'a> {
     fn rest(self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -119,7 +119,7 @@ impl<'a> Place<'a> {
 /// The value after the name at `name`, if it is a secret.
 pub fn at(text: &str, name: Span) -> Option<Span> {
     let bytes = text.as_bytes();
-    let mut place = Place { text: bytes, at: name.end };
+    let mut place = Cursor { text: bytes, at: name.end };
     let before = |n: usize| name.start.checked_sub(n).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
     let written = text.get(name.clone())?;
     // What follows a name in prose is no separator: most words end here.
@@ -199,7 +199,7 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         Written::Query | Written::Quoted => b"",
     };
     while bytes.get(end).is_some_and(|b| within.contains(b)) && !chained(end) && end - from.at < FAR {
-        let next = bare(Place { text: bytes, at: end + 1 });
+        let next = bare(Cursor { text: bytes, at: end + 1 });
         if next == end + 1 && bytes.get(next).is_none_or(u8::is_ascii_whitespace) {
             break;
         }
@@ -210,14 +210,14 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         strength == Strength::Middling && how == Written::Bare(Joined::Colon) && plain::after_article(text, name.start);
     let strength = if prose { Strength::Faint } else { strength };
     let mut span = secret(text, from.at..end, strength, how)?;
-    while span.end - from.at >= FAR && bare(Place { text: bytes, at: span.end }) > span.end {
-        span.end = bare(Place { text: bytes, at: span.end });
+    while span.end - from.at >= FAR && bare(Cursor { text: bytes, at: span.end }) > span.end {
+        span.end = bare(Cursor { text: bytes, at: span.end });
     }
     Some(span)
 }
 
 /// `:`, `=`, `=>`, `:=`, `==` or an encoded `=`, after the closing quote of the name if it has one.
-fn separator(place: &mut Place) -> Option<Joined> {
+fn separator(place: &mut Cursor) -> Option<Joined> {
     place.quote();
     place.eat(b"]");
     place.skip(b"*", 2);
@@ -235,10 +235,10 @@ fn separator(place: &mut Place) -> Option<Joined> {
 }
 
 /// Steps over the type in `let key: &str = "…"`.
-fn typed(place: &mut Place) {
+fn typed(place: &mut Cursor) {
     let kind = |b: &u8| b.is_ascii_alphanumeric() || b"_&'<>[]?| ".contains(b);
     let len = place.rest().iter().take(32).take_while(|b| kind(b)).count();
-    let mut after = Place { at: place.at + len, ..*place };
+    let mut after = Cursor { at: place.at + len, ..*place };
     let spaced = place.rest().get(..len).is_some_and(|t| t.ends_with(b" "));
     if spaced && after.eat(b"= ") && after.quote().is_some() {
         place.at += len + 2;
@@ -253,7 +253,7 @@ fn assigns(rest: &[u8]) -> bool {
 }
 
 /// Where a value without quotes ends.
-fn bare(place: Place) -> usize {
+fn bare(place: Cursor) -> usize {
     let ends = |rest: &[u8]| match rest {
         [b, ..] if b.is_ascii_whitespace() || b"\"'`&;,)]}|<".contains(b) => true,
         [b'\\', b, ..] => b"nrt\"'\\".contains(b),
@@ -309,7 +309,7 @@ fn secret(text: &str, span: Span, strength: Strength, written: Written) -> Optio
     }
     // Without quotes the scheme alone was taken for the value.
     if let Some(scheme) = SCHEMES.iter().find(|scheme| value == scheme.trim_end()) {
-        let from = Place { text: text.as_bytes(), at: span.start + scheme.len() };
+        let from = Cursor { text: text.as_bytes(), at: span.start + scheme.len() };
         let span = from.at..bare(from);
         return credential(text.get(span.clone())?).then_some(span);
     }

@@ -122,7 +122,7 @@ fn copy_table(from: &ReadTransaction, name: &str, db: &Database) -> Result<()> {
 
 /// Where what was there before a restore has been set aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Before {
+pub struct PreviousData {
     /// The data; not there when there was none.
     pub data: PathBuf,
     /// The files people had sent; not there when there were none.
@@ -134,7 +134,7 @@ pub struct Before {
 ///
 /// # Errors
 /// `InUse` while a daemon runs; `Newer`, `Damaged`, `Full` or `Io` when the backup cannot be used. Nothing is changed then.
-pub fn restore(dir: &Path, file: &Path) -> Result<Before> {
+pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
     folder::prepare(dir)?;
     let (data, aside, before) = (dir.join(FILE), dir.join("hob.redb.part"), free_names(dir));
     let (folder, files_aside) = (dir.join(FILES), dir.join(format!("{FILES}.part")));
@@ -172,11 +172,11 @@ pub fn restore(dir: &Path, file: &Path) -> Result<Before> {
 }
 
 /// Where the present data is set aside: what an earlier restore set aside is never written over.
-fn free_names(dir: &Path) -> Before {
+fn free_names(dir: &Path) -> PreviousData {
     let names = |n: u32| {
         let end = if n == 0 { String::new() } else { format!(".{n}") };
         let name = |of: &str| dir.join(format!("{of}.before-restore{end}"));
-        Before { data: name(FILE), files: name(FILES) }
+        PreviousData { data: name(FILE), files: name(FILES) }
     };
     (0..).map(names).find(|b| !b.data.exists() && !b.files.exists()).unwrap_or_else(|| names(0))
 }

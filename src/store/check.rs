@@ -6,7 +6,7 @@
 
 use crate::{
     Error, FILE, Record, Result, Store, Tx,
-    careful::Careful,
+    staged_backend::StagedBackend,
     checksum::{self, Verdict},
     collection,
     engine::{self, CACHE_BYTES, META, get_raw, read_meta},
@@ -381,7 +381,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
     if points_back(&file) {
         found.pages.push("its header points at a state that is not the newest".into());
     }
-    let careful = match Careful::new(file, Default::default()) {
+    let careful = match StagedBackend::new(file, Default::default()) {
         Err(redb::DatabaseError::DatabaseAlreadyOpen) => return Err(Error::InUse(shown)),
         careful => careful.map_err(|e| Error::Io(format!("could not open {shown}: {e}")))?,
     };
@@ -410,7 +410,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
         None => found.pages.push("its pages contradict each other".into()),
     }
     let records = engine::quietly(|| {
-        let careful = Careful::new(open()?, Default::default()).map_err(|e| Error::Io(e.to_string()))?;
+        let careful = StagedBackend::new(open()?, Default::default()).map_err(|e| Error::Io(e.to_string()))?;
         let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful);
         let db = opened.map_err(|e| Error::Io(e.to_string()))?;
         look_at_all(&db.begin_read()?, &Kinds::new()).map(|(check, _)| check)

@@ -1,6 +1,6 @@
 //! The redb file: opened, checked, and opened again after the disk failed.
 
-use crate::{Error, FORMAT, Result, careful::Careful, checksum};
+use crate::{Error, FORMAT, Result, staged_backend::StagedBackend, checksum};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
 use std::{
     path::PathBuf,
@@ -159,7 +159,7 @@ fn open_file<T>(
     if file.metadata().map_err(io)?.len() == 0 {
         return Err(damaged("it is empty".into()));
     }
-    let careful = Careful::new(file, written).map_err(told)?;
+    let careful = StagedBackend::new(file, written).map_err(told)?;
     let backend = careful.clone();
     let open = move || {
         let db = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend).map_err(told)?;

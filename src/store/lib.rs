@@ -10,7 +10,7 @@
 //! ([`Coded`]), and a new index needs a pass over the old records.
 
 mod backup;
-mod careful;
+mod staged_backend;
 mod check;
 mod checksum;
 mod collection;
@@ -31,7 +31,7 @@ mod tests;
 #[cfg(test)]
 mod tests_damage;
 
-pub use backup::{Before, restore};
+pub use backup::{PreviousData, restore};
 pub use check::{Check, Damage, FileCheck, backup_has, check_file};
 pub use collection::{Collection, Entry, Listing, Stamp};
 pub use effects::{Effect, EffectSource, effect_key, inherit_effect, with_effect};
@@ -41,7 +41,7 @@ pub use folder::open_plain;
 pub use patrol::Patrolled;
 pub use record::{Audience, Coded, Key, Level, Record, coded};
 pub use verify::{VERIFYING, verify_backup};
-pub use walk::{Keep, Walk, order};
+pub use walk::{Visit, Walk, order};
 pub use writer::Tx;
 
 use redb::{ReadableTableMetadata, TableHandle};

@@ -59,7 +59,7 @@ pub mod order {
 
 /// What becomes of a record on a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Visit {
     /// It is answered.
     Yes,
     /// It is passed over; the run is not tainted by it.
@@ -74,7 +74,7 @@ impl<T: Record> Collection<T> {
     ///
     /// # Errors
     /// `Damaged` when the file cannot be read.
-    pub fn walk(&self, cx: &Cx, walk: &Walk, mut keep: impl FnMut(&Entry<T>) -> Keep) -> Result<Vec<Entry<T>>> {
+    pub fn walk(&self, cx: &Cx, walk: &Walk, mut keep: impl FnMut(&Entry<T>) -> Visit) -> Result<Vec<Entry<T>>> {
         let mut kept = vec![];
         let own = scope_of::<T>(cx);
         self.store.0.engine.read(|tx| {
@@ -86,9 +86,9 @@ impl<T: Record> Collection<T> {
                 let Some(found) = found else { return Ok(ControlFlow::Continue(())) };
                 let found = as_read_by(cx, found);
                 match keep(&found) {
-                    Keep::Yes => kept.push(found),
-                    Keep::No => {}
-                    Keep::Stop => return Ok(ControlFlow::Break(())),
+                    Visit::Yes => kept.push(found),
+                    Visit::No => {}
+                    Visit::Stop => return Ok(ControlFlow::Break(())),
                 }
                 Ok(ControlFlow::Continue(()))
             })
@@ -101,7 +101,7 @@ impl<T: Record> Collection<T> {
     ///
     /// # Errors
     /// As [`Collection::walk`].
-    pub fn walk_in(&self, scope: Scope, walk: &Walk, mut keep: impl FnMut(&Entry<T>) -> Keep) -> Result<Vec<Entry<T>>> {
+    pub fn walk_in(&self, scope: Scope, walk: &Walk, mut keep: impl FnMut(&Entry<T>) -> Visit) -> Result<Vec<Entry<T>>> {
         let mut kept = vec![];
         self.store.0.engine.read(|tx| {
             let (Some(table), Some(index)) = (open(tx, T::NAME)?, open(tx, &index_table(T::NAME))?) else {
@@ -112,9 +112,9 @@ impl<T: Record> Collection<T> {
                 let Some(value) = table.get(key.as_slice())? else { continue };
                 let Some(found) = readable(entry::<T>(&key, value.value()))? else { continue };
                 match keep(&found) {
-                    Keep::Yes => kept.push(found),
-                    Keep::No => {}
-                    Keep::Stop => break,
+                    Visit::Yes => kept.push(found),
+                    Visit::No => {}
+                    Visit::Stop => break,
                 }
             }
             Ok(())
@@ -252,22 +252,22 @@ mod tests {
         let theirs = add(&ben, "shared", 8, Audience::Household).await;
         add(&ben, "hidden", 9, Audience::Private).await;
         let all = Walk::prefix(1, []);
-        assert_eq!(names(days.walk(&anna, &all, |_| Keep::Yes).unwrap()), "a b shared c d");
-        assert_eq!(names(days.walk(&anna, &all.clone().down(), |_| Keep::Yes).unwrap()), "d c shared b a");
-        assert_eq!(names(days.walk(&ben, &all, |_| Keep::Yes).unwrap()), "shared hidden");
+        assert_eq!(names(days.walk(&anna, &all, |_| Visit::Yes).unwrap()), "a b shared c d");
+        assert_eq!(names(days.walk(&anna, &all.clone().down(), |_| Visit::Yes).unwrap()), "d c shared b a");
+        assert_eq!(names(days.walk(&ben, &all, |_| Visit::Yes).unwrap()), "shared hidden");
         assert_eq!((days.count(&anna, &all).unwrap(), days.count(&ben, &all).unwrap()), (5, 2));
         let some = Walk::between(1, order::int(7), order::int(30));
-        assert_eq!(names(days.walk(&anna, &some, |_| Keep::Yes).unwrap()), "b shared c");
+        assert_eq!(names(days.walk(&anna, &some, |_| Visit::Yes).unwrap()), "b shared c");
         let none = Walk::between(1, order::int(30), order::int(7));
-        assert_eq!(names(days.walk(&anna, &none, |_| Keep::Yes).unwrap()), "");
-        assert_eq!(names(days.walk(&anna, &Walk::prefix(2, order::text("B")), |_| Keep::Yes).unwrap()), "b");
+        assert_eq!(names(days.walk(&anna, &none, |_| Visit::Yes).unwrap()), "");
+        assert_eq!(names(days.walk(&anna, &Walk::prefix(2, order::text("B")), |_| Visit::Yes).unwrap()), "b");
         let mut seen = 0;
         let odd = days.walk(&anna, &all, |_| {
             seen += 1;
             match seen {
-                4.. => Keep::Stop,
-                n if n % 2 == 1 => Keep::Yes,
-                _ => Keep::No,
+                4.. => Visit::Stop,
+                n if n % 2 == 1 => Visit::Yes,
+                _ => Visit::No,
             }
         });
         assert_eq!(names(odd.unwrap()), "a shared");
@@ -279,12 +279,12 @@ mod tests {
             Ok(())
         });
         moved.await.unwrap();
-        assert_eq!(names(days.walk(&anna, &all, |_| Keep::Yes).unwrap()), "a shared b c d");
+        assert_eq!(names(days.walk(&anna, &all, |_| Visit::Yes).unwrap()), "a shared b c d");
         let (keeper, id) = (days.clone(), theirs.id);
         store.write(move |tx| keeper.share(tx, scope, id, Audience::Private).map(drop)).await.unwrap();
-        assert_eq!(names(days.walk(&anna, &all, |_| Keep::Yes).unwrap()), "a b c d");
+        assert_eq!(names(days.walk(&anna, &all, |_| Visit::Yes).unwrap()), "a b c d");
         days.delete(&ben, id).await.unwrap();
-        assert_eq!(names(days.walk_in(scope, &all, |_| Keep::Yes).unwrap()), "hidden");
+        assert_eq!(names(days.walk_in(scope, &all, |_| Visit::Yes).unwrap()), "hidden");
     }
 
     #[test]

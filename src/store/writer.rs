@@ -75,7 +75,7 @@ trait Job: Send {
     fn answer(self: Box<Self>, committed: Result<()>);
 }
 
-struct Asked<T, F> {
+struct WriteJob<T, F> {
     job: F,
     /// The call whose effect this is.
     source: Option<EffectSource>,
@@ -83,7 +83,7 @@ struct Asked<T, F> {
     to: Option<oneshot::Sender<Result<T>>>,
 }
 
-impl<T: Send, F: FnMut(&Tx) -> Result<T> + Send> Job for Asked<T, F> {
+impl<T: Send, F: FnMut(&Tx) -> Result<T> + Send> Job for WriteJob<T, F> {
     fn run(&mut self, tx: &Tx) -> Result<()> {
         self.value = Some((self.job)(tx)?);
         self.source.as_ref().map_or(Ok(()), |source| effects::mark(tx, source))
@@ -132,7 +132,7 @@ impl Writer {
     {
         let gone = || Error::Io("the store is closed".into());
         let (to, answer) = oneshot::channel();
-        let job = Box::new(Asked { job, source: effects::current(), value: None, to: Some(to) });
+        let job = Box::new(WriteJob { job, source: effects::current(), value: None, to: Some(to) });
         self.jobs.as_ref().ok_or_else(gone)?.send(Urgency::Now(job)).map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
@@ -142,7 +142,7 @@ impl Writer {
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
     {
         if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Urgency::Later(Box::new(Asked { job, source: None, value: None, to: None })));
+            let _ = jobs.send(Urgency::Later(Box::new(WriteJob { job, source: None, value: None, to: None })));
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A call as it was judged when it was written down: by a schedule, a trigger, a rule.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Armed {
+pub struct PreauthorizedCall {
     /// The tool's canonical name.
     pub tool: String,
     /// Its version then: a yes is for one.

@@ -129,9 +129,9 @@ impl Drop for Paused {
 
 /// The addresses a run did not make up: those the person wrote, and those a search gave.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Known(Arc<Mutex<HashSet<String>>>);
+pub(crate) struct KnownUrls(Arc<Mutex<HashSet<String>>>);
 
-impl Known {
+impl KnownUrls {
     pub fn add(&self, text: &str) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(urls(text).map(bare));
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_the_person_wrote_is_known() {
-        let known = Known::default();
+        let known = KnownUrls::default();
         known.add("look at https://Example.org/a?b=1, and (http://example.com).");
         for (url, is) in [
             ("https://example.org/a?b=1", true),

@@ -81,7 +81,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 /// What a listener hears next.
 #[derive(Debug, Clone)]
-pub enum Heard {
+pub enum BusEvent {
     /// The next event.
     Event(Arc<Event>),
     /// Events were missed: read the state anew and go on from here.
@@ -134,12 +134,12 @@ impl Bus {
         let kept = self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let live = self.0.live.subscribe();
         let Some(after) = after else { return Listener { missed: VecDeque::new(), live, topics } };
-        let mut missed: VecDeque<Heard> =
-            kept.1.iter().filter(|e| e.seq > after).map(|e| Heard::Event(e.clone())).collect();
+        let mut missed: VecDeque<BusEvent> =
+            kept.1.iter().filter(|e| e.seq > after).map(|e| BusEvent::Event(e.clone())).collect();
         // What came between `after` and the first that is kept was forgotten, or was before a restart.
         let next = kept.1.front().map_or(kept.0 + 1, |first| first.seq);
         if after > kept.0 || after + 1 < next {
-            missed.push_front(Heard::Resync);
+            missed.push_front(BusEvent::Resync);
         }
         Listener { missed, live, topics }
     }
@@ -147,29 +147,29 @@ impl Bus {
 
 /// One who listens.
 pub struct Listener {
-    missed: VecDeque<Heard>,
+    missed: VecDeque<BusEvent>,
     live: broadcast::Receiver<Arc<Event>>,
     topics: Topics,
 }
 
 impl Listener {
     /// The next thing; waits for it. `None` once the bus is gone.
-    pub async fn next(&mut self) -> Option<Heard> {
+    pub async fn next(&mut self) -> Option<BusEvent> {
         loop {
             match self.any().await? {
-                Heard::Event(event) if !self.topics.hear(&event.topic) => {}
+                BusEvent::Event(event) if !self.topics.hear(&event.topic) => {}
                 heard => return Some(heard),
             }
         }
     }
 
-    async fn any(&mut self) -> Option<Heard> {
+    async fn any(&mut self) -> Option<BusEvent> {
         if let Some(heard) = self.missed.pop_front() {
             return Some(heard);
         }
         match self.live.recv().await {
-            Ok(event) => Some(Heard::Event(event)),
-            Err(broadcast::error::RecvError::Lagged(_)) => Some(Heard::Resync),
+            Ok(event) => Some(BusEvent::Event(event)),
+            Err(broadcast::error::RecvError::Lagged(_)) => Some(BusEvent::Resync),
             Err(broadcast::error::RecvError::Closed) => None,
         }
     }
@@ -183,8 +183,8 @@ mod tests {
         let mut all = vec![];
         for _ in 0..n {
             match listener.next().await {
-                Some(Heard::Event(e)) => all.push(e.seq % PER_SECOND),
-                Some(Heard::Resync) => all.push(0),
+                Some(BusEvent::Event(e)) => all.push(e.seq % PER_SECOND),
+                Some(BusEvent::Resync) => all.push(0),
                 None => break,
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Ports, Principal, Question,
-    Result, UserId, Via, bounds::Known,
+    Result, UserId, Via, bounds::KnownUrls,
 };
 use serde_json::{Value, json};
 use std::{
@@ -43,7 +43,7 @@ struct Inner {
     bounds: Arc<Bounds>,
     /// Shared by the calls of a run: time during which a person was asked, and addresses nobody made up.
     pause: Pause,
-    known: Known,
+    known: KnownUrls,
     /// Shared by every call of a run: once something from outside was read, the run stays tainted.
     tainted: Arc<AtomicBool>,
     /// Shared likewise: how many calls tools have made so far.
@@ -69,7 +69,7 @@ impl Cx {
             workspace: None,
             bounds: Arc::default(),
             pause: Pause::default(),
-            known: Known::default(),
+            known: KnownUrls::default(),
             tainted: Arc::default(),
             nested: Arc::default(),
             cancel: CancellationToken::new(),

@@ -54,16 +54,16 @@ pub struct Tool {
     pub requires_confirmation: bool,
     /// Whether it stores what a model will later follow (prompts, notes, skills, tools, rules, schedules), or puts something
     /// in the place of what a person wrote: a run that read from outside asks first.
-    pub instructs: bool,
+    pub persists_instructions: bool,
     /// Whether a call with these arguments only adds something, and changes, hides or replaces nothing that is there. A tool
     /// of [`Risk::Write`] without it, or of which it is false, asks first in a run that read from outside.
     pub additive: Option<Additive>,
     /// Whether what it answers are digests, checksums or ids: long hex there is no secret.
-    pub digests: bool,
+    pub returns_digests: bool,
     /// Whether what it answers is a new secret that the caller asked for: it is told, and not taken for a leak.
-    pub reveals: bool,
+    pub returns_secret: bool,
     /// Whether calling it twice with the same arguments is as good as once, as it is for all that only look.
-    pub repeatable: bool,
+    pub idempotent: bool,
     /// Arguments as an example, for help; one is made from the schema where there are none.
     pub examples: Vec<Value>,
     /// Off tools are listed and answer with how to turn them on.
@@ -172,11 +172,11 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
             area: self.area.unwrap_or_else(|| risk.area()),
             version: 0,
             requires_confirmation: false,
-            instructs: false,
+            persists_instructions: false,
             additive: None,
-            digests: false,
-            reveals: false,
-            repeatable: risk == Risk::Observe,
+            returns_digests: false,
+            returns_secret: false,
+            idempotent: risk == Risk::Observe,
             examples: vec![],
             enabled: true,
             off_by: None,
@@ -213,8 +213,8 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
     }
     /// The tool just added stores what a model will later follow, or puts something in the place of what a person wrote: a
     /// run that read from outside asks first.
-    pub fn instructs(self) -> Self {
-        self.last(|t| t.instructs = true)
+    pub fn persists_instructions(self) -> Self {
+        self.last(|t| t.persists_instructions = true)
     }
     /// The tool just added only adds: it changes, hides or replaces nothing that is there, so a run that read from outside
     /// may call it unasked.
@@ -227,20 +227,20 @@ impl<S: Clone + Send + Sync + 'static> Family<S> {
         self.last(|t| t.additive = Some(Arc::new(move |cx, args| only_adds(&state, cx, args))))
     }
     /// The tool just added answers digests, checksums or ids: long hex there is no secret.
-    pub fn digests(self) -> Self {
-        self.last(|t| t.digests = true)
+    pub fn returns_digests(self) -> Self {
+        self.last(|t| t.returns_digests = true)
     }
     /// The tool just added answers a secret it has just made (a password): scrubbing leaves it to the caller.
-    pub fn reveals(self) -> Self {
-        self.last(|t| t.reveals = true)
+    pub fn returns_secret(self) -> Self {
+        self.last(|t| t.returns_secret = true)
     }
     /// Calling the tool just added twice with the same arguments is as good as once: after a power cut it may be called again.
-    pub fn repeatable(self) -> Self {
-        self.last(|t| t.repeatable = true)
+    pub fn idempotent(self) -> Self {
+        self.last(|t| t.idempotent = true)
     }
     /// Calling the tool just added twice is more than once, although it only looks: after a power cut it is not called again.
-    pub fn once(self) -> Self {
-        self.last(|t| t.repeatable = false)
+    pub fn not_idempotent(self) -> Self {
+        self.last(|t| t.idempotent = false)
     }
     /// Arguments of the tool just added, as an example for its help.
     pub fn example(self, arguments: Value) -> Self {

@@ -20,9 +20,9 @@ mod risk;
 mod schema;
 mod when;
 
-pub use armed::Armed;
+pub use armed::PreauthorizedCall;
 pub use bounds::{Begins, Bounds, Consent, Pause, Subagent};
-pub use bus::{Bus, Event, Heard, Listener, Topics};
+pub use bus::{Bus, Event, BusEvent, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};
 pub use error::{Error, Result};

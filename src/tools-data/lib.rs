@@ -6,7 +6,7 @@ mod state;
 mod tables;
 #[cfg(test)]
 mod testing;
-mod told;
+mod json_text;
 
 pub use finance::family as finance;
 pub use goals::{ActiveGoal, active as active_goals, family as goals};

@@ -1,8 +1,8 @@
 //! State: what an agent keeps for a person from one conversation to the next, by key.
 
-use crate::told::{aside, counted, kept};
-use records::{clip, listed, quoted};
-use store::{Collection, Keep, Key, Level, Record, Store, Walk};
+use crate::json_text::{aside, counted, bounded_json};
+use records::{truncate, join_list, quote};
+use store::{Collection, Visit, Key, Level, Record, Store, Walk};
 use tool::{Label, Scope, prelude::*};
 
 /// The most characters of a key.
@@ -72,7 +72,7 @@ pub fn family(store: &Store) -> Family<States> {
         .tags("read key value store variable setting remember")
         .tool("set_state", Risk::Write, set)
         .additive_where(keeps_what_is_there)
-        .repeatable()
+        .idempotent()
         .tags("write put key value store variable save")
         .tool("delete_state", Risk::Destroy, delete)
         .tags("remove clear forget key value")
@@ -100,18 +100,18 @@ struct Get {
 
 async fn get(states: States, cx: Cx, args: Get) -> Result<Output> {
     let walk = Walk::prefix(BY_KEY, ended(key(&args.key)?));
-    let own = states.own.walk(&cx, &walk, |_| Keep::Yes)?.pop().map(|entry| entry.value.value);
+    let own = states.own.walk(&cx, &walk, |_| Visit::Yes)?.pop().map(|entry| entry.value.value);
     let found = match own {
         Some(value) => Some(value),
-        None => states.common.walk(&cx, &walk, |_| Keep::Yes)?.pop().map(|entry| entry.value.value),
+        None => states.common.walk(&cx, &walk, |_| Visit::Yes)?.pop().map(|entry| entry.value.value),
     };
-    let name = quoted(&args.key);
+    let name = quote(&args.key);
     let Some(text) = found else {
         return Ok(Output::json(json!({"value": null}))?.say(format!("Nothing is kept under {name}.")));
     };
     let value: Value = serde_json::from_str(&text)
         .map_err(|_| Error::failed(format!("the value under {name} cannot be read: set it anew")))?;
-    let spoken = clip(value.as_str().unwrap_or(&text), SPOKEN);
+    let spoken = truncate(value.as_str().unwrap_or(&text), SPOKEN);
     Ok(Output::json(json!({"value": value}))?.say(format!("{name} is {spoken}.")))
 }
 
@@ -129,12 +129,12 @@ struct Set {
 fn keeps_what_is_there(states: &States, cx: &Cx, args: &Value) -> bool {
     let Some(name) = args["key"].as_str() else { return false };
     let scope = Scope::AgentUser(cx.agent(), cx.user());
-    let own = states.own.walk_in(scope, &Walk::prefix(BY_KEY, ended(name)), |_| Keep::Yes);
+    let own = states.own.walk_in(scope, &Walk::prefix(BY_KEY, ended(name)), |_| Visit::Yes);
     own.is_ok_and(|all| all.iter().all(|entry| entry.label == Label::Outside))
 }
 
 async fn set(states: States, cx: Cx, args: Set) -> Result<Output> {
-    let (name, value) = (key(&args.key)?.to_owned(), kept("value", &args.value, VALUE)?);
+    let (name, value) = (key(&args.key)?.to_owned(), bounded_json("value", &args.value, VALUE)?);
     let walk = Walk::prefix(BY_KEY, ended(&name));
     if states.own.count(&cx, &walk)? == 0 && states.own.count(&cx, &Walk::prefix(BY_KEY, []))? >= KEYS {
         return Err(Error::bad_args(format!("there are {KEYS} keys already: delete some with `delete_state`")));
@@ -148,7 +148,7 @@ async fn set(states: States, cx: Cx, args: Set) -> Result<Output> {
         own.put(tx, id, &stamp, &new).map(drop)
     });
     write.await?;
-    Ok(Output::json(json!({"ok": true}))?.say(format!("I keep that under {}.", quoted(&args.key))))
+    Ok(Output::json(json!({"ok": true}))?.say(format!("I keep that under {}.", quote(&args.key))))
 }
 
 /// Delete what this agent keeps for this person under a key.
@@ -168,7 +168,7 @@ async fn delete(states: States, cx: Cx, args: Delete) -> Result<Output> {
         Ok(!found.is_empty())
     });
     let deleted = write.await?;
-    let name = quoted(&args.key);
+    let name = quote(&args.key);
     let sentence = if deleted { format!("I deleted {name}.") } else { format!("Nothing was kept under {name}.") };
     Ok(Output::json(json!({"deleted": deleted}))?.say(sentence))
 }
@@ -190,21 +190,21 @@ async fn list(states: States, cx: Cx, args: List) -> Result<Output> {
         states.own.walk(&cx, &walk, |entry| {
             label = label.max(entry.label);
             keys.insert(entry.value.key.clone());
-            Keep::No
+            Visit::No
         })?;
         states.common.walk(&cx, &walk, |entry| {
             label = label.max(entry.label);
             keys.insert(entry.value.key.clone());
-            Keep::No
+            Visit::No
         })?;
         cx.taint(label);
         Ok(keys.into_iter().collect::<Vec<String>>())
     })
     .await?;
-    let names: Vec<String> = keys.iter().map(|key| quoted(key)).collect();
+    let names: Vec<String> = keys.iter().map(|key| quote(key)).collect();
     let sentence = match keys.len() {
         0 => "Nothing is kept.".to_owned(),
-        n => format!("Something is kept under {}: {}.", counted(n, "key"), listed(&names, false)),
+        n => format!("Something is kept under {}: {}.", counted(n, "key"), join_list(&names, false)),
     };
     Ok(Output::json(json!({"keys": keys}))?.say(sentence))
 }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use records::{Item, Shelf, Told, batch, clip, listed, mentions, optional, patch, quoted, said, tags, told, window};
+use records::{NamedRecord, RecordStore, RecordMeta, batch, truncate, join_list, contains_all_words, optional_text, patch_text, quote, required_text, tags, record_meta, page_params};
 use store::{Entry, Key, Level, Record, Store, Walk, order};
 use tool::prelude::*;
 use url::Url;
@@ -23,8 +23,8 @@ const BY_TAG: u8 = 4;
 const FAVORITES: u8 = 5;
 
 /// Addresses worth keeping.
-pub fn family(store: &Store) -> Family<Shelf<Bookmark>> {
-    Family::new("bookmarks", "Addresses worth keeping.", Shelf::new(store))
+pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
+    Family::new("bookmarks", "Addresses worth keeping.", RecordStore::new(store))
         .phrases(include_str!("bookmarks.en"))
         .area(Area::Memory)
         .tool("add_bookmark", Risk::Write, add)
@@ -38,7 +38,7 @@ pub fn family(store: &Store) -> Family<Shelf<Bookmark>> {
         .tags("show find search links urls saved favorites reading")
         .tool("update_bookmark", Risk::Write, update)
         .tags("edit change rename favorite link url")
-        .instructs()
+        .persists_instructions()
         .tool("delete_bookmark", Risk::Destroy, delete)
         .tags("remove erase link url")
 }
@@ -67,7 +67,7 @@ impl Record for Bookmark {
     }
 }
 
-impl Item for Bookmark {
+impl NamedRecord for Bookmark {
     const LISTED_BY: &'static str = "list_bookmarks";
     const BY_NAME: u8 = BY_NAME;
     fn name(&self) -> &str {
@@ -105,10 +105,10 @@ impl Add {
     fn read(self) -> Result<(Bookmark, bool)> {
         let url = address(&self.url)?;
         let bookmark = Bookmark {
-            title: optional("title", self.title.as_deref(), TITLE)?.unwrap_or_else(|| title(&url)),
+            title: optional_text("title", self.title.as_deref(), TITLE)?.unwrap_or_else(|| title(&url)),
             url: url.into(),
-            description: optional("description", self.description.as_deref(), DESCRIPTION)?,
-            category: optional("category", self.category.as_deref(), CATEGORY)?,
+            description: optional_text("description", self.description.as_deref(), DESCRIPTION)?,
+            category: optional_text("category", self.category.as_deref(), CATEGORY)?,
             tags: tags(&self.tags)?,
             favorite: self.is_favorite,
         };
@@ -116,10 +116,10 @@ impl Add {
     }
 }
 
-async fn add(bookmarks: Shelf<Bookmark>, cx: Cx, args: Add) -> Result<Output> {
+async fn add(bookmarks: RecordStore<Bookmark>, cx: Cx, args: Add) -> Result<Output> {
     let (bookmark, shared) = args.read()?;
     let added = bookmarks.add(&cx, "add_bookmark", bookmark, shared).await?;
-    let sentence = format!("I kept the bookmark {}.", quoted(&added.value.title));
+    let sentence = format!("I kept the bookmark {}.", quote(&added.value.title));
     Ok(Output::json(view(&cx, &added))?.say(sentence))
 }
 
@@ -132,9 +132,9 @@ struct AddAll {
     bookmarks: Vec<Add>,
 }
 
-async fn add_all(bookmarks: Shelf<Bookmark>, cx: Cx, args: AddAll) -> Result<Output> {
+async fn add_all(bookmarks: RecordStore<Bookmark>, cx: Cx, args: AddAll) -> Result<Output> {
     let added = bookmarks.add_all(&cx, "batch_add_bookmarks", batch("bookmark", args.bookmarks, Add::read)?).await?;
-    let sentence = format!("I kept {}: {}.", count(added.len()), listed(&titles(&added), false));
+    let sentence = format!("I kept {}: {}.", count(added.len()), join_list(&titles(&added), false));
     let views: Vec<View> = added.iter().map(|bookmark| view(&cx, bookmark)).collect();
     Ok(Output::json(json!({"added": views.len(), "bookmarks": views}))?.say(sentence))
 }
@@ -157,17 +157,17 @@ struct List {
     offset: Option<u32>,
 }
 
-async fn list(bookmarks: Shelf<Bookmark>, cx: Cx, args: List) -> Result<Output> {
-    let category = optional("category", args.category.as_deref(), CATEGORY)?.map(|text| order::text(&text));
-    let tag = optional("tag", args.tag.as_deref(), CATEGORY)?.map(|text| order::text(&text));
-    let search = optional("search", args.search.as_deref(), TITLE)?;
+async fn list(bookmarks: RecordStore<Bookmark>, cx: Cx, args: List) -> Result<Output> {
+    let category = optional_text("category", args.category.as_deref(), CATEGORY)?.map(|text| order::text(&text));
+    let tag = optional_text("tag", args.tag.as_deref(), CATEGORY)?.map(|text| order::text(&text));
+    let search = optional_text("search", args.search.as_deref(), TITLE)?;
     let walk = match (&tag, &category, args.is_favorite) {
         (Some(tag), _, _) => Walk::prefix(BY_TAG, tag),
         (_, Some(category), _) => Walk::prefix(BY_CATEGORY, category),
         (_, _, Some(true)) => Walk::prefix(FAVORITES, []),
         _ => Walk::prefix(ALL, []),
     };
-    let page = bookmarks.page(&cx, &walk.down(), window(args.offset, args.limit, LISTED), |entry| {
+    let page = bookmarks.page(&cx, &walk.down(), page_params(args.offset, args.limit, LISTED), |entry| {
         let it = &entry.value;
         let in_category = |wanted: &Vec<u8>| it.category.as_deref().is_some_and(|text| order::text(text) == *wanted);
         let tagged = |wanted: &Vec<u8>| it.tags.iter().any(|text| order::text(text) == *wanted);
@@ -176,13 +176,13 @@ async fn list(bookmarks: Shelf<Bookmark>, cx: Cx, args: List) -> Result<Output> 
             && args.is_favorite.is_none_or(|wanted| wanted == it.favorite)
             && search.as_deref().is_none_or(|words| {
                 let description = it.description.as_deref().unwrap_or_default();
-                mentions(words, &[&it.title, &it.url, description, &it.tags.join("\n")])
+                contains_all_words(words, &[&it.title, &it.url, description, &it.tags.join("\n")])
             })
     })?;
     let sentence = match page.entries.as_slice() {
         [] => "I found no bookmarks.".to_owned(),
-        [one] if !page.more => format!("One bookmark: {} at {}.", quoted(&one.value.title), clip(&one.value.url, 200)),
-        all => format!("The latest bookmarks: {}.", listed(&titles(all), page.more)),
+        [one] if !page.more => format!("One bookmark: {} at {}.", quote(&one.value.title), truncate(&one.value.url, 200)),
+        all => format!("The latest bookmarks: {}.", join_list(&titles(all), page.more)),
     };
     let views: Vec<View> = page.entries.iter().map(|bookmark| view(&cx, bookmark)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "bookmarks": views}))?.say(sentence))
@@ -210,16 +210,16 @@ struct Update {
     shared: Option<bool>,
 }
 
-async fn update(bookmarks: Shelf<Bookmark>, cx: Cx, args: Update) -> Result<Output> {
+async fn update(bookmarks: RecordStore<Bookmark>, cx: Cx, args: Update) -> Result<Output> {
     if args == (Update { bookmark_id: args.bookmark_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args(
             "say what to change: url, title, description, category, tags, isFavorite or shared",
         ));
     }
     let url = args.url.as_deref().map(address).transpose()?.map(String::from);
-    let title = args.title.as_deref().map(|title| said("title", title, TITLE)).transpose()?;
-    let description = patch("description", args.description.as_deref(), DESCRIPTION)?;
-    let category = patch("category", args.category.as_deref(), CATEGORY)?;
+    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
+    let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
+    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
     let (tags, favorite) = (args.tags.as_deref().map(tags).transpose()?, args.is_favorite);
     let changed = bookmarks.change(&cx, &args.bookmark_id, args.shared, move |it| {
         it.url = url.clone().unwrap_or_else(|| it.url.clone());
@@ -231,7 +231,7 @@ async fn update(bookmarks: Shelf<Bookmark>, cx: Cx, args: Update) -> Result<Outp
         Ok(())
     });
     let changed = changed.await?;
-    let sentence = format!("I changed the bookmark {}.", quoted(&changed.value.title));
+    let sentence = format!("I changed the bookmark {}.", quote(&changed.value.title));
     Ok(Output::json(view(&cx, &changed))?.say(sentence))
 }
 
@@ -243,9 +243,9 @@ struct Delete {
     bookmark_id: String,
 }
 
-async fn delete(bookmarks: Shelf<Bookmark>, cx: Cx, args: Delete) -> Result<Output> {
+async fn delete(bookmarks: RecordStore<Bookmark>, cx: Cx, args: Delete) -> Result<Output> {
     let gone = bookmarks.remove(&cx, &args.bookmark_id).await?;
-    let sentence = format!("I deleted the bookmark {}.", quoted(&gone.value.title));
+    let sentence = format!("I deleted the bookmark {}.", quote(&gone.value.title));
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "title": gone.value.title}))?.say(sentence))
 }
 
@@ -254,7 +254,7 @@ async fn delete(bookmarks: Shelf<Bookmark>, cx: Cx, args: Delete) -> Result<Outp
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     #[serde(flatten)]
-    told: Told,
+    told: RecordMeta,
     url: &'a str,
     title: &'a str,
     description: Option<&'a str>,
@@ -266,7 +266,7 @@ struct View<'a> {
 fn view<'a>(cx: &Cx, entry: &'a Entry<Bookmark>) -> View<'a> {
     let it = &entry.value;
     View {
-        told: told(entry, &cx.ports().clock.zone()),
+        told: record_meta(entry, &cx.ports().clock.zone()),
         url: &it.url,
         title: &it.title,
         description: it.description.as_deref(),
@@ -278,9 +278,9 @@ fn view<'a>(cx: &Cx, entry: &'a Entry<Bookmark>) -> View<'a> {
 
 /// An address of the web, in its one way of writing; `https://` is put before one without it.
 fn address(text: &str) -> Result<Url> {
-    let text = said("url", text, ADDRESS)?;
+    let text = required_text("url", text, ADDRESS)?;
     let wrong = |why: &str| {
-        let text = clip(&text, 80);
+        let text = truncate(&text, 80);
         Error::bad_args(format!("`{text}` {why}: write it as https://example.org/page"))
     };
     let whole = match text.split_once("://") {
@@ -321,7 +321,7 @@ fn title(url: &Url) -> String {
     };
     let parts = url.path_segments().into_iter().flatten().map(readable).filter(|part| !part.is_empty());
     let path = parts.collect::<Vec<_>>().join(" / ");
-    clip(&if path.is_empty() { host.to_owned() } else { format!("{host}: {path}") }, TITLE - 1)
+    truncate(&if path.is_empty() { host.to_owned() } else { format!("{host}: {path}") }, TITLE - 1)
 }
 
 /// A part of a path without its percent signs.

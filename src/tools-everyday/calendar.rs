@@ -6,11 +6,11 @@ mod record;
 mod tests;
 
 use jiff::{Timestamp, Zoned, tz::TimeZone};
-use query::Wanted;
+use query::EventFilter;
 use record::{Event, Times};
 use records::{
-    Given, Shelf, Told, batch, clip, day_of, day_words, listed, millis, optional, patch, quoted, read_when, refuse,
-    said, told, when_words, window,
+    Patch, RecordStore, RecordMeta, batch, truncate, day_of, day_words, join_list, millis, optional_text, patch_text, quote, read_when, rejected,
+    required_text, record_meta, when_words, page_params,
 };
 use scheduler::{Reminder, Scheduler};
 use store::{Entry, Store, Tx};
@@ -29,13 +29,13 @@ const LISTED: (u32, u32) = (20, 50);
 /// The events, and who reminds of them; cheap to clone.
 #[derive(Clone)]
 pub struct Calendar {
-    events: Shelf<Event>,
+    events: RecordStore<Event>,
     scheduler: Scheduler,
 }
 
 /// Appointments and events. Reminders are kept by `scheduler`, in the same write as the event.
 pub fn family(store: &Store, scheduler: Scheduler) -> Family<Calendar> {
-    Family::new("calendar", "Appointments and events.", Calendar { events: Shelf::new(store), scheduler })
+    Family::new("calendar", "Appointments and events.", Calendar { events: RecordStore::new(store), scheduler })
         .phrases(include_str!("calendar.en"))
         .area(Area::Memory)
         .tool("add_calendar_event", Risk::Write, add)
@@ -51,7 +51,7 @@ pub fn family(store: &Store, scheduler: Scheduler) -> Family<Calendar> {
         .tags("appointments meetings agenda schedule what is on free busy today tomorrow week show find search")
         .tool("update_calendar_event", Risk::Write, update)
         .tags("edit change move reschedule postpone rename appointment meeting reminder")
-        .instructs()
+        .persists_instructions()
         .tool("delete_calendar_event", Risk::Destroy, delete)
         .tags("remove cancel erase appointment meeting")
 }
@@ -73,10 +73,10 @@ fn reminder(event: &Entry<Event>, agent: AgentId, now: &Zoned) -> Option<Reminde
     let before = i64::from(it.reminder?) * 60_000;
     let at = Timestamp::from_millisecond(it.bounds(zone).0.checked_sub(before)?).ok()?;
     let start = When::read(&it.start, zone).ok()?;
-    let place = it.location.as_deref().map(|place| format!(", {}", clip(place, 100))).unwrap_or_default();
+    let place = it.location.as_deref().map(|place| format!(", {}", truncate(place, 100))).unwrap_or_default();
     // As it will be said then: what is tomorrow now is today then.
-    let text = format!("{}: {}{place}.", clip(&it.title, 100), when_words(&start, &at.to_zoned(zone.clone())));
-    let title = clip(&it.title, 100);
+    let text = format!("{}: {}{place}.", truncate(&it.title, 100), when_words(&start, &at.to_zoned(zone.clone())));
+    let title = truncate(&it.title, 100);
     let to_come = at > now.timestamp();
     to_come.then_some(Reminder { user: event.owner, agent, key: event.id, at, title, text, label: event.label })
 }
@@ -111,10 +111,10 @@ impl Add {
     fn read(self, cx: &Cx) -> Result<(Event, bool)> {
         let zone = cx.ports().clock.zone();
         let mut event = Event {
-            title: said("title", &self.title, TITLE)?,
-            location: optional("location", self.location.as_deref(), LOCATION)?,
-            description: optional("description", self.description.as_deref(), DESCRIPTION)?,
-            category: optional("category", self.category.as_deref(), CATEGORY)?,
+            title: required_text("title", &self.title, TITLE)?,
+            location: optional_text("location", self.location.as_deref(), LOCATION)?,
+            description: optional_text("description", self.description.as_deref(), DESCRIPTION)?,
+            category: optional_text("category", self.category.as_deref(), CATEGORY)?,
             reminder: self.reminder.map(minutes).transpose()?,
             ..Event::default()
         };
@@ -142,7 +142,7 @@ async fn add(calendar: Calendar, cx: Cx, args: Add) -> Result<Output> {
     let also = calendar.reminding(&cx);
     let mut added = calendar.events.add_all_with(&cx, "add_calendar_event", vec![added], also).await?;
     let added = added.pop().ok_or_else(|| Error::failed("the event was not kept: try again"))?;
-    let (title, when) = (quoted(&added.value.title), when_of(&cx, &added.value));
+    let (title, when) = (quote(&added.value.title), when_of(&cx, &added.value));
     let when = when.strip_prefix("on ").unwrap_or(&when);
     let when = if when.starts_with("from ") { when.to_owned() } else { format!("for {when}") };
     Ok(Output::json(view(&cx, &added))?.say(format!("I put {title} in the calendar {when}.")))
@@ -163,7 +163,7 @@ async fn add_all(calendar: Calendar, cx: Cx, args: AddAll) -> Result<Output> {
     let added = calendar.events.add_all_with(&cx, "batch_add_calendar_events", read, also).await?;
     let titles: Vec<String> = added.iter().map(|event| named(&cx, &event.value, false)).collect();
     let count = if added.len() == 1 { "one event".to_owned() } else { format!("{} events", added.len()) };
-    let sentence = format!("I put {count} in the calendar: {}.", listed(&titles, false));
+    let sentence = format!("I put {count} in the calendar: {}.", join_list(&titles, false));
     let views: Vec<View> = added.iter().map(|event| view(&cx, event)).collect();
     Ok(Output::json(json!({"added": views.len(), "events": views}))?.say(sentence))
 }
@@ -199,22 +199,22 @@ async fn list(calendar: Calendar, cx: Cx, args: List) -> Result<Output> {
     }
     let start_of = |day| millis(&When::Day(day), &zone);
     // The calendar of the software ends a year after the last date that is taken.
-    let wanted = Wanted {
+    let wanted = EventFilter {
         from: start_of(from)?,
         to: last.and_then(|last| last.tomorrow().ok()).map(start_of).transpose()?,
-        category: optional("category", args.category.as_deref(), CATEGORY)?,
-        search: optional("search", args.search.as_deref(), TITLE)?,
+        category: optional_text("category", args.category.as_deref(), CATEGORY)?,
+        search: optional_text("search", args.search.as_deref(), TITLE)?,
         zone: zone.clone(),
     };
-    let page = wanted.page(&calendar.events, &cx, window(args.offset, args.limit, LISTED))?;
+    let page = wanted.page(&calendar.events, &cx, page_params(args.offset, args.limit, LISTED))?;
     let one_day = last.filter(|last| *last == from).map(|day| day_words(day, today));
     let names: Vec<String> = page.entries.iter().map(|event| named(&cx, &event.value, one_day.is_some())).collect();
     let sentence = match (&one_day, names.is_empty()) {
         (Some(day), true) => format!("There is nothing in the calendar {day}."),
         (None, true) if first.is_none() && last.is_none() => "There is nothing coming up in the calendar.".to_owned(),
         (None, true) => "There is nothing in the calendar for that time.".to_owned(),
-        (Some(day), false) => format!("{}: {}.", capitalised(day), listed(&names, page.more)),
-        (None, false) => format!("In the calendar: {}.", listed(&names, page.more)),
+        (Some(day), false) => format!("{}: {}.", capitalised(day), join_list(&names, page.more)),
+        (None, false) => format!("In the calendar: {}.", join_list(&names, page.more)),
     };
     let views: Vec<View> = page.entries.iter().map(|event| view(&cx, event)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "events": views}))?.say(sentence))
@@ -242,7 +242,7 @@ struct Update {
     category: Option<String>,
     /// How many minutes before its start to remind the person; null for no reminder.
     #[serde(default)]
-    reminder: Given<u32>,
+    reminder: Patch<u32>,
     /// Whether everybody in the household sees it.
     shared: Option<bool>,
 }
@@ -253,21 +253,21 @@ async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
             "say what to change: title, startTime, endTime, isAllDay, location, description, category, reminder or shared",
         ));
     }
-    let title = args.title.as_deref().map(|title| said("title", title, TITLE)).transpose()?;
-    let location = patch("location", args.location.as_deref(), LOCATION)?;
-    let description = patch("description", args.description.as_deref(), DESCRIPTION)?;
-    let category = patch("category", args.category.as_deref(), CATEGORY)?;
-    let day = || calendar.events.own(&cx, &args.event_id).map(|it| it.value.start.chars().take(10).collect::<String>());
+    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
+    let location = patch_text("location", args.location.as_deref(), LOCATION)?;
+    let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
+    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
+    let day = || calendar.events.find_own(&cx, &args.event_id).map(|it| it.value.start.chars().take(10).collect::<String>());
     let start = time(&cx, "startTime", on_its_day(args.start_time.as_deref(), &day)?.as_deref())?;
     let end = time(&cx, "endTime", on_its_day(args.end_time.as_deref(), &day)?.as_deref())?;
     let reminder = match args.reminder {
-        Given::Not => None,
-        Given::Null => Some(None),
-        Given::Value(before) => Some(Some(minutes(before)?)),
+        Patch::Not => None,
+        Patch::Null => Some(None),
+        Patch::Value(before) => Some(Some(minutes(before)?)),
     };
     let (zone, all_day, moved) = (cx.ports().clock.zone(), args.is_all_day, start.is_some());
     let change = move |it: &mut Event| {
-        retime(it, start.as_ref(), end.as_ref(), all_day, &zone).map_err(|e| refuse(e.message()))?;
+        retime(it, start.as_ref(), end.as_ref(), all_day, &zone).map_err(|e| rejected(e.message()))?;
         it.title = title.clone().unwrap_or_else(|| it.title.clone());
         it.location = location.clone().unwrap_or_else(|| it.location.clone());
         it.description = description.clone().unwrap_or_else(|| it.description.clone());
@@ -277,7 +277,7 @@ async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
     };
     let also = calendar.reminding(&cx);
     let changed = calendar.events.change_with(&cx, &args.event_id, args.shared, change, also).await?;
-    let (title, when) = (quoted(&changed.value.title), when_of(&cx, &changed.value));
+    let (title, when) = (quote(&changed.value.title), when_of(&cx, &changed.value));
     let sentence =
         if moved { format!("{title} is {when} now.") } else { format!("I changed {title} in the calendar.") };
     Ok(Output::json(view(&cx, &changed))?.say(sentence))
@@ -317,7 +317,7 @@ async fn delete(calendar: Calendar, cx: Cx, args: Delete) -> Result<Output> {
     let scheduler = calendar.scheduler.clone();
     let forget = move |tx: &Tx, event: &Entry<Event>| scheduler.forget(tx, event.owner, event.id);
     let gone = calendar.events.remove_with(&cx, &args.event_id, forget).await?;
-    let sentence = format!("I deleted {} from the calendar.", quoted(&gone.value.title));
+    let sentence = format!("I deleted {} from the calendar.", quote(&gone.value.title));
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "title": gone.value.title}))?.say(sentence))
 }
 
@@ -326,7 +326,7 @@ async fn delete(calendar: Calendar, cx: Cx, args: Delete) -> Result<Output> {
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     #[serde(flatten)]
-    told: Told,
+    told: RecordMeta,
     title: &'a str,
     start_time: &'a str,
     end_time: &'a str,
@@ -340,7 +340,7 @@ struct View<'a> {
 fn view<'a>(cx: &Cx, entry: &'a Entry<Event>) -> View<'a> {
     let it = &entry.value;
     View {
-        told: told(entry, &cx.ports().clock.zone()),
+        told: record_meta(entry, &cx.ports().clock.zone()),
         title: &it.title,
         start_time: &it.start,
         end_time: &it.end,
@@ -370,7 +370,7 @@ fn when_of(cx: &Cx, event: &Event) -> String {
 
 /// An event in a list; of one day's events only the time is said.
 fn named(cx: &Cx, event: &Event, one_day: bool) -> String {
-    let title = clip(&event.title, 60);
+    let title = truncate(&event.title, 60);
     let zone = cx.ports().clock.zone();
     match When::read(&event.start, &zone) {
         Ok(When::Day(_)) if one_day => title,

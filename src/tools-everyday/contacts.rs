@@ -5,7 +5,7 @@ mod record;
 mod tests;
 
 use record::{BY_COMPANY, BY_NAME, BY_RELATIONSHIP, Birthday, Contact, FAVORITES, birthday, digits, email, phone};
-use records::{Shelf, Told, batch, clip, day_words, listed, mentions, optional, patch, quoted, said, told, window};
+use records::{RecordStore, RecordMeta, batch, truncate, day_words, join_list, contains_all_words, optional_text, patch_text, quote, required_text, record_meta, page_params};
 use store::{Entry, Store, Walk, order};
 use tool::prelude::*;
 
@@ -17,8 +17,8 @@ const NOTES: usize = 10_000;
 const LISTED: (u32, u32) = (20, 50);
 
 /// People and how to reach them.
-pub fn family(store: &Store) -> Family<Shelf<Contact>> {
-    Family::new("contacts", "People and how to reach them.", Shelf::new(store))
+pub fn family(store: &Store) -> Family<RecordStore<Contact>> {
+    Family::new("contacts", "People and how to reach them.", RecordStore::new(store))
         .phrases(include_str!("contacts.en"))
         .area(Area::Memory)
         .tool("add_contact", Risk::Write, add)
@@ -34,7 +34,7 @@ pub fn family(store: &Store) -> Family<Shelf<Contact>> {
         .tags("people who phone number email birthday address find search show address book")
         .tool("update_contact", Risk::Write, update)
         .tags("edit change correct person phone email birthday address")
-        .instructs()
+        .persists_instructions()
         .tool("delete_contact", Risk::Destroy, delete)
         .tags("remove erase person address book")
 }
@@ -71,27 +71,27 @@ struct Add {
 
 impl Add {
     fn read(self, cx: &Cx) -> Result<(Contact, bool)> {
-        let short = |what, text: &Option<String>| optional(what, text.as_deref(), SHORT);
+        let short = |what, text: &Option<String>| optional_text(what, text.as_deref(), SHORT);
         let contact = Contact {
-            name: said("name", &self.name, SHORT)?,
+            name: required_text("name", &self.name, SHORT)?,
             email: email(self.email.as_deref().unwrap_or_default())?,
             phone: phone(self.phone.as_deref().unwrap_or_default())?,
             company: short("company", &self.company)?,
             job_title: short("jobTitle", &self.job_title)?,
             relationship: short("relationship", &self.relationship)?,
             birthday: birthday(cx, self.birthday.as_deref().unwrap_or_default())?,
-            address: optional("address", self.address.as_deref(), ADDRESS)?,
-            notes: optional("text in notes", self.notes.as_deref(), NOTES)?,
+            address: optional_text("address", self.address.as_deref(), ADDRESS)?,
+            notes: optional_text("text in notes", self.notes.as_deref(), NOTES)?,
             favorite: self.is_favorite,
         };
         Ok((contact, self.shared))
     }
 }
 
-async fn add(contacts: Shelf<Contact>, cx: Cx, args: Add) -> Result<Output> {
+async fn add(contacts: RecordStore<Contact>, cx: Cx, args: Add) -> Result<Output> {
     let (contact, shared) = args.read(&cx)?;
     let added = contacts.add(&cx, "add_contact", contact, shared).await?;
-    let sentence = format!("I added {} to your contacts.", clip(&added.value.name, 80));
+    let sentence = format!("I added {} to your contacts.", truncate(&added.value.name, 80));
     Ok(Output::json(view(&cx, &added))?.say(sentence))
 }
 
@@ -104,10 +104,10 @@ struct AddAll {
     contacts: Vec<Add>,
 }
 
-async fn add_all(contacts: Shelf<Contact>, cx: Cx, args: AddAll) -> Result<Output> {
+async fn add_all(contacts: RecordStore<Contact>, cx: Cx, args: AddAll) -> Result<Output> {
     let read = batch("contact", args.contacts, |contact| contact.read(&cx))?;
     let added = contacts.add_all(&cx, "batch_add_contacts", read).await?;
-    let sentence = format!("I added {} to your contacts.", listed(&names(&added), false));
+    let sentence = format!("I added {} to your contacts.", join_list(&names(&added), false));
     let views: Vec<View> = added.iter().map(|contact| view(&cx, contact)).collect();
     Ok(Output::json(json!({"added": views.len(), "contacts": views}))?.say(sentence))
 }
@@ -130,11 +130,11 @@ struct List {
     offset: Option<u32>,
 }
 
-async fn list(contacts: Shelf<Contact>, cx: Cx, args: List) -> Result<Output> {
-    let key = |what, text: Option<&str>| Ok::<_, Error>(optional(what, text, SHORT)?.map(|text| order::text(&text)));
+async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Output> {
+    let key = |what, text: Option<&str>| Ok::<_, Error>(optional_text(what, text, SHORT)?.map(|text| order::text(&text)));
     let relationship = key("relationship", args.relationship.as_deref())?;
     let company = key("company", args.company.as_deref())?;
-    let search = optional("search", args.search.as_deref(), SHORT)?;
+    let search = optional_text("search", args.search.as_deref(), SHORT)?;
     let walk = match (&relationship, &company, args.is_favorite) {
         (_, Some(company), _) => Walk::prefix(BY_COMPANY, company),
         (Some(relationship), _, _) => Walk::prefix(BY_RELATIONSHIP, relationship),
@@ -144,7 +144,7 @@ async fn list(contacts: Shelf<Contact>, cx: Cx, args: List) -> Result<Output> {
     let same = |wanted: &Option<Vec<u8>>, text: &Option<String>| {
         wanted.as_ref().is_none_or(|wanted| text.as_deref().is_some_and(|text| order::text(text) == *wanted))
     };
-    let page = contacts.page(&cx, &walk, window(args.offset, args.limit, LISTED), |entry| {
+    let page = contacts.page(&cx, &walk, page_params(args.offset, args.limit, LISTED), |entry| {
         let it = &entry.value;
         same(&relationship, &it.relationship)
             && same(&company, &it.company)
@@ -154,7 +154,7 @@ async fn list(contacts: Shelf<Contact>, cx: Cx, args: List) -> Result<Output> {
     let sentence = match page.entries.as_slice() {
         [] => "I found nobody in your contacts.".to_owned(),
         [one] if !page.more => spoken(&cx, &one.value),
-        all => format!("Your contacts: {}.", listed(&names(all), page.more)),
+        all => format!("Your contacts: {}.", join_list(&names(all), page.more)),
     };
     let views: Vec<View> = page.entries.iter().map(|contact| view(&cx, contact)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "contacts": views}))?.say(sentence))
@@ -169,7 +169,7 @@ fn is_meant(contact: &Contact, search: &str) -> bool {
     let is_number = !wanted.is_empty() && search.chars().all(|c| c.is_ascii_digit() || " +-()./".contains(c));
     let texts = [&contact.email, &contact.phone, &contact.company, &contact.job_title, &contact.relationship].map(text);
     let texts: Vec<&str> = texts.iter().map(String::as_str).chain([contact.name.as_str()]).collect();
-    is_number && number.contains(wanted) || mentions(search, &texts)
+    is_number && number.contains(wanted) || contains_all_words(search, &texts)
 }
 
 /// Change what is known of somebody; what is not given stays as it is, and an empty text clears.
@@ -202,18 +202,18 @@ struct Update {
     shared: Option<bool>,
 }
 
-async fn update(contacts: Shelf<Contact>, cx: Cx, args: Update) -> Result<Output> {
+async fn update(contacts: RecordStore<Contact>, cx: Cx, args: Update) -> Result<Output> {
     if args == (Update { contact_id: args.contact_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args("say what to change: the name, email, phone, birthday, or whatever else is kept"));
     }
-    let short = |what, text: &Option<String>| patch(what, text.as_deref(), SHORT);
-    let name = args.name.as_deref().map(|name| said("name", name, SHORT)).transpose()?;
+    let short = |what, text: &Option<String>| patch_text(what, text.as_deref(), SHORT);
+    let name = args.name.as_deref().map(|name| required_text("name", name, SHORT)).transpose()?;
     let (email, phone) = (args.email.as_deref().map(email).transpose()?, args.phone.as_deref().map(phone).transpose()?);
     let (company, job_title) = (short("company", &args.company)?, short("jobTitle", &args.job_title)?);
     let relationship = short("relationship", &args.relationship)?;
     let birthday = args.birthday.as_deref().map(|text| birthday(&cx, text)).transpose()?;
-    let address = patch("address", args.address.as_deref(), ADDRESS)?;
-    let notes = patch("text in notes", args.notes.as_deref(), NOTES)?;
+    let address = patch_text("address", args.address.as_deref(), ADDRESS)?;
+    let notes = patch_text("text in notes", args.notes.as_deref(), NOTES)?;
     let changed = contacts.change(&cx, &args.contact_id, args.shared, move |it| {
         let set = |field: &mut Option<String>, to: &Option<Option<String>>| {
             if let Some(to) = to {
@@ -233,7 +233,7 @@ async fn update(contacts: Shelf<Contact>, cx: Cx, args: Update) -> Result<Output
         Ok(())
     });
     let changed = changed.await?;
-    let sentence = format!("I changed the contact {}.", quoted(&changed.value.name));
+    let sentence = format!("I changed the contact {}.", quote(&changed.value.name));
     Ok(Output::json(view(&cx, &changed))?.say(sentence))
 }
 
@@ -245,9 +245,9 @@ struct Delete {
     contact_id: String,
 }
 
-async fn delete(contacts: Shelf<Contact>, cx: Cx, args: Delete) -> Result<Output> {
+async fn delete(contacts: RecordStore<Contact>, cx: Cx, args: Delete) -> Result<Output> {
     let gone = contacts.remove(&cx, &args.contact_id).await?;
-    let sentence = format!("I deleted the contact {}.", quoted(&gone.value.name));
+    let sentence = format!("I deleted the contact {}.", quote(&gone.value.name));
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "name": gone.value.name}))?.say(sentence))
 }
 
@@ -256,7 +256,7 @@ async fn delete(contacts: Shelf<Contact>, cx: Cx, args: Delete) -> Result<Output
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     #[serde(flatten)]
-    told: Told,
+    told: RecordMeta,
     name: &'a str,
     email: Option<&'a str>,
     phone: Option<&'a str>,
@@ -274,7 +274,7 @@ fn view<'a>(cx: &Cx, entry: &'a Entry<Contact>) -> View<'a> {
     let (it, today) = (&entry.value, cx.ports().clock.local().date());
     let next = it.birthday.as_deref().and_then(Birthday::read).and_then(|day| day.next(today));
     View {
-        told: told(entry, &cx.ports().clock.zone()),
+        told: record_meta(entry, &cx.ports().clock.zone()),
         name: &it.name,
         email: it.email.as_deref(),
         phone: it.phone.as_deref(),
@@ -307,7 +307,7 @@ fn spoken(cx: &Cx, contact: &Contact) -> String {
     ];
     let known: Vec<String> = known.into_iter().filter_map(|(what, text)| Some(format!("{what} {}", text?))).collect();
     let who = contact.relationship.as_deref().map(|who| format!(" ({who})")).unwrap_or_default();
-    let name = format!("{}{who}", clip(&contact.name, 80));
+    let name = format!("{}{who}", truncate(&contact.name, 80));
     if known.is_empty() { format!("{name} is in your contacts.") } else { format!("{name}: {}.", known.join(", ")) }
 }
 

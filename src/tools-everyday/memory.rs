@@ -27,7 +27,7 @@ pub fn family(memories: Memories) -> Family<Memories> {
         .tags("search find memory know remember what when who where")
         .tool("update_memory", Risk::Write, update)
         .tags("edit change correct rewrite memory")
-        .instructs()
+        .persists_instructions()
         .tool("forget", Risk::Destroy, forget)
         .tags("delete remove erase memory")
         .tool("list_memories", Risk::Observe, list)
@@ -117,7 +117,7 @@ async fn recall(memories: Memories, cx: Cx, args: Recall) -> Result<Output> {
     let limit = limited(args.limit, RECALLED);
     let filter = Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() };
     let found = memories.recall(&cx, &args.query, filter).await?;
-    let sentence = told(&found.hits);
+    let sentence = best_answer(&found.hits);
     let content = json!({"count": found.hits.len(), "memories": found.hits, "byMeaning": found.by_meaning});
     Ok(Output { content, ..Output::default() }.say(sentence))
 }
@@ -249,7 +249,7 @@ fn limited(asked: Option<u32>, default: u32) -> usize {
 }
 
 /// The best memory in its own words; with it up to two that fit nearly as well.
-fn told(hits: &[Hit]) -> String {
+fn best_answer(hits: &[Hit]) -> String {
     let Some(best) = hits.first() else { return "I remember nothing about that.".into() };
     let good = hits.iter().take(3).filter(|hit| hit.score >= 0.8 * best.score);
     good.map(|hit| ended(&hit.memory.content)).collect::<Vec<_>>().join(" ")

@@ -4,7 +4,7 @@
 mod tests;
 
 use records::{
-    Item, Shelf, Told, batch, clip, listed, mentions, optional, patch, quoted, refuse, said, tags, told, window,
+    NamedRecord, RecordStore, RecordMeta, batch, truncate, join_list, contains_all_words, optional_text, patch_text, quote, rejected, required_text, tags, record_meta, page_params,
 };
 use store::{Entry, Key, Level, Record, Store, Walk, order};
 use tool::prelude::*;
@@ -26,8 +26,8 @@ const BY_CATEGORY: u8 = 3;
 const BY_TAG: u8 = 4;
 
 /// Texts worth keeping.
-pub fn family(store: &Store) -> Family<Shelf<Note>> {
-    Family::new("notes", "Texts worth keeping.", Shelf::new(store))
+pub fn family(store: &Store) -> Family<RecordStore<Note>> {
+    Family::new("notes", "Texts worth keeping.", RecordStore::new(store))
         .phrases(include_str!("notes.en"))
         .area(Area::Memory)
         .tool("add_note", Risk::Write, add)
@@ -43,7 +43,7 @@ pub fn family(store: &Store) -> Family<Shelf<Note>> {
         .tags("read show open whole text memo")
         .tool("update_note", Risk::Write, update)
         .tags("edit change rewrite append extend pin text memo")
-        .instructs()
+        .persists_instructions()
         .tool("delete_note", Risk::Destroy, delete)
         .tags("remove erase text memo")
 }
@@ -71,7 +71,7 @@ impl Record for Note {
     }
 }
 
-impl Item for Note {
+impl NamedRecord for Note {
     const LISTED_BY: &'static str = "list_notes";
     const BY_NAME: u8 = BY_NAME;
     fn name(&self) -> &str {
@@ -106,9 +106,9 @@ struct Add {
 impl Add {
     fn read(self) -> Result<(Note, bool)> {
         let note = Note {
-            title: said("title", &self.title, TITLE)?,
-            content: said("content", &self.content, CONTENT)?,
-            category: optional("category", self.category.as_deref(), CATEGORY)?,
+            title: required_text("title", &self.title, TITLE)?,
+            content: required_text("content", &self.content, CONTENT)?,
+            category: optional_text("category", self.category.as_deref(), CATEGORY)?,
             tags: tags(&self.tags)?,
             pinned: self.is_pinned,
         };
@@ -116,10 +116,10 @@ impl Add {
     }
 }
 
-async fn add(notes: Shelf<Note>, cx: Cx, args: Add) -> Result<Output> {
+async fn add(notes: RecordStore<Note>, cx: Cx, args: Add) -> Result<Output> {
     let (note, shared) = args.read()?;
     let added = notes.add(&cx, "add_note", note, shared).await?;
-    let sentence = format!("I kept the note {}.", quoted(&added.value.title));
+    let sentence = format!("I kept the note {}.", quote(&added.value.title));
     Ok(Output::json(view(&cx, &added, true))?.say(sentence))
 }
 
@@ -132,9 +132,9 @@ struct AddAll {
     notes: Vec<Add>,
 }
 
-async fn add_all(notes: Shelf<Note>, cx: Cx, args: AddAll) -> Result<Output> {
+async fn add_all(notes: RecordStore<Note>, cx: Cx, args: AddAll) -> Result<Output> {
     let added = notes.add_all(&cx, "batch_add_notes", batch("note", args.notes, Add::read)?).await?;
-    let sentence = format!("I kept {}: {}.", count(added.len()), listed(&titles(&added), false));
+    let sentence = format!("I kept {}: {}.", count(added.len()), join_list(&titles(&added), false));
     let views: Vec<View> = added.iter().map(|note| view(&cx, note, false)).collect();
     Ok(Output::json(json!({"added": views.len(), "notes": views}))?.say(sentence))
 }
@@ -157,10 +157,10 @@ struct List {
     offset: Option<u32>,
 }
 
-async fn list(notes: Shelf<Note>, cx: Cx, args: List) -> Result<Output> {
-    let category = optional("category", args.category.as_deref(), CATEGORY)?.map(|text| order::text(&text));
-    let tag = optional("tag", args.tag.as_deref(), CATEGORY)?.map(|text| order::text(&text));
-    let search = optional("search", args.search.as_deref(), TITLE)?;
+async fn list(notes: RecordStore<Note>, cx: Cx, args: List) -> Result<Output> {
+    let category = optional_text("category", args.category.as_deref(), CATEGORY)?.map(|text| order::text(&text));
+    let tag = optional_text("tag", args.tag.as_deref(), CATEGORY)?.map(|text| order::text(&text));
+    let search = optional_text("search", args.search.as_deref(), TITLE)?;
     let (index, mut value) = match (&tag, &category) {
         (Some(tag), _) => (BY_TAG, tag.clone()),
         (None, Some(category)) => (BY_CATEGORY, category.clone()),
@@ -168,17 +168,17 @@ async fn list(notes: Shelf<Note>, cx: Cx, args: List) -> Result<Output> {
     };
     value.extend(args.is_pinned.map(u8::from));
     let walk = Walk::prefix(index, value).down();
-    let page = notes.page(&cx, &walk, window(args.offset, args.limit, LISTED), |entry| {
+    let page = notes.page(&cx, &walk, page_params(args.offset, args.limit, LISTED), |entry| {
         let it = &entry.value;
         let in_category = |wanted: &Vec<u8>| it.category.as_deref().is_some_and(|text| order::text(text) == *wanted);
         category.as_ref().is_none_or(in_category)
-            && search.as_deref().is_none_or(|words| mentions(words, &[&it.title, &it.content]))
+            && search.as_deref().is_none_or(|words| contains_all_words(words, &[&it.title, &it.content]))
     })?;
     let whole = page.entries.len() == 1;
     let sentence = match page.entries.as_slice() {
         [] => "I found no notes.".to_owned(),
         [one] if !page.more => spoken(&one.value),
-        all => format!("The notes: {}.", listed(&titles(all), page.more)),
+        all => format!("The notes: {}.", join_list(&titles(all), page.more)),
     };
     let views: Vec<View> = page.entries.iter().map(|note| view(&cx, note, whole)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "notes": views}))?.say(sentence))
@@ -192,7 +192,7 @@ struct Get {
     note_id: String,
 }
 
-async fn get(notes: Shelf<Note>, cx: Cx, args: Get) -> Result<Output> {
+async fn get(notes: RecordStore<Note>, cx: Cx, args: Get) -> Result<Output> {
     let found = notes.find(&cx, &args.note_id)?;
     Ok(Output::json(view(&cx, &found, true))?.say(spoken(&found.value)))
 }
@@ -219,17 +219,17 @@ struct Update {
     shared: Option<bool>,
 }
 
-async fn update(notes: Shelf<Note>, cx: Cx, args: Update) -> Result<Output> {
+async fn update(notes: RecordStore<Note>, cx: Cx, args: Update) -> Result<Output> {
     if args == (Update { note_id: args.note_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args("say what to change: title, content, append, category, tags, isPinned or shared"));
     }
     if args.content.is_some() && args.append.is_some() {
         return Err(Error::bad_args("give content, which replaces the text, or append, which adds to it: not both"));
     }
-    let title = args.title.as_deref().map(|title| said("title", title, TITLE)).transpose()?;
-    let content = args.content.as_deref().map(|text| said("content", text, CONTENT)).transpose()?;
-    let more = args.append.as_deref().map(|text| said("text to append", text, CONTENT)).transpose()?;
-    let category = patch("category", args.category.as_deref(), CATEGORY)?;
+    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
+    let content = args.content.as_deref().map(|text| required_text("content", text, CONTENT)).transpose()?;
+    let more = args.append.as_deref().map(|text| required_text("text to append", text, CONTENT)).transpose()?;
+    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
     let (tags, pinned) = (args.tags.as_deref().map(tags).transpose()?, args.is_pinned);
     let appended = more.is_some();
     let changed = notes.change(&cx, &args.note_id, args.shared, move |it| {
@@ -238,7 +238,7 @@ async fn update(notes: Shelf<Note>, cx: Cx, args: Update) -> Result<Output> {
         if let Some(more) = &more {
             it.content = format!("{}\n{more}", it.content);
             if it.content.chars().nth(CONTENT).is_some() {
-                return Err(refuse(format!("the note would be longer than {CONTENT} characters: begin another")));
+                return Err(rejected(format!("the note would be longer than {CONTENT} characters: begin another")));
             }
         }
         it.category = category.clone().unwrap_or_else(|| it.category.clone());
@@ -247,7 +247,7 @@ async fn update(notes: Shelf<Note>, cx: Cx, args: Update) -> Result<Output> {
         Ok(())
     });
     let changed = changed.await?;
-    let title = quoted(&changed.value.title);
+    let title = quote(&changed.value.title);
     let sentence =
         if appended { format!("I added that to the note {title}.") } else { format!("I changed the note {title}.") };
     Ok(Output::json(view(&cx, &changed, true))?.say(sentence))
@@ -261,9 +261,9 @@ struct Delete {
     note_id: String,
 }
 
-async fn delete(notes: Shelf<Note>, cx: Cx, args: Delete) -> Result<Output> {
+async fn delete(notes: RecordStore<Note>, cx: Cx, args: Delete) -> Result<Output> {
     let gone = notes.remove(&cx, &args.note_id).await?;
-    let sentence = format!("I deleted the note {}.", quoted(&gone.value.title));
+    let sentence = format!("I deleted the note {}.", quote(&gone.value.title));
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "title": gone.value.title}))?.say(sentence))
 }
 
@@ -272,7 +272,7 @@ async fn delete(notes: Shelf<Note>, cx: Cx, args: Delete) -> Result<Output> {
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     #[serde(flatten)]
-    told: Told,
+    told: RecordMeta,
     title: &'a str,
     content: String,
     /// Whether more of the text follows.
@@ -286,7 +286,7 @@ fn view<'a>(cx: &Cx, entry: &'a Entry<Note>, whole: bool) -> View<'a> {
     let it = &entry.value;
     let content = if whole { it.content.clone() } else { it.content.chars().take(SHOWN).collect() };
     View {
-        told: told(entry, &cx.ports().clock.zone()),
+        told: record_meta(entry, &cx.ports().clock.zone()),
         title: &it.title,
         truncated: content.len() < it.content.len(),
         content,
@@ -298,7 +298,7 @@ fn view<'a>(cx: &Cx, entry: &'a Entry<Note>, whole: bool) -> View<'a> {
 
 /// One note, read out.
 fn spoken(note: &Note) -> String {
-    format!("{}: {}", quoted(&note.title), clip(&note.content, SPOKEN))
+    format!("{}: {}", quote(&note.title), truncate(&note.content, SPOKEN))
 }
 
 fn titles(all: &[Entry<Note>]) -> Vec<String> {

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use records::{DocumentChange, Notice, Shelf, Told, clip, listed, optional, said, tell_notice, told, window};
+use records::{DocumentChange, Notice, RecordStore, RecordMeta, truncate, join_list, optional_text, required_text, tell_notice, record_meta, page_params};
 use store::{Entry, Store, Tx, Walk};
 use tool::{Scope, prelude::*};
 
@@ -19,8 +19,8 @@ const ALL: u8 = Notice::ALL;
 const UNSEEN: u8 = Notice::UNSEEN;
 
 /// What Hob tells a person at a time of its own choosing.
-pub fn family(store: &Store) -> Family<Shelf<Notice>> {
-    Family::new("notices", "What Hob tells a person at a time of its own choosing.", Shelf::new(store))
+pub fn family(store: &Store) -> Family<RecordStore<Notice>> {
+    Family::new("notices", "What Hob tells a person at a time of its own choosing.", RecordStore::new(store))
         .phrases(include_str!("notices.en"))
         .area(Area::Memory)
         .tool("notify", Risk::Write, notify)
@@ -46,10 +46,10 @@ struct Notify {
     title: Option<String>,
 }
 
-async fn notify(notices: Shelf<Notice>, cx: Cx, args: Notify) -> Result<Output> {
+async fn notify(notices: RecordStore<Notice>, cx: Cx, args: Notify) -> Result<Output> {
     let notice = Notice {
-        title: optional("title", args.title.as_deref(), TITLE)?,
-        text: said("text", &args.text, TEXT)?,
+        title: optional_text("title", args.title.as_deref(), TITLE)?,
+        text: required_text("text", &args.text, TEXT)?,
         ..Notice::default()
     };
     let (records, scope) = (notices.records().clone(), Scope::User(cx.user()));
@@ -73,9 +73,9 @@ struct List {
     offset: Option<u32>,
 }
 
-async fn list(notices: Shelf<Notice>, cx: Cx, args: List) -> Result<Output> {
+async fn list(notices: RecordStore<Notice>, cx: Cx, args: List) -> Result<Output> {
     let index = if args.unseen == Some(true) { UNSEEN } else { ALL };
-    let place = window(args.offset, args.limit, LISTED);
+    let place = page_params(args.offset, args.limit, LISTED);
     let walk = Walk::prefix(index, []).down();
     let page = notices.page(&cx, &walk, place, |entry| args.unseen.is_none_or(|unseen| unseen != entry.value.seen))?;
     let texts: Vec<String> = page.entries.iter().map(|notice| spoken(&notice.value)).collect();
@@ -83,7 +83,7 @@ async fn list(notices: Shelf<Notice>, cx: Cx, args: List) -> Result<Output> {
         [] if args.unseen == Some(true) => "There is nothing new.".to_owned(),
         [] => "There are no notices.".to_owned(),
         [one] if !page.more => format!("One notice: {one}."),
-        all => format!("The latest notices: {}.", listed(all, page.more)),
+        all => format!("The latest notices: {}.", join_list(all, page.more)),
     };
     let views: Vec<View> = page.entries.iter().map(|notice| view(&cx, notice)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "notices": views}))?.say(sentence))
@@ -97,19 +97,19 @@ struct Dismiss {
     notice_id: String,
 }
 
-async fn dismiss(notices: Shelf<Notice>, cx: Cx, args: Dismiss) -> Result<Output> {
+async fn dismiss(notices: RecordStore<Notice>, cx: Cx, args: Dismiss) -> Result<Output> {
     if args.notice_id.trim().eq_ignore_ascii_case("all") {
         return dismiss_all(&notices, &cx).await;
     }
     // Of several of one text the last is as good as any: all of them are seen already.
-    let which = match notices.last_over(&cx, &args.notice_id)? {
+    let which = match notices.last_finished(&cx, &args.notice_id)? {
         Some(seen) => seen.id.to_string(),
         None => args.notice_id,
     };
     let by_person = is_by_person(&cx);
     let seen = move |notice: &mut Notice| {
         if !by_person && !notice.document.is_empty() {
-            return Err(records::refuse(
+            return Err(records::rejected(
                 "this notice tells the person what you changed of yourself, so only they dismiss it",
             ));
         }
@@ -121,7 +121,7 @@ async fn dismiss(notices: Shelf<Notice>, cx: Cx, args: Dismiss) -> Result<Output
     Ok(Output::json(answer)?.say(format!("Dismissed: {}.", spoken(&changed.value))))
 }
 
-async fn dismiss_all(notices: &Shelf<Notice>, cx: &Cx) -> Result<Output> {
+async fn dismiss_all(notices: &RecordStore<Notice>, cx: &Cx) -> Result<Output> {
     let (records, scope, label) = (notices.records().clone(), Scope::User(cx.user()), cx.label());
     let by_person = is_by_person(cx);
     let changed = notices.records().store().write(move |tx| {
@@ -137,7 +137,7 @@ async fn dismiss_all(notices: &Shelf<Notice>, cx: &Cx) -> Result<Output> {
         unseen.into_iter().map(seen).collect::<store::Result<Vec<_>>>()
     });
     let changed = changed.await?;
-    changed.iter().for_each(|notice| records::tell(cx, notice, "changed"));
+    changed.iter().for_each(|notice| records::publish_change(cx, notice, "changed"));
     let sentence = match changed.len() {
         0 => "There was nothing new.".to_owned(),
         1 => "I dismissed one notice.".to_owned(),
@@ -155,7 +155,7 @@ fn is_by_person(cx: &Cx) -> bool {
 #[derive(Serialize)]
 struct View<'a> {
     #[serde(flatten)]
-    told: Told,
+    told: RecordMeta,
     title: Option<&'a str>,
     text: &'a str,
     seen: bool,
@@ -166,11 +166,11 @@ struct View<'a> {
 
 fn view<'a>(cx: &Cx, entry: &'a Entry<Notice>) -> View<'a> {
     let it = &entry.value;
-    let (told, document) = (told(entry, &cx.ports().clock.zone()), it.document_change());
+    let (told, document) = (record_meta(entry, &cx.ports().clock.zone()), it.document_change());
     View { told, title: it.title.as_deref(), text: &it.text, seen: it.seen, document }
 }
 
 /// A notice within a sentence.
 fn spoken(notice: &Notice) -> String {
-    clip(notice.text.trim_end_matches(['.', '!']), NAME)
+    truncate(notice.text.trim_end_matches(['.', '!']), NAME)
 }

@@ -6,7 +6,7 @@ mod tests;
 
 use record::{Due, Filter, Priority, Status, Task};
 use records::{
-    Given, Shelf, Told, batch, clip, iso, listed, optional, patch, quoted, read_when, said, told, when_words, window,
+    Patch, RecordStore, RecordMeta, batch, truncate, iso, join_list, optional_text, patch_text, quote, read_when, required_text, record_meta, when_words, page_params,
 };
 use store::{Entry, Store};
 use tool::{When, prelude::*};
@@ -19,8 +19,8 @@ const NOTES: usize = 10_000;
 const LISTED: (u32, u32) = (20, 50);
 
 /// What is to be done.
-pub fn family(store: &Store) -> Family<Shelf<Task>> {
-    Family::new("tasks", "What is to be done, by when, and how far it is.", Shelf::new(store))
+pub fn family(store: &Store) -> Family<RecordStore<Task>> {
+    Family::new("tasks", "What is to be done, by when, and how far it is.", RecordStore::new(store))
         .phrases(include_str!("tasks.en"))
         .area(Area::Memory)
         .tool("add_task", Risk::Write, add)
@@ -36,7 +36,7 @@ pub fn family(store: &Store) -> Family<Shelf<Task>> {
         .tags("done finish finished tick check off todo")
         .tool("update_task", Risk::Write, update)
         .tags("edit change rename reschedule postpone reopen cancel start todo")
-        .instructs()
+        .persists_instructions()
         .tool("delete_task", Risk::Destroy, delete)
         .tags("remove erase todo")
 }
@@ -65,10 +65,10 @@ impl Add {
     /// The task, checked, and whether it is shared.
     fn read(self, cx: &Cx) -> Result<(Task, bool)> {
         let mut task = Task {
-            title: said("title", &self.title, TITLE)?,
+            title: required_text("title", &self.title, TITLE)?,
             priority: self.priority,
-            category: optional("category", self.category.as_deref(), CATEGORY)?,
-            notes: optional("text in notes", self.notes.as_deref(), NOTES)?,
+            category: optional_text("category", self.category.as_deref(), CATEGORY)?,
+            notes: optional_text("text in notes", self.notes.as_deref(), NOTES)?,
             ..Task::default()
         };
         task.set_due(Due::read(cx, self.due_date.as_deref())?);
@@ -76,13 +76,13 @@ impl Add {
     }
 }
 
-async fn add(tasks: Shelf<Task>, cx: Cx, args: Add) -> Result<Output> {
+async fn add(tasks: RecordStore<Task>, cx: Cx, args: Add) -> Result<Output> {
     let (task, shared) = args.read(&cx)?;
     let added = tasks.add(&cx, "add_task", task, shared).await?;
     let task = &added.value;
     let to = task.category.as_deref().map(|c| format!(" to {}", list_name(c))).unwrap_or_default();
     let by = task.due(&cx).map(|due| format!(" for {}", due_words(&due, &cx))).unwrap_or_default();
-    let sentence = format!("I added {}{to}{by}.", quoted(&task.title));
+    let sentence = format!("I added {}{to}{by}.", quote(&task.title));
     Ok(Output::json(view(&cx, &added))?.say(sentence))
 }
 
@@ -95,11 +95,11 @@ struct AddAll {
     tasks: Vec<Add>,
 }
 
-async fn add_all(tasks: Shelf<Task>, cx: Cx, args: AddAll) -> Result<Output> {
+async fn add_all(tasks: RecordStore<Task>, cx: Cx, args: AddAll) -> Result<Output> {
     let read = batch("task", args.tasks, |task| task.read(&cx))?;
     let added = tasks.add_all(&cx, "batch_add_tasks", read).await?;
     let titles: Vec<String> = added.iter().map(|task| task.value.title.clone()).collect();
-    let sentence = format!("I added {}: {}.", count(added.len()), listed(&titles, false));
+    let sentence = format!("I added {}: {}.", count(added.len()), join_list(&titles, false));
     let views: Vec<View> = added.iter().map(|task| view(&cx, task)).collect();
     Ok(Output::json(json!({"added": views.len(), "tasks": views}))?.say(sentence))
 }
@@ -126,16 +126,16 @@ struct List {
     offset: Option<u32>,
 }
 
-async fn list(tasks: Shelf<Task>, cx: Cx, args: List) -> Result<Output> {
+async fn list(tasks: RecordStore<Task>, cx: Cx, args: List) -> Result<Output> {
     let filter = Filter {
         status: args.status,
         priority: args.priority,
-        category: optional("category", args.category.as_deref(), CATEGORY)?,
-        search: optional("search", args.search.as_deref(), TITLE)?,
+        category: optional_text("category", args.category.as_deref(), CATEGORY)?,
+        search: optional_text("search", args.search.as_deref(), TITLE)?,
         due_before: moment(&cx, "dueBefore", args.due_before.as_deref())?,
         due_after: moment(&cx, "dueAfter", args.due_after.as_deref())?,
     };
-    let place = window(args.offset, args.limit, LISTED);
+    let place = page_params(args.offset, args.limit, LISTED);
     let page = tasks.page(&cx, &filter.walk(&cx)?, place, |entry| filter.wants(&cx, entry))?;
     let sentence = sentence(&cx, &filter, &page.entries, page.more);
     let views: Vec<View> = page.entries.iter().map(|task| view(&cx, task)).collect();
@@ -149,8 +149,8 @@ fn sentence(cx: &Cx, filter: &Filter, found: &[Entry<Task>], more: bool) -> Stri
     if open.is_empty() {
         let over: Vec<String> = found.iter().map(|entry| entry.value.title.clone()).collect();
         return match (over.is_empty(), place) {
-            (false, Some(list)) => format!("Nothing is left on {list}; done: {}.", listed(&over, more)),
-            (false, None) => format!("Nothing is left to do; done: {}.", listed(&over, more)),
+            (false, Some(list)) => format!("Nothing is left on {list}; done: {}.", join_list(&over, more)),
+            (false, None) => format!("Nothing is left to do; done: {}.", join_list(&over, more)),
             (true, Some(list)) => format!("There is nothing on {list}."),
             (true, None) if filter.search.is_some() => "I found no such task.".into(),
             (true, None) => "There is nothing to do.".into(),
@@ -159,7 +159,7 @@ fn sentence(cx: &Cx, filter: &Filter, found: &[Entry<Task>], more: bool) -> Stri
     // What is over comes last: where it begins, all open ones are known.
     let more = more && open.len() == found.len();
     let names: Vec<String> = open.iter().map(|entry| named(cx, &entry.value)).collect();
-    let names = listed(&names, more);
+    let names = join_list(&names, more);
     match place {
         Some(list) => format!("On {list}: {names}."),
         None if more => format!("You have more than {}: {names}.", count(open.len())),
@@ -175,16 +175,16 @@ struct Complete {
     task_id: String,
 }
 
-async fn complete(tasks: Shelf<Task>, cx: Cx, args: Complete) -> Result<Output> {
+async fn complete(tasks: RecordStore<Task>, cx: Cx, args: Complete) -> Result<Output> {
     let now_ms = cx.ports().clock.now().as_millisecond();
     let already = |entry: &Entry<Task>| {
-        let sentence = format!("{} was done already.", quoted(&entry.value.title));
+        let sentence = format!("{} was done already.", quote(&entry.value.title));
         Ok(Output::json(view(&cx, entry))?.say(sentence))
     };
     let is_done = |entry: &Entry<Task>| entry.value.status == Status::Completed;
-    let found = match tasks.last_over(&cx, &args.task_id)? {
+    let found = match tasks.last_finished(&cx, &args.task_id)? {
         Some(last) => last,
-        None => tasks.own(&cx, &args.task_id)?,
+        None => tasks.find_own(&cx, &args.task_id)?,
     };
     if is_done(&found) {
         return already(&found);
@@ -195,7 +195,7 @@ async fn complete(tasks: Shelf<Task>, cx: Cx, args: Complete) -> Result<Output> 
         Ok(())
     };
     let done = tasks.change(&cx, &id, None, finish).await?;
-    Ok(Output::json(view(&cx, &done))?.say(format!("Done: {}.", quoted(&done.value.title))))
+    Ok(Output::json(view(&cx, &done))?.say(format!("Done: {}.", quote(&done.value.title))))
 }
 
 /// Change a task; what is not given stays as it is, and an empty text clears.
@@ -208,7 +208,7 @@ struct Update {
     title: Option<String>,
     /// The day or time it is due from now on; null or an empty text clears it.
     #[serde(default)]
-    due_date: Given<String>,
+    due_date: Patch<String>,
     /// How much it matters.
     priority: Option<Priority>,
     /// The list or area it belongs to.
@@ -221,19 +221,19 @@ struct Update {
     shared: Option<bool>,
 }
 
-async fn update(tasks: Shelf<Task>, cx: Cx, args: Update) -> Result<Output> {
+async fn update(tasks: RecordStore<Task>, cx: Cx, args: Update) -> Result<Output> {
     if args == (Update { task_id: args.task_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args(
             "say what to change: the title, dueDate, priority, category, notes, status or shared",
         ));
     }
-    let title = args.title.as_deref().map(|title| said("title", title, TITLE)).transpose()?;
-    let category = patch("category", args.category.as_deref(), CATEGORY)?;
-    let notes = patch("text in notes", args.notes.as_deref(), NOTES)?;
+    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
+    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
+    let notes = patch_text("text in notes", args.notes.as_deref(), NOTES)?;
     let due = match &args.due_date {
-        Given::Not => None,
-        Given::Null => Some(None),
-        Given::Value(text) => Some(Due::read(&cx, Some(text))?),
+        Patch::Not => None,
+        Patch::Null => Some(None),
+        Patch::Value(text) => Some(Due::read(&cx, Some(text))?),
     };
     let now_ms = cx.ports().clock.now().as_millisecond();
     let (priority, status) = (args.priority, args.status);
@@ -249,7 +249,7 @@ async fn update(tasks: Shelf<Task>, cx: Cx, args: Update) -> Result<Output> {
         Ok(())
     });
     let changed = changed.await?;
-    let title = quoted(&changed.value.title);
+    let title = quote(&changed.value.title);
     let sentence = match args.status {
         Some(Status::Pending) => format!("{title} is open again."),
         Some(Status::InProgress) => format!("{title} is in progress."),
@@ -268,9 +268,9 @@ struct Delete {
     task_id: String,
 }
 
-async fn delete(tasks: Shelf<Task>, cx: Cx, args: Delete) -> Result<Output> {
+async fn delete(tasks: RecordStore<Task>, cx: Cx, args: Delete) -> Result<Output> {
     let gone = tasks.remove(&cx, &args.task_id).await?;
-    let sentence = format!("I deleted the task {}.", quoted(&gone.value.title));
+    let sentence = format!("I deleted the task {}.", quote(&gone.value.title));
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "title": gone.value.title}))?.say(sentence))
 }
 
@@ -279,7 +279,7 @@ async fn delete(tasks: Shelf<Task>, cx: Cx, args: Delete) -> Result<Output> {
 #[serde(rename_all = "camelCase")]
 struct View<'a> {
     #[serde(flatten)]
-    told: Told,
+    told: RecordMeta,
     title: &'a str,
     status: Status,
     priority: Priority,
@@ -293,7 +293,7 @@ struct View<'a> {
 fn view<'a>(cx: &Cx, entry: &'a Entry<Task>) -> View<'a> {
     let (task, zone) = (&entry.value, cx.ports().clock.zone());
     View {
-        told: told(entry, &zone),
+        told: record_meta(entry, &zone),
         title: &task.title,
         status: task.status,
         priority: task.priority,
@@ -311,7 +311,7 @@ fn moment(cx: &Cx, what: &str, text: Option<&str>) -> Result<Option<When>> {
 
 /// A task in a list: with when it is due.
 fn named(cx: &Cx, task: &Task) -> String {
-    let title = clip(&task.title, 60);
+    let title = truncate(&task.title, 60);
     match task.due(cx) {
         Some(due) if task.is_overdue(cx) => format!("{title} (overdue since {})", due_words(&due, cx)),
         Some(due) => format!("{title} ({})", due_words(&due, cx)),
@@ -328,7 +328,7 @@ fn due_words(due: &When, cx: &Cx) -> String {
 /// What people call the tasks of a category: `the shopping list`.
 fn list_name(category: &str) -> String {
     let list = if category.to_lowercase().ends_with("list") { "" } else { " list" };
-    format!("the {}{list}", clip(category, 60))
+    format!("the {}{list}", truncate(category, 60))
 }
 
 fn count(n: usize) -> String {

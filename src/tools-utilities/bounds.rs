@@ -42,7 +42,7 @@ fn too_long() -> Error {
 ///
 /// # Errors
 /// Those of the work; `BadArgs` when it takes too long; `Unavailable` when too much of it is waiting.
-pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce(&Until) -> Result<T> + Send + 'static) -> Result<T> {
+pub(crate) async fn run_blocking<T: Send + 'static>(work: impl FnOnce(&Until) -> Result<T> + Send + 'static) -> Result<T> {
     static FREE: Semaphore = Semaphore::const_new(AT_ONCE);
     let busy = || Error::unavailable("too much is being worked on at once: try again in a moment");
     let turn = timeout(TIME + GRACE, FREE.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
@@ -86,7 +86,7 @@ pub(crate) fn clipped(text: &str) -> String {
 }
 
 /// A result as a person is told it: whole, unless it is very long.
-pub(crate) fn told(text: &str) -> String {
+pub(crate) fn result_sentence(text: &str) -> String {
     cut(text, 1000)
 }
 
@@ -109,8 +109,8 @@ mod tests {
 
     #[tokio::test]
     async fn work_is_done_aside_and_its_faults_are_told() {
-        assert_eq!(aside(|until| until.check().map(|()| 7)).await, Ok(7));
-        let failed = aside(|_| -> Result<u8> { std::panic::resume_unwind(Box::new("bad")) }).await;
+        assert_eq!(run_blocking(|until| until.check().map(|()| 7)).await, Ok(7));
+        let failed = run_blocking(|_| -> Result<u8> { std::panic::resume_unwind(Box::new("bad")) }).await;
         assert!(matches!(failed, Err(Error::Failed(_))), "{failed:?}");
         assert!(matches!(Until(Instant::now()).check(), Err(Error::BadArgs(_))));
         let (most, more) = ("x".repeat(TEXT), "x".repeat(TEXT + 1));

@@ -38,7 +38,7 @@ pub(crate) struct MakeUuid {
 pub(crate) async fn uuid(_: (), cx: Cx, MakeUuid { version, count }: MakeUuid) -> Result<Output> {
     let (version, count) = (version.unwrap_or(4), many("count", count, 1, UUIDS)?);
     let now = u64::try_from(cx.ports().clock.now().as_millisecond()).unwrap_or_default();
-    let mut chance = Chance::default();
+    let mut chance = SecureRng::default();
     let mut make = || match version {
         4 => Ok(Builder::from_random_bytes(chance.bytes()?).into_uuid()),
         7 => Ok(Builder::from_unix_timestamp_millis(now, &chance.bytes()?).into_uuid()),
@@ -97,7 +97,7 @@ pub(crate) async fn password(_: (), _: Cx, args: MakePassword) -> Result<Output>
     if kinds.is_empty() {
         return Err(Error::bad_args("a password needs some kind of character: leave letters, numbers or symbols on"));
     }
-    let mut chance = Chance::default();
+    let mut chance = SecureRng::default();
     let all = (0..count).map(|_| one_password(&kinds, length, &mut chance)).collect::<Result<Vec<String>>>()?;
     let alphabet: usize = kinds.iter().map(Vec::len).sum();
     let bits = (f64::from(length) * (alphabet as f64).log2()).floor();
@@ -111,7 +111,7 @@ pub(crate) async fn password(_: (), _: Cx, args: MakePassword) -> Result<Output>
 }
 
 /// Every password that has each kind is equally likely: one that lacks a kind is thrown away as a whole.
-fn one_password(kinds: &[Vec<u8>], length: u32, chance: &mut Chance) -> Result<String> {
+fn one_password(kinds: &[Vec<u8>], length: u32, chance: &mut SecureRng) -> Result<String> {
     // Of the shortest with all kinds about every second lacks one; that so many do, nobody will see.
     const TRIES: u32 = 10_000;
     let alphabet: Vec<u8> = kinds.concat();
@@ -148,7 +148,7 @@ pub(crate) async fn pick(_: (), _: Cx, args: Pick) -> Result<Output> {
     if min > max {
         return Err(Error::bad_args("`min` is larger than `max`: give the smaller one first"));
     }
-    let mut chance = Chance::default();
+    let mut chance = SecureRng::default();
     let all =
         (0..count)
             .map(|_| {
@@ -186,18 +186,18 @@ fn many(what: &str, asked: Option<u32>, default: u32, most: u32) -> Result<u32> 
 }
 
 /// Random numbers from the system, fetched in blocks: a fetch is a system call.
-pub(crate) struct Chance {
+pub(crate) struct SecureRng {
     block: [u8; 256],
     used: usize,
 }
 
-impl Default for Chance {
+impl Default for SecureRng {
     fn default() -> Self {
         Self { block: [0; 256], used: 256 }
     }
 }
 
-impl Chance {
+impl SecureRng {
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
         if self.used + N > self.block.len() {
             getrandom::fill(&mut self.block)
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn no_number_is_favoured() {
-        let mut chance = Chance::default();
+        let mut chance = SecureRng::default();
         // Three does not divide a power of two: the plain remainder of a byte would favour 0.
         let mut counts = [0_i64; 3];
         for _ in 0..30_000 {

@@ -1,7 +1,7 @@
 //! Text in the alphabets of machines, and back: Base64, percent encoding, hex and HTML.
 
 use crate::{
-    bounds::{short, told},
+    bounds::{short, result_sentence},
     digest::hex,
     words::words,
 };
@@ -48,8 +48,8 @@ pub(crate) async fn encode_decode(_: (), _: Cx, args: EncodeDecode) -> Result<Ou
         Way::Decode => decode(&text, method)?,
     };
     let said = match args.operation {
-        Way::Encode => format!("As {} it is {}", method.word(), told(&result)),
-        Way::Decode => format!("It says: {}", told(&result)),
+        Way::Encode => format!("As {} it is {}", method.word(), result_sentence(&result)),
+        Way::Decode => format!("It says: {}", result_sentence(&result)),
     };
     let answer = json!({"result": result, "operation": args.operation.word(), "method": method.word()});
     Ok(Output::json(answer)?.say(said))

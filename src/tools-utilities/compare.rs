@@ -1,7 +1,7 @@
 //! Two texts side by side: how alike they are, and what differs. This is the only file that names similar.
 
 use crate::{
-    bounds::{Until, aside, counted, within},
+    bounds::{Until, run_blocking, counted, within},
     words::words,
 };
 use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};
@@ -40,7 +40,7 @@ pub(crate) async fn compare(_: (), _: Cx, args: Compare) -> Result<Output> {
     within("text1", args.text1.len(), LONGEST, "bytes")?;
     within("text2", args.text2.len(), LONGEST, "bytes")?;
     let mode = args.mode.unwrap_or(Mode::Both);
-    aside(move |until| {
+    run_blocking(move |until| {
         let (old, new) = (args.text1.as_str(), args.text2.as_str());
         let mut answer = json!({"identical": old == new});
         let mut said = if old == new { "They are the same" } else { "They differ" }.to_owned();

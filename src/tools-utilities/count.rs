@@ -1,6 +1,6 @@
 //! What a text is made of: words, characters, sentences, lines, and its language.
 
-use crate::bounds::{aside, counted, short};
+use crate::bounds::{run_blocking, counted, short};
 use std::collections::HashSet;
 use tool::prelude::*;
 
@@ -44,7 +44,7 @@ struct Counted {
 
 pub(crate) async fn count(_: (), _: Cx, Count { text }: Count) -> Result<Output> {
     short("text", &text)?;
-    let told = aside(move |_| Ok(counts(&text))).await?;
+    let told = run_blocking(move |_| Ok(counts(&text))).await?;
     let language = match (told.language, told.language_reliable) {
         (Some(language), true) => format!(", in {language}"),
         (Some(language), false) => format!(", perhaps in {language}"),

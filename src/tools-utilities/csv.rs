@@ -1,7 +1,7 @@
 //! CSV read into rows, and written from them.
 
 use crate::{
-    bounds::{aside, counted, short, within},
+    bounds::{run_blocking, counted, short, within},
     grid::{COLUMNS, Grid},
 };
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
@@ -38,7 +38,7 @@ pub(crate) async fn parse(_: (), _: Cx, args: ParseCsv) -> Result<Output> {
     let limit = args.limit.unwrap_or(ROWS).clamp(1, MOST_ROWS);
     let asked = args.delimiter.as_deref().map(delimiter).transpose()?;
     let header = args.has_header.unwrap_or(true);
-    aside(move |until| {
+    run_blocking(move |until| {
         let text = args.csv.trim_start_matches('\u{feff}');
         let delimiter = asked.unwrap_or_else(|| detected(text));
         let mut reader = reader(text, delimiter);
@@ -164,7 +164,7 @@ pub(crate) struct GenerateCsv {
 pub(crate) async fn generate(_: (), _: Cx, args: GenerateCsv) -> Result<Output> {
     let delimiter = args.delimiter.as_deref().map_or(Ok(b','), delimiter)?;
     let (header, safe) = (args.include_header.unwrap_or(true), args.escape_formulas.unwrap_or(true));
-    aside(move |until| {
+    run_blocking(move |until| {
         let grid = Grid::new(args.data, args.columns)?;
         let mut writer = WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
         let head = (header && !grid.columns.is_empty()).then_some(&grid.columns);

@@ -13,7 +13,7 @@ pub(crate) struct Info {}
 /// The state with its times in words a model reads.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct DeviceReport<'a> {
     #[serde(flatten)]
     state: &'a State,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub(crate) async fn info(device: Device, _: Cx, Info {}: Info) -> Result<Output>
     let concerns = concerns(&state);
     let sentence = sentence(&state, &concerns);
     let started_at = i64::try_from(state.boot_time).ok().and_then(|s| Timestamp::from_second(s).ok());
-    Ok(Output::json(Told { state: &state, started_at, concerns })?.say(sentence))
+    Ok(Output::json(DeviceReport { state: &state, started_at, concerns })?.say(sentence))
 }
 
 /// What a person should look after.

@@ -1,7 +1,7 @@
 //! What of a known form, or of a pattern, is in a text: addresses, numbers, dates.
 
 use crate::{
-    bounds::{Until, aside, clipped, counted, short},
+    bounds::{Until, run_blocking, clipped, counted, short},
     patterns::{TOLD, compile},
     statistics::number,
     words::choose,
@@ -68,16 +68,16 @@ pub(crate) async fn extract(_: (), _: Cx, Extract { text, pattern, unique }: Ext
     let words: Vec<(Kind, &[&str])> = KINDS.iter().map(|(kind, words, _)| (*kind, *words)).collect();
     let kind = choose(&words, &pattern);
     let regex = match kind {
-        Some(kind) => known(kind)?.clone(),
+        Some(kind) => builtin_pattern(kind)?.clone(),
         None => compile(&pattern, "", &text)?,
     };
     let unique = unique.unwrap_or(kind != Some(Kind::Numbers));
-    let (matches, truncated) = aside(move |until| find(&regex, kind, &text, unique, until)).await?;
+    let (matches, truncated) = run_blocking(move |until| find(&regex, kind, &text, unique, until)).await?;
     let told = kind
         .and_then(|kind| KINDS.iter().find(|(k, ..)| *k == kind))
         .map_or(pattern.as_str(), |(_, words, _)| words[0]);
     let thing = if kind.is_some() { told.trim_end_matches('s') } else { "match" };
-    let first: Vec<String> = matches.iter().take(3).map(shown).collect();
+    let first: Vec<String> = matches.iter().take(3).map(display_match).collect();
     let said = match matches.len() {
         0 => format!("I found no {thing}."),
         n @ 1..=3 => format!("I found {}: {}.", counted(n, thing), first.join(", ")),
@@ -87,11 +87,11 @@ pub(crate) async fn extract(_: (), _: Cx, Extract { text, pattern, unique }: Ext
     Ok(Output::json(answer)?.say(said))
 }
 
-fn shown(found: &Value) -> String {
+fn display_match(found: &Value) -> String {
     found.as_str().map_or_else(|| found.to_string(), clipped)
 }
 
-fn known(kind: Kind) -> Result<&'static Regex> {
+fn builtin_pattern(kind: Kind) -> Result<&'static Regex> {
     static REGEXES: LazyLock<Vec<(Kind, Regex)>> = LazyLock::new(|| {
         KINDS.iter().filter_map(|(kind, _, pattern)| Some((*kind, Regex::new(pattern).ok()?))).collect()
     });
@@ -179,7 +179,7 @@ fn balanced(part: &str) -> &str {
 }
 
 fn is_date(part: &str) -> bool {
-    known(Kind::Dates).is_ok_and(|dates| dates.find(part).is_some_and(|found| found.start() == 0))
+    builtin_pattern(Kind::Dates).is_ok_and(|dates| dates.find(part).is_some_and(|found| found.start() == 0))
 }
 
 #[cfg(test)]

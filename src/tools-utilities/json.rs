@@ -1,7 +1,7 @@
 //! JSON laid out anew. Numbers, escapes and the order of keys stay as they are written, so nothing is lost on the way.
 
 use crate::{
-    bounds::{aside, counted, short},
+    bounds::{run_blocking, counted, short},
     words::words,
 };
 use serde::de::IgnoredAny;
@@ -38,7 +38,7 @@ pub(crate) async fn format_json(_: (), _: Cx, args: FormatJson) -> Result<Output
     let (text, layout) = (text_of(args.json), args.operation.unwrap_or(Layout::Pretty));
     short("json", &text)?;
     let indent = args.indent.unwrap_or(2).min(8);
-    aside(move |_| {
+    run_blocking(move |_| {
         if let Err(why) = serde_json::from_str::<IgnoredAny>(&text) {
             return wrong(&why, layout);
         }

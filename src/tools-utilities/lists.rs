@@ -4,7 +4,7 @@ mod arrange;
 mod gather;
 
 use crate::{
-    bounds::{Until, aside, counted, few, short, within},
+    bounds::{Until, run_blocking, counted, few, short, within},
     order::{Rank, at},
     words::words,
 };
@@ -98,11 +98,11 @@ pub(crate) async fn array_operation(_: (), _: Cx, args: ArrayOperation) -> Resul
     few("other", args.other.as_ref().map_or(0, Vec::len))?;
     within("key", args.key.as_ref().map_or(0, String::len), KEY, "bytes")?;
     short("value", args.value.as_ref().and_then(Value::as_str).unwrap_or_default())?;
-    aside(move |until| {
+    run_blocking(move |until| {
         let (deed, before) = (args.operation, args.array.len());
         let key = args.key.clone();
         let result = done(args, until)?;
-        let said = said(deed, before, key.as_deref(), &result);
+        let said = summary_sentence(deed, before, key.as_deref(), &result);
         let mut answer = json!({"operation": deed.word(), "inputCount": before, "result": result});
         if let Some(items) = answer["result"].as_array() {
             answer["count"] = items.len().into();
@@ -159,14 +159,14 @@ fn done(args: ArrayOperation, until: &Until) -> Result<Value> {
     })
 }
 
-fn said(deed: Deed, before: usize, key: Option<&str>, result: &Value) -> String {
+fn summary_sentence(deed: Deed, before: usize, key: Option<&str>, result: &Value) -> String {
     let items = result.as_array();
     match (deed, items) {
-        (Deed::Sum, _) => format!("They add up to {}.", shown(result)),
-        (Deed::Average, _) => format!("Their average is {}.", shown(result)),
+        (Deed::Sum, _) => format!("They add up to {}.", display_value(result)),
+        (Deed::Average, _) => format!("Their average is {}.", display_value(result)),
         (Deed::Min | Deed::Max, _) if result.is_null() => "There is nothing in the list.".to_owned(),
-        (Deed::Min, _) => format!("The smallest is {}.", shown(result)),
-        (Deed::Max, _) => format!("The largest is {}.", shown(result)),
+        (Deed::Min, _) => format!("The smallest is {}.", display_value(result)),
+        (Deed::Max, _) => format!("The largest is {}.", display_value(result)),
         (Deed::Count, _) => format!("There are {}.", counted(before, "item")),
         (Deed::GroupBy, _) => {
             let groups = result.as_object().map_or(0, serde_json::Map::len);
@@ -176,17 +176,17 @@ fn said(deed: Deed, before: usize, key: Option<&str>, result: &Value) -> String 
         (_, Some(items)) if items.is_empty() => "Nothing is left of the list.".to_owned(),
         (_, Some(items)) => {
             const TOLD: usize = 5;
-            let first: Vec<String> = items.iter().take(TOLD).map(shown).collect();
+            let first: Vec<String> = items.iter().take(TOLD).map(display_value).collect();
             match items.len().saturating_sub(TOLD) {
                 0 => format!("{}.", first.join(", ")),
                 more => format!("{} and {more} more.", first.join(", ")),
             }
         }
-        _ => shown(result),
+        _ => display_value(result),
     }
 }
 
-fn shown(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     match value {
         Value::Number(n) => crate::maths::grouped(&n.to_string()),
         other => crate::bounds::clipped(&crate::json::text_of(other.clone())),

@@ -1,7 +1,7 @@
 //! Regular expressions from callers, within bounds of size, text and time.
 
 use crate::{
-    bounds::{Until, aside, clipped, counted, short, told, within},
+    bounds::{Until, run_blocking, clipped, counted, short, result_sentence, within},
     words::words,
 };
 use regex::{Captures, Regex, RegexBuilder};
@@ -61,7 +61,7 @@ pub(crate) async fn use_regex(_: (), _: Cx, args: UseRegex) -> Result<Output> {
         (None, None) => Act::MatchAll,
     };
     let (text, replacement) = (args.text, args.replacement);
-    aside(move |until| match act {
+    run_blocking(move |until| match act {
         Act::Test => {
             let matches = pattern.is_match(&text);
             let said = if matches { "Yes, it matches." } else { "No, it does not match." };
@@ -207,7 +207,7 @@ fn replaced(pattern: &Regex, text: &str, replacement: &str, until: &Until) -> Re
     if out.len() > RESULT {
         return Err(too_much());
     }
-    let said = format!("I replaced {}: {}", counted(count, "match"), told(&out));
+    let said = format!("I replaced {}: {}", counted(count, "match"), result_sentence(&out));
     let answer = json!({"operation": Act::Replace.word(), "result": out, "count": count});
     Ok(Output::json(answer)?.say(said))
 }

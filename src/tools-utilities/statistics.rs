@@ -26,7 +26,7 @@ pub(crate) struct Statistics {
 /// The answer. What one number alone has no answer to is null.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct Summary {
     count: usize,
     sum: Value,
     mean: Value,
@@ -67,7 +67,7 @@ fn tell(sorted: &[f64], (min, max): (f64, f64)) -> Result<Output> {
         return Err(Error::bad_args("these numbers are too large to be added up: divide them first"));
     }
     let percentiles = PERCENTILES.iter().map(|p| (format!("p{p}"), number(percentile(sorted, *p))));
-    let told = Told {
+    let told = Summary {
         count,
         sum: number(sum),
         mean: number(mean),

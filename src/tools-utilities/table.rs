@@ -1,7 +1,7 @@
 //! Rows laid out as a table for people.
 
 use crate::{
-    bounds::{aside, counted, within},
+    bounds::{run_blocking, counted, within},
     grid::Grid,
     words::words,
 };
@@ -29,7 +29,7 @@ pub(crate) struct CreateTable {
 
 pub(crate) async fn create_table(_: (), _: Cx, args: CreateTable) -> Result<Output> {
     within("data", args.data.len(), ROWS, "rows")?;
-    aside(move |_| {
+    run_blocking(move |_| {
         let (mut data, mut columns) = (args.data, args.columns);
         if columns.is_none() && data.first().is_some_and(Value::is_array) {
             let names = data.remove(0);

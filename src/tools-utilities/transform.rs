@@ -1,7 +1,7 @@
 //! Text made into other text: its case, its blanks, its lines, its accents.
 
 use crate::{
-    bounds::{aside, short, told},
+    bounds::{run_blocking, short, result_sentence},
     words::words,
 };
 use std::collections::HashSet;
@@ -53,8 +53,8 @@ pub(crate) struct Transform {
 pub(crate) async fn transform(_: (), _: Cx, args: Transform) -> Result<Output> {
     short("text", &args.text)?;
     let (operation, length) = (args.operation, args.length.unwrap_or(100));
-    let result = aside(move |_| Ok(changed(&args.text, operation, length))).await?;
-    let said = if result.is_empty() { "Nothing is left of it.".to_owned() } else { told(&result) };
+    let result = run_blocking(move |_| Ok(changed(&args.text, operation, length))).await?;
+    let said = if result.is_empty() { "Nothing is left of it.".to_owned() } else { result_sentence(&result) };
     Ok(Output::json(json!({"result": result, "operation": operation.word()}))?.say(said))
 }
 

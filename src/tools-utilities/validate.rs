@@ -70,7 +70,7 @@ impl Checked {
 }
 
 /// What a value is found to be, or why it is not.
-type Found = std::result::Result<Checked, String>;
+type ValidationResult = std::result::Result<Checked, String>;
 
 pub(crate) async fn validate(_: (), _: Cx, Validate { value, form }: Validate) -> Result<Output> {
     let text = text_of(value);
@@ -78,7 +78,7 @@ pub(crate) async fn validate(_: (), _: Cx, Validate { value, form }: Validate) -
         Form::Json => short("value", &text)?,
         _ => within("value", text.len(), LONGEST, "bytes")?,
     }
-    let name = told(form);
+    let name = format_name(form);
     // What may be somebody's money is not repeated.
     let shown = match form {
         Form::CreditCard | Form::Iban => "this".to_owned(),
@@ -99,7 +99,7 @@ pub(crate) async fn validate(_: (), _: Cx, Validate { value, form }: Validate) -
     }
 }
 
-fn told(form: Form) -> &'static str {
+fn format_name(form: Form) -> &'static str {
     match form {
         Form::Email => "email address",
         Form::Url => "URL",
@@ -118,7 +118,7 @@ fn told(form: Form) -> &'static str {
     }
 }
 
-fn check(form: Form, text: &str) -> Found {
+fn check(form: Form, text: &str) -> ValidationResult {
     if text.is_empty() {
         return Err("it is empty".to_owned());
     }
@@ -170,7 +170,7 @@ fn check(form: Form, text: &str) -> Found {
 }
 
 /// As E.164 has it: 7 to 15 digits, and a plus where the country is named.
-fn phone(text: &str) -> Found {
+fn phone(text: &str) -> ValidationResult {
     if let Some(strange) = text.chars().find(|c| !c.is_ascii_digit() && !" ()-./+\u{a0}\u{2011}".contains(*c)) {
         return Err(format!("`{strange}` does not belong into it"));
     }
@@ -192,7 +192,7 @@ fn phone(text: &str) -> Found {
     Ok(Checked::new(written).with(json!({"international": abroad})))
 }
 
-fn integer(text: &str) -> Found {
+fn integer(text: &str) -> ValidationResult {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err("it is not a whole number such as -12".to_owned());
@@ -201,7 +201,7 @@ fn integer(text: &str) -> Found {
     Ok(Checked::new(text.parse::<i64>().map_or_else(|_| Value::from(text.trim_start_matches('+')), Value::from)))
 }
 
-fn colour(text: &str) -> Found {
+fn colour(text: &str) -> ValidationResult {
     let digits = text.strip_prefix('#').unwrap_or(text);
     if !digits.bytes().all(|b| b.is_ascii_hexdigit()) || ![3, 4, 6, 8].contains(&digits.len()) {
         return Err("it is not 3, 4, 6 or 8 hex digits such as #ffcc00".to_owned());

@@ -1,7 +1,7 @@
 //! Long conversations with a scripted model: what is summarised when, and what the model is shown then.
 
 use super::*;
-use crate::{Config, Parts, Say, Step};
+use crate::{Config, Parts, ChatRequest, RunEvent};
 use embed::Embedder;
 use futures::{StreamExt, stream, stream::BoxStream};
 use interaction::Interactions;
@@ -97,14 +97,14 @@ fn ten() -> Config {
     Config { max_messages: 10, ..Config::default() }
 }
 
-async fn say(house: &House, text: &str, conversation: Option<Id>) -> (Vec<Step>, Id) {
-    let say = Say { message: text.into(), conversation, ..Say::default() };
+async fn say(house: &House, text: &str, conversation: Option<Id>) -> (Vec<RunEvent>, Id) {
+    let say = ChatRequest { message: text.into(), conversation, ..ChatRequest::default() };
     let mut running = house.agent.chat(&house.cx, say).await.unwrap();
     let mut steps = vec![];
     while let Some(step) = running.steps.recv().await {
         steps.push(step);
     }
-    assert!(matches!(steps.last(), Some(Step::Done(_))), "{steps:?}");
+    assert!(matches!(steps.last(), Some(RunEvent::Done(_))), "{steps:?}");
     (steps, running.conversation.unwrap())
 }
 
@@ -117,9 +117,9 @@ async fn talk(house: &House, exchanges: usize) -> Id {
     id
 }
 
-fn compactions(steps: &[Step]) -> Vec<(usize, usize)> {
+fn compactions(steps: &[RunEvent]) -> Vec<(usize, usize)> {
     let all = steps.iter().filter_map(|step| match step {
-        Step::Compacted { messages, summary_length } => Some((*messages, *summary_length)),
+        RunEvent::Compacted { messages, summary_length } => Some((*messages, *summary_length)),
         _ => None,
     });
     all.collect()
@@ -162,7 +162,7 @@ async fn what_does_not_fit_is_told_in_a_summary() {
     asked(&house);
     let (steps, _) = say(&house, "question 5", Some(id)).await;
     assert_eq!(compactions(&steps), [(6, "They speak of boats.".len())]);
-    let Some(Step::Done(answer)) = steps.last() else { panic!() };
+    let Some(RunEvent::Done(answer)) = steps.last() else { panic!() };
     assert_eq!(answer.usage.total_tokens, 2, "a summary costs something too");
     let given = &summarised(&house)[0];
     for part in ["Person: question 0", "Person: question 2", "Assistant: ok"] {
@@ -309,14 +309,14 @@ async fn each_run_reads_anew_who_it_is() {
 
 #[test]
 fn exchanges_are_found_in_what_is_stored() {
-    let kept = |message: Message| Kept { id: Id::new(), label: Label::Own, message };
-    let lines: Vec<Kept> = [
-        Message::said("late"),
+    let kept = |message: Message| MessageWithView { id: Id::new(), label: Label::Own, message };
+    let lines: Vec<MessageWithView> = [
+        Message::text_only("late"),
         Message::user("a"),
-        Message::said("b"),
+        Message::text_only("b"),
         Message::user("c"),
         Message::user("d"),
-        Message::said("e"),
+        Message::text_only("e"),
     ]
     .into_iter()
     .map(kept)
@@ -324,7 +324,7 @@ fn exchanges_are_found_in_what_is_stored() {
     let lengths: Vec<usize> = by_exchange(&lines).iter().map(|e| e.len()).collect();
     assert_eq!(lengths, [3, 1, 2]);
     assert!(by_exchange(&lines[..1]).is_empty());
-    let exchange = |bytes: usize| vec![Message::user("x".repeat(bytes)), Message::said("y")];
+    let exchange = |bytes: usize| vec![Message::user("x".repeat(bytes)), Message::text_only("y")];
     let all = [exchange(4_000), exchange(400), exchange(400)];
     let rows = [(10_000, 100, 3), (300, 100, 2), (300, 3, 1), (0, 0, 1)];
     for (tokens, messages, stay) in rows {
@@ -341,7 +341,7 @@ fn what_a_model_summarises_is_data_and_fits() {
         Message::user("what is six times seven?"),
         Message::calls("", vec![call]),
         Message::Tool(result),
-        Message::said("It is 42."),
+        Message::text_only("It is 42."),
     ];
     let all: Vec<&Message> = all.iter().collect();
     assert_eq!(
@@ -383,7 +383,7 @@ fn what_a_model_has_summarised_stays_in_an_extract() {
 #[test]
 fn an_extract_keeps_the_newest_within_its_length() {
     let all: Vec<Message> = (0..200)
-        .flat_map(|n| [Message::user(format!("question {n}")), Message::said(format!("Answer {n} is 3.14. More."))])
+        .flat_map(|n| [Message::user(format!("question {n}")), Message::text_only(format!("Answer {n} is 3.14. More."))])
         .collect();
     let all: Vec<&Message> = all.iter().collect();
     let text = extract("- The person: long ago", &all);

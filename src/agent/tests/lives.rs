@@ -1,7 +1,7 @@
 //! A house that loses power: its runtime is dropped in the middle of whatever it does, and another is built over the same store.
 
 use crate::{
-    Agent, Config, Documents, Interactions, Memories, Parts, RunDetails, Running, Say, State, Step, Watch, WhileBusy,
+    Agent, Config, Documents, Interactions, Memories, Parts, RunDetails, RunHandle, ChatRequest, State, RunEvent, Watch, WhileBusy,
 };
 use embed::Embedder;
 use futures::{
@@ -10,7 +10,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use llm::{Delta, Error as ModelError, Message, Provider, Request, ToolCall, Usage};
-use registry::{Registry, Terms, Waits};
+use registry::{Registry, Terms, ApprovalTimeouts};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -113,7 +113,7 @@ pub struct World {
     pub effects: Effects,
     pub asked: Arc<Mutex<Vec<Request>>>,
     pub config: Config,
-    pub waits: Waits,
+    pub waits: ApprovalTimeouts,
     /// What the person may do; nothing when they are gone.
     pub role: Option<Role>,
     pub by_word: bool,
@@ -126,7 +126,7 @@ impl World {
             effects: Effects::default(),
             asked: Arc::default(),
             config: Config { max_turns: 20, max_tool_calls: 20, ..Config::default() },
-            waits: Waits::default(),
+            waits: ApprovalTimeouts::default(),
             role: Some(Role::Admin),
             by_word: false,
         }
@@ -176,7 +176,7 @@ impl World {
             .tool("mark", Risk::Write, mark)
             .tool("hang", Risk::Actuate, hang)
             .tool("slow", Risk::Write, slow)
-            .repeatable()
+            .idempotent()
             .tool("wipe", Risk::Destroy, mark)
             .tool("read", Risk::Observe, read);
         registry.add(family).unwrap();
@@ -225,17 +225,17 @@ impl Life {
         self.agent.recover(self.cx.ports(), Arc::new(move |_| Ok(role))).unwrap();
     }
 
-    pub fn begin(&self, text: &str) -> Running {
-        self.say(Say { message: text.into(), ..Say::default() }).unwrap()
+    pub fn begin(&self, text: &str) -> RunHandle {
+        self.say(ChatRequest { message: text.into(), ..ChatRequest::default() }).unwrap()
     }
-    pub fn say(&self, say: Say) -> Result<Running> {
+    pub fn say(&self, say: ChatRequest) -> Result<RunHandle> {
         self.runtime.block_on(self.agent.chat(&self.cx, say))
     }
-    pub fn queue(&self, text: &str, conversation: Option<Id>) -> Result<Running> {
-        self.say(Say { message: text.into(), conversation, while_busy: WhileBusy::Queue, ..Say::default() })
+    pub fn queue(&self, text: &str, conversation: Option<Id>) -> Result<RunHandle> {
+        self.say(ChatRequest { message: text.into(), conversation, while_busy: WhileBusy::Queue, ..ChatRequest::default() })
     }
     /// The steps of a run to its end.
-    pub fn end(&self, mut running: Running) -> Step {
+    pub fn end(&self, mut running: RunHandle) -> RunEvent {
         self.runtime.block_on(async {
             let mut last = None;
             while let Some(step) = running.steps.recv().await {
@@ -245,7 +245,7 @@ impl Life {
         })
     }
     /// Waits until a step is of that sort.
-    pub fn until(&self, running: &mut Running, is: impl Fn(&Step) -> bool) {
+    pub fn until(&self, running: &mut RunHandle, is: impl Fn(&RunEvent) -> bool) {
         self.runtime.block_on(async { while !is(&running.steps.recv().await.expect("more steps")) {} });
     }
     /// Waits until it is so.
@@ -288,15 +288,15 @@ impl Life {
     }
 }
 
-pub fn error(step: &Step) -> (&'static str, String) {
+pub fn error(step: &RunEvent) -> (&'static str, String) {
     match step {
-        Step::Error { code, message } => (code, message.clone()),
+        RunEvent::Error { code, message } => (code, message.clone()),
         other => panic!("{other:?}"),
     }
 }
-pub fn response(step: &Step) -> String {
+pub fn response(step: &RunEvent) -> String {
     match step {
-        Step::Done(answer) => answer.response.clone(),
+        RunEvent::Done(answer) => answer.response.clone(),
         other => panic!("{other:?}"),
     }
 }

@@ -1,15 +1,15 @@
 //! Runs that are cut short by a power cut or a stop, and go on.
 
 use super::lives::*;
-use crate::{CallState, RunStep, Say, State, Step};
+use crate::{CallState, RunStep, ChatRequest, State, RunEvent};
 use std::sync::Arc;
 use tool::{Id, Role};
 
 const CUT: &str =
     "! Error: it was cut short while `hang` ran: it is not known whether it was done; look before doing it again";
 
-fn begins(step: &Step) -> bool {
-    matches!(step, Step::ToolStart { .. })
+fn begins(step: &RunEvent) -> bool {
+    matches!(step, RunEvent::ToolStart { .. })
 }
 
 const UNKNOWN: &str = "! Error: the device lost power while `hang` ran: it is not known whether it was done; \
@@ -20,7 +20,7 @@ fn an_answer_half_said_is_asked_for_again() {
     let world = World::new();
     let life = world.lives(vec![Hangs("half an")]);
     let mut running = life.begin("go");
-    life.until(&mut running, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
     let life = world.recovers(vec![Says("all of it")]);
     let run = life.comes_to(running.run, State::Done).run;
@@ -79,7 +79,7 @@ fn the_store_knows_which_calls_have_changed_it() {
 fn what_had_not_begun_is_made() {
     let world = World::new();
     let life = world.lives(vec![Calls(vec![("a", "mark", "one"), ("b", "wipe", "two")])]);
-    let say = Say { message: "go".into(), watch: Some(Arc::new(Holds)), ..Say::default() };
+    let say = ChatRequest { message: "go".into(), watch: Some(Arc::new(Holds)), ..ChatRequest::default() };
     let mut running = life.say(say).unwrap();
     life.until(&mut running, begins);
     life.killed();
@@ -116,7 +116,7 @@ fn what_cuts_it_short_again_and_again_is_given_up() {
     let world = World::new();
     let life = world.lives(vec![Hangs("")]);
     let mut running = life.begin("go");
-    life.until(&mut running, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
     for n in 1..crate::journal::KILLS {
         let life = world.recovers(vec![Hangs("")]);
@@ -152,7 +152,7 @@ fn a_stop_in_good_order_lays_runs_down() {
     life.wait("both", || world.done().len() == 2);
     life.wait("a result", || life.kept(running.conversation.unwrap()).len() == 3);
     life.runtime.block_on(life.agent.stop_all(std::time::Duration::from_secs(5)));
-    assert!(life.say(Say { message: "more".into(), ..Say::default() }).is_err(), "it is closing");
+    assert!(life.say(ChatRequest { message: "more".into(), ..ChatRequest::default() }).is_err(), "it is closing");
     let (code, message) = error(&life.end(running_again(&mut running)));
     assert!(code == "closing" && message.contains("goes on by itself"), "{code}: {message}");
     assert_eq!(life.run(running.run).run.state, State::Running);
@@ -165,11 +165,11 @@ fn a_stop_in_good_order_lays_runs_down() {
 }
 
 /// The same run, for whoever takes its steps.
-fn running_again(running: &mut crate::Running) -> crate::Running {
+fn running_again(running: &mut crate::RunHandle) -> crate::RunHandle {
     let (_, nothing) = tokio::sync::mpsc::unbounded_channel();
     let steps = std::mem::replace(&mut running.steps, nothing);
     let (run, conversation) = (running.run, running.conversation);
-    crate::Running { run, conversation, model: String::new(), queued: false, status: Default::default(), steps }
+    crate::RunHandle { run, conversation, model: String::new(), queued: false, status: Default::default(), steps }
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn who_is_gone_has_nothing_done_any_more() {
     let mut world = World::new();
     let life = world.lives(vec![Hangs("well")]);
     let mut running = life.begin("go");
-    life.until(&mut running, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
     world.role = None;
     let life = world.recovers(vec![Says("never")]);
@@ -188,7 +188,7 @@ fn who_is_gone_has_nothing_done_any_more() {
     // Who was given less has that.
     world.role = Some(Role::Admin);
     let life = world.lives(vec![Calls(vec![("a", "mark", "one")])]);
-    let say = Say { message: "go".into(), watch: Some(Arc::new(Holds)), ..Say::default() };
+    let say = ChatRequest { message: "go".into(), watch: Some(Arc::new(Holds)), ..ChatRequest::default() };
     let mut running = life.say(say).unwrap();
     life.until(&mut running, begins);
     life.killed();
@@ -203,7 +203,7 @@ fn what_was_read_from_outside_stays_read() {
     let world = World::new();
     let life = world.lives(vec![Calls(vec![("a", "read", "x")]), Hangs("so")]);
     let mut running = life.begin("go");
-    life.until(&mut running, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
     let life = world.recovers(vec![Says("well")]);
     life.comes_to(running.run, State::Done);
@@ -271,7 +271,7 @@ fn a_run_that_waits_can_be_stopped() {
     let running = life.begin("go");
     let run = running.run;
     let end = life.end(running);
-    assert!(matches!(&end, Step::Done(answer) if answer.waiting.len() == 1), "{end:?}");
+    assert!(matches!(&end, RunEvent::Done(answer) if answer.waiting.len() == 1), "{end:?}");
     assert_eq!(life.comes_to(run, State::Waiting).run.ended_at, None);
     assert!(life.runtime.block_on(life.agent.stop(&life.cx, run)).unwrap());
     assert!(!life.runtime.block_on(life.agent.stop(&life.cx, run)).unwrap(), "it is over");
@@ -318,7 +318,7 @@ fn a_question_of_a_tool_waits_through_power_cuts_and_its_answer_is_told_once() {
     let call = llm::ToolCall { id: "a".into(), name: "ask_user".into(), arguments };
     let life = world.lives(vec![Gives(vec![Ok(llm::Delta::ToolCall(call)), done()])]);
     let mut running = life.begin("go");
-    life.until(&mut running, |s| matches!(s, Step::Ask { question, .. } if question == "Which room?"));
+    life.until(&mut running, |s| matches!(s, RunEvent::Ask { question, .. } if question == "Which room?"));
     let steps = life.comes_to(running.run, State::Waiting).steps;
     assert!(steps.iter().any(|s| matches!(s, RunStep::Call { state: CallState::Waiting, .. })), "{steps:?}");
     life.killed();
@@ -329,7 +329,7 @@ fn a_question_of_a_tool_waits_through_power_cuts_and_its_answer_is_told_once() {
     }
     let life = world.recovers(vec![Says("the attic then")]);
     let interactions = life.agent.parts.interactions.clone();
-    let open = interactions.list(&life.cx, interaction::Which::In(interaction::State::Pending), 9).unwrap();
+    let open = interactions.list(&life.cx, interaction::ListFilter::In(interaction::State::Pending), 9).unwrap();
     assert_eq!(open.len(), 1, "asked once");
     let answer = serde_json::json!({"answer": "the attic"});
     let (_, wake) = life.runtime.block_on(interactions.respond(&life.cx, open[0].id, answer)).unwrap();
@@ -346,12 +346,12 @@ fn a_conversation_that_went_on_before_a_run_was_taken_up_is_left_alone() {
     let world = World::new();
     let life = world.lives(vec![Hangs("half")]);
     let mut running = life.begin("go");
-    life.until(&mut running, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
     // A house for one command takes nothing up.
     let life = world.lives(vec![Says("fine")]);
     let conversation = running.conversation;
-    life.end(life.say(Say { message: "how are you?".into(), conversation, ..Say::default() }).unwrap());
+    life.end(life.say(ChatRequest { message: "how are you?".into(), conversation, ..ChatRequest::default() }).unwrap());
     life.killed();
     let life = world.recovers(vec![Says("never")]);
     let run = life.comes_to(running.run, State::Failed).run;
@@ -369,7 +369,7 @@ fn a_call_that_was_agreed_to_is_not_taken_for_one_of_another_run() {
     let (run, conversation) = (running.run, running.conversation);
     life.end(running);
     life.comes_to(run, State::Waiting);
-    life.end(life.say(Say { message: "and this".into(), conversation, ..Say::default() }).unwrap());
+    life.end(life.say(ChatRequest { message: "and this".into(), conversation, ..ChatRequest::default() }).unwrap());
     let id = life.agent.parts.registry.approvals().unwrap().list(None, |_| true, None, 9).unwrap()[0].id;
     let answer = serde_json::from_value(serde_json::json!({"decision": "allow_once"})).unwrap();
     let (_, resume) = life.runtime.block_on(life.agent.parts.registry.settle(&life.cx, id, answer)).unwrap();
@@ -384,9 +384,9 @@ fn a_call_that_was_agreed_to_is_not_taken_for_one_of_another_run() {
 fn what_must_be_called_is_called_once_also_after_a_cut() {
     let world = World::new();
     let life = world.lives(vec![Calls(vec![("a", "mark", "one")]), Hangs("so")]);
-    let say = Say { message: "go".into(), tool_choice: llm::ToolChoice::Required, ..Say::default() };
+    let say = ChatRequest { message: "go".into(), tool_choice: llm::ToolChoice::Required, ..ChatRequest::default() };
     let mut running = life.say(say).unwrap();
-    life.until(&mut running, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.runtime.block_on(life.agent.stop(&life.cx, running.run)).unwrap();
     life.comes_to(running.run, State::Cancelled);
     life.killed();
@@ -418,7 +418,7 @@ fn a_role_that_cannot_be_read_leaves_a_run_for_the_next_start() {
     let world = World::new();
     let life = world.lives(vec![Hangs("so")]);
     let mut running = life.begin("go");
-    life.until(&mut running, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut running, |s| matches!(s, RunEvent::Text { .. }));
     life.killed();
     let life = world.lives(vec![Says("never")]);
     {

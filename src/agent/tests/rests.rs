@@ -1,7 +1,7 @@
 //! Runs that rest on a person while the conversation goes on, is deleted, or loses whoever asked for it.
 
 use super::lives::*;
-use crate::{Persistence, Preset, Running, Say, State, Step};
+use crate::{Persistence, Preset, RunHandle, ChatRequest, State, RunEvent};
 use futures::FutureExt;
 use llm::{Delta, ToolCall};
 use registry::Approval;
@@ -28,16 +28,16 @@ fn open(life: &Life) -> Vec<Approval> {
 }
 
 /// The ids of a run that rests, and of its conversation.
-fn rests(life: &Life, running: Running) -> (Id, Id) {
+fn rests(life: &Life, running: RunHandle) -> (Id, Id) {
     let (run, conversation) = (running.run, running.conversation.unwrap());
     let end = life.end(running);
-    assert!(matches!(&end, Step::Done(answer) if answer.waiting.len() == 1), "{end:?}");
+    assert!(matches!(&end, RunEvent::Done(answer) if answer.waiting.len() == 1), "{end:?}");
     life.comes_to(run, State::Waiting);
     (run, conversation)
 }
 
 fn more(life: &Life, text: &str, conversation: Id) {
-    life.end(life.say(Say { message: text.into(), conversation: Some(conversation), ..Say::default() }).unwrap());
+    life.end(life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() }).unwrap());
 }
 
 /// Somebody says yes to the one question there is.
@@ -281,7 +281,7 @@ fn calls_that_go_one_by_one_stay_behind_one_that_waits() {
         let world = impatient();
         let all = vec![("a", "mark", "one"), ("b", "wipe", "two"), ("c", "mark", "three"), ("d", "wipe", "four")];
         let mut life = world.lives(vec![Calls(all), Says("well")]);
-        let say = Say { message: "go".into(), preset: Preset::Orchestrator, ..Say::default() };
+        let say = ChatRequest { message: "go".into(), preset: Preset::Orchestrator, ..ChatRequest::default() };
         let (run, _) = rests(&life, life.say(say).unwrap());
         assert_eq!((world.done(), open(&life).len()), (vec!["one".to_owned()], 1));
         if cut {

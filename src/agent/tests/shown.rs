@@ -1,8 +1,8 @@
 //! What of a conversation a model is shown and what is kept of the rest: copies, summaries, and who speaks after whom.
 
 use super::lives::*;
-use crate::{Exported, Say, State, Step};
-use llm::{Delta, Kept, Message};
+use crate::{Exported, ChatRequest, State, RunEvent};
+use llm::{Delta, ProviderState, Message};
 use tool::{Id, prelude::*};
 
 fn document(messages: Vec<Value>) -> Exported {
@@ -33,8 +33,8 @@ fn gave(id: &str, name: &str, content: &str) -> Value {
     ]})
 }
 
-fn more(life: &Life, text: &str, conversation: Id) -> Step {
-    life.end(life.say(Say { message: text.into(), conversation: Some(conversation), ..Say::default() }).unwrap())
+fn more(life: &Life, text: &str, conversation: Id) -> RunEvent {
+    life.end(life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() }).unwrap())
 }
 
 /// What the person said last in each request.
@@ -168,7 +168,7 @@ fn thoughts_that_go_back_count_too() {
     let mut world = World::new();
     world.config.max_tokens = 20_000;
     let thinks = |n: u32| {
-        let kept = Kept { provider: "test".into(), value: json!({"reasoning_content": "t".repeat(8_000)}) };
+        let kept = ProviderState { provider: "test".into(), value: json!({"reasoning_content": "t".repeat(8_000)}) };
         Gives(vec![Ok(Delta::Keep(kept)), Ok(Delta::Text(format!("answer {n}"))), done()])
     };
     let life = world.lives((0..30).map(thinks).collect());

@@ -1,7 +1,7 @@
 //! The ways a run can go: presets, watchers, turns in a queue, parts, how long conversations are kept, and copies of them.
 
 use super::lives::*;
-use crate::{Conversation, Exported, Persistence, Preset, Say, State, Step, Watch, WhileBusy, step::CallRecord};
+use crate::{Conversation, Exported, Persistence, Preset, ChatRequest, State, RunEvent, Watch, WhileBusy, step::CallRecord};
 use futures::future::BoxFuture;
 use llm::{Content, Delta, Kind, Media, Message, Part, Source, ToolCall};
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ fn an_orchestrator_goes_one_by_one_and_ends_with_what_was_said_last() {
             acts[9] = Gives(vec![Ok(Delta::Text(last.into())), Ok(Delta::ToolCall(call)), done()]);
         }
         let life = world.lives(acts);
-        let say = Say { message: "go".into(), preset: Preset::Orchestrator, ..Say::default() };
+        let say = ChatRequest { message: "go".into(), preset: Preset::Orchestrator, ..ChatRequest::default() };
         let running = life.say(say).unwrap();
         let (run, conversation) = (running.run, running.conversation.unwrap());
         assert_eq!(response(&life.end(running)), told);
@@ -34,7 +34,7 @@ fn an_orchestrator_goes_one_by_one_and_ends_with_what_was_said_last() {
     // Side by side the second would begin before the first has ended.
     let world = World::new();
     let life = world.lives(vec![Calls(vec![("a", "hang", "one"), ("b", "mark", "two")])]);
-    let say = Say { message: "go".into(), preset: Preset::Orchestrator, ..Say::default() };
+    let say = ChatRequest { message: "go".into(), preset: Preset::Orchestrator, ..ChatRequest::default() };
     let running = life.say(say).unwrap();
     life.wait("the first", || world.done() == ["one"]);
     assert!(life.agent.cancel(&life.cx, running.run));
@@ -46,7 +46,7 @@ fn a_model_that_says_nothing_is_told_from_one_that_only_thought() {
     for (cut, why) in [(false, "said nothing at all"), (true, "raise `max_tokens`")] {
         let end = Ok(Delta::Done { cut, usage: llm::Usage::default() });
         let life = World::new().lives(vec![Gives(vec![Ok(Delta::Thinking("Hm.".into())), end])]);
-        let running = life.say(Say { message: "go".into(), ..Say::default() }).unwrap();
+        let running = life.say(ChatRequest { message: "go".into(), ..ChatRequest::default() }).unwrap();
         let (code, told) = error(&life.end(running));
         assert!(code == "model" && told.contains(why), "{told}");
     }
@@ -79,7 +79,7 @@ fn who_watches_hears_everything_and_may_reject_calls() {
     let world = World::new();
     let life = world.lives(vec![Calls(vec![("a", "mark", "bad")]), Calls(vec![("b", "mark", "good")]), Says("done")]);
     let hears = Arc::new(Hears::default());
-    let say = Say { message: "go".into(), watch: Some(hears.clone()), ..Say::default() };
+    let say = ChatRequest { message: "go".into(), watch: Some(hears.clone()), ..ChatRequest::default() };
     let running = life.say(say).unwrap();
     assert_eq!(response(&life.end(running)), "done");
     let heard = hears.0.lock().unwrap().clone();
@@ -95,7 +95,7 @@ fn messages_wait_for_their_turn() {
     let life = world.lives(vec![Hangs("one"), Says("two"), Says("four")]);
     let mut first = life.begin("1");
     let conversation = first.conversation;
-    life.until(&mut first, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut first, |s| matches!(s, RunEvent::Text { .. }));
     let waiting: Vec<_> = ["2", "3", "4"].iter().map(|text| life.queue(text, conversation).unwrap()).collect();
     assert!(waiting.iter().all(|w| w.queued) && !first.queued);
     assert_eq!(life.run(waiting[0].run).run.state, State::Queued);
@@ -105,7 +105,7 @@ fn messages_wait_for_their_turn() {
     }
     let why = life.queue("too many", conversation).err().unwrap();
     assert!(why.message().contains("wait for this conversation already"), "{why}");
-    let refused = Say { message: "now".into(), conversation, while_busy: WhileBusy::Refuse, ..Say::default() };
+    let refused = ChatRequest { message: "now".into(), conversation, while_busy: WhileBusy::Refuse, ..ChatRequest::default() };
     assert!(life.say(refused).err().unwrap().message().contains("still answering"));
     let stop = |run: Id| life.runtime.block_on(life.agent.stop(&life.cx, run)).unwrap();
     let all = life.agent.runs(&life.cx, &[State::Queued], conversation, 20, 0).unwrap().1;
@@ -115,7 +115,7 @@ fn messages_wait_for_their_turn() {
     let ends: Vec<String> = waiting
         .into_iter()
         .map(|w| match life.end(w) {
-            Step::Done(answer) => answer.response,
+            RunEvent::Done(answer) => answer.response,
             other => error(&other).0.to_owned(),
         })
         .collect();
@@ -130,7 +130,7 @@ fn what_waits_for_its_turn_outlives_a_power_cut() {
     let life = world.lives(vec![Hangs("one")]);
     let mut first = life.begin("1");
     let conversation = first.conversation;
-    life.until(&mut first, |s| matches!(s, Step::Text { .. }));
+    life.until(&mut first, |s| matches!(s, RunEvent::Text { .. }));
     let (second, third) = (life.queue("2", conversation).unwrap().run, life.queue("3", conversation).unwrap().run);
     life.killed();
     let life = world.recovers(vec![Says("uno"), Says("due"), Says("tre")]);
@@ -181,7 +181,7 @@ fn pictures_are_kept_and_brought_to_the_model_the_newest_first() {
     ]);
     let life = world.lives(vec![Says("I see"), made]);
     let parts = std::iter::once(Part::Text("what is this?".into())).chain((0..10).map(|_| picture(PNG)));
-    let running = life.say(Say { message: Content(parts.collect()), ..Say::default() }).unwrap();
+    let running = life.say(ChatRequest { message: Content(parts.collect()), ..ChatRequest::default() }).unwrap();
     let conversation = running.conversation.unwrap();
     life.end(running);
     let shown = |n: usize| {
@@ -196,8 +196,8 @@ fn pictures_are_kept_and_brought_to_the_model_the_newest_first() {
     let kept: Conversation = life.agent.conversation(&life.cx, conversation).unwrap();
     assert_eq!((kept.messages[0].media.len(), kept.messages[0].content.as_str()), (10, "what is this?"));
     assert!(kept.head.tokens.unwrap() > 10_000);
-    let running = life.say(Say { message: "draw one".into(), conversation: Some(conversation), ..Say::default() });
-    let Step::Done(answer) = life.end(running.unwrap()) else { panic!() };
+    let running = life.say(ChatRequest { message: "draw one".into(), conversation: Some(conversation), ..ChatRequest::default() });
+    let RunEvent::Done(answer) = life.end(running.unwrap()) else { panic!() };
     assert_eq!(answer.media.len(), 1);
     assert_eq!(shown(1).0, 8, "they are brought again");
     let kept = life.agent.conversation(&life.cx, conversation).unwrap().messages;
@@ -210,13 +210,13 @@ fn pictures_are_kept_and_brought_to_the_model_the_newest_first() {
         name: String::new(),
         source: Source::Stored(Id::new()),
     });
-    assert!(life.say(Say { message: Content(vec![strangers]), ..Say::default() }).is_err());
+    assert!(life.say(ChatRequest { message: Content(vec![strangers]), ..ChatRequest::default() }).is_err());
 }
 
 #[test]
 fn who_answers_and_what_they_want_back_is_kept_with_the_answer() {
     let world = World::new();
-    let kept = llm::Kept { provider: "other".into(), value: serde_json::json!({"signed": "x"}) };
+    let kept = llm::ProviderState { provider: "other".into(), value: serde_json::json!({"signed": "x"}) };
     let act = Gives(vec![
         Ok(Delta::By { model: "other/model".into(), by_word: false }),
         Ok(Delta::Text("hello".into())),
@@ -226,9 +226,9 @@ fn who_answers_and_what_they_want_back_is_kept_with_the_answer() {
     let life = world.lives(vec![act, Says("again")]);
     let running = life.begin("hi");
     let conversation = running.conversation;
-    let Step::Done(answer) = life.end(running) else { panic!() };
+    let RunEvent::Done(answer) = life.end(running) else { panic!() };
     assert_eq!((answer.model.as_str(), answer.cost), ("other/model", None));
-    life.end(life.say(Say { message: "more".into(), conversation, ..Say::default() }).unwrap());
+    life.end(life.say(ChatRequest { message: "more".into(), conversation, ..ChatRequest::default() }).unwrap());
     let asked = world.asked.lock().unwrap();
     let Message::Assistant(turn) = &asked[1].messages[2] else { panic!() };
     assert_eq!(turn.kept.as_ref(), Some(&kept));
@@ -247,7 +247,7 @@ fn conversations_are_kept_as_long_as_was_chosen() {
         life.end(life.begin("1"));
         assert_eq!(listed(&life), after, "{persistence:?}");
         let mut second = life.begin("2");
-        life.until(&mut second, |s| matches!(s, Step::Text { .. }));
+        life.until(&mut second, |s| matches!(s, RunEvent::Text { .. }));
         life.killed();
         // What is unfinished is finished first.
         let life = world.recovers(vec![Says("end")]);
@@ -269,7 +269,7 @@ fn conversations_are_copied_emptied_taken_along_and_brought_in() {
     let conversation = running.conversation.unwrap();
     life.end(running);
     let more = |text: &str, conversation| {
-        life.end(life.say(Say { message: text.into(), conversation: Some(conversation), ..Say::default() }).unwrap())
+        life.end(life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() }).unwrap())
     };
     more("three", conversation);
     let all = life.agent.conversation(&life.cx, conversation).unwrap();

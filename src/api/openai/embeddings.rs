@@ -1,7 +1,7 @@
 //! `/v1/embeddings`: texts to vectors, by the model inside Hob.
 
 use super::{Asked, EMBEDDING, Refusal, options};
-use crate::House;
+use crate::AppState;
 use axum::extract::State;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use embed::Error;
@@ -67,7 +67,7 @@ struct Usage {
 
 /// Embeds texts.
 pub(crate) async fn embed(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Asked(body): Asked<Body>,
 ) -> Result<axum::Json<Embeddings>, Refusal> {
     options::known(&body.rest, &["user"])?;

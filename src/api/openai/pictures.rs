@@ -1,7 +1,7 @@
 //! Pictures a program names by their address: fetched through the guard before the model is asked.
 
 use super::{Refusal, wire::Said};
-use crate::House;
+use crate::AppState;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::future::try_join_all;
 use http_client::Fetch;
@@ -18,7 +18,7 @@ const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 ///
 /// # Errors
 /// 400, where one cannot be had or is no picture.
-pub(super) async fn fetch_all(house: &House, cx: &Cx, messages: &mut [Said]) -> Result<(), Refusal> {
+pub(super) async fn fetch_all(house: &AppState, cx: &Cx, messages: &mut [Said]) -> Result<(), Refusal> {
     let mut wanted = vec![];
     for (n, message) in messages.iter().enumerate() {
         for (p, part) in message.content.as_array().into_iter().flatten().enumerate() {
@@ -59,7 +59,7 @@ fn is_web(url: &str) -> bool {
 }
 
 /// The type and bytes of one picture; its type is what it begins with, whatever its server says.
-async fn fetch(house: &House, url: &str) -> Result<(String, Vec<u8>), String> {
+async fn fetch(house: &AppState, url: &str) -> Result<(String, Vec<u8>), String> {
     let why = |text: String| format!("the picture cannot be fetched: {text}");
     let fetched = house.web.fetch(Fetch::get(url)).await.map_err(|e| why(e.to_string()))?;
     if !(200..300).contains(&fetched.status) {

@@ -9,8 +9,8 @@ use super::{
     options::{self, at_least_one, format_of, in_range},
     pictures, wire,
 };
-use crate::{Caller, House, KEEP_ALIVE, document::Streamable};
-use agent::{Answer, Complete, Step};
+use crate::{Caller, AppState, KEEP_ALIVE, document::Streamable};
+use agent::{Answer, Complete, RunEvent};
 use axum::{
     Extension,
     extract::State,
@@ -156,7 +156,7 @@ impl From<Usage> for Cost {
 
 /// Answers a conversation that the program keeps.
 pub(crate) async fn respond(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Asked(body): Asked<Body>,
 ) -> Result<Streamable<axum::Json<Response>>, Refusal> {
@@ -172,7 +172,7 @@ pub(crate) async fn respond(
     let mut waited = begin(house, cx, complete, "text.format")?;
     response.id = format!("resp_{}", waited.running.run);
     let first = waited.step().await;
-    if let Step::Error { code, message } = first {
+    if let RunEvent::Error { code, message } = first {
         return Err(waited.refusal(code, message));
     }
     if streamed {
@@ -182,11 +182,11 @@ pub(crate) async fn respond(
     let mut step = first;
     loop {
         match step {
-            Step::Done(answer) => {
+            RunEvent::Done(answer) => {
                 let text = answer.response.clone();
                 return Ok(Streamable::new(axum::Json(response.ended(answer, text))));
             }
-            Step::Error { code, message } => return Err(waited.refusal(code, message)),
+            RunEvent::Error { code, message } => return Err(waited.refusal(code, message)),
             _ => step = waited.step().await,
         }
     }

@@ -1,6 +1,6 @@
 //! What is kept: looked at, ended when its run or conversation ends, forgotten when it is old.
 
-use super::{Interactions, KEPT, Wake, Which, lock, missing, now, wake};
+use super::{Interactions, KEPT, Wake, ListFilter, lock, missing, now, wake};
 use crate::record::{Interaction, PENDING, RUN, State, Stored};
 use std::collections::HashMap;
 use store::{Entry, Listing};
@@ -11,13 +11,13 @@ impl Interactions {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn list(&self, cx: &Cx, which: Which, limit: usize) -> Result<Vec<Interaction>> {
-        let by = (which == Which::In(State::Pending)).then(|| (PENDING, vec![]));
+    pub fn list(&self, cx: &Cx, which: ListFilter, limit: usize) -> Result<Vec<Interaction>> {
+        let by = (which == ListFilter::In(State::Pending)).then(|| (PENDING, vec![]));
         let listed = self.0.records.list_in(Scope::User(cx.user()), &Listing { by, ..Listing::default() })?;
-        let all = listed.into_iter().map(|e| self.shown(e)).filter(|shown| match which {
-            Which::In(state) => shown.state == state,
-            Which::Answered => matches!(shown.state, State::Answered | State::Dismissed),
-            Which::All => true,
+        let all = listed.into_iter().map(|e| self.current_view(e)).filter(|shown| match which {
+            ListFilter::In(state) => shown.state == state,
+            ListFilter::Answered => matches!(shown.state, State::Answered | State::Dismissed),
+            ListFilter::All => true,
         });
         Ok(all.take(limit).collect())
     }
@@ -28,11 +28,11 @@ impl Interactions {
     /// `NotFound`.
     pub fn get(&self, cx: &Cx, id: Id) -> Result<Interaction> {
         let found = self.0.records.get_in(Scope::User(cx.user()), id)?;
-        found.map(|e| self.shown(e)).ok_or_else(|| missing(id))
+        found.map(|e| self.current_view(e)).ok_or_else(|| missing(id))
     }
 
     /// As it stands: one that nobody waits for any more is over, also before that is written.
-    fn shown(&self, entry: Entry<Stored>) -> Interaction {
+    fn current_view(&self, entry: Entry<Stored>) -> Interaction {
         let open = self.is_open(&entry);
         let mut shown = Interaction::from(entry);
         if shown.state == State::Pending && !open {

@@ -22,7 +22,7 @@ const DEAREST: f64 = 100_000.0;
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
-    models: Vec<Said>,
+    models: Vec<RawModel>,
     as_of: String,
     /// How many entries made no sense.
     #[serde(skip)]
@@ -32,7 +32,7 @@ pub(super) struct Document {
 /// What it says of one model; `None` and 0 where it says nothing.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Said {
+struct RawModel {
     /// In place of `model`, together with `name`.
     #[serde(skip_serializing)]
     provider: Option<String>,
@@ -62,7 +62,7 @@ struct Said {
     speed: Option<u8>,
 }
 
-impl Said {
+impl RawModel {
     /// Over what was known of the model: what it does not say stays, and what nobody said is tried.
     fn over(self, old: Option<&Model>) -> Model {
         let known = old.map(Model::facts).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Document {
         known
     }
 
-    fn take(&mut self, model: Option<Said>) {
+    fn take(&mut self, model: Option<RawModel>) {
         match model {
             Some(model) if self.models.len() < MOST => self.models.push(model),
             _ => self.skipped += 1,
@@ -233,7 +233,7 @@ impl<'de> Visitor<'de> for Theirs<'_> {
 }
 
 /// A model in Hob's own form: named by `model`, or by `provider` and `name`.
-fn ours(mut said: Said) -> Option<Said> {
+fn ours(mut said: RawModel) -> Option<RawModel> {
     if let Some(provider) = said.provider.take() {
         said.model = format!("{provider}/{}", said.name);
     }
@@ -278,14 +278,14 @@ struct Modalities {
 
 impl Their {
     /// `None` when it makes no sense, `Some(None)` when it is no model one talks to.
-    fn model(self, provider: &str, id: String) -> Option<Option<Said>> {
+    fn model(self, provider: &str, id: String) -> Option<Option<RawModel>> {
         let Self { cost, limit, modalities: Modalities { input, output }, tool_call: tools } = self;
         if !output.is_empty() && !output.iter().any(|kind| kind == "text") {
             return Some(None);
         }
         let reads = |kind: &str| input.as_ref().map(|input| input.iter().any(|i| i == kind));
         let cost = cost.unwrap_or_default();
-        sensible(Said {
+        sensible(RawModel {
             model: format!("{provider}/{id}"),
             name: id,
             context: limit.context,
@@ -298,14 +298,14 @@ impl Their {
             images: reads("image"),
             audio: reads("audio"),
             files: reads("pdf"),
-            ..Said::default()
+            ..RawModel::default()
         })
         .map(Some)
     }
 }
 
 /// A model whose name and prices can be; `None` otherwise.
-fn sensible(model: Said) -> Option<Said> {
+fn sensible(model: RawModel) -> Option<RawModel> {
     let named = model.model.strip_suffix(model.name.as_str()).is_some_and(|p| p.len() > 1 && p.ends_with('/'));
     let clean = model.model.len() <= LONGEST_NAME && !model.name.is_empty() && !model.model.contains(char::is_control);
     let prices = [model.input_price, model.cached_price, model.cache_write_price, model.output_price];

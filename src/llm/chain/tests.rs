@@ -179,7 +179,7 @@ async fn reflex_comes_first_only_where_it_is_sure_of_a_fresh_command() {
 /// A conversation whose last turn called a tool and has its result; with `and_more`, the person spoke again since.
 fn after(provider: &str, and_more: bool) -> Vec<Message> {
     let call = ToolCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
-    let kept = Some(crate::Kept { provider: provider.into(), value: serde_json::Value::Null });
+    let kept = Some(crate::ProviderState { provider: provider.into(), value: serde_json::Value::Null });
     let turn = Turn { content: "".into(), tool_calls: vec![call], kept };
     let result = ToolResult { call_id: "c".into(), name: "t".into(), content: "1".into(), say: None, is_error: false };
     let mut messages = vec![Message::user("do"), Message::Assistant(turn), Message::Tool(result)];

@@ -68,7 +68,7 @@ async fn what_goes_back_to_the_model_is_read_as_well() {
     for (model, read) in [("m", 104 + 4 + 106), ("other", 104 + 4)] {
         let ledger = ledger();
         let value = serde_json::json!({"model": model, "thoughts": "t".repeat(400)});
-        let kept = Some(crate::Kept { provider: "a".into(), value });
+        let kept = Some(crate::ProviderState { provider: "a".into(), value });
         let mut request = request();
         request.messages.push(crate::Message::Assistant(crate::Turn { kept, ..crate::Turn::default() }));
         let silent = Script::new("a/m", [vec![Err(Error::Timeout("silence".into()))]]);

@@ -87,7 +87,7 @@ fn needs_are_read_off_the_request() {
     ];
     for (parts, tools, expected) in rows {
         let request = Request {
-            messages: vec![Message::System("x".repeat(4000)), Message::User(Content(parts)), Message::said("ok")],
+            messages: vec![Message::System("x".repeat(4000)), Message::User(Content(parts)), Message::text_only("ok")],
             tools: if tools { vec![tool.clone()] } else { vec![] },
             ..Request::default()
         };

@@ -3,7 +3,7 @@
 
 use super::{WIRES, endpoint, folder, name};
 use crate::{
-    Content, Endpoint, Facts, Kept, Kind, Media, Message, Part, Quirks, Request, Source, ToolCall, ToolChoice,
+    Content, Endpoint, Facts, ProviderState, Kind, Media, Message, Part, Quirks, Request, Source, ToolCall, ToolChoice,
     ToolDefinition, ToolResult, Turn, Wire, ask,
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn result(call_id: &str, name: &str, content: &str, is_error: bool) -> Message {
 }
 
 /// What each provider would have kept of a turn with the words "Let me see." and two calls.
-fn kept(wire: Wire, provider: &str) -> Kept {
+fn kept(wire: Wire, provider: &str) -> ProviderState {
     let value = match wire {
         Wire::OpenAi => json!({"model": "model-1", "reasoning_content": "I think."}),
         Wire::Responses => json!({"model": "model-1", "blocks": [{"text": 0, "calls": 0, "block":
@@ -35,7 +35,7 @@ fn kept(wire: Wire, provider: &str) -> Kept {
         Wire::Gemini => json!({"model": "model-1", "text": null, "calls": [
             {"id": "fc1a", "signature": "sig-one"}, {"id": null, "signature": null}]}),
     };
-    Kept { provider: provider.into(), value }
+    ProviderState { provider: provider.into(), value }
 }
 
 /// A conversation with all there is in it.
@@ -77,7 +77,7 @@ fn conversation(wire: Wire) -> Request {
             Message::Assistant(thinking),
             result("fc1a", "calculate", "42", false),
             result("functions.get_time:1", "get_time", "no such zone", true),
-            Message::said("A bill, a cat and 42."),
+            Message::text_only("A bill, a cat and 42."),
             Message::user("And now?"),
             Message::System("It is late.".into()),
             Message::Assistant(foreign),

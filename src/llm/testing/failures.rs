@@ -1,7 +1,7 @@
 //! Everything a server can do wrong, over real sockets, in every wire format.
 
 use super::{Answer, Server, WIRES, events, hear, json_answer, name, one, streams::kind};
-use crate::{Kept, Message, Request, ToolChoice, ToolDefinition, Turn, Wire, connect};
+use crate::{ProviderState, Message, Request, ToolChoice, ToolDefinition, Turn, Wire, connect};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ async fn what_only_words_tell() {
 fn a_connection_that_took_too_long_is_told_from_a_silent_server() {
     for (what, wanted) in [("could not be connected to", "unconnected"), ("did not begin to answer", "timeout")] {
         let late = http_client::Error::TimedOut { host: "h".into(), what, after: Duration::from_secs(1) };
-        let error = crate::ask::told("prov", late);
+        let error = crate::ask::connection_error("prov", late);
         assert_eq!((kind(&error), error.worth_retrying()), (wanted, false), "{error}");
     }
 }
@@ -279,7 +279,7 @@ async fn a_server_that_is_down_for_long_is_not_asked_again() {
 #[tokio::test]
 async fn thoughts_a_server_does_not_accept_any_more_are_left_out() {
     let block = json!({"type": "thinking", "thinking": "old", "signature": "old"});
-    let kept = Kept {
+    let kept = ProviderState {
         provider: "prov".into(),
         value: json!({"model": "model-1", "blocks": [{"text": 0, "calls": 0, "block": block}]}),
     };

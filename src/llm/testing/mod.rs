@@ -4,7 +4,7 @@ mod bodies;
 mod failures;
 mod streams;
 
-use crate::{Delta, Endpoint, Error, Kept, Source, Usage, Wire, ask};
+use crate::{Delta, Endpoint, Error, ProviderState, Source, Usage, Wire, ask};
 use futures::{Stream, StreamExt, stream};
 use serde_json::Value;
 use std::{
@@ -67,7 +67,7 @@ pub(crate) struct Heard {
     pub thinking: String,
     /// Id, tool, arguments.
     pub calls: Vec<(String, String, String)>,
-    pub kept: Option<Kept>,
+    pub kept: Option<ProviderState>,
     /// Media type and bytes.
     pub media: Vec<(String, Vec<u8>)>,
     /// Whether the provider's content filter stopped it.

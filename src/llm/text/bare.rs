@@ -1,9 +1,9 @@
 //! Calls without marks of their own: JSON or Python that is the whole answer, or the only fenced block after a sentence.
 
 use super::{
-    forms::{self, Found, Place},
+    forms::{self, ParsedPrefix, TextPosition},
     input::{Input, Stop, Taken},
-    known::{Call, Known},
+    known::{Call, KnownTools},
     pythonic,
 };
 
@@ -18,12 +18,12 @@ const EXCLAMATION: usize = 16;
 
 /// What has been said in words so far.
 #[derive(Default)]
-pub(super) struct Shown {
+pub(super) struct EmittedText {
     tail: String,
     cut: bool,
 }
 
-impl Shown {
+impl EmittedText {
     pub fn push(&mut self, text: &str) {
         self.tail.push_str(text);
         if self.tail.len() > 4 * LOOKS_BACK {
@@ -69,7 +69,7 @@ impl Shown {
 }
 
 /// A call that is the whole answer, which is known at its end.
-pub(super) fn whole(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
+pub(super) fn whole(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     let calls = unmarked(input, known, &["<|eom_id|>", "<|eot_id|>", "<|im_end|>", "</s>"])?;
     input.space();
     while forms::end_of_message(input)? {
@@ -89,7 +89,7 @@ fn nothing_follows(input: &mut Input) -> Taken<()> {
 }
 
 /// JSON or Python that is a call.
-fn unmarked(input: &mut Input, known: &Known, closes: &[&str]) -> Taken<Vec<Call>> {
+fn unmarked(input: &mut Input, known: &KnownTools, closes: &[&str]) -> Taken<Vec<Call>> {
     match input.peek()? {
         '{' => {}
         '[' => {
@@ -109,7 +109,7 @@ fn unmarked(input: &mut Input, known: &Known, closes: &[&str]) -> Taken<Vec<Call
 }
 
 /// A fenced block that is a call: with marks of its own, or the only one after a sentence.
-pub(super) fn fenced(input: &mut Input, known: &Known, shown: &Shown) -> Taken<Found> {
+pub(super) fn fenced(input: &mut Input, known: &KnownTools, shown: &EmittedText) -> Taken<ParsedPrefix> {
     input.lit("```")?;
     let info = input.until("\n", LONGEST_INFO)?.trim();
     if !info.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) || shown.announces_example() {
@@ -131,21 +131,21 @@ pub(super) fn fenced(input: &mut Input, known: &Known, shown: &Shown) -> Taken<F
     input.space();
     input.opt("```")?;
     nothing_follows(input)?;
-    Ok(Found::Calls(calls))
+    Ok(ParsedPrefix::Calls(calls))
 }
 
 /// Forms with marks of their own within a fence, and its end.
-fn marked(input: &mut Input, known: &Known) -> Taken<Found> {
+fn marked(input: &mut Input, known: &KnownTools) -> Taken<ParsedPrefix> {
     let mut calls = vec![];
     loop {
         input.space();
         if !calls.is_empty() && (input.opt("```")? || input.text.is_empty()) {
-            return Ok(Found::Calls(calls));
+            return Ok(ParsedPrefix::Calls(calls));
         }
         let called = !calls.is_empty();
-        match forms::marked(input, known, Place { line: true, marked: called, called })? {
-            Found::Calls(more) => calls.extend(more),
-            Found::Mark => {}
+        match forms::marked(input, known, TextPosition { line: true, marked: called, called })? {
+            ParsedPrefix::Calls(more) => calls.extend(more),
+            ParsedPrefix::Mark => {}
             _ => return Err(Stop::No),
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn in_words(request: Request) -> Request {
             Message::System(text) => told.push(Message::System(text.clone())),
             Message::User(content) => person(&mut told, content.clone()),
             Message::Tool(result) => person(&mut told, result_in_words(result).into()),
-            Message::Assistant(turn) => told.push(Message::said(turn_in_words(turn))),
+            Message::Assistant(turn) => told.push(Message::text_only(turn_in_words(turn))),
         }
     }
     if !section.is_empty() {

@@ -2,8 +2,8 @@
 
 use super::driven::{DIVIDER, first_sentence, section};
 use crate::{
-    Content, Error, Facts, Message, Part, Request, ToolChoice, ToolDefinition, ToolResult, kept,
-    parts::{self, Shown},
+    Content, Error, Facts, Message, Part, Request, ToolChoice, ToolDefinition, ToolResult, provider_state,
+    parts::{self, MediaForm},
 };
 use serde_json::Value;
 
@@ -244,7 +244,7 @@ fn tokens_of(message: &Message, facts: &Facts, model: &str) -> usize {
         Message::Assistant(turn) => {
             let calls = turn.tool_calls.iter().map(|c| json(c.name.len() + c.arguments.len()) + AROUND_CALL);
             // In words nothing of it goes back.
-            let kept = if facts.tools { kept::tokens(turn, model) } else { 0 };
+            let kept = if facts.tools { provider_state::tokens(turn, model) } else { 0 };
             words(turn.content.len()) + calls.sum::<usize>() + kept
         }
         Message::Tool(ToolResult { name, content, .. }) => {
@@ -259,9 +259,9 @@ fn tokens_of(message: &Message, facts: &Facts, model: &str) -> usize {
 fn tokens_of_part(part: &Part, facts: &Facts) -> usize {
     match part {
         Part::Text(text) => words(text.len()),
-        Part::Media(media) => match parts::shown(media, facts) {
-            Shown::Words(bytes) => words(bytes),
-            Shown::Itself => MEDIA,
+        Part::Media(media) => match parts::media_form(media, facts) {
+            MediaForm::Words(bytes) => words(bytes),
+            MediaForm::Itself => MEDIA,
         },
     }
 }
@@ -269,7 +269,7 @@ fn tokens_of_part(part: &Part, facts: &Facts) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{super::driven, *};
-    use crate::{Kept, Kind, Media, Source, ToolCall, Turn};
+    use crate::{ProviderState, Kind, Media, Source, ToolCall, Turn};
     use serde_json::json;
 
     const MODEL: &str = "p/m";
@@ -350,7 +350,7 @@ mod tests {
             for _ in 0..dice.below(12) {
                 messages.push(Message::user(dice.text()));
                 rounds(&mut dice, &mut messages);
-                messages.push(Message::said(dice.text()));
+                messages.push(Message::text_only(dice.text()));
             }
             messages.push(Message::user(dice.text()));
             rounds(&mut dice, &mut messages);
@@ -408,7 +408,7 @@ mod tests {
     fn what_goes_back_with_a_turn_takes_its_room() {
         for (model, tools, left) in [("m", true, 1), ("other", true, 3), ("m", false, 3)] {
             let facts = Facts { context: 4096, tools, ..Facts::default() };
-            let kept = Kept { provider: "p".into(), value: json!({"model": model, "thoughts": "t".repeat(20_000)}) };
+            let kept = ProviderState { provider: "p".into(), value: json!({"model": model, "thoughts": "t".repeat(20_000)}) };
             let turn = Turn { content: "a".into(), kept: Some(kept), ..Turn::default() };
             let messages = vec![Message::user("old"), Message::Assistant(turn), Message::user("now")];
             let sent = fit(Request { messages, ..Request::default() }, &facts).unwrap();
@@ -422,7 +422,7 @@ mod tests {
         let section = |n: &str| format!("{n}{}", "s".repeat(400));
         let prompt = ["base", &section("profile"), &section("time")].join(DIVIDER);
         let mut messages = vec![Message::System(prompt.clone())];
-        messages.extend([Message::user("old"), Message::said("a".repeat(400)), Message::user("now")]);
+        messages.extend([Message::user("old"), Message::text_only("a".repeat(400)), Message::user("now")]);
         let request = Request { messages, tools: tools(3), ..Request::default() };
         assert_eq!(
             fit(request.clone(), &facts(0)).unwrap().messages,

@@ -2,7 +2,7 @@
 
 use super::{
     input::{Input, Stop, Taken},
-    known::{Call, Known},
+    known::{Call, KnownTools},
     loose, pythonic, tags,
 };
 use serde_json::Value;
@@ -12,7 +12,7 @@ const LONGEST_HEADER: usize = 240;
 
 /// What was found at the beginning of a text.
 #[derive(Debug, PartialEq)]
-pub(super) enum Found {
+pub(super) enum ParsedPrefix {
     /// Calls.
     Calls(Vec<Call>),
     /// The last call there is: what follows was made up, results included.
@@ -45,7 +45,7 @@ const MESSAGE_ENDS: &[&str] = &["<|end|>", "<|return|>", "<|call|>", "<|start|>"
 
 /// Where in an answer a text stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct TextPosition {
     /// At the beginning of a line.
     pub line: bool,
     /// After a call, or amid messages of the harmony format.
@@ -55,10 +55,10 @@ pub(super) struct Place {
 }
 
 /// The form with marks of its own at the beginning of a text.
-pub(super) fn marked(input: &mut Input, known: &Known, place: Place) -> Taken<Found> {
+pub(super) fn marked(input: &mut Input, known: &KnownTools, place: TextPosition) -> Taken<ParsedPrefix> {
     let start = *input;
     let mut undecided = false;
-    let mut attempt = |form: &dyn Fn(&mut Input) -> Taken<Found>| {
+    let mut attempt = |form: &dyn Fn(&mut Input) -> Taken<ParsedPrefix>| {
         let mut here = start;
         match form(&mut here) {
             Ok(found) => Some((found, here)),
@@ -70,7 +70,7 @@ pub(super) fn marked(input: &mut Input, known: &Known, place: Place) -> Taken<Fo
     };
     let calls = |form: &dyn Fn(&mut Input) -> Taken<Vec<Call>>, input: &mut Input| match known.0.is_empty() {
         true => Err(Stop::No),
-        false => form(input).map(Found::Calls),
+        false => form(input).map(ParsedPrefix::Calls),
     };
     let found = attempt(&|i| thoughts(i, place))
         .or_else(|| attempt(&|i| calls(&|i| around(i, known), i)))
@@ -78,7 +78,7 @@ pub(super) fn marked(input: &mut Input, known: &Known, place: Place) -> Taken<Fo
         .or_else(|| attempt(&|i| calls(&|i| tags::invokes(i, known), i)))
         .or_else(|| attempt(&|i| tokens(i, known, place)))
         .or_else(|| attempt(&|i| calls(&|i| mistral(i, known), i)))
-        .or_else(|| attempt(&|i| react(i, known, place).map(|call| Found::LastCalls(vec![call]))))
+        .or_else(|| attempt(&|i| react(i, known, place).map(|call| ParsedPrefix::LastCalls(vec![call]))))
         .or_else(|| attempt(&|i| results(i, place)));
     match found {
         Some((found, rest)) => {
@@ -91,36 +91,36 @@ pub(super) fn marked(input: &mut Input, known: &Known, place: Place) -> Taken<Fo
 }
 
 /// Reasoning that begins; or a mark that ends one whose beginning stood in the prompt.
-fn thoughts(input: &mut Input, place: Place) -> Taken<Found> {
+fn thoughts(input: &mut Input, place: TextPosition) -> Taken<ParsedPrefix> {
     if !place.line {
         return Err(Stop::No);
     }
     for (open, closes) in THOUGHTS {
         if input.opt(open)? {
-            return Ok(Found::Thinks(closes));
+            return Ok(ParsedPrefix::Thinks(closes));
         }
         if input.opt(closes[0])? {
-            return Ok(Found::Mark);
+            return Ok(ParsedPrefix::Mark);
         }
     }
     Err(Stop::No)
 }
 
-fn results(input: &mut Input, place: Place) -> Taken<Found> {
+fn results(input: &mut Input, place: TextPosition) -> Taken<ParsedPrefix> {
     if place.marked && input.opt("</s>")? {
-        return Ok(Found::Mark);
+        return Ok(ParsedPrefix::Mark);
     }
     let any = RESULTS.iter().chain(["Observation:"].iter().filter(|_| place.line));
     for begin in any.filter(|_| place.called) {
         if input.opt(begin)? {
-            return Ok(Found::MadeUp);
+            return Ok(ParsedPrefix::MadeUp);
         }
     }
     Err(Stop::No)
 }
 
 /// `<tool_call>{"name": …, "arguments": …}</tool_call>` and its like.
-fn around(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
+fn around(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     let mut undecided = Err(Stop::No);
     for (open, close) in AROUND {
         let mut here = *input;
@@ -138,7 +138,7 @@ fn around(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
 }
 
 /// What stands in such marks, up to the closing one, which may be missing.
-fn body(input: &mut Input, close: &str, known: &Known) -> Taken<Vec<Call>> {
+fn body(input: &mut Input, close: &str, known: &KnownTools) -> Taken<Vec<Call>> {
     input.space();
     let fenced = fence(input)?;
     let calls = match input.peek()? {
@@ -187,7 +187,7 @@ fn fence(input: &mut Input) -> Taken<bool> {
 }
 
 /// One JSON value after another, each of them calls, up to one of `closes`.
-pub(super) fn json(input: &mut Input, closes: &[&str], known: &Known) -> Taken<Vec<Call>> {
+pub(super) fn json(input: &mut Input, closes: &[&str], known: &KnownTools) -> Taken<Vec<Call>> {
     let mut calls = one_json(input, closes, known)?;
     loop {
         let mut next = *input;
@@ -209,7 +209,7 @@ pub(super) fn json(input: &mut Input, closes: &[&str], known: &Known) -> Taken<V
     }
 }
 
-fn one_json(input: &mut Input, closes: &[&str], known: &Known) -> Taken<Vec<Call>> {
+fn one_json(input: &mut Input, closes: &[&str], known: &KnownTools) -> Taken<Vec<Call>> {
     if let Ok((value, len)) = loose::value(input.text) {
         let calls = known.calls(&value).ok_or(Stop::No)?;
         input.skip(len);
@@ -225,11 +225,11 @@ fn one_json(input: &mut Input, closes: &[&str], known: &Known) -> Taken<Vec<Call
 }
 
 /// Forms that begin with a special token.
-fn tokens(input: &mut Input, known: &Known, place: Place) -> Taken<Found> {
+fn tokens(input: &mut Input, known: &KnownTools, place: TextPosition) -> Taken<ParsedPrefix> {
     let token = input.token()?;
     match token.as_str() {
         "start" | "channel" => harmony(input, known, token == "channel"),
-        token if place.marked && ENDS.contains(&token) => Ok(Found::Mark),
+        token if place.marked && ENDS.contains(&token) => Ok(ParsedPrefix::Mark),
         _ if known.0.is_empty() => Err(Stop::No),
         "python_tag" => {
             input.space();
@@ -237,15 +237,15 @@ fn tokens(input: &mut Input, known: &Known, place: Place) -> Taken<Found> {
                 '{' | '[' => json(input, &["<|eom_id|>", "<|eot_id|>"], known)?,
                 _ => vec![pythonic::call(input, known)?],
             };
-            Ok(Found::Calls(calls))
+            Ok(ParsedPrefix::Calls(calls))
         }
         "tool_call_start" => enclosed(input, &["<|tool_call_end|>"], known),
         "tool_call" => enclosed(input, &["<|/tool_call|>", "<|tool_call|>"], known),
         "start_action" => enclosed(input, &["<|END_ACTION|>"], known),
         "tool_calls_begin" | "tool_calls_section_begin" | "tool_call_begin" => {
-            deepseek(input, known, token == "tool_call_begin").map(Found::Calls)
+            deepseek(input, known, token == "tool_call_begin").map(ParsedPrefix::Calls)
         }
-        "tool_outputs_begin" | "tool_output_begin" if place.called => Ok(Found::MadeUp),
+        "tool_outputs_begin" | "tool_output_begin" if place.called => Ok(ParsedPrefix::MadeUp),
         _ => Err(Stop::No),
     }
 }
@@ -263,7 +263,7 @@ pub(super) fn end_of_message(input: &mut Input) -> Taken<bool> {
     }
 }
 
-fn enclosed(input: &mut Input, closes: &[&str], known: &Known) -> Taken<Found> {
+fn enclosed(input: &mut Input, closes: &[&str], known: &KnownTools) -> Taken<ParsedPrefix> {
     input.space();
     if !matches!(input.peek()?, '{' | '[') {
         return Err(Stop::No);
@@ -283,12 +283,12 @@ fn enclosed(input: &mut Input, closes: &[&str], known: &Known) -> Taken<Found> {
             break;
         }
     }
-    Ok(Found::Calls(calls))
+    Ok(ParsedPrefix::Calls(calls))
 }
 
 /// DeepSeek and Kimi: `<｜tool▁calls▁begin｜>`, then for each call `<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`, or
 /// `function` for the name and the name in the next line.
-fn deepseek(input: &mut Input, known: &Known, mut begun: bool) -> Taken<Vec<Call>> {
+fn deepseek(input: &mut Input, known: &KnownTools, mut begun: bool) -> Taken<Vec<Call>> {
     const CLOSES: &[&str] = &["```", "<｜tool▁call▁end｜>", "<|tool▁call▁end|>", "<|tool_call_end|>"];
     let mut calls = vec![];
     loop {
@@ -339,7 +339,7 @@ fn deepseek(input: &mut Input, known: &Known, mut begun: bool) -> Taken<Vec<Call
 
 /// gpt-oss: `<|start|>assistant<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`; the channel
 /// `analysis` is reasoning.
-fn harmony(input: &mut Input, known: &Known, in_channel: bool) -> Taken<Found> {
+fn harmony(input: &mut Input, known: &KnownTools, in_channel: bool) -> Taken<ParsedPrefix> {
     let header = input.until("<|message|>", LONGEST_HEADER)?;
     let channel = if in_channel { Some(header) } else { header.split_once("<|channel|>").map(|(_, channel)| channel) };
     let channel = channel.map(|c| c.trim().split([' ', '<']).next().unwrap_or_default());
@@ -347,13 +347,13 @@ fn harmony(input: &mut Input, known: &Known, in_channel: bool) -> Taken<Found> {
         let name = known.name(to.split([' ', '<', '\n']).next().unwrap_or_default()).ok_or(Stop::No)?;
         input.space();
         let call = input.arguments(known, name, &["<|call|>", "<|end|>", "<|return|>"])?;
-        return Ok(Found::Calls(vec![call]));
+        return Ok(ParsedPrefix::Calls(vec![call]));
     }
-    Ok(if channel == Some("analysis") { Found::Thinks(MESSAGE_ENDS) } else { Found::Mark })
+    Ok(if channel == Some("analysis") { ParsedPrefix::Thinks(MESSAGE_ENDS) } else { ParsedPrefix::Mark })
 }
 
 /// Mistral: `[TOOL_CALLS][{…}]`, `[TOOL_CALLS]NAME[ARGS]{…}` and `[TOOL_CALLS]NAME{…}`.
-fn mistral(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
+fn mistral(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     const NEXT: &str = "[TOOL_CALLS]";
     input.lit(NEXT)?;
     input.space();
@@ -373,7 +373,7 @@ fn mistral(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
 }
 
 /// ReAct: a line `Action: NAME` and a line `Action Input: …`.
-fn react(input: &mut Input, known: &Known, place: Place) -> Taken<Call> {
+fn react(input: &mut Input, known: &KnownTools, place: TextPosition) -> Taken<Call> {
     if !place.line {
         return Err(Stop::No);
     }

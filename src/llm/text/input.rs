@@ -1,7 +1,7 @@
 //! Reading forms from a text that may not be whole yet.
 
 use super::{
-    known::{Call, Known},
+    known::{Call, KnownTools},
     loose::{self, Fault},
 };
 
@@ -149,7 +149,7 @@ impl<'t> Input<'t> {
 
     /// Arguments as JSON, up to whichever of `closes` ends them where the JSON is broken. What cannot be mended is given as
     /// it was written.
-    pub fn arguments(&mut self, known: &Known, name: &str, closes: &[&str]) -> Taken<Call> {
+    pub fn arguments(&mut self, known: &KnownTools, name: &str, closes: &[&str]) -> Taken<Call> {
         match loose::value(self.text) {
             Ok((value, len)) => {
                 self.skip(len);

@@ -23,9 +23,9 @@ const WHOLE: &[&str] = &["tool_calls", "tool_call", "function_call", "function"]
 const BESIDE: &[&str] = &["id", "type", "tool_call_id", "call_id", "index"];
 
 /// The request's tools.
-pub(super) struct Known(pub Vec<ToolDefinition>);
+pub(super) struct KnownTools(pub Vec<ToolDefinition>);
 
-impl Known {
+impl KnownTools {
     fn tool(&self, name: &str) -> Option<&ToolDefinition> {
         self.0.iter().find(|tool| tool.name == name)
     }

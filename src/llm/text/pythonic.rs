@@ -2,13 +2,13 @@
 
 use super::{
     input::{Input, Stop, Taken},
-    known::{Call, Known},
+    known::{Call, KnownTools},
     loose::{self, Fault},
 };
 use serde_json::{Map, Value};
 
 /// Calls in brackets.
-pub(super) fn list(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
+pub(super) fn list(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     input.lit("[")?;
     let mut calls = vec![];
     loop {
@@ -25,7 +25,7 @@ pub(super) fn list(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
 }
 
 /// One call.
-pub(super) fn call(input: &mut Input, known: &Known) -> Taken<Call> {
+pub(super) fn call(input: &mut Input, known: &KnownTools) -> Taken<Call> {
     let begun = input.text;
     let written = input.name().map_err(|stop| match stop {
         // Prose is told from a call at the first letters that no tool has.

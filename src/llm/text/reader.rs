@@ -1,10 +1,10 @@
 //! Reading an answer as it streams: words go on at once, what may be a call is held back until that is known.
 
 use super::{
-    bare::{self, Shown},
-    forms::{self, Found, Place},
+    bare::{self, EmittedText},
+    forms::{self, ParsedPrefix, TextPosition},
     input::{Input, Stop, Taken},
-    known::{Call, Known},
+    known::{Call, KnownTools},
 };
 use crate::{Delta, ToolCall};
 use serde_json::Value;
@@ -18,13 +18,13 @@ const MOST_OVERLONG: u8 = 4;
 
 /// An answer so far.
 pub(super) struct Reader {
-    known: Known,
+    known: KnownTools,
     /// Whether words after a call are dropped: they were written before its result was known.
     calls_end: bool,
     buffer: String,
     /// While reasoning is read: the marks of which the first ends it.
     thinks: Option<&'static [&'static str]>,
-    shown: Shown,
+    shown: EmittedText,
     /// Within a code block.
     fenced: bool,
     /// After a call or mark, before further words.
@@ -41,13 +41,13 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub fn new(known: Known, calls_end: bool) -> Self {
+    pub fn new(known: KnownTools, calls_end: bool) -> Self {
         Self {
             known,
             calls_end,
             buffer: String::new(),
             thinks: None,
-            shown: Shown::default(),
+            shown: EmittedText::default(),
             fenced: false,
             after_mark: false,
             marked: false,
@@ -182,7 +182,7 @@ impl Reader {
             }
         }
         if self.overlong >= MOST_OVERLONG {
-            self.known = Known(vec![]);
+            self.known = KnownTools(vec![]);
         }
         true
     }
@@ -192,7 +192,7 @@ impl Reader {
     }
 
     /// What stands at the beginning of a text.
-    fn look(&self, input: &mut Input, line: bool, ticked: bool) -> Taken<Found> {
+    fn look(&self, input: &mut Input, line: bool, ticked: bool) -> Taken<ParsedPrefix> {
         let fence = line && input.text.starts_with('`');
         if fence && (self.fenced || self.known.0.is_empty()) {
             input.lit("```")?;
@@ -207,23 +207,23 @@ impl Reader {
         let called = !self.calls.is_empty();
         let marked = self.marked || called;
         let before = *input;
-        match forms::marked(input, &self.known, Place { line, marked, called }) {
+        match forms::marked(input, &self.known, TextPosition { line, marked, called }) {
             Err(Stop::No) if self.shown.is_blank() && self.calls.is_empty() => {
                 *input = before;
-                bare::whole(input, &self.known).map(Found::Calls)
+                bare::whole(input, &self.known).map(ParsedPrefix::Calls)
             }
             found => found,
         }
     }
 
-    fn keep(&mut self, found: Found) {
+    fn keep(&mut self, found: ParsedPrefix) {
         self.after_mark = true;
         match found {
-            Found::Thinks(closes) => (self.thinks, self.marked) = (Some(closes), true),
-            Found::Mark => self.marked = true,
-            Found::MadeUp => self.muted = true,
-            Found::Calls(calls) => self.call(calls),
-            Found::LastCalls(calls) => {
+            ParsedPrefix::Thinks(closes) => (self.thinks, self.marked) = (Some(closes), true),
+            ParsedPrefix::Mark => self.marked = true,
+            ParsedPrefix::MadeUp => self.muted = true,
+            ParsedPrefix::Calls(calls) => self.call(calls),
+            ParsedPrefix::LastCalls(calls) => {
                 self.call(calls);
                 self.muted = true;
             }

@@ -2,7 +2,7 @@
 
 use super::{
     input::{Input, Stop, Taken},
-    known::{Call, Known},
+    known::{Call, KnownTools},
 };
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ const LONGEST_TAG: usize = 200;
 const LONGEST_VALUE: usize = usize::MAX / 2;
 
 /// `<function=NAME>{…}</function>`, or with a `<parameter=KEY>` for each argument.
-pub(super) fn function(input: &mut Input, known: &Known) -> Taken<Call> {
+pub(super) fn function(input: &mut Input, known: &KnownTools) -> Taken<Call> {
     const CLOSE: &str = "</function>";
     input.lit("<function=")?;
     let name = known.name(input.until(">", LONGEST_TAG)?).ok_or(Stop::No)?;
@@ -45,7 +45,7 @@ pub(super) fn function(input: &mut Input, known: &Known) -> Taken<Call> {
 
 /// `<invoke name="NAME">` with a `<parameter name="KEY">` for each argument; several of them may stand in
 /// `<function_calls>`. Tags may be led by a name space.
-pub(super) fn invokes(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
+pub(super) fn invokes(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     let mut around = *input;
     let space = match open(&mut around, "function_calls") {
         Ok((space, _)) => {
@@ -76,7 +76,7 @@ pub(super) fn invokes(input: &mut Input, known: &Known) -> Taken<Vec<Call>> {
 }
 
 /// One `<invoke name="NAME">…</invoke>`.
-pub(super) fn invoke(input: &mut Input, known: &Known) -> Taken<Call> {
+pub(super) fn invoke(input: &mut Input, known: &KnownTools) -> Taken<Call> {
     let (space, name) = open(input, "invoke")?;
     let name = known.name(name).ok_or(Stop::No)?;
     let (ends, ends_value) = (format!("</{space}invoke>"), format!("</{space}parameter>"));
@@ -101,7 +101,7 @@ pub(super) fn invoke(input: &mut Input, known: &Known) -> Taken<Call> {
 }
 
 /// `NAME`, then pairs of `<arg_key>` and `<arg_value>`; or a call as in Python. Stands within marks.
-pub(super) fn keyed(input: &mut Input, known: &Known, close: &str) -> Taken<Call> {
+pub(super) fn keyed(input: &mut Input, known: &KnownTools, close: &str) -> Taken<Call> {
     let before = *input;
     let written = input.name()?;
     if input.text.starts_with('(') {

@@ -32,7 +32,7 @@ fn full() -> Sections {
         workspace: "/data/workspace".into(),
         capabilities: vec!["run code", "look things up on the web"],
         autonomy: Autonomy::High,
-        conversation: Standing {
+        conversation: ConversationState {
             messages: 140,
             topics: vec!["the regatta".into(), "boats".into()],
             task: "Order two boats for Saturday".into(),
@@ -171,7 +171,7 @@ fn a_long_document_takes_no_place_from_what_is_short() {
         memory: "m".repeat(64_000),
         agents: "a".repeat(64_000),
         tool_notes: "t".repeat(64_000),
-        conversation: Standing { messages: 9, summary: "s".repeat(64_000), ..Standing::default() },
+        conversation: ConversationState { messages: 9, summary: "s".repeat(64_000), ..ConversationState::default() },
         ..full()
     };
     for context in [0, 4096, 8192, 200_000] {

@@ -1,7 +1,7 @@
 //! Dates as calendars have them: "3 October", "the 4th of July 2027", "christmas", "2026-11-20".
 
 use super::{
-    date::{Day, Said, weekday_named},
+    date::{Day, DateKind, weekday_named},
     number,
 };
 use crate::sentence::Sentence;
@@ -14,7 +14,7 @@ pub(super) fn calendar(s: &Sentence, at: usize, today: Date) -> Option<(usize, D
         .or_else(|| named(s, at, today))
         .or_else(|| day_and_month(s, at, today))
         .or_else(|| (on == 1).then(|| day_of_month(s, at, today))?)?;
-    Some((on + count, Day::one(date, Said::Calendar)))
+    Some((on + count, Day::one(date, DateKind::Calendar)))
 }
 
 /// `2026-11-21`, `21.11.2026`, `21/11/2026`.

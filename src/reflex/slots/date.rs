@@ -28,13 +28,13 @@ pub(crate) struct Day {
     /// How long it is.
     pub reach: Reach,
     /// How it was said.
-    pub said: Said,
+    pub said: DateKind,
     /// The part of the day that the word carries ("tonight").
     pub part: Option<Part>,
 }
 
 impl Day {
-    pub(super) fn one(date: Date, said: Said) -> Self {
+    pub(super) fn one(date: Date, said: DateKind) -> Self {
         Self { date, last: date, reach: Reach::Day, said, part: None }
     }
 }
@@ -50,7 +50,7 @@ pub(crate) enum Reach {
 
 /// Whether a phrase means another day when it is read later.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum DateKind {
     /// "tomorrow", "in 3 days".
     Relative,
     /// "tuesday".
@@ -94,14 +94,14 @@ pub(crate) fn day_in(s: &Sentence, at: usize, today: Date, slot: bool) -> Option
         let (count, date) = slot.then(|| day_of_month(s, at, today)).flatten()?;
         // "the first of every month" and "the second one" are no days.
         let other = ["of", "one", "time", "half"].contains(&s.word(at + count));
-        (!other).then(|| (count, Day::one(date, Said::Calendar)))
+        (!other).then(|| (count, Day::one(date, DateKind::Calendar)))
     })
 }
 
 fn relative(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let said = |count, days: i64, part| {
         let date = today.checked_add(days.days()).ok()?;
-        Some((count, Day { part, ..Day::one(date, Said::Relative) }))
+        Some((count, Day { part, ..Day::one(date, DateKind::Relative) }))
     };
     for (words, days) in [
         (&["the", "day", "after", "tomorrow"][..], 2),
@@ -157,7 +157,7 @@ fn stretch(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
         }
         _ => return None,
     };
-    Some((2, Day { date, last, reach, said: Said::Relative, part: None }))
+    Some((2, Day { date, last, reach, said: DateKind::Relative, part: None }))
 }
 
 /// "the end of the month", "the end of next month", "the end of the year": a day.
@@ -178,7 +178,7 @@ fn end_of(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
         "year" => today.first_of_year().checked_add(step.years()).ok()?.last_of_year(),
         _ => return None,
     };
-    Some((the + 4, Day::one(last, Said::Relative)))
+    Some((the + 4, Day::one(last, DateKind::Relative)))
 }
 
 /// "the last 30 days", "the past two weeks", "the next 3 days": they reach to today, or begin with it.
@@ -194,7 +194,7 @@ fn days_from_today(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)>
     let whole = span.get_hours() == 0 && span.get_minutes() == 0 && span.get_seconds() == 0;
     let far = whole.then(|| today.checked_add(if back { -span } else { span }).ok())??;
     let (date, last) = if back { (far, today) } else { (today, far) };
-    Some((the + 1 + count, Day { date, last, reach: Reach::Day, said: Said::Relative, part: None }))
+    Some((the + 1 + count, Day { date, last, reach: Reach::Day, said: DateKind::Relative, part: None }))
 }
 
 /// A day that has been: a weekday or a date without a year is the latest of that name, today included for a date.
@@ -207,16 +207,16 @@ pub(crate) fn past(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)>
     let next = (at..at + count).any(|i| ["next", "tomorrow", "in"].contains(&s.word(i)));
     let date = match found.said {
         _ if next => return None,
-        Said::Weekday | Said::Relative if (at..at + count).any(|i| weekday_named(s.word(i), true).is_some()) => {
+        DateKind::Weekday | DateKind::Relative if (at..at + count).any(|i| weekday_named(s.word(i), true).is_some()) => {
             found.date.checked_sub(7.days()).ok()?
         }
-        Said::Calendar if named_year => return None,
+        DateKind::Calendar if named_year => return None,
         // "the 4th" is of this month or the last one.
-        Said::Calendar if !(at..at + count).any(|i| month_named(s.word(i)).is_some()) => {
+        DateKind::Calendar if !(at..at + count).any(|i| month_named(s.word(i)).is_some()) => {
             let months = (1..3).filter_map(|n| found.date.checked_sub(n.months()).ok());
             months.filter(|date| date.day() == found.date.day()).find(|date| *date <= today)?
         }
-        Said::Calendar => Date::new(found.date.year() - 1, found.date.month(), found.date.day()).ok()?,
+        DateKind::Calendar => Date::new(found.date.year() - 1, found.date.month(), found.date.day()).ok()?,
         _ => return None,
     };
     (date <= today).then_some((count, Day { date, last: date, ..found }))
@@ -269,14 +269,14 @@ fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
         "this" if today.weekday() == wanted => today,
         _ => today.nth_weekday(1, wanted).ok()?,
     };
-    let said = if which.is_empty() { Said::Weekday } else { Said::Relative };
+    let said = if which.is_empty() { DateKind::Weekday } else { DateKind::Relative };
     let count = before + 1;
     let Some((more, numbered)) = number_of_day(s, at + count, today) else {
         return Some((count, Day::one(date, said)));
     };
     // "friday the 4th" may be any Friday, "next friday the 4th" only that one.
     let date = numbered.filter(|n| if which.is_empty() { n.weekday() == wanted } else { *n == date })?;
-    Some((count + more, Day::one(date, Said::Relative)))
+    Some((count + more, Day::one(date, DateKind::Relative)))
 }
 
 /// The day that a weekday is followed by: "the 13th", "27 November", a bare "13"; `None` within for one that never comes.
@@ -325,7 +325,7 @@ fn counted(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let (count, span) = from_now(s, at)?;
     let whole_days = span.get_hours() == 0 && span.get_minutes() == 0 && span.get_seconds() == 0;
     let date = whole_days.then(|| today.checked_add(span).ok())??;
-    Some((count, Day::one(date, Said::Relative)))
+    Some((count, Day::one(date, DateKind::Relative)))
 }
 
 /// A distance from now: "in X", "X from now", "X ago" (negative).

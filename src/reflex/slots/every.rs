@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 /// What has been read so far.
 #[derive(Default)]
-struct Found {
+struct PartialRecurrence {
     days: Option<Days>,
     part: Option<Part>,
     clocks: Vec<Clock>,
@@ -50,7 +50,7 @@ enum Days {
 
 /// A recurrence at `at` and how many tokens it takes; a time may stand before or after the days.
 pub(crate) fn every(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, String)> {
-    let (mut count, mut found) = (0, Found::default());
+    let (mut count, mut found) = (0, PartialRecurrence::default());
     loop {
         let next = at + count;
         if found.days.is_none()
@@ -331,7 +331,7 @@ fn day_and_month(s: &Sentence, at: usize) -> Option<(usize, i8, i8)> {
 }
 
 /// The recurrence as it is told to a schedule; `None` for what no schedule can be.
-fn written(found: Found, early: bool, now: &Zoned) -> Option<String> {
+fn written(found: PartialRecurrence, early: bool, now: &Zoned) -> Option<String> {
     let days = found.days?;
     let times: Vec<Time> = found.clocks.iter().map(|clock| time_of(*clock, found.part, early)).collect();
     match &days {

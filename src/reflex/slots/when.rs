@@ -9,7 +9,7 @@
 
 use super::{
     clock::{Clock, clock, part_of_day},
-    date::{Day, Part, Reach, Said, day_in, from_now},
+    date::{Day, Part, Reach, DateKind, day_in, from_now},
     duration, number,
 };
 use crate::sentence::Sentence;
@@ -99,7 +99,7 @@ pub(crate) fn spoken(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Opti
     }
     let (count, parts) = parts(s, at, now, hours);
     let when = resolve(parts.day, parts.clock, parts.part, now)?;
-    let relative = parts.day.is_some_and(|d| d.said != Said::Calendar);
+    let relative = parts.day.is_some_and(|d| d.said != DateKind::Calendar);
     let last = match (when, parts.day) {
         (When::At(moment), _) => moment.date(),
         (_, Some(day)) => day.last,
@@ -209,7 +209,7 @@ fn resolve(day: Option<Day>, clock: Option<Clock>, part: Option<Part>, now: &Zon
     };
     let today = now.date();
     let moment = match day {
-        Some(day) if day.said == Said::Weekday && day.date.weekday() == today.weekday() => {
+        Some(day) if day.said == DateKind::Weekday && day.date.weekday() == today.weekday() => {
             next_today(clock, now).unwrap_or_else(|| day.date.to_datetime(by_custom(clock)))
         }
         Some(day) if day.date == today => next_today(clock, now).unwrap_or_else(|| today.to_datetime(afternoon(clock))),

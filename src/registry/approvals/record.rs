@@ -1,6 +1,6 @@
 //! A question as it is stored and shown, the answers to it, and what "always" leaves behind.
 
-use super::{Resume, Waits, Wish, now};
+use super::{Resume, ApprovalTimeouts, ApprovalRequest, now};
 use policy::{Grant, Pattern};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub enum State {
 /// An answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Given {
+pub enum ApprovalDecision {
     /// Yes, this once.
     AllowOnce,
     /// Yes, and from now on without asking, for what the pattern covers.
@@ -47,9 +47,9 @@ impl Coded for State {
     const UNKNOWN: Self = State::Expired;
 }
 
-impl Coded for Given {
-    const ALL: &'static [Self] = &[Given::AllowOnce, Given::AllowAlways, Given::Deny];
-    const UNKNOWN: Self = Given::Deny;
+impl Coded for ApprovalDecision {
+    const ALL: &'static [Self] = &[ApprovalDecision::AllowOnce, ApprovalDecision::AllowAlways, ApprovalDecision::Deny];
+    const UNKNOWN: Self = ApprovalDecision::Deny;
 }
 
 /// An answer of a person.
@@ -57,7 +57,7 @@ impl Coded for Given {
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Yes or no.
-    pub decision: Given,
+    pub decision: ApprovalDecision,
     /// The question's nonce; when it is given it must be the right one.
     #[serde(default)]
     pub nonce: Option<String>,
@@ -116,7 +116,7 @@ fn word<T: Serialize>(value: &T) -> String {
 }
 
 impl Stored {
-    pub fn new(cx: &Cx, wish: Wish, parks: bool, waits: &Waits) -> Self {
+    pub fn new(cx: &Cx, wish: ApprovalRequest, parks: bool, waits: &ApprovalTimeouts) -> Self {
         let time = now();
         let waits_ms = time + waits.in_call_seconds * 1000;
         let bounds = cx.bounds();
@@ -156,7 +156,7 @@ impl Stored {
     }
 
     /// Keeps an answer, and whether the run rests and is to go on.
-    pub fn settle(&mut self, state: State, given: Given, by: UserId, rested: bool) {
+    pub fn settle(&mut self, state: State, given: ApprovalDecision, by: UserId, rested: bool) {
         self.resumes = rested && self.parks && state != State::Expired;
         (self.state, self.decision, self.decided_by, self.decided_ms) = (state, given.code() + 1, Some(by), now());
     }
@@ -188,11 +188,11 @@ impl Stored {
         if answer.nonce.as_ref().is_some_and(|nonce| *nonce != self.nonce()) {
             return Err(Error::unavailable("the nonce is not that of this question: read it anew and look again"));
         }
-        if answer.decision != Given::Deny && cx.principal().role < self.risk().least_role() {
+        if answer.decision != ApprovalDecision::Deny && cx.principal().role < self.risk().least_role() {
             let role = self.risk().least_role();
             return Err(Error::denied(format!("only somebody with the role {role:?} may say yes to `{}`", self.tool)));
         }
-        if answer.decision != Given::AllowAlways {
+        if answer.decision != ApprovalDecision::AllowAlways {
             return match answer.pattern {
                 Some(_) => Err(Error::bad_args("`pattern` goes with `allow_always` alone: leave it out")),
                 None => Ok(None),
@@ -271,7 +271,7 @@ pub struct Approval {
     pub state: State,
     /// What was answered.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Given>,
+    pub decision: Option<ApprovalDecision>,
     /// On whose behalf the call would be made.
     pub user_id: UserId,
     /// The run that asks.
@@ -319,7 +319,7 @@ impl From<Entry<Stored>> for Approval {
             reason: s.reason,
             tainted: s.tainted,
             state: s.state,
-            decision: s.decision.checked_sub(1).map(Given::of),
+            decision: s.decision.checked_sub(1).map(ApprovalDecision::of),
             user_id: e.owner,
             run_id: s.run,
             conversation_id: s.conversation,

@@ -46,7 +46,7 @@ fn build(store: Store, count: Count) -> House {
 }
 
 fn with_hours(store: Store, count: Count, parked_hours: u64) -> House {
-    let waits = Waits { in_call_seconds: 1, parked_hours };
+    let waits = ApprovalTimeouts { in_call_seconds: 1, parked_hours };
     let terms = Terms { waits, per_minute: PerMinute { calls: 0, session_calls: 0 } };
     let registry = Registry::open(&store, terms, Default::default()).unwrap();
     let family = Family::new("test", "For tests.", count.clone())

@@ -4,7 +4,7 @@ use super::*;
 use crate::Registry;
 use std::sync::Mutex;
 use tool::{
-    Bus, Channel, Family, Heard, Ports, Principal, Risk, SystemClock, Topics, Via,
+    Bus, Channel, Family, BusEvent, Ports, Principal, Risk, SystemClock, Topics, Via,
     prelude::{Deserialize, JsonSchema, schemars},
 };
 
@@ -86,7 +86,7 @@ async fn a_step_changes_arguments_and_results_and_stops_calls() {
     // The step that stopped a call does not see it again; those before it do.
     assert_eq!(*log.lock().unwrap(), ["before first", "before second", "after first"]);
     cx.call("echo", says("go on")).await.unwrap();
-    let Some(Heard::Event(event)) = heard.next().await else { panic!("nothing was told") };
+    let Some(BusEvent::Event(event)) = heard.next().await else { panic!("nothing was told") };
     assert_eq!(
         (event.topic.as_str(), &event.data["tool"]),
         ("tool:before", &json!("echo")),
@@ -126,7 +126,7 @@ async fn no_facade_takes_a_secret_where_others_read_along() {
     };
     let family = Family::new("center", "", ()).tool("enter", Risk::Write, enter).alias("save_key");
     let make = |_: (), _: Cx, _: Echo| async { Ok(Output::text("a new password")) };
-    registry.add(family.tool("make", Risk::Observe, make).reveals()).unwrap();
+    registry.add(family.tool("make", Risk::Observe, make).returns_secret()).unwrap();
     let args = json!({"fields": {"api_key": "k"}});
     let calls = [
         ("enter", args.clone()),

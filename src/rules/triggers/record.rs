@@ -4,7 +4,7 @@ use super::matching::{Op, Wish, check_path, wishes};
 use serde_json::Map;
 use std::time::Duration;
 use store::{Coded, Key, Level, Record, order};
-use tool::{Armed, Id, Topics, prelude::*};
+use tool::{PreauthorizedCall, Id, Topics, prelude::*};
 
 /// The index of triggers by name.
 pub(crate) const BY_NAME: u8 = 1;
@@ -67,17 +67,17 @@ pub(crate) struct Call {
     consented: bool,
 }
 
-impl From<Armed> for Call {
-    fn from(a: Armed) -> Self {
+impl From<PreauthorizedCall> for Call {
+    fn from(a: PreauthorizedCall) -> Self {
         Self { tool: a.tool, version: a.version, args: a.args.to_string(), digest: a.digest, consented: a.consented }
     }
 }
 
 impl Call {
-    pub fn armed(&self) -> Armed {
+    pub fn armed(&self) -> PreauthorizedCall {
         let args = serde_json::from_str(&self.args).unwrap_or_default();
         let Self { tool, version, digest, consented, .. } = self.clone();
-        Armed { tool, version, args, digest, consented }
+        PreauthorizedCall { tool, version, args, digest, consented }
     }
 }
 
@@ -90,7 +90,7 @@ impl Record for Trigger {
     }
 }
 
-impl records::Item for Trigger {
+impl records::NamedRecord for Trigger {
     const LISTED_BY: &'static str = "list_triggers";
     const BY_NAME: u8 = BY_NAME;
     fn name(&self) -> &str {

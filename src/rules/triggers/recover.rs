@@ -2,7 +2,7 @@
 
 use super::{
     record::{Firing, Status, Trigger},
-    watch::{By, Triggers},
+    watch::{FiredBy, Triggers},
 };
 use crate::action::PROMPT;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl Triggers {
                 let scope = Scope::User(firing.owner);
                 self.parts().firings.update_in(scope, Label::Own, firing.id, count).await?;
                 let about = serde_json::from_str(&firing.value.about).unwrap_or_default();
-                self.go(trigger, firing.id, &about, By::Agreed(firing.label)).await;
+                self.go(trigger, firing.id, &about, FiredBy::Agreed(firing.label)).await;
                 return Ok(());
             }
         };

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::action::PROMPT;
 use jiff::{SignedDuration, Timestamp};
-use records::Shelf;
+use records::RecordStore;
 use registry::Registry;
 use scheduler::{Scheduler, Who};
 use std::{
@@ -15,10 +15,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
-use store::{Collection, Entry, Keep, Stamp, Store, Walk};
+use store::{Collection, Entry, Visit, Stamp, Store, Walk};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
-use tool::{AgentId, Armed, Event, Heard, Label, Ports, Scope, UserId, prelude::*};
+use tool::{AgentId, PreauthorizedCall, Event, BusEvent, Label, Ports, Scope, UserId, prelude::*};
 
 /// How many firings of one trigger are kept.
 const KEPT: usize = 100;
@@ -29,7 +29,7 @@ const TOLD: usize = 500;
 pub struct Triggers(Arc<Inner>);
 
 pub(crate) struct Inner {
-    pub shelf: Shelf<Trigger>,
+    pub shelf: RecordStore<Trigger>,
     pub firings: Collection<Firing>,
     pub registry: Registry,
     pub scheduler: Scheduler,
@@ -89,7 +89,7 @@ impl Live {
 
 /// Who makes the call.
 #[derive(Clone, Copy)]
-pub(crate) enum By<'a> {
+pub(crate) enum FiredBy<'a> {
     /// Nobody is there: it is made as it was agreed, after having read something of this label.
     Agreed(Label),
     /// Somebody does, as their own call.
@@ -106,7 +106,7 @@ impl Triggers {
     /// The triggers in `store`. They fire once [`Triggers::watch`] is called.
     pub fn new(store: &Store, registry: Registry, scheduler: Scheduler, ports: Ports) -> Self {
         Self(Arc::new(Inner {
-            shelf: Shelf::new(store),
+            shelf: RecordStore::new(store),
             firings: store.collection(),
             registry,
             scheduler,
@@ -135,7 +135,7 @@ impl Triggers {
         let mut listener = self.0.ports.bus.listen(None);
         let hears = async move {
             while let Some(heard) = listener.next().await {
-                if let Heard::Event(event) = heard {
+                if let BusEvent::Event(event) = heard {
                     events.hear(&event);
                 }
             }
@@ -290,7 +290,7 @@ impl Triggers {
         let this = self.clone();
         tokio::spawn(async move {
             match this.0.shelf.records().get_in(Scope::User(live.owner), live.id) {
-                Ok(Some(entry)) => drop(this.fire(&entry, why, &about, By::Agreed(label)).await),
+                Ok(Some(entry)) => drop(this.fire(&entry, why, &about, FiredBy::Agreed(label)).await),
                 Ok(None) => {}
                 Err(error) => tracing::warn!(trigger = %live.id, %error, "a trigger could not be read"),
             }
@@ -316,18 +316,18 @@ impl Triggers {
                 "the trigger `{name}` is paused, busy, or has fired often enough for now"
             )));
         };
-        let fired = self.fire(entry, "it was time".into(), about, By::Agreed(label)).await;
+        let fired = self.fire(entry, "it was time".into(), about, FiredBy::Agreed(label)).await;
         self.rest(&live);
         Ok(fired)
     }
 
     /// Notes that a trigger fires, does what follows, and notes how it went.
-    pub(crate) async fn fire(&self, entry: &Entry<Trigger>, why: String, about: &Value, by: By<'_>) -> Fired {
+    pub(crate) async fn fire(&self, entry: &Entry<Trigger>, why: String, about: &Value, by: FiredBy<'_>) -> Fired {
         let label = match by {
-            By::Agreed(label) => label,
-            By::Caller(cx) => cx.label(),
+            FiredBy::Agreed(label) => label,
+            FiredBy::Caller(cx) => cx.label(),
         };
-        let resumable = matches!(by, By::Agreed(_));
+        let resumable = matches!(by, FiredBy::Agreed(_));
         let noted = self.note(entry, why, label, about, resumable);
         let noted = match resumable {
             true => noted.await,
@@ -341,10 +341,10 @@ impl Triggers {
     }
 
     /// Makes the call of a firing that is noted, and notes how it went.
-    pub(super) async fn go(&self, entry: &Entry<Trigger>, firing: Id, about: &Value, by: By<'_>) -> Fired {
+    pub(super) async fn go(&self, entry: &Entry<Trigger>, firing: Id, about: &Value, by: FiredBy<'_>) -> Fired {
         let result = self.act(entry, about, by, firing).await;
         let status = if result.is_ok() { Status::Ok } else { Status::Failed };
-        if matches!((by, &result), (By::Agreed(_), Err(Error::Unavailable(_)))) && self.closing().is_cancelled() {
+        if matches!((by, &result), (FiredBy::Agreed(_), Err(Error::Unavailable(_)))) && self.closing().is_cancelled() {
             // The next start sees to it.
             return Fired { status: Status::Interrupted, result };
         }
@@ -369,7 +369,7 @@ impl Triggers {
         Some(live)
     }
 
-    async fn act(&self, entry: &Entry<Trigger>, about: &Value, by: By<'_>, firing: Id) -> Result<Output> {
+    async fn act(&self, entry: &Entry<Trigger>, about: &Value, by: FiredBy<'_>, firing: Id) -> Result<Output> {
         let mut armed = entry.value.action.armed();
         let (args, brought) = filled(&armed.args, about);
         armed.args = args;
@@ -377,8 +377,8 @@ impl Triggers {
             armed.args["conversationId"] = json!(entry.value.conversation);
         }
         let result = match by {
-            By::Caller(cx) => cx.call(&armed.tool, armed.args.clone()).await,
-            By::Agreed(label) => {
+            FiredBy::Caller(cx) => cx.call(&armed.tool, armed.args.clone()).await,
+            FiredBy::Agreed(label) => {
                 // A text that an event brought may be a stranger's.
                 let label = if brought { Label::Outside } else { label.max(entry.label) };
                 self.perform(entry.owner, &armed, label, Some(firing)).await
@@ -400,7 +400,7 @@ impl Triggers {
         result
     }
 
-    async fn perform(&self, user: UserId, armed: &Armed, label: Label, effect: Option<Id>) -> Result<Output> {
+    async fn perform(&self, user: UserId, armed: &PreauthorizedCall, label: Label, effect: Option<Id>) -> Result<Output> {
         let who = Who { user, agent: AgentId::GENERAL };
         self.0.scheduler.perform(&who, armed, label, &self.closing(), effect).await
     }
@@ -455,7 +455,7 @@ impl Triggers {
         let read = result.as_ref().map_or(Label::Own, |output| output.label);
         let (scope, trigger, label) = (Scope::User(entry.owner), entry.id, entry.label.max(read));
         let now = self.0.ports.clock.now().as_millisecond().max(0) as u64;
-        let old = self.kept(entry).into_iter().skip(KEPT).collect::<Vec<_>>();
+        let old = self.stored_firings(entry).into_iter().skip(KEPT).collect::<Vec<_>>();
         let noted = self.0.shelf.records().store().write(move |tx| {
             firings.store().forget_effect(tx, id)?;
             firings.change(tx, scope, label, id, &mut |f| {
@@ -481,9 +481,9 @@ impl Triggers {
     }
 
     /// The ids of what is kept of its firings, the newest first.
-    fn kept(&self, entry: &Entry<Trigger>) -> Vec<Id> {
+    fn stored_firings(&self, entry: &Entry<Trigger>) -> Vec<Id> {
         let walk = Walk::prefix(BY_TRIGGER, entry.id.as_bytes()).down();
-        let found = self.0.firings.walk_in(Scope::User(entry.owner), &walk, |_| Keep::Yes);
+        let found = self.0.firings.walk_in(Scope::User(entry.owner), &walk, |_| Visit::Yes);
         found.map(|all| all.into_iter().map(|f| f.id).collect()).unwrap_or_default()
     }
 }

@@ -36,7 +36,7 @@ async fn the_owner_hears_what_ran() {
     life.forward(60);
     let mut all = vec![];
     while all.len() < 2 {
-        let Some(tool::Heard::Event(event)) = heard.next().await else { panic!("the bus is gone") };
+        let Some(tool::BusEvent::Event(event)) = heard.next().await else { panic!("the bus is gone") };
         assert_eq!(event.to, Some(UserId::OWNER));
         all.push((event.topic.clone(), event.data.clone()));
     }

@@ -5,9 +5,9 @@ use super::{
     query::{Filter, Period, scan},
     record::{self, Category, Expense},
 };
-use crate::told::{aside, counted};
-use records::Shelf;
-use store::{Entry, Keep};
+use crate::json_text::{aside, counted};
+use records::RecordStore;
+use store::{Entry, Visit};
 use tool::prelude::*;
 
 /// How long the content may become, in bytes: answers that are much longer are cut on their way.
@@ -77,7 +77,7 @@ fn csv<const N: usize>(lines: impl IntoIterator<Item = [String; N]>) -> Result<S
 fn piece(cx: &Cx, format: Format, entry: &Entry<Expense>) -> Result<String> {
     match format {
         Format::Csv => csv([line(&entry.value)]),
-        Format::Json => Ok(record::told(cx, entry).to_string()),
+        Format::Json => Ok(record::to_json(cx, entry).to_string()),
     }
 }
 
@@ -86,7 +86,7 @@ fn escaped(text: &str) -> usize {
     Value::from(text).to_string().len()
 }
 
-pub(super) async fn export(shelf: Shelf<Expense>, cx: Cx, args: Export) -> Result<Output> {
+pub(super) async fn export(shelf: RecordStore<Expense>, cx: Cx, args: Export) -> Result<Output> {
     let days = Filter::of_days(&cx, args.start_date, args.end_date, args.period)?;
     let filter = Filter { category: args.category, ..days };
     let (format, offset) = (args.format, args.offset.unwrap_or(0) as usize);
@@ -95,22 +95,22 @@ pub(super) async fn export(shelf: Shelf<Expense>, cx: Cx, args: Export) -> Resul
         scan(&shelf, &cx, &filter, &filter.walk(), |entry| {
             if passed < offset {
                 passed += 1;
-                return Keep::No;
+                return Visit::No;
             }
             let piece = match piece(&cx, format, entry) {
                 Ok(piece) => piece,
                 Err(error) => {
                     wrong = Some(error);
-                    return Keep::Stop;
+                    return Visit::Stop;
                 }
             };
             size += escaped(&piece);
             if size > BYTES && !pieces.is_empty() {
                 more = true;
-                return Keep::Stop;
+                return Visit::Stop;
             }
             pieces.push(piece);
-            Keep::No
+            Visit::No
         })?;
         wrong.map_or(Ok(()), Err)?;
         let count = pieces.len();

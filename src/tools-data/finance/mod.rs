@@ -8,10 +8,10 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use crate::told::counted;
+use crate::json_text::counted;
 use money::Decimal;
 use record::{Category, Expense};
-use records::{Shelf, batch, day_of, day_words, optional, patch, quoted, read_when, refuse, said, tags};
+use records::{RecordStore, batch, day_of, day_words, optional_text, patch_text, quote, read_when, rejected, required_text, tags};
 use store::{Listing, Store};
 use tool::{Scope, prelude::*};
 
@@ -23,8 +23,8 @@ const PAYMENT: usize = 60;
 const CURRENCY: &str = "EUR";
 
 /// What a person spends.
-pub fn family(store: &Store) -> Family<Shelf<Expense>> {
-    Family::new("finance", "Note what was spent, and see on what.", Shelf::new(store))
+pub fn family(store: &Store) -> Family<RecordStore<Expense>> {
+    Family::new("finance", "Note what was spent, and see on what.", RecordStore::new(store))
         .area(Area::Memory)
         .phrases(include_str!("../finance.en"))
         .tool("add_expense", Risk::Write, add)
@@ -41,7 +41,7 @@ pub fn family(store: &Store) -> Family<Shelf<Expense>> {
         .tags("csv json spreadsheet download money")
         .tool("update_expense", Risk::Write, update)
         .tags("edit change correct money")
-        .instructs()
+        .persists_instructions()
         .tool("delete_expense", Risk::Destroy, delete)
         .tags("remove erase money")
 }
@@ -79,11 +79,11 @@ impl New {
             amount: self.amount.minor(&currency)?,
             currency,
             category: self.category,
-            description: said("description", &self.description, DESCRIPTION)?,
+            description: required_text("description", &self.description, DESCRIPTION)?,
             date: self.date.map_or_else(|| Ok(today(cx)), |date| day(cx, &date))?,
-            payment: optional("payment method", self.payment_method.as_deref(), PAYMENT)?,
+            payment: optional_text("payment method", self.payment_method.as_deref(), PAYMENT)?,
             tags: tags(&self.tags)?,
-            notes: optional("notes", self.notes.as_deref(), NOTES)?,
+            notes: optional_text("notes", self.notes.as_deref(), NOTES)?,
         };
         Ok((expense, self.shared))
     }
@@ -103,14 +103,14 @@ fn civil_day(cx: &Cx, what: &str, text: &str) -> Result<jiff::civil::Date> {
 }
 
 /// The currency this person used last, else one they were shown, else the euro.
-fn usual(shelf: &Shelf<Expense>, cx: &Cx) -> Result<String> {
+fn usual(shelf: &RecordStore<Expense>, cx: &Cx) -> Result<String> {
     let newest = Listing { limit: 1, ..Listing::default() };
     let own = shelf.records().list_in(Scope::User(cx.user()), &newest)?;
     let last = if own.is_empty() { shelf.records().list(cx, &newest)? } else { own };
     Ok(last.into_iter().next().map_or_else(|| CURRENCY.to_owned(), |entry| entry.value.currency))
 }
 
-async fn add(shelf: Shelf<Expense>, cx: Cx, new: New) -> Result<Output> {
+async fn add(shelf: RecordStore<Expense>, cx: Cx, new: New) -> Result<Output> {
     let (expense, shared) = new.check(&cx, &usual(&shelf, &cx)?)?;
     let added = shelf.add(&cx, "add_expense", expense, shared).await?;
     let e = &added.value;
@@ -118,8 +118,8 @@ async fn add(shelf: Shelf<Expense>, cx: Cx, new: New) -> Result<Output> {
         today if today == "today" => String::new(),
         other => format!(" {other}"),
     };
-    let sentence = format!("I noted {} for {}{when}.", e.sum(), quoted(&e.description));
-    Ok(Output::json(record::told(&cx, &added))?.say(sentence))
+    let sentence = format!("I noted {} for {}{when}.", e.sum(), quote(&e.description));
+    Ok(Output::json(record::to_json(&cx, &added))?.say(sentence))
 }
 
 /// Note several expenses at once: all of them, or none when one does not fit.
@@ -131,14 +131,14 @@ struct Batch {
     expenses: Vec<New>,
 }
 
-async fn add_all(shelf: Shelf<Expense>, cx: Cx, args: Batch) -> Result<Output> {
+async fn add_all(shelf: RecordStore<Expense>, cx: Cx, args: Batch) -> Result<Output> {
     let usual = usual(&shelf, &cx)?;
     let checked = batch("expense", args.expenses, |new| new.check(&cx, &usual))?;
     let added = shelf.add_all(&cx, "batch_add_expenses", checked).await?;
     let mut totals = query::Totals::default();
     added.iter().for_each(|entry| totals.add(&entry.value));
-    let sentence = format!("I noted {}, {} in all.", counted(added.len(), "expense"), totals.said());
-    let expenses: Vec<Value> = added.iter().map(|entry| record::told(&cx, entry)).collect();
+    let sentence = format!("I noted {}, {} in all.", counted(added.len(), "expense"), totals.sentence());
+    let expenses: Vec<Value> = added.iter().map(|entry| record::to_json(&cx, entry)).collect();
     Ok(Output::json(json!({"added": added.len(), "expenses": expenses}))?.say(sentence))
 }
 
@@ -186,13 +186,13 @@ impl Change {
     fn make(&self, e: &mut Expense, before: &str) -> store::Result<()> {
         let Self { description, date, currency, payment, tags, notes, .. } = self.clone();
         if self.amount.is_some() && e.currency != before {
-            return Err(refuse("the expense was changed meanwhile: look at it and try again"));
+            return Err(rejected("the expense was changed meanwhile: look at it and try again"));
         }
         let code = currency.unwrap_or_else(|| e.currency.clone());
         e.amount = match self.amount {
             Some(amount) => amount,
             None => money::moved(e.amount, &e.currency, &code)
-                .ok_or_else(|| refuse(format!("{} has too many decimals for {code}: give the amount too", e.sum())))?,
+                .ok_or_else(|| rejected(format!("{} has too many decimals for {code}: give the amount too", e.sum())))?,
         };
         e.currency = code;
         e.category = self.category.unwrap_or(e.category);
@@ -205,19 +205,19 @@ impl Change {
     }
 }
 
-async fn update(shelf: Shelf<Expense>, cx: Cx, args: Update) -> Result<Output> {
-    let found = shelf.own(&cx, &args.expense_id)?;
+async fn update(shelf: RecordStore<Expense>, cx: Cx, args: Update) -> Result<Output> {
+    let found = shelf.find_own(&cx, &args.expense_id)?;
     let currency = args.currency.map(|c| money::currency(&c)).transpose()?;
     let before = found.value.currency.clone();
     let change = Change {
         amount: args.amount.map(|a| a.minor(currency.as_ref().unwrap_or(&before))).transpose()?,
         category: args.category,
-        description: args.description.map(|d| said("description", &d, DESCRIPTION)).transpose()?,
+        description: args.description.map(|d| required_text("description", &d, DESCRIPTION)).transpose()?,
         date: args.date.map(|d| day(&cx, &d)).transpose()?,
         currency,
-        payment: patch("payment method", args.payment_method.as_deref(), PAYMENT)?,
+        payment: patch_text("payment method", args.payment_method.as_deref(), PAYMENT)?,
         tags: args.tags.map(|t| tags(&t)).transpose()?,
-        notes: patch("notes", args.notes.as_deref(), NOTES)?,
+        notes: patch_text("notes", args.notes.as_deref(), NOTES)?,
     };
     if change == Change::default() && args.shared.is_none() {
         return Err(Error::bad_args(
@@ -226,8 +226,8 @@ async fn update(shelf: Shelf<Expense>, cx: Cx, args: Update) -> Result<Output> {
     }
     let make = move |expense: &mut Expense| change.make(expense, &before);
     let changed = shelf.change(&cx, &found.id.to_string(), args.shared, make).await?;
-    let sentence = format!("I changed it: {} for {}.", changed.value.sum(), quoted(&changed.value.description));
-    Ok(Output::json(record::told(&cx, &changed))?.say(sentence))
+    let sentence = format!("I changed it: {} for {}.", changed.value.sum(), quote(&changed.value.description));
+    Ok(Output::json(record::to_json(&cx, &changed))?.say(sentence))
 }
 
 /// Delete an expense for good.
@@ -238,8 +238,8 @@ struct Delete {
     expense_id: String,
 }
 
-async fn delete(shelf: Shelf<Expense>, cx: Cx, args: Delete) -> Result<Output> {
+async fn delete(shelf: RecordStore<Expense>, cx: Cx, args: Delete) -> Result<Output> {
     let gone = shelf.remove(&cx, &args.expense_id).await?;
-    let sentence = format!("I deleted the expense {} ({}).", quoted(&gone.value.description), gone.value.sum());
+    let sentence = format!("I deleted the expense {} ({}).", quote(&gone.value.description), gone.value.sum());
     Ok(Output::json(json!({"deleted": true, "id": gone.id}))?.say(sentence))
 }

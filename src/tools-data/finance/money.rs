@@ -52,7 +52,7 @@ pub(super) fn currency(text: &str) -> Result<String> {
     if unusual(&code).is_some() || TWO.split_whitespace().any(|known| known == code) {
         return Ok(code);
     }
-    let text = records::clip(text, 40);
+    let text = records::truncate(text, 40);
     Err(Error::bad_args(format!(
         "`{text}` is no currency: give its three letters by ISO 4217, such as EUR, USD or GBP"
     )))
@@ -125,7 +125,7 @@ impl Decimal {
 
     /// The same, where nothing is an amount too.
     fn bound(&self, code: &str) -> Result<i64> {
-        let shown = records::clip(&self.0, 40);
+        let shown = records::truncate(&self.0, 40);
         let (number, scale) = self
             .parts()
             .ok_or_else(|| Error::bad_args(format!("`{shown}` is no amount: write it as 12.50, without a currency")))?;
@@ -191,7 +191,7 @@ pub(super) fn number(minor: i128, code: &str) -> Value {
 }
 
 /// An amount as it is spoken: `€12.50`, `€12`, `500 JPY`.
-pub(super) fn told(minor: i128, code: &str) -> String {
+pub(super) fn format_amount(minor: i128, code: &str) -> String {
     let text = text(minor, code);
     let text = text.strip_suffix(".00").unwrap_or(&text);
     match SIGNS.iter().find(|(_, c)| *c == code && code != "JPY") {
@@ -277,7 +277,7 @@ mod tests {
         ];
         for (minor, code, written, as_number, spoken) in rows {
             assert_eq!(
-                (text(minor, code), number(minor, code), told(minor, code)),
+                (text(minor, code), number(minor, code), format_amount(minor, code)),
                 (written.into(), as_number, spoken.into())
             );
         }

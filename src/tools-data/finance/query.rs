@@ -5,11 +5,11 @@ use super::{
     money::{self, Decimal},
     record::{self, BY_CATEGORY, BY_DAY, Category, Expense},
 };
-use crate::told::{aside, counted, given, search};
+use crate::json_text::{aside, counted, non_empty, search};
 use jiff::{ToSpan, civil::Date};
-use records::{Shelf, day_words, listed, mentions, quoted, tags, window};
+use records::{RecordStore, day_words, join_list, contains_all_words, quote, tags, page_params};
 use std::collections::BTreeMap;
-use store::{Coded, Entry, Keep, Walk};
+use store::{Coded, Entry, Visit, Walk};
 use tool::{Label, prelude::*};
 
 /// How many are answered at most, and without a word about it.
@@ -45,7 +45,7 @@ impl Period {
     }
 
     /// How it is said after a verb.
-    fn said(self) -> &'static str {
+    fn phrase(self) -> &'static str {
         match self {
             Self::Today => " today",
             Self::ThisWeek => " this week",
@@ -88,14 +88,14 @@ impl Filter {
     /// # Errors
     /// `BadArgs` when a date is none, or the last is before the first.
     pub fn of_days(cx: &Cx, start: Option<String>, end: Option<String>, period: Option<Period>) -> Result<Self> {
-        let ends = |what, date| given(date).map(|d| ends(cx, what, &d)).transpose();
+        let ends = |what, date| non_empty(date).map(|d| ends(cx, what, &d)).transpose();
         let (start, end) = (ends("startDate", start)?.map(|e| e.0), ends("endDate", end)?.map(|e| e.1));
         let today = cx.ports().clock.local().date();
         let (from, to, when) = match (start, end, period) {
             (None, None, period) => {
                 let period = period.unwrap_or(Period::All);
                 let (from, to) = period.days(today);
-                (from, to, period.said().to_owned())
+                (from, to, period.phrase().to_owned())
             }
             (Some(from), Some(to), _) if from == to => (start, end, format!(" {}", day_words(from, today))),
             (Some(from), Some(to), _) if from > to => {
@@ -131,7 +131,7 @@ impl Filter {
         self.least.is_none_or(|least| amount() >= least)
             && self.most.is_none_or(|most| amount() <= most)
             && self.tags.iter().all(has)
-            && self.search.as_ref().is_none_or(|search| mentions(search, &texts()))
+            && self.search.as_ref().is_none_or(|search| contains_all_words(search, &texts()))
     }
 }
 
@@ -149,7 +149,7 @@ impl Totals {
     }
 
     /// As it is answered: the currency used most first.
-    pub fn told(&self) -> Vec<Value> {
+    pub fn to_json(&self) -> Vec<Value> {
         let told = |(code, (sum, count)): &(&String, &(i128, u64))| {
             let average = (*sum + i128::from(*count) / 2) / i128::from(*count).max(1);
             json!({"currency": code, "total": money::number(*sum, code), "count": count,
@@ -159,9 +159,9 @@ impl Totals {
     }
 
     /// As it is spoken: `€12.50 and $3`.
-    pub fn said(&self) -> String {
-        let all: Vec<String> = self.sorted().iter().map(|(code, (sum, _))| money::told(*sum, code)).collect();
-        listed(&all, false)
+    pub fn sentence(&self) -> String {
+        let all: Vec<String> = self.sorted().iter().map(|(code, (sum, _))| money::format_amount(*sum, code)).collect();
+        join_list(&all, false)
     }
 
     fn sorted(&self) -> Vec<(&String, &(i128, u64))> {
@@ -173,19 +173,19 @@ impl Totals {
 
 /// Goes through those a filter lets through, in the order of `walk`. What is told of them taints the run, sums too.
 pub(super) fn scan(
-    shelf: &Shelf<Expense>,
+    shelf: &RecordStore<Expense>,
     cx: &Cx,
     filter: &Filter,
     walk: &Walk,
-    mut each: impl FnMut(&Entry<Expense>) -> Keep,
+    mut each: impl FnMut(&Entry<Expense>) -> Visit,
 ) -> Result<Vec<Entry<Expense>>> {
     let mut label = Label::Own;
     let kept = shelf.records().walk(cx, walk, |entry| {
         if cx.cancel().is_cancelled() {
-            return Keep::Stop;
+            return Visit::Stop;
         }
         if !filter.fits(&entry.value) {
-            return Keep::No;
+            return Visit::No;
         }
         label = label.max(entry.label);
         each(entry)
@@ -221,7 +221,7 @@ pub(super) struct Query {
     offset: Option<u32>,
 }
 
-pub(super) async fn query(shelf: Shelf<Expense>, cx: Cx, args: Query) -> Result<Output> {
+pub(super) async fn query(shelf: RecordStore<Expense>, cx: Cx, args: Query) -> Result<Output> {
     let (least, most) =
         (args.min_amount.map(|a| a.finest()).transpose()?, args.max_amount.map(|a| a.finest()).transpose()?);
     if let (Some(least), Some(most)) = (least, most)
@@ -237,14 +237,14 @@ pub(super) async fn query(shelf: Shelf<Expense>, cx: Cx, args: Query) -> Result<
         tags: tags(&args.tags)?.iter().map(|tag| tag.to_lowercase()).collect(),
         ..Filter::of_days(&cx, args.start_date, args.end_date, args.period)?
     };
-    let (offset, limit) = window(args.offset, args.limit, LIMIT);
+    let (offset, limit) = page_params(args.offset, args.limit, LIMIT);
     let (here, when) = (cx.clone(), filter.when.clone());
     let (totals, seen, kept) = aside(move || {
         let (mut totals, mut seen) = (Totals::default(), 0);
         let kept = scan(&shelf, &here, &filter, &filter.walk().down(), |entry| {
             totals.add(&entry.value);
             seen += 1;
-            if seen > offset && seen <= offset.saturating_add(limit) { Keep::Yes } else { Keep::No }
+            if seen > offset && seen <= offset.saturating_add(limit) { Visit::Yes } else { Visit::No }
         })?;
         Ok((totals, seen, kept))
     })
@@ -253,20 +253,20 @@ pub(super) async fn query(shelf: Shelf<Expense>, cx: Cx, args: Query) -> Result<
         0 if seen > 0 => format!("There are {}, but none so far down the list.", counted(seen, "expense")),
         0 => format!("I know of no such expenses{when}."),
         _ => {
-            let of = |e: &Entry<Expense>| format!("{} {}", quoted(&e.value.description), e.value.sum());
-            let (all, sum) = (counted(seen, "expense"), totals.said());
+            let of = |e: &Entry<Expense>| format!("{} {}", quote(&e.value.description), e.value.sum());
+            let (all, sum) = (counted(seen, "expense"), totals.sentence());
             let first: Vec<String> = kept.iter().map(of).collect();
-            format!("{all}{when}, {sum} in all: {}.", listed(&first, seen > first.len()))
+            format!("{all}{when}, {sum} in all: {}.", join_list(&first, seen > first.len()))
         }
     };
-    let expenses: Vec<Value> = kept.iter().map(|entry| record::told(&cx, entry)).collect();
+    let expenses: Vec<Value> = kept.iter().map(|entry| record::to_json(&cx, entry)).collect();
     let more = seen > offset.saturating_add(kept.len()) && !kept.is_empty();
     let content = json!({
         "count": expenses.len(),
         "expenses": expenses,
         "hasMore": more,
         "matching": seen,
-        "totals": totals.told(),
+        "totals": totals.to_json(),
     });
     Ok(Output::json(content)?.say(sentence))
 }

@@ -1,9 +1,9 @@
 //! What is kept of an expense.
 
 use super::money;
-use crate::told;
+use crate::json_text;
 use jiff::civil::Date;
-use records::Item;
+use records::NamedRecord;
 use store::{Coded, Entry, Key, Level, Record, coded, order};
 use tool::{Cx, prelude::*};
 
@@ -95,7 +95,7 @@ impl Expense {
 
     /// Amount and currency, as spoken.
     pub fn sum(&self) -> String {
-        money::told(self.amount.into(), &self.currency)
+        money::format_amount(self.amount.into(), &self.currency)
     }
 }
 
@@ -114,7 +114,7 @@ impl Record for Expense {
     }
 }
 
-impl Item for Expense {
+impl NamedRecord for Expense {
     const LISTED_BY: &'static str = "query_expenses";
     const BY_NAME: u8 = 2;
 
@@ -124,7 +124,7 @@ impl Item for Expense {
 }
 
 /// An expense as it is answered.
-pub(super) fn told(cx: &Cx, entry: &Entry<Expense>) -> Value {
+pub(super) fn to_json(cx: &Cx, entry: &Entry<Expense>) -> Value {
     let e = &entry.value;
     let itself = json!({
         "amount": money::number(e.amount.into(), &e.currency),
@@ -136,5 +136,5 @@ pub(super) fn told(cx: &Cx, entry: &Entry<Expense>) -> Value {
         "tags": e.tags,
         "notes": e.notes,
     });
-    told::record(cx, entry, itself)
+    json_text::record(cx, entry, itself)
 }

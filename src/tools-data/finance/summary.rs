@@ -5,11 +5,11 @@ use super::{
     query::{Filter, Period, Totals, scan},
     record::{self, Category, Expense},
 };
-use crate::told::{aside, counted};
+use crate::json_text::{aside, counted};
 use jiff::civil::Date;
-use records::Shelf;
+use records::RecordStore;
 use std::collections::BTreeMap;
-use store::{Entry, Keep};
+use store::{Entry, Visit};
 use tool::prelude::*;
 
 /// How many of the largest are answered.
@@ -22,7 +22,7 @@ const TAGS: usize = 50;
 /// What the sums are also made by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum By {
+enum GroupBy {
     Category,
     Month,
     Day,
@@ -42,7 +42,7 @@ pub(super) struct Summary {
     /// Only this category.
     category: Option<Category>,
     /// `day` and `tag` add sums by these to those by category and month.
-    group_by: Option<By>,
+    group_by: Option<GroupBy>,
 }
 
 /// Sums by some word, and by currency.
@@ -69,7 +69,7 @@ impl Groups {
 
     /// The latest of them, in order.
     fn latest(&self, called: &str, most: usize) -> Vec<Value> {
-        let mut latest: Vec<Value> = self.all().rev().take(most).map(|group| told(called, group)).collect();
+        let mut latest: Vec<Value> = self.all().rev().take(most).map(|group| group_json(called, group)).collect();
         latest.reverse();
         latest
     }
@@ -83,7 +83,7 @@ impl Groups {
 }
 
 /// A group as it is answered.
-fn told(called: &str, (word, code, sum, count): Group) -> Value {
+fn group_json(called: &str, (word, code, sum, count): Group) -> Value {
     json!({called: word, "currency": code, "total": money::number(sum, code), "count": count})
 }
 
@@ -107,14 +107,14 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn add(&mut self, entry: &Entry<Expense>, by: Option<By>) {
+    fn add(&mut self, entry: &Entry<Expense>, by: Option<GroupBy>) {
         let e = &entry.value;
         self.totals.add(e);
         self.categories.add(e.category.word(), e);
         self.months.add(e.date.rsplit_once('-').map_or("", |(month, _)| month), e);
         match by {
-            Some(By::Day) => self.days.add(&e.date, e),
-            Some(By::Tag) => e.tags.iter().for_each(|tag| self.tags.add(&tag.to_lowercase(), e)),
+            Some(GroupBy::Day) => self.days.add(&e.date, e),
+            Some(GroupBy::Tag) => e.tags.iter().for_each(|tag| self.tags.add(&tag.to_lowercase(), e)),
             _ => {}
         }
         let size = |e: &Entry<Expense>| money::finest(e.value.amount, &e.value.currency);
@@ -136,7 +136,7 @@ impl Gathered {
             let of: Vec<Group> = self.categories.greatest().into_iter().filter(|group| group.1 == code).collect();
             let shares = shares(&of.iter().map(|group| group.2).collect::<Vec<_>>(), *total);
             for (group, share) in of.into_iter().zip(shares) {
-                let mut told = told("category", group);
+                let mut told = group_json("category", group);
                 told["share"] = json!(share as f64 / 10.0);
                 all.push(told);
             }
@@ -144,7 +144,7 @@ impl Gathered {
         all
     }
 
-    fn told(&self, cx: &Cx, filter: &Filter, by: Option<By>) -> Value {
+    fn to_json(&self, cx: &Cx, filter: &Filter, by: Option<GroupBy>) -> Value {
         // Where the stretch has no end, it ends with what there is.
         let day = |given: Option<Date>, seen: &String| match given {
             Some(day) => json!(day.to_string()),
@@ -152,23 +152,23 @@ impl Gathered {
         };
         let mut content = json!({
             "period": {"from": day(filter.from, &self.first), "to": day(filter.to, &self.last)},
-            "totals": self.totals.told(),
+            "totals": self.totals.to_json(),
             "byCategory": self.shares(),
             "byMonth": self.months.latest("month", MONTHS),
-            "largest": self.largest.iter().map(|e| record::told(cx, e)).collect::<Vec<_>>(),
+            "largest": self.largest.iter().map(|e| record::to_json(cx, e)).collect::<Vec<_>>(),
         });
         match by {
-            Some(By::Day) => content["byDay"] = self.days.latest("day", DAYS).into(),
-            Some(By::Tag) => {
+            Some(GroupBy::Day) => content["byDay"] = self.days.latest("day", DAYS).into(),
+            Some(GroupBy::Tag) => {
                 let tags = self.tags.greatest();
-                content["byTag"] = tags.into_iter().take(TAGS).map(|group| told("tag", group)).collect();
+                content["byTag"] = tags.into_iter().take(TAGS).map(|group| group_json("tag", group)).collect();
             }
             _ => {}
         }
         content
     }
 
-    fn said(&self, filter: &Filter) -> String {
+    fn sentence(&self, filter: &Filter) -> String {
         let when = &filter.when;
         let on = filter.category.map(|c| format!(" on {}", c.word())).unwrap_or_default();
         if self.totals.0.is_empty() {
@@ -176,12 +176,12 @@ impl Gathered {
         }
         let count = self.totals.0.values().map(|(_, count)| *count).sum::<u64>();
         let spent =
-            format!("{} {} spent{on}{when}", self.totals.said(), if self.totals.0.len() > 1 { "were" } else { "was" });
+            format!("{} {} spent{on}{when}", self.totals.sentence(), if self.totals.0.len() > 1 { "were" } else { "was" });
         let n = counted(usize::try_from(count).unwrap_or(usize::MAX), "expense");
         let plain = filter.category.is_none() && self.totals.0.len() == 1;
         match self.categories.greatest().first().filter(|_| plain) {
             Some((word, code, sum, _)) if self.categories.0.len() > 1 => {
-                format!("{spent}, in {n}, most of it on {word}: {}.", money::told(*sum, code))
+                format!("{spent}, in {n}, most of it on {word}: {}.", money::format_amount(*sum, code))
             }
             Some((word, ..)) => format!("{spent}, in {n}, all on {word}."),
             None => format!("{spent}, in {n}."),
@@ -204,7 +204,7 @@ fn shares(parts: &[i128], total: i128) -> Vec<i128> {
     shares
 }
 
-pub(super) async fn summary(shelf: Shelf<Expense>, cx: Cx, args: Summary) -> Result<Output> {
+pub(super) async fn summary(shelf: RecordStore<Expense>, cx: Cx, args: Summary) -> Result<Output> {
     let period = args.period.unwrap_or(Period::ThisMonth);
     let days = Filter::of_days(&cx, args.start_date, args.end_date, Some(period))?;
     let (filter, by) = (Filter { category: args.category, ..days }, args.group_by);
@@ -212,9 +212,9 @@ pub(super) async fn summary(shelf: Shelf<Expense>, cx: Cx, args: Summary) -> Res
         let mut gathered = Gathered::default();
         scan(&shelf, &cx, &filter, &filter.walk(), |entry| {
             gathered.add(entry, by);
-            Keep::No
+            Visit::No
         })?;
-        Ok(Output::json(gathered.told(&cx, &filter, by))?.say(gathered.said(&filter)))
+        Ok(Output::json(gathered.to_json(&cx, &filter, by))?.say(gathered.sentence(&filter)))
     })
     .await
 }

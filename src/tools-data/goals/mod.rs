@@ -7,11 +7,11 @@ mod steps;
 mod tests;
 mod view;
 
-use crate::told::{given, search};
+use crate::json_text::{non_empty, search};
 use record::{BY_PARENT_RANK, BY_RANK, BY_STATUS, Goal, Goals, Status, due, may_be_part};
-use records::{Given, listed, mentions, optional, patch, quoted, said, tell, when_words, window};
+use records::{Patch, join_list, contains_all_words, optional_text, patch_text, quote, required_text, publish_change, when_words, page_params};
 use std::time::Duration;
-use store::{Coded, Entry, Keep, Store, Walk};
+use store::{Coded, Entry, Visit, Store, Walk};
 use tool::{Label, Scope, When, prelude::*};
 
 /// The most characters of a title, a description, a category.
@@ -35,7 +35,7 @@ pub fn family(store: &Store) -> Family<Goals> {
         .tags("objectives targets aims show progress")
         .tool("update_goal", Risk::Write, update)
         .tags("edit change progress pause resume complete abandon finish objective")
-        .instructs()
+        .persists_instructions()
         .tool("delete_goal", Risk::Destroy, delete)
         .tags("remove erase objective")
         .tool("decompose_goal", Risk::Write, steps::decompose)
@@ -48,7 +48,7 @@ pub fn family(store: &Store) -> Family<Goals> {
         .tags("done finish tick check milestone")
         .tool("update_step", Risk::Write, steps::update)
         .tags("edit change rename reopen milestone")
-        .instructs()
+        .persists_instructions()
         .tool("delete_step", Risk::Destroy, steps::delete)
         .tags("remove erase milestone")
         .tool("get_goal_details", Risk::Observe, view::details)
@@ -78,13 +78,13 @@ pub fn active(store: &Store, cx: &Cx, most: usize) -> Result<Vec<ActiveGoal>> {
     let walk = Walk::prefix(BY_STATUS, [Status::Active.code()]);
     let found = Goals::new(store).goals.records().walk(cx, &walk, |entry| {
         if left == 0 {
-            return Keep::Stop;
+            return Visit::Stop;
         }
         if entry.label == Label::Outside {
-            return Keep::No;
+            return Visit::No;
         }
         left -= 1;
-        Keep::Yes
+        Visit::Yes
     })?;
     let told =
         |goal: Goal| ActiveGoal { title: goal.title, about: goal.description.unwrap_or_default(), due: goal.due };
@@ -127,11 +127,11 @@ fn priority(given: u8) -> Result<u8> {
 
 async fn create(goals: Goals, cx: Cx, new: New) -> Result<Output> {
     let (due, due_ms) = due(&cx, new.due_date.as_deref())?;
-    let parent = given(new.parent_id).map(|p| goals.goals.own(&cx, &p)).transpose()?;
+    let parent = non_empty(new.parent_id).map(|p| goals.goals.find_own(&cx, &p)).transpose()?;
     let goal = Goal {
-        title: said("title", &new.title, TITLE)?,
-        description: optional("description", new.description.as_deref(), LONG)?,
-        category: optional("category", new.category.as_deref(), CATEGORY)?,
+        title: required_text("title", &new.title, TITLE)?,
+        description: optional_text("description", new.description.as_deref(), LONG)?,
+        category: optional_text("category", new.category.as_deref(), CATEGORY)?,
         priority: priority(new.priority)?,
         parent: parent.as_ref().map(|p| p.id),
         due,
@@ -145,13 +145,13 @@ async fn create(goals: Goals, cx: Cx, new: New) -> Result<Output> {
         parent.copied().try_for_each(|parent| may_be_part(&records, tx, scope, goal.id, parent))
     });
     let added = added.await?.pop().ok_or_else(|| Error::failed("the goal was not kept: try again"))?;
-    let title = quoted(&added.value.title);
+    let title = quote(&added.value.title);
     let sentence = match (&parent, due_words(&cx, &added.value)) {
-        (Some(parent), _) => format!("{title} is now a part of {}.", quoted(&parent.value.title)),
+        (Some(parent), _) => format!("{title} is now a part of {}.", quote(&parent.value.title)),
         (None, Some(due)) => format!("I keep the goal {title}, due {due}."),
         (None, None) => format!("I keep the goal {title}."),
     };
-    Ok(Output::json(goals.told(&cx, &added)?)?.say(sentence))
+    Ok(Output::json(goals.to_json(&cx, &added)?)?.say(sentence))
 }
 
 /// Its due date as people say it.
@@ -180,29 +180,29 @@ struct List {
 }
 
 async fn list(goals: Goals, cx: Cx, args: List) -> Result<Output> {
-    let parent = given(args.parent_id).map(|p| goals.goals.find(&cx, &p)).transpose()?;
+    let parent = non_empty(args.parent_id).map(|p| goals.goals.find(&cx, &p)).transpose()?;
     let walk = match (&parent, args.status) {
         (Some(parent), _) => Walk::prefix(BY_PARENT_RANK, parent.id.as_bytes()),
         (None, Some(status)) => Walk::prefix(BY_STATUS, [status.code()]),
         (None, None) => Walk::prefix(BY_RANK, []),
     };
-    let category = given(args.category).map(|c| c.trim().to_lowercase());
+    let category = non_empty(args.category).map(|c| c.trim().to_lowercase());
     let search = search(args.search)?;
     let wanted = |entry: &Entry<Goal>| {
         let g = &entry.value;
         let texts = || [g.title.as_str(), g.description.as_deref().unwrap_or(""), g.notes.as_deref().unwrap_or("")];
         args.status.is_none_or(|status| status == g.status)
             && category.as_ref().is_none_or(|c| g.category.as_ref().is_some_and(|of| of.to_lowercase() == *c))
-            && search.as_ref().is_none_or(|search| mentions(search, &texts()))
+            && search.as_ref().is_none_or(|search| contains_all_words(search, &texts()))
     };
-    let page = goals.goals.page(&cx, &walk, window(args.offset, args.limit, LIMIT), wanted)?;
-    let told = page.entries.iter().map(|entry| goals.told(&cx, entry)).collect::<Result<Vec<Value>>>()?;
-    let names: Vec<String> = page.entries.iter().map(|e| quoted(&e.value.title)).collect();
+    let page = goals.goals.page(&cx, &walk, page_params(args.offset, args.limit, LIMIT), wanted)?;
+    let told = page.entries.iter().map(|entry| goals.to_json(&cx, entry)).collect::<Result<Vec<Value>>>()?;
+    let names: Vec<String> = page.entries.iter().map(|e| quote(&e.value.title)).collect();
     let of = args.status.map(|s| format!("{} ", s.word())).unwrap_or_default();
     let sentence = match told.len() {
         0 => format!("There are no {of}goals."),
-        _ if page.more => format!("The first {} {of}goals: {}.", told.len(), listed(&names, true)),
-        n => format!("{n} {of}goal{}: {}.", if n == 1 { "" } else { "s" }, listed(&names, false)),
+        _ if page.more => format!("The first {} {of}goals: {}.", told.len(), join_list(&names, true)),
+        n => format!("{n} {of}goal{}: {}.", if n == 1 { "" } else { "s" }, join_list(&names, false)),
     };
     Ok(Output::json(json!({"count": told.len(), "goals": told, "hasMore": page.more}))?.say(sentence))
 }
@@ -230,10 +230,10 @@ struct Update {
     priority: Option<u8>,
     /// When it is to be reached (ISO date or date-time); null clears it.
     #[serde(default)]
-    due_date: Given<String>,
+    due_date: Patch<String>,
     /// The id or title of the goal it is a part of; null makes it stand alone.
     #[serde(default)]
-    parent_id: Given<String>,
+    parent_id: Patch<String>,
     /// How it goes.
     notes: Option<String>,
     /// Whether everybody in the household may see it and its steps.
@@ -282,28 +282,28 @@ fn now_ms(cx: &Cx) -> u64 {
 }
 
 async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
-    let found = goals.goals.own(&cx, &args.goal_id)?;
+    let found = goals.goals.find_own(&cx, &args.goal_id)?;
     if let Some(progress) = args.progress.filter(|p| *p > 100) {
         return Err(Error::bad_args(format!("the progress is {progress}: give 0 to 100, in percent")));
     }
     let change = Change {
         status: args.status,
         progress: args.progress,
-        title: args.title.map(|t| said("title", &t, TITLE)).transpose()?,
-        description: patch("description", args.description.as_deref(), LONG)?,
-        category: patch("category", args.category.as_deref(), CATEGORY)?,
+        title: args.title.map(|t| required_text("title", &t, TITLE)).transpose()?,
+        description: patch_text("description", args.description.as_deref(), LONG)?,
+        category: patch_text("category", args.category.as_deref(), CATEGORY)?,
         priority: args.priority.map(priority).transpose()?,
         due: match args.due_date {
-            Given::Not => None,
-            Given::Null => Some(due(&cx, None)?),
-            Given::Value(text) => Some(due(&cx, Some(&text))?),
+            Patch::Not => None,
+            Patch::Null => Some(due(&cx, None)?),
+            Patch::Value(text) => Some(due(&cx, Some(&text))?),
         },
         parent: match args.parent_id {
-            Given::Not => None,
-            Given::Value(parent) if !parent.trim().is_empty() => Some(Some(goals.goals.own(&cx, &parent)?.id)),
+            Patch::Not => None,
+            Patch::Value(parent) if !parent.trim().is_empty() => Some(Some(goals.goals.find_own(&cx, &parent)?.id)),
             _ => Some(None),
         },
-        notes: patch("notes", args.notes.as_deref(), LONG)?,
+        notes: patch_text("notes", args.notes.as_deref(), LONG)?,
     };
     if change == Change::default() && args.shared.is_none() {
         return Err(Error::bad_args(
@@ -312,7 +312,7 @@ async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
         ));
     }
     let now = write(&goals, &cx, found.id, change, args.shared).await?;
-    let (title, before) = (quoted(&now.value.title), found.value.status);
+    let (title, before) = (quote(&now.value.title), found.value.status);
     let sentence = match now.value.status {
         Status::Completed if before != Status::Completed => format!("Well done: {title} is completed."),
         status if before != status => format!("{title} is {} now.", status.word()),
@@ -321,7 +321,7 @@ async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
             None => format!("I changed the goal {title}."),
         },
     };
-    Ok(Output::json(goals.told(&cx, &now)?)?.say(sentence))
+    Ok(Output::json(goals.to_json(&cx, &now)?)?.say(sentence))
 }
 
 /// Makes a change, sees to it that no goal becomes a part of itself, and shows the steps to whoever sees the goal.
@@ -354,7 +354,7 @@ struct Delete {
 }
 
 async fn delete(goals: Goals, cx: Cx, args: Delete) -> Result<Output> {
-    let found = goals.goals.own(&cx, &args.goal_id)?;
+    let found = goals.goals.find_own(&cx, &args.goal_id)?;
     let (records, steps, id) = (goals.goals.records().clone(), goals.steps.records().clone(), found.id);
     let (scope, label) = (Scope::User(cx.user()), cx.label());
     let written = goals.goals.records().store().write(move |tx| {
@@ -373,14 +373,14 @@ async fn delete(goals: Goals, cx: Cx, args: Delete) -> Result<Output> {
         Ok(Some(gone.len()))
     });
     let Some(steps) = written.await? else {
-        let text = format!("the goal {} is gone already: `list_goals` shows what there is", quoted(&found.value.title));
+        let text = format!("the goal {} is gone already: `list_goals` shows what there is", quote(&found.value.title));
         return Err(Error::not_found(text));
     };
-    tell(&cx, &found, "deleted");
-    let title = quoted(&found.value.title);
+    publish_change(&cx, &found, "deleted");
+    let title = quote(&found.value.title);
     let sentence = match steps {
         0 => format!("I deleted the goal {title}."),
-        n => format!("I deleted the goal {title} with its {}.", crate::told::counted(n, "step")),
+        n => format!("I deleted the goal {title} with its {}.", crate::json_text::counted(n, "step")),
     };
     Ok(Output::json(json!({"deleted": true, "id": id, "stepsDeleted": steps}))?.say(sentence))
 }

@@ -1,8 +1,8 @@
 //! What is kept of a goal and of its steps, and how both are told.
 
-use crate::told;
-use records::{Due, Item, Shelf, is_past, refuse};
-use store::{Coded, Collection, Entry, Keep, Key, Level, Record, Store, Tx, Walk, coded, order};
+use crate::json_text;
+use records::{Due, NamedRecord, RecordStore, is_past, rejected};
+use store::{Coded, Collection, Entry, Visit, Key, Level, Record, Store, Tx, Walk, coded, order};
 use tool::{Cx, Scope, prelude::*};
 
 /// How important a goal is at most.
@@ -102,7 +102,7 @@ impl Record for Goal {
     fn keys(&self) -> Vec<Key> {
         let rank = [&[HIGHEST.saturating_sub(self.priority)][..], &order::int(self.due_ms)].concat();
         let mut keys = vec![
-            Key::many(Self::BY_NAME, named(&self.title, self.is_over())),
+            Key::many(Self::BY_NAME, named(&self.title, self.is_finished())),
             Key::many(BY_RANK, &rank),
             Key::many(BY_STATUS, [&[self.status.code()][..], &rank].concat()),
         ];
@@ -114,14 +114,14 @@ impl Record for Goal {
     }
 }
 
-impl Item for Goal {
+impl NamedRecord for Goal {
     const LISTED_BY: &'static str = "list_goals";
     const BY_NAME: u8 = 1;
 
     fn name(&self) -> &str {
         &self.title
     }
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.status.is_over()
     }
     fn likely() -> Walk {
@@ -161,7 +161,7 @@ impl Record for Step {
     fn keys(&self) -> Vec<Key> {
         let (goal, done) = (self.goal.as_bytes(), [u8::from(self.done_ms > 0)]);
         vec![
-            Key::many(Self::BY_NAME, named(&self.title, self.is_over())),
+            Key::many(Self::BY_NAME, named(&self.title, self.is_finished())),
             Key::many(BY_GOAL, goal),
             Key::many(BY_STATE, [&goal[..], &done].concat()),
             Key::many(BY_DONE, done),
@@ -169,14 +169,14 @@ impl Record for Step {
     }
 }
 
-impl Item for Step {
+impl NamedRecord for Step {
     const LISTED_BY: &'static str = "get_goal_details";
     const BY_NAME: u8 = 1;
 
     fn name(&self) -> &str {
         &self.title
     }
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.done_ms > 0
     }
     fn likely() -> Walk {
@@ -187,8 +187,8 @@ impl Item for Step {
 /// Goals and their steps; cheap to clone.
 #[derive(Clone)]
 pub struct Goals {
-    pub(super) goals: Shelf<Goal>,
-    pub(super) steps: Shelf<Step>,
+    pub(super) goals: RecordStore<Goal>,
+    pub(super) steps: RecordStore<Step>,
 }
 
 /// How many parts of a goal there are, and how many of them are done.
@@ -200,12 +200,12 @@ pub struct Parts {
 
 impl Goals {
     pub fn new(store: &Store) -> Self {
-        Self { goals: Shelf::new(store), steps: Shelf::new(store) }
+        Self { goals: RecordStore::new(store), steps: RecordStore::new(store) }
     }
 
     /// The steps of a goal, in order.
     pub fn steps_of(&self, cx: &Cx, goal: Id) -> Result<Vec<Entry<Step>>> {
-        Ok(self.steps.records().walk(cx, &Walk::prefix(BY_GOAL, goal.as_bytes()), |_| Keep::Yes)?)
+        Ok(self.steps.records().walk(cx, &Walk::prefix(BY_GOAL, goal.as_bytes()), |_| Visit::Yes)?)
     }
 
     /// The first open steps of a goal.
@@ -213,14 +213,14 @@ impl Goals {
         let mut kept = 0;
         let open = self.steps.records().walk(cx, &Walk::prefix(BY_STATE, state(goal, false)), |_| {
             kept += 1;
-            if kept <= most { Keep::Yes } else { Keep::Stop }
+            if kept <= most { Visit::Yes } else { Visit::Stop }
         })?;
         Ok(open)
     }
 
     /// The goals that are parts of one, by rank.
     pub fn below(&self, cx: &Cx, goal: Id) -> Result<Vec<Entry<Goal>>> {
-        Ok(self.goals.records().walk(cx, &Walk::prefix(BY_PARENT_RANK, goal.as_bytes()), |_| Keep::Yes)?)
+        Ok(self.goals.records().walk(cx, &Walk::prefix(BY_PARENT_RANK, goal.as_bytes()), |_| Visit::Yes)?)
     }
 
     /// The goals a goal is a part of, the nearest first, as far as this caller sees them.
@@ -249,7 +249,7 @@ impl Goals {
         self.goals.records().walk(cx, &part_of, |goal| {
             below.all += usize::from(goal.value.status != Status::Abandoned);
             below.done += usize::from(goal.value.status == Status::Completed);
-            Keep::No
+            Visit::No
         })?;
         let (done, all) = (steps.done + below.done, steps.all + below.all);
         let percent = match entry.value.status {
@@ -261,7 +261,7 @@ impl Goals {
     }
 
     /// A goal as it is answered.
-    pub fn told(&self, cx: &Cx, entry: &Entry<Goal>) -> Result<Value> {
+    pub fn to_json(&self, cx: &Cx, entry: &Entry<Goal>) -> Result<Value> {
         let g = &entry.value;
         let (steps, below, progress) = self.progress(cx, entry)?;
         // A goal of somebody else that is not shared does not exist, not even as an id.
@@ -280,13 +280,13 @@ impl Goals {
             "dueDate": g.due,
             "overdue": is_overdue(cx, g),
             "notes": g.notes,
-            "completedAt": told::moment(cx, g.completed_ms),
+            "completedAt": json_text::moment(cx, g.completed_ms),
             "stepsDone": steps.done,
             "steps": steps.all,
             "subGoalsDone": below.done,
             "subGoals": below.all,
         });
-        Ok(told::record(cx, entry, itself))
+        Ok(json_text::record(cx, entry, itself))
     }
 }
 
@@ -298,10 +298,10 @@ pub(super) fn step(cx: &Cx, entry: &Entry<Step>) -> Value {
         "title": s.title,
         "description": s.description,
         "done": s.done_ms > 0,
-        "completedAt": told::moment(cx, s.done_ms),
+        "completedAt": json_text::moment(cx, s.done_ms),
         "result": s.result,
     });
-    told::record(cx, entry, itself)
+    json_text::record(cx, entry, itself)
 }
 
 fn state(goal: Id, done: bool) -> Vec<u8> {
@@ -330,10 +330,10 @@ pub(super) fn may_be_part(goals: &Collection<Goal>, tx: &Tx, scope: Scope, below
     for depth in 0.. {
         let Some(id) = next else { return Ok(()) };
         if id == below {
-            return Err(refuse("a goal cannot be a part of itself: choose another parentId"));
+            return Err(rejected("a goal cannot be a part of itself: choose another parentId"));
         }
         if depth == DEEPEST {
-            return Err(refuse(format!("goals stand in one another {DEEPEST} deep at most: choose another parentId")));
+            return Err(rejected(format!("goals stand in one another {DEEPEST} deep at most: choose another parentId")));
         }
         match goals.read(tx, scope, id)? {
             Some(found) => next = found.value.parent,

@@ -5,8 +5,8 @@ use super::{
     record::{self, Goal, Goals, Step, may_be_part},
     split,
 };
-use crate::told::counted;
-use records::{optional, patch, quoted, refuse, said, tell};
+use crate::json_text::counted;
+use records::{optional_text, patch_text, quote, rejected, required_text, publish_change};
 use store::Entry;
 use tool::{Scope, prelude::*};
 
@@ -28,7 +28,7 @@ enum Kind {
 /// A title alone, or a step in full.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Given {
+enum StepInput {
     Title(String),
     Step(Full),
 }
@@ -54,7 +54,7 @@ pub(super) struct Decompose {
     goal_id: String,
     /// The steps: titles, or objects.
     #[schemars(length(max = 50))]
-    steps: Option<Vec<Given>>,
+    steps: Option<Vec<StepInput>>,
 }
 
 /// A step that was checked.
@@ -66,21 +66,21 @@ struct Checked {
     kind: Kind,
 }
 
-fn check(given: Given) -> Result<Checked> {
+fn check(given: StepInput) -> Result<Checked> {
     let full = match given {
-        Given::Title(title) => Full { title, description: None, kind: Kind::Step },
-        Given::Step(full) => full,
+        StepInput::Title(title) => Full { title, description: None, kind: Kind::Step },
+        StepInput::Step(full) => full,
     };
     Ok(Checked {
         id: Id::new(),
-        title: said("title", &full.title, TITLE)?,
-        description: optional("description", full.description.as_deref(), RESULT)?,
+        title: required_text("title", &full.title, TITLE)?,
+        description: optional_text("description", full.description.as_deref(), RESULT)?,
         kind: full.kind,
     })
 }
 
 pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<Output> {
-    let found = goals.goals.own(&cx, &args.goal_id)?;
+    let found = goals.goals.find_own(&cx, &args.goal_id)?;
     let (mut given, mut source) = (args.steps.unwrap_or_default(), None);
     if given.is_empty() {
         let mut existing: Vec<String> = goals.steps_of(&cx, found.id)?.into_iter().map(|s| s.value.title).collect();
@@ -89,12 +89,12 @@ pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<O
         if titles.is_empty() {
             return ask(&goals, &cx, found);
         }
-        (given, source) = (titles.into_iter().map(Given::Title).collect(), Some(from));
+        (given, source) = (titles.into_iter().map(StepInput::Title).collect(), Some(from));
     }
     if given.len() > AT_ONCE {
         return Err(Error::bad_args(format!("{} steps at once: give {AT_ONCE} at most", given.len())));
     }
-    let place = |(n, given): (usize, Given)| {
+    let place = |(n, given): (usize, StepInput)| {
         check(given).map_err(|e| {
             let text = format!("step {}: {}; nothing was added", n + 1, e.message());
             e.with_message(text)
@@ -102,7 +102,7 @@ pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<O
     };
     let new = given.into_iter().enumerate().map(place).collect::<Result<Vec<Checked>>>()?;
     let (steps, parts) = add(&goals, &cx, found.id, new).await?;
-    tell(&cx, &found, "changed");
+    publish_change(&cx, &found, "changed");
     let goal = goals.goals.records().get(&cx, found.id)?.unwrap_or(found);
     let what = [counted(steps.len(), "step"), counted(parts.len(), "goal")];
     let what = match (steps.is_empty(), parts.is_empty()) {
@@ -111,13 +111,13 @@ pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<O
         _ => what.join(" and "),
     };
     let first = steps.first().map(|s| &s.value.title).or(parts.first().map(|p| &p.value.title));
-    let first = first.map(|title| format!(" The first: {}.", quoted(title))).unwrap_or_default();
-    let sentence = format!("{} has {what} more.{first}", quoted(&goal.value.title));
+    let first = first.map(|title| format!(" The first: {}.", quote(title))).unwrap_or_default();
+    let sentence = format!("{} has {what} more.{first}", quote(&goal.value.title));
     let mut content = json!({
-        "goal": goals.told(&cx, &goal)?,
+        "goal": goals.to_json(&cx, &goal)?,
         "added": steps.len() + parts.len(),
         "steps": steps.iter().map(|s| record::step(&cx, s)).collect::<Vec<_>>(),
-        "subGoals": parts.iter().map(|p| goals.told(&cx, p)).collect::<Result<Vec<_>>>()?,
+        "subGoals": parts.iter().map(|p| goals.to_json(&cx, p)).collect::<Result<Vec<_>>>()?,
     });
     if let Some(source) = source {
         content["by"] = source.word().into();
@@ -128,17 +128,17 @@ pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<O
 /// What there is, and how to go on: no model could be asked, and the goal's own words list nothing.
 fn ask(goals: &Goals, cx: &Cx, goal: Entry<Goal>) -> Result<Output> {
     let steps = goals.steps_of(cx, goal.id)?;
-    let title = quoted(&goal.value.title);
+    let title = quote(&goal.value.title);
     let note = format!(
         "Nothing was changed: no model could be asked, and the goal's own words list no steps. Think of the 3 to 7 next concrete steps toward {title} that are not there yet, and call \
          decompose_goal again with `steps`: titles in their order, or objects {{title, description, type}}; type goal is \
          for what needs steps of its own."
     );
     let content = json!({
-        "goal": goals.told(cx, &goal)?,
+        "goal": goals.to_json(cx, &goal)?,
         "added": 0,
         "steps": steps.iter().map(|s| record::step(cx, s)).collect::<Vec<_>>(),
-        "subGoals": goals.below(cx, goal.id)?.iter().map(|p| goals.told(cx, p)).collect::<Result<Vec<_>>>()?,
+        "subGoals": goals.below(cx, goal.id)?.iter().map(|p| goals.to_json(cx, p)).collect::<Result<Vec<_>>>()?,
         "note": note,
     });
     let sentence = match steps.len() {
@@ -161,7 +161,7 @@ async fn add(goals: &Goals, cx: &Cx, goal: Id, new: Vec<Checked>) -> Result<Adde
         let stamp = stamp.clone().audience(found.audience);
         let room = STEPS.saturating_sub(record::steps(&steps, tx, scope, goal)?.len());
         if new.iter().filter(|step| step.kind == Kind::Step).count() > room {
-            return Err(refuse(format!(
+            return Err(rejected(format!(
                 "a goal has {STEPS} steps at most: make goals of some of them, with type goal"
             )));
         }
@@ -193,8 +193,8 @@ pub(super) struct Complete {
 }
 
 pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Output> {
-    let found = goals.steps.own(&cx, &args.step_id)?;
-    let result = optional("result", args.result.as_deref(), RESULT)?;
+    let found = goals.steps.find_own(&cx, &args.step_id)?;
+    let result = optional_text("result", args.result.as_deref(), RESULT)?;
     let was_done = found.value.done_ms > 0;
     let at = now_ms(&cx);
     let step = change(&goals, &cx, &found, true, move |step| {
@@ -202,24 +202,24 @@ pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Out
         step.result = result.clone().or_else(|| step.result.take());
     })
     .await?;
-    let title = quoted(&step.value.title);
+    let title = quote(&step.value.title);
     let Some(goal) = goals.goals.records().get(&cx, step.value.goal)? else {
         return Ok(Output::json(json!({"step": record::step(&cx, &step)}))?.say(format!("Done: {title}.")));
     };
     let next = goals.open_steps(&cx, goal.id, 1)?.pop();
     let (_, below, progress) = goals.progress(&cx, &goal)?;
     let all_done = next.is_none() && below.done == below.all && !goal.value.status.is_over();
-    let of = quoted(&goal.value.title);
+    let of = quote(&goal.value.title);
     let done = if was_done { format!("{title} was done already.") } else { format!("Done: {title}.") };
     let sentence = match &next {
-        Some(next) => format!("{done} Next for {of}: {}.", quoted(&next.value.title)),
+        Some(next) => format!("{done} Next for {of}: {}.", quote(&next.value.title)),
         None if all_done => format!("{done} That was the last step of {of}: is the goal reached?"),
         None => format!("{done} {of} stands at {progress} %."),
     };
     let advice = "All steps are done. If the goal is reached, call update_goal with status completed; else add steps.";
     let content = json!({
         "step": record::step(&cx, &step),
-        "goal": goals.told(&cx, &goal)?,
+        "goal": goals.to_json(&cx, &goal)?,
         "next": next.map(|step| record::step(&cx, &step)),
         "allDone": all_done,
         "suggestion": all_done.then_some(advice),
@@ -252,14 +252,14 @@ async fn change(
         Ok(changed)
     });
     let changed = written.await?;
-    told_of(goals, cx, changed.value.goal)?;
+    publish_goal_change(goals, cx, changed.value.goal)?;
     Ok(changed)
 }
 
 /// Whoever shows the goal learns that its steps changed.
-fn told_of(goals: &Goals, cx: &Cx, goal: Id) -> Result<()> {
+fn publish_goal_change(goals: &Goals, cx: &Cx, goal: Id) -> Result<()> {
     if let Some(goal) = goals.goals.records().peek(cx, goal)? {
-        tell(cx, &goal, "changed");
+        publish_change(cx, &goal, "changed");
     }
     Ok(())
 }
@@ -279,9 +279,9 @@ pub(super) struct Update {
 }
 
 pub(super) async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
-    let found = goals.steps.own(&cx, &args.step_id)?;
-    let title = args.title.map(|t| said("title", &t, TITLE)).transpose()?;
-    let description = patch("description", args.description.as_deref(), RESULT)?;
+    let found = goals.steps.find_own(&cx, &args.step_id)?;
+    let title = args.title.map(|t| required_text("title", &t, TITLE)).transpose()?;
+    let description = patch_text("description", args.description.as_deref(), RESULT)?;
     let (done, at) = (args.done, now_ms(&cx));
     if title.is_none() && description.is_none() && done.is_none() {
         return Err(Error::bad_args("say what to change: the title, the description, or whether it is done"));
@@ -296,7 +296,7 @@ pub(super) async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output>
         };
     })
     .await?;
-    let title = quoted(&step.value.title);
+    let title = quote(&step.value.title);
     let sentence = match done {
         Some(true) => format!("Done: {title}."),
         Some(false) => format!("{title} is open again."),
@@ -315,7 +315,7 @@ pub(super) struct Delete {
 
 pub(super) async fn delete(goals: Goals, cx: Cx, args: Delete) -> Result<Output> {
     let gone = goals.steps.remove(&cx, &args.step_id).await?;
-    told_of(&goals, &cx, gone.value.goal)?;
-    let sentence = format!("I deleted the step {}.", quoted(&gone.value.title));
+    publish_goal_change(&goals, &cx, gone.value.goal)?;
+    let sentence = format!("I deleted the step {}.", quote(&gone.value.title));
     Ok(Output::json(json!({"deleted": true, "id": gone.id}))?.say(sentence))
 }

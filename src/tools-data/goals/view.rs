@@ -1,10 +1,10 @@
 //! Looking at goals: what comes next, one in full, all in numbers.
 
 use super::record::{self, BY_DONE, BY_RANK, BY_STATUS, Goal, Goals, Status, is_overdue};
-use crate::told::{counted, given};
+use crate::json_text::{counted, non_empty};
 use jiff::{Timestamp, civil::Date};
-use records::{listed, quoted, window};
-use store::{Coded, Entry, Keep, Walk};
+use records::{join_list, quote, page_params};
+use store::{Coded, Entry, Visit, Walk};
 use tool::{Label, prelude::*};
 
 /// How many are answered without a word about it, and at most.
@@ -26,8 +26,8 @@ pub(super) struct Next {
 }
 
 pub(super) async fn next(goals: Goals, cx: Cx, args: Next) -> Result<Output> {
-    let (_, limit) = window(None, args.limit, LIMIT);
-    let goal = given(args.goal_id).map(|g| goals.goals.find(&cx, &g)).transpose()?;
+    let (_, limit) = page_params(None, args.limit, LIMIT);
+    let goal = non_empty(args.goal_id).map(|g| goals.goals.find(&cx, &g)).transpose()?;
     let mut actions = vec![];
     let others = match &goal {
         Some(goal) => {
@@ -52,12 +52,12 @@ pub(super) async fn next(goals: Goals, cx: Cx, args: Next) -> Result<Output> {
             None => {}
         }
     }
-    let first: Vec<String> = actions.iter().filter_map(|a| a["title"].as_str()).map(quoted).collect();
+    let first: Vec<String> = actions.iter().filter_map(|a| a["title"].as_str()).map(quote).collect();
     let sentence = match (first.as_slice(), &goal) {
-        ([], Some(goal)) => format!("{} has no open steps.", quoted(&goal.value.title)),
+        ([], Some(goal)) => format!("{} has no open steps.", quote(&goal.value.title)),
         ([], None) if bare.is_empty() => "There is nothing to do next: no active goal has an open step.".to_owned(),
         ([], None) => format!("{} without steps: shall we break one down?", counted(bare.len(), "active goal")),
-        (first, _) => format!("Next: {}.", listed(first, false)),
+        (first, _) => format!("Next: {}.", join_list(first, false)),
     };
     let content = json!({"count": actions.len(), "actions": actions, "goalsWithoutSteps": bare});
     Ok(Output::json(content)?.say(sentence))
@@ -68,7 +68,7 @@ fn active(goals: &Goals, cx: &Cx) -> Result<Vec<Entry<Goal>>> {
     let (walk, mut looked) = (Walk::prefix(BY_STATUS, [Status::Active.code()]), 0);
     Ok(goals.goals.records().walk(cx, &walk, |_| {
         looked += 1;
-        if looked <= LOOKED { Keep::Yes } else { Keep::Stop }
+        if looked <= LOOKED { Visit::Yes } else { Visit::Stop }
     })?)
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn details(goals: Goals, cx: Cx, args: Details) -> Result<Outpu
     let (counts, below, progress) = goals.progress(&cx, &goal)?;
     let above = goals.above(&cx, &goal.value)?;
     let brief = |entry: &Entry<Goal>| json!({"id": entry.id, "title": entry.value.title, "status": entry.value.status});
-    let title = quoted(&goal.value.title);
+    let title = quote(&goal.value.title);
     let parts = match below.all {
         0 => String::new(),
         n => format!(" and {} of {} done", below.done, counted(n, "goal")),
@@ -111,14 +111,14 @@ pub(super) async fn details(goals: Goals, cx: Cx, args: Details) -> Result<Outpu
         n => format!("{} of {} done", counts.done, counted(n, "step")),
     };
     let next = steps.iter().find(|step| step.value.done_ms == 0);
-    let next = next.map(|step| format!(" Next: {}.", quoted(&step.value.title))).unwrap_or_default();
+    let next = next.map(|step| format!(" Next: {}.", quote(&step.value.title))).unwrap_or_default();
     let status = goal.value.status.word();
     let sentence = format!("{title} is {status} and stands at {progress} %, {steps_done}{parts}.{next}");
     let content = json!({
-        "goal": goals.told(&cx, &goal)?,
+        "goal": goals.to_json(&cx, &goal)?,
         "progress": progress,
         "steps": steps.iter().map(|step| record::step(&cx, step)).collect::<Vec<_>>(),
-        "subGoals": goals.below(&cx, goal.id)?.iter().map(|part| goals.told(&cx, part)).collect::<Result<Vec<_>>>()?,
+        "subGoals": goals.below(&cx, goal.id)?.iter().map(|part| goals.to_json(&cx, part)).collect::<Result<Vec<_>>>()?,
         "parents": above.iter().map(brief).collect::<Vec<_>>(),
     });
     Ok(Output::json(content)?.say(sentence))
@@ -142,7 +142,7 @@ pub(super) async fn stats(goals: Goals, cx: Cx, Stats {}: Stats) -> Result<Outpu
         let at = at.and_then(|ms| Timestamp::from_millisecond(ms).ok());
         let done = at.map(|at| at.to_zoned(now.time_zone().clone()).date());
         this_month += usize::from(g.status == Status::Completed && done.map(month) == Some(month(now.date())));
-        Keep::No
+        Visit::No
     })?;
     cx.taint(label);
     let active = active(&goals, &cx)?;

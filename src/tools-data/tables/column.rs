@@ -1,7 +1,7 @@
 //! The columns of a table: what they hold, and whether a value is that.
 
 use jiff::tz::TimeZone;
-use records::{clip, day_of, optional, said};
+use records::{truncate, day_of, optional_text, required_text};
 use serde_json::Map;
 use tool::{When, prelude::*};
 
@@ -109,7 +109,7 @@ pub(super) fn name(what: &str, given: &str) -> Result<String> {
     if fits && name.len() <= NAME {
         return Ok(name);
     }
-    let given = clip(given.trim(), SHOWN);
+    let given = truncate(given.trim(), SHOWN);
     Err(Error::bad_args(format!(
         "`{given}` is no name for a {what}: use up to {NAME} lower-case letters, digits and underscores, a letter first, \
          such as `release_year`"
@@ -132,7 +132,7 @@ pub(super) fn check(new: Vec<New>, beside: &[Column], zone: &TimeZone) -> Result
         }
         columns.push(column);
     }
-    crate::told::kept("description of the columns", &json!(columns), BYTES)?;
+    crate::json_text::bounded_json("description of the columns", &json!(columns), BYTES)?;
     Ok(columns)
 }
 
@@ -142,7 +142,7 @@ impl New {
         let wrong = |text: &str| Err(Error::bad_args(format!("column `{name}` {text}")));
         let mut options: Vec<String> = vec![];
         for option in &self.options {
-            let option = said("option", option, OPTION)?;
+            let option = required_text("option", option, OPTION)?;
             if !options.iter().any(|o| o.to_lowercase() == option.to_lowercase()) {
                 options.push(option);
             }
@@ -157,7 +157,7 @@ impl New {
             }
             _ => {}
         }
-        let description = optional("description", self.description.as_deref(), DESCRIPTION)?;
+        let description = optional_text("description", self.description.as_deref(), DESCRIPTION)?;
         let (written, required, unique, newer) = (json!(self.kind), self.required, self.unique, Map::new());
         let mut column = Column { name, written, required, default: None, description, options, unique, newer };
         if let Some(default) = self.default.filter(|d| !d.is_null()) {
@@ -244,14 +244,14 @@ impl Column {
         let given = match given {
             Value::Null => "nothing".to_owned(),
             Value::Bool(_) => "true or false".to_owned(),
-            Value::Number(n) => format!("the number {}", clip(&n.to_string(), SHOWN)),
-            Value::String(text) => format!("the text `{}`", clip(text, SHOWN)),
+            Value::Number(n) => format!("the number {}", truncate(&n.to_string(), SHOWN)),
+            Value::String(text) => format!("the text `{}`", truncate(text, SHOWN)),
             Value::Array(_) => "a list".to_owned(),
             Value::Object(_) => "an object".to_owned(),
         };
         let (name, wanted) = (&self.name, self.kind().wanted());
         let options = match self.kind() {
-            Kind::Select => format!(": {}", clip(&self.options.join(", "), 300)),
+            Kind::Select => format!(": {}", truncate(&self.options.join(", "), 300)),
             _ => String::new(),
         };
         Error::bad_args(format!("column `{name}` wants {wanted}{options}; it was given {given}"))

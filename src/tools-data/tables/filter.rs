@@ -5,7 +5,7 @@ use super::{
     column::{Column, Kind, plain},
 };
 use jiff::tz::TimeZone;
-use records::clip;
+use records::truncate;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Map;
 use std::fmt;
@@ -156,7 +156,7 @@ pub(super) fn position(columns: &[Column], name: &str) -> Result<usize> {
     let plain = plain(name);
     columns.iter().position(|c| c.name == plain).ok_or_else(|| {
         let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-        Error::bad_args(format!("there is no column `{}`: there are {}", clip(name, 60), names.join(", ")))
+        Error::bad_args(format!("there is no column `{}`: there are {}", truncate(name, 60), names.join(", ")))
     })
 }
 
@@ -165,7 +165,7 @@ fn comparisons(column: &Column, given: &Value) -> Result<Vec<(Op, Value)>> {
     let op = |name: &str| -> Result<Op> {
         let plain = name.trim().trim_start_matches('$').to_lowercase();
         Op::deserialize(&Value::String(plain)).map_err(|_| {
-            let name = clip(name, 40);
+            let name = truncate(name, 40);
             Error::bad_args(format!(
                 "the filter on column `{}` says `{name}`: use eq, ne, gt, gte, lt, lte, contains or in",
                 column.name
@@ -177,7 +177,7 @@ fn comparisons(column: &Column, given: &Value) -> Result<Vec<(Op, Value)>> {
         Value::Object(fields) if fields.contains_key("op") => {
             if let Some(other) = fields.keys().find(|key| !["op", "value"].contains(&key.as_str())) {
                 let text =
-                    format!("the filter on column `{}` has `{}` beside op and value", column.name, clip(other, 40));
+                    format!("the filter on column `{}` has `{}` beside op and value", column.name, truncate(other, 40));
                 return Err(Error::bad_args(text));
             }
             let said = op(fields["op"].as_str().unwrap_or_default())?;

@@ -4,13 +4,13 @@ use super::{
     cell::{Cell, rank},
     column::Kind,
     filter::{Filter, Pick, position},
-    record::{ANSWER, BY_TABLE, Found, Row, Tables, mark},
+    record::{ANSWER, BY_TABLE, LoadedTable, Row, Tables, mark},
 };
-use crate::told::{aside, counted, given};
-use records::{listed, mentions, quoted, window};
+use crate::json_text::{aside, counted, non_empty};
+use records::{join_list, contains_all_words, quote, page_params};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
-use store::{Entry, Keep, Walk};
+use store::{Entry, Visit, Walk};
 use tool::prelude::*;
 
 /// How many are answered without a word about it, and at most.
@@ -56,7 +56,7 @@ struct Page {
 }
 
 /// What is looked for.
-struct Wanted {
+struct RowQuery {
     filter: Filter,
     by: Option<usize>,
     down: bool,
@@ -66,20 +66,20 @@ struct Wanted {
 
 pub(super) async fn list(tables: Tables, cx: Cx, args: List) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
-    let by = match given(args.sort_by).as_deref() {
+    let by = match non_empty(args.sort_by).as_deref() {
         None | Some("createdAt" | "created_at") => None,
         Some(name) => Some(position(&table.columns, name)?),
     };
     let down = args.sort_order.map_or(by.is_none(), |order| order == Order::Desc);
     let filter = Filter::read(&table.columns, &args.filter, &cx.ports().clock.zone())?;
-    let (offset, limit) = window(args.offset, args.limit, LIMIT);
+    let (offset, limit) = page_params(args.offset, args.limit, LIMIT);
     if by.is_some() && offset.saturating_add(limit) > SORTED {
         return Err(Error::bad_args(format!(
             "a list sorted by a column shows only its first {SORTED} records: use a `filter` to make it shorter, or \
              leave `sortBy` out"
         )));
     }
-    let wanted = Wanted { filter, by, down, offset, limit };
+    let wanted = RowQuery { filter, by, down, offset, limit };
     let filtered = !args.filter.is_empty();
     aside(move || {
         let mut page = match by {
@@ -95,19 +95,19 @@ pub(super) async fn list(tables: Tables, cx: Cx, args: List) -> Result<Output> {
 }
 
 /// The stretch of all records of a table.
-fn all(table: &Found) -> Walk {
+fn all(table: &LoadedTable) -> Walk {
     Walk::prefix(BY_TABLE, table.entry.id.as_bytes())
 }
 
 /// Which columns are needed.
-fn needed(table: &Found, columns: impl Iterator<Item = usize>) -> Vec<bool> {
+fn needed(table: &LoadedTable, columns: impl Iterator<Item = usize>) -> Vec<bool> {
     let mut needed = vec![false; table.columns.len()];
     columns.for_each(|at| needed[at] = true);
     needed
 }
 
 /// Those that fit, as they were made.
-fn in_order(tables: &Tables, cx: &Cx, table: &Found, wanted: &Wanted) -> Result<Page> {
+fn in_order(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) -> Result<Page> {
     let needed = needed(table, wanted.filter.columns());
     let pick = Pick::new(&table.columns, &needed);
     let fits = |row: &Row| wanted.filter.columns().next().is_none() || wanted.filter.fits(&pick.read(&row.data));
@@ -132,22 +132,22 @@ fn window_of(
     let (mut passed, mut kept, mut size, mut more) = (0, 0, 0, false);
     let rows = tables.rows.walk(cx, walk, |row| {
         if cx.cancel().is_cancelled() {
-            return Keep::Stop;
+            return Visit::Stop;
         }
         if !fits(&row.value) {
-            return Keep::No;
+            return Visit::No;
         }
         if passed < offset {
             passed += 1;
-            return Keep::No;
+            return Visit::No;
         }
         size += row.value.data.len();
         if kept == limit || size > ANSWER && kept > 0 {
             more = true;
-            return Keep::Stop;
+            return Visit::Stop;
         }
         kept += 1;
-        Keep::Yes
+        Visit::Yes
     })?;
     let all = (!more).then_some((passed + kept) as u64);
     Ok(Page { rows, more, all })
@@ -155,13 +155,13 @@ fn window_of(
 
 /// Where a record stands among the others.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct SortPosition {
     rank: Option<Cell>,
     down: bool,
     id: Id,
 }
 
-impl Ord for Place {
+impl Ord for SortPosition {
     /// What is empty comes last either way; among equals the older first.
     fn cmp(&self, other: &Self) -> Ordering {
         let ranks = match (&self.rank, &other.rank) {
@@ -175,14 +175,14 @@ impl Ord for Place {
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for SortPosition {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// Those that fit, by a column. Only the places of the first ones are remembered on the way.
-fn sorted(tables: &Tables, cx: &Cx, table: &Found, wanted: &Wanted) -> Result<Page> {
+fn sorted(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) -> Result<Page> {
     let Some(by) = wanted.by else { return in_order(tables, cx, table, wanted) };
     let kind: Kind = table.columns[by].kind();
     let needed = needed(table, wanted.filter.columns().chain([by]));
@@ -191,17 +191,17 @@ fn sorted(tables: &Tables, cx: &Cx, table: &Found, wanted: &Wanted) -> Result<Pa
     let (mut first, mut all_fitting) = (BinaryHeap::new(), 0_u64);
     tables.rows.walk(cx, &all(table), |row| {
         if cx.cancel().is_cancelled() {
-            return Keep::Stop;
+            return Visit::Stop;
         }
         let values = pick.read(&row.value.data);
         if wanted.filter.fits(&values) {
             all_fitting += 1;
-            first.push(Place { rank: rank(kind, &values[by]), down: wanted.down, id: row.id });
+            first.push(SortPosition { rank: rank(kind, &values[by]), down: wanted.down, id: row.id });
             if first.len() > most {
                 first.pop();
             }
         }
-        Keep::No
+        Visit::No
     })?;
     let (mut rows, mut size, mut more) = (vec![], 0, all_fitting > most as u64);
     for place in first.into_sorted_vec().into_iter().skip(wanted.offset) {
@@ -217,16 +217,16 @@ fn sorted(tables: &Tables, cx: &Cx, table: &Found, wanted: &Wanted) -> Result<Pa
     Ok(Page { rows, more, all: Some(all_fitting) })
 }
 
-fn answer(cx: &Cx, table: &Found, page: Page, about: &str) -> Result<Output> {
+fn answer(cx: &Cx, table: &LoadedTable, page: Page, about: &str) -> Result<Output> {
     let names: Vec<String> = page.rows.iter().map(|row| table.called(&row.value)).collect();
     let name = table.name();
     let sentence = match (page.rows.len(), page.all) {
         (0, _) => format!("The table {name} has no such records{about}."),
         (_, Some(all)) => {
             let more = all as usize > names.len();
-            format!("{} in the table {name}{about}: {}.", counted(all as usize, "record"), listed(&names, more))
+            format!("{} in the table {name}{about}: {}.", counted(all as usize, "record"), join_list(&names, more))
         }
-        (n, None) => format!("The first {n} records in the table {name}{about}: {}.", listed(&names, true)),
+        (n, None) => format!("The first {n} records in the table {name}{about}: {}.", join_list(&names, true)),
     };
     let records: Vec<Value> = page.rows.iter().map(|row| table.record(cx, row)).collect();
     let content = json!({"table": name, "count": records.len(), "records": records, "hasMore": page.more,
@@ -250,18 +250,18 @@ pub(super) struct Search {
 
 pub(super) async fn search(tables: Tables, cx: Cx, args: Search) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
-    let query = records::said("query", &args.query, 200)?;
+    let query = records::required_text("query", &args.query, 200)?;
     let texts = |column: &super::column::Column| matches!(column.kind(), Kind::Text | Kind::Select);
     let needed: Vec<bool> = table.columns.iter().map(texts).collect();
-    let window = window(args.offset, args.limit, LIMIT);
+    let window = page_params(args.offset, args.limit, LIMIT);
     aside(move || {
         let pick = Pick::new(&table.columns, &needed);
         let fits = |row: &Row| {
             let values = pick.read(&row.data);
-            mentions(&query, &values.iter().filter_map(Value::as_str).collect::<Vec<_>>())
+            contains_all_words(&query, &values.iter().filter_map(Value::as_str).collect::<Vec<_>>())
         };
         let page = window_of(&tables, &cx, &all(&table).down(), window, fits)?;
-        answer(&cx, &table, page, &format!(" with {}", quoted(&query)))
+        answer(&cx, &table, page, &format!(" with {}", quote(&query)))
     })
     .await
 }

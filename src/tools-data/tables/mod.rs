@@ -9,11 +9,11 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::told::counted;
+use crate::json_text::counted;
 use column::DESCRIPTION;
-use record::{BY_TABLE, Found, TABLES, Table, Tables};
-use records::{clip, listed, optional, patch, refuse, tell};
-use store::{Audience, Keep, Store, Walk};
+use record::{BY_TABLE, LoadedTable, TABLES, Table, Tables};
+use records::{truncate, join_list, optional_text, patch_text, rejected, publish_change};
+use store::{Audience, Visit, Store, Walk};
 use tool::{Label, Scope, prelude::*};
 
 /// How many records of a deleted table go with one write, so that others need not wait.
@@ -54,7 +54,7 @@ pub fn family(store: &Store) -> Family<Tables> {
             {"name": "seen", "type": "boolean", "default": false}]}))
         .tool("update_custom_table", Risk::Write, update)
         .tags("alter rename add column database schema")
-        .instructs()
+        .persists_instructions()
         .tool("delete_custom_table", Risk::Destroy, delete)
         .tags("drop remove erase database")
         .confirm()
@@ -76,7 +76,7 @@ pub fn family(store: &Store) -> Family<Tables> {
         .tags("row entry read show database")
         .tool("update_custom_record", Risk::Write, rows::update)
         .tags("change edit row entry database")
-        .instructs()
+        .persists_instructions()
         .tool("delete_custom_record", Risk::Destroy, rows::delete)
         .tags("remove erase row entry database")
 }
@@ -88,13 +88,13 @@ struct List {}
 
 async fn list(tables: Tables, cx: Cx, List {}: List) -> Result<Output> {
     let all = tables.all(&cx)?;
-    let of = |t: &Found| format!("{} ({})", t.name(), counted(t.entry.value.records as usize, "record"));
+    let of = |t: &LoadedTable| format!("{} ({})", t.name(), counted(t.entry.value.records as usize, "record"));
     let names: Vec<String> = all.iter().map(of).collect();
     let sentence = match all.len() {
         0 => "There are no tables yet.".to_owned(),
-        n => format!("{}: {}.", counted(n, "table"), listed(&names, false)),
+        n => format!("{}: {}.", counted(n, "table"), join_list(&names, false)),
     };
-    let told: Vec<Value> = all.iter().map(|table| table.told(&cx, false)).collect();
+    let told: Vec<Value> = all.iter().map(|table| table.to_json(&cx, false)).collect();
     Ok(Output::json(json!({"count": told.len(), "tables": told}))?.say(sentence))
 }
 
@@ -110,8 +110,8 @@ async fn describe(tables: Tables, cx: Cx, args: Describe) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
     let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
     let records = counted(table.entry.value.records as usize, "record");
-    let sentence = format!("The table {} has {records} with {}.", table.name(), listed(&names, false));
-    Ok(Output::json(table.told(&cx, true))?.say(sentence))
+    let sentence = format!("The table {} has {records} with {}.", table.name(), join_list(&names, false));
+    Ok(Output::json(table.to_json(&cx, true))?.say(sentence))
 }
 
 /// Make a table for what no other tool keeps. Not for tasks, notes, bookmarks, the calendar, contacts, expenses, goals
@@ -145,7 +145,7 @@ async fn create(tables: Tables, cx: Cx, args: Create) -> Result<Output> {
     let columns = column::check(args.columns, &[], &cx.ports().clock.zone())?;
     let table = Table {
         name: name(&args.table)?,
-        description: optional("description", args.description.as_deref(), DESCRIPTION)?,
+        description: optional_text("description", args.description.as_deref(), DESCRIPTION)?,
         columns: json!(columns).to_string(),
         records: 0,
         gone: false,
@@ -154,14 +154,14 @@ async fn create(tables: Tables, cx: Cx, args: Create) -> Result<Output> {
     let stamp = tables.tables.stamp(&cx, "create_custom_table").audience(Audience::Household);
     let made = tables.tables.store().write(move |tx| {
         if here.count(tx)? >= TABLES {
-            return Err(refuse(format!("there are {TABLES} tables already: delete one that nobody needs")));
+            return Err(rejected(format!("there are {TABLES} tables already: delete one that nobody needs")));
         }
         here.tables.put(tx, id, &stamp, &table)
     });
     let made = made.await?;
-    tell(&cx, &made, "added");
+    publish_change(&cx, &made, "added");
     let sentence = format!("I made the table {} with {}.", made.value.name, counted(columns.len(), "column"));
-    Ok(Output::json(Found::new(made)?.told(&cx, true))?.say(sentence))
+    Ok(Output::json(LoadedTable::new(made)?.to_json(&cx, true))?.say(sentence))
 }
 
 /// Change a table: rename it, say what it is for, or give it more columns. Records keep what they have.
@@ -181,7 +181,7 @@ struct Update {
 
 async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
-    let description = patch("description", args.description.as_deref(), DESCRIPTION)?;
+    let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
     let renamed = args.name.map(|given| name(&given)).transpose()?;
     let columns = match args.add_columns {
         none if none.is_empty() => None,
@@ -197,7 +197,7 @@ async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
         let strict = added.iter().find(|column| column.required || column.unique);
         if let Some(column) = strict.filter(|_| now.records > 0) {
             let (name, n) = (&column.name, now.records);
-            return Err(refuse(format!(
+            return Err(rejected(format!(
                 "column `{name}` cannot be required or unique: the {n} records there are do not have it"
             )));
         }
@@ -211,10 +211,10 @@ async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
         })
     });
     let changed = written.await?;
-    tell(&cx, &changed, "changed");
-    let table = Found::new(changed)?;
+    publish_change(&cx, &changed, "changed");
+    let table = LoadedTable::new(changed)?;
     let sentence = format!("The table {} has {} now.", table.name(), counted(table.columns.len(), "column"));
-    Ok(Output::json(table.told(&cx, true))?.say(sentence))
+    Ok(Output::json(table.to_json(&cx, true))?.say(sentence))
 }
 
 /// Delete a table with all of its records, for good; needs confirm: true.
@@ -230,7 +230,7 @@ struct Delete {
 
 async fn delete(tables: Tables, cx: Cx, args: Delete) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
-    let (name, records) = (clip(table.name(), 80), counted(table.entry.value.records as usize, "record"));
+    let (name, records) = (truncate(table.name(), 80), counted(table.entry.value.records as usize, "record"));
     if !args.confirm {
         let note = format!("Deleting `{name}` with {records} cannot be undone: call again with confirm: true.");
         let content = json!({"deleted": false, "requiresConfirmation": true, "note": note});
@@ -246,7 +246,7 @@ async fn delete(tables: Tables, cx: Cx, args: Delete) -> Result<Output> {
         _ => Err(store::Error::Missing("the table is gone already: `list_custom_tables` shows tables".into())),
     });
     let gone = written.await?;
-    tell(&cx, &gone, "deleted");
+    publish_change(&cx, &gone, "deleted");
     sweep(&tables).await?;
     let content = json!({"deleted": true, "table": table.name(), "records": gone.value.records});
     Ok(Output::json(content)?.say(format!("I deleted the table {name} with {records}.")))
@@ -259,7 +259,7 @@ async fn sweep(tables: &Tables) -> Result<()> {
             let mut ids = vec![];
             tables.rows.walk_in(Scope::Household, &Walk::prefix(BY_TABLE, table.id.as_bytes()), |row| {
                 ids.push(row.id);
-                if ids.len() < AT_ONCE { Keep::No } else { Keep::Stop }
+                if ids.len() < AT_ONCE { Visit::No } else { Visit::Stop }
             })?;
             let (here, id, last) = (tables.clone(), table.id, ids.len() < AT_ONCE);
             let written = tables.rows.store().write(move |tx| {

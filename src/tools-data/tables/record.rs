@@ -4,8 +4,8 @@ use super::{
     cell,
     column::{self, Column},
 };
-use crate::told;
-use records::{clip, quoted, refuse};
+use crate::json_text;
+use records::{truncate, quote, rejected};
 use serde_json::Map;
 use store::{Collection, Entry, Key, Level, Listing, Record, Stamp, Store, Tx};
 use tool::{Cx, Scope, prelude::*};
@@ -92,7 +92,7 @@ pub struct Tables {
 
 /// A table with its columns read.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct LoadedTable {
     pub entry: Entry<Table>,
     pub columns: Vec<Column>,
 }
@@ -112,7 +112,7 @@ impl Tables {
     ///
     /// # Errors
     /// `NotFound`.
-    pub(super) fn find(&self, cx: &Cx, which: &str) -> Result<Found> {
+    pub(super) fn find(&self, cx: &Cx, which: &str) -> Result<LoadedTable> {
         let by = Some((BY_NAME, column::plain(which).into_bytes()));
         let named = self.tables.list(cx, &Listing { by, ..Listing::default() })?.pop();
         let found = match which.trim().parse::<Id>() {
@@ -120,18 +120,18 @@ impl Tables {
             _ => named,
         };
         let Some(entry) = found else {
-            let which = clip(which.trim(), 80);
+            let which = truncate(which.trim(), 80);
             return Err(Error::not_found(format!("there is no table `{which}`: `list_custom_tables` shows tables")));
         };
-        Found::new(entry)
+        LoadedTable::new(entry)
     }
 
     /// All tables, by name.
-    pub(super) fn all(&self, cx: &Cx) -> Result<Vec<Found>> {
+    pub(super) fn all(&self, cx: &Cx) -> Result<Vec<LoadedTable>> {
         let by = Some((THERE, vec![]));
         let mut all = self.tables.list(cx, &Listing { by, ..Listing::default() })?;
         all.sort_by(|a, b| a.value.name.cmp(&b.value.name));
-        all.into_iter().map(Found::new).collect()
+        all.into_iter().map(LoadedTable::new).collect()
     }
 
     /// Those that were deleted and whose records are still to go.
@@ -145,11 +145,11 @@ impl Tables {
     }
 
     /// Within a write: sees to it that the table still is as it was looked at.
-    pub(super) fn unchanged(&self, tx: &Tx, table: &Found) -> store::Result<Table> {
+    pub(super) fn unchanged(&self, tx: &Tx, table: &LoadedTable) -> store::Result<Table> {
         let now = self.tables.read(tx, Scope::Household, table.entry.id)?.map(|entry| entry.value);
         match now.filter(|now| !now.gone) {
             Some(now) if now.columns == table.entry.value.columns => Ok(now),
-            Some(_) => Err(refuse("the columns of the table were changed meanwhile: look at it and try again")),
+            Some(_) => Err(rejected("the columns of the table were changed meanwhile: look at it and try again")),
             None => Err(store::Error::Missing(format!("the table `{}` was deleted meanwhile", table.name()))),
         }
     }
@@ -176,25 +176,25 @@ impl Tables {
             if let Some(other) = found.iter().find(|other| other.id != id) {
                 let text = String::from_utf8_lossy(mark);
                 let (column, value) = text.split_once('\0').unwrap_or(("", &text));
-                let value = clip(value, 60);
+                let value = truncate(value, 60);
                 let text = format!(
                     "column `{column}` takes each value once, and the record {} has `{value}` already: change that one",
                     other.id
                 );
-                return Err(refuse(text));
+                return Err(rejected(text));
             }
         }
         Ok(())
     }
 
     /// The record of a table that has this value in a unique column.
-    pub(super) fn with_mark(&self, cx: &Cx, table: &Found, mark: &[u8]) -> Result<Vec<Entry<Row>>> {
+    pub(super) fn with_mark(&self, cx: &Cx, table: &LoadedTable, mark: &[u8]) -> Result<Vec<Entry<Row>>> {
         let by = Some((BY_MARK, by_mark(table.entry.id, mark)));
         Ok(self.rows.list(cx, &Listing { by, ..Listing::default() })?)
     }
 }
 
-impl Found {
+impl LoadedTable {
     pub fn new(entry: Entry<Table>) -> Result<Self> {
         let columns = serde_json::from_str(&entry.value.columns).map_err(|_| {
             Error::failed(format!("the columns of the table `{}` cannot be read: delete it", entry.value.name))
@@ -213,7 +213,7 @@ impl Found {
     }
 
     /// The table as it is answered; in full with its columns.
-    pub fn told(&self, cx: &Cx, in_full: bool) -> Value {
+    pub fn to_json(&self, cx: &Cx, in_full: bool) -> Value {
         let table = &self.entry.value;
         let columns: Value = match in_full {
             true => json!(self.columns),
@@ -221,7 +221,7 @@ impl Found {
         };
         let itself =
             json!({"name": table.name, "description": table.description, "columns": columns, "records": table.records});
-        told::record(cx, &self.entry, itself)
+        json_text::record(cx, &self.entry, itself)
     }
 
     /// A record as it is answered: all columns, null where it has nothing.
@@ -229,7 +229,7 @@ impl Found {
         let mut kept = values(&entry.value);
         let data = self.columns.iter().map(|c| (c.name.clone(), kept.remove(&c.name).unwrap_or_default()));
         let itself = json!({"table": self.name(), "data": data.collect::<Map<String, Value>>()});
-        told::record(cx, entry, itself)
+        json_text::record(cx, entry, itself)
     }
 
     /// What a record is called in a sentence: its first text, else whatever it has first.
@@ -240,8 +240,8 @@ impl Found {
             kept.get(&column.name).is_some_and(|value| value.as_str().is_some_and(|t| !t.is_empty()))
         };
         match self.columns.iter().find(texts).or_else(|| self.columns.iter().find(has)).map(|c| &kept[&c.name]) {
-            Some(Value::String(text)) => quoted(text),
-            Some(other) => quoted(&other.to_string()),
+            Some(Value::String(text)) => quote(text),
+            Some(other) => quote(&other.to_string()),
             None => "an empty record".to_owned(),
         }
     }

@@ -1,10 +1,10 @@
 //! The records of a table: added, looked at, changed and deleted.
 
 use super::filter::position;
-use super::record::{ANSWER, BYTES, Found, RECORDS, Row, Tables, values};
-use crate::told::{counted, kept};
+use super::record::{ANSWER, BYTES, LoadedTable, RECORDS, Row, Tables, values};
+use crate::json_text::{counted, bounded_json};
 use jiff::tz::TimeZone;
-use records::{batch, refuse};
+use records::{batch, rejected};
 use serde_json::Map;
 use store::{Audience, Entry};
 use tool::{Scope, prelude::*};
@@ -31,11 +31,11 @@ pub(super) struct Batch {
 }
 
 /// Values by the place of their column; null clears.
-type Given = Vec<(usize, Value)>;
+type ColumnValues = Vec<(usize, Value)>;
 
 /// Values that fit the columns.
-fn check(table: &Found, data: Map<String, Value>, zone: &TimeZone, corrected: &mut Vec<String>) -> Result<Given> {
-    let mut given: Given = vec![];
+fn check(table: &LoadedTable, data: Map<String, Value>, zone: &TimeZone, corrected: &mut Vec<String>) -> Result<ColumnValues> {
+    let mut given: ColumnValues = vec![];
     for (name, value) in data {
         let at = position(&table.columns, &name)?;
         let column = &table.columns[at];
@@ -52,7 +52,7 @@ fn check(table: &Found, data: Map<String, Value>, zone: &TimeZone, corrected: &m
 ///
 /// # Errors
 /// `BadArgs` when a column is empty that must not be, or the whole is too large.
-fn with(table: &Found, mut data: Map<String, Value>, given: &Given) -> Result<Row> {
+fn with(table: &LoadedTable, mut data: Map<String, Value>, given: &ColumnValues) -> Result<Row> {
     for (at, value) in given {
         let name = &table.columns[*at].name;
         match value {
@@ -72,7 +72,7 @@ fn with(table: &Found, mut data: Map<String, Value>, given: &Given) -> Result<Ro
         }
     }
     let marks = table.marks(&data);
-    Ok(Row { table: table.entry.id, data: kept("record", &Value::Object(data), BYTES)?, marks })
+    Ok(Row { table: table.entry.id, data: bounded_json("record", &Value::Object(data), BYTES)?, marks })
 }
 
 pub(super) async fn add(tables: Tables, cx: Cx, args: Add) -> Result<Output> {
@@ -82,7 +82,7 @@ pub(super) async fn add(tables: Tables, cx: Cx, args: Add) -> Result<Output> {
     let mut added = keep(&tables, &cx, &table, vec![row], false, "add_custom_record").await?;
     let added = added.pop().ok_or_else(|| Error::failed("the record was not kept: try again"))?;
     let sentence = format!("I added {} to the table {}.", table.called(&added.value), table.name());
-    Ok(told(Output::json(table.record(&cx, &added))?.say(sentence), corrected))
+    Ok(with_corrections(Output::json(table.record(&cx, &added))?.say(sentence), corrected))
 }
 
 pub(super) async fn add_all(tables: Tables, cx: Cx, args: Batch) -> Result<Output> {
@@ -99,11 +99,11 @@ pub(super) async fn add_all(tables: Tables, cx: Cx, args: Batch) -> Result<Outpu
     let answer = Output::json(json!({"added": added.len(), "records": records}))?.say(sentence);
     corrected.sort();
     corrected.dedup();
-    Ok(told(answer, corrected))
+    Ok(with_corrections(answer, corrected))
 }
 
 /// An answer with what was put right.
-fn told(answer: Output, corrected: Vec<String>) -> Output {
+fn with_corrections(answer: Output, corrected: Vec<String>) -> Output {
     if corrected.is_empty() { answer } else { answer.meta("corrected", corrected) }
 }
 
@@ -111,7 +111,7 @@ fn told(answer: Output, corrected: Vec<String>) -> Output {
 async fn keep(
     tables: &Tables,
     cx: &Cx,
-    table: &Found,
+    table: &LoadedTable,
     rows: Vec<Row>,
     several: bool,
     source: &str,
@@ -123,13 +123,13 @@ async fn keep(
         let more = rows.len() as u64;
         let now = here.unchanged(tx, &table_then)?;
         if now.records + more > RECORDS {
-            return Err(refuse(format!("a table has {RECORDS} records at most, and this one has {}", now.records)));
+            return Err(rejected(format!("a table has {RECORDS} records at most, and this one has {}", now.records)));
         }
         let mut added = Vec::with_capacity(rows.len());
         for (n, (id, row)) in rows.iter().enumerate() {
             let kept = here.put(tx, *id, &stamp, row).map_err(|e| match e {
                 store::Error::Conflict(text) if several => {
-                    refuse(format!("record {} of the batch: {text}; nothing was added", n + 1))
+                    rejected(format!("record {} of the batch: {text}; nothing was added", n + 1))
                 }
                 e => e,
             });
@@ -144,7 +144,7 @@ async fn keep(
 }
 
 /// Tells the household that a record was `added`, `changed` or `deleted`, and in which table.
-fn tell(cx: &Cx, table: &Found, entry: &Entry<Row>, change: &str) {
+fn tell(cx: &Cx, table: &LoadedTable, entry: &Entry<Row>, change: &str) {
     let data = json!({"id": entry.id, "change": change, "table": table.name()});
     cx.ports().bus.publish("custom-records:changed", None, data);
 }
@@ -160,7 +160,7 @@ pub(super) struct Get {
 }
 
 /// A table and the record that is meant.
-fn found(tables: &Tables, cx: &Cx, args: &Get) -> Result<(Found, Entry<Row>)> {
+fn found(tables: &Tables, cx: &Cx, args: &Get) -> Result<(LoadedTable, Entry<Row>)> {
     let table = tables.find(cx, &args.table)?;
     let id: Id = args.record_id.trim().parse()?;
     match tables.rows.get(cx, id)?.filter(|row| row.value.table == table.entry.id) {
@@ -169,7 +169,7 @@ fn found(tables: &Tables, cx: &Cx, args: &Get) -> Result<(Found, Entry<Row>)> {
     }
 }
 
-fn missing(table: &Found, id: Id) -> Error {
+fn missing(table: &LoadedTable, id: Id) -> Error {
     let name = table.name();
     Error::not_found(format!(
         "the table `{name}` has no record {id}: `list_custom_records` shows records with their ids"
@@ -206,7 +206,7 @@ pub(super) async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Outpu
         here.unchanged(tx, &was)?;
         // Made from what the record says now: others may have changed other columns.
         here.rows.change(tx, Scope::Household, label, id, &mut |row| {
-            let changed = with(&was, values(row), &given).map_err(|e| refuse(e.message()))?;
+            let changed = with(&was, values(row), &given).map_err(|e| rejected(e.message()))?;
             here.single(tx, id, &changed)?;
             *row = changed;
             Ok(())
@@ -215,7 +215,7 @@ pub(super) async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Outpu
     let changed = written.await?;
     tell(&cx, &table, &changed, "changed");
     let sentence = format!("I changed {} in the table {}.", table.called(&changed.value), table.name());
-    Ok(told(Output::json(table.record(&cx, &changed))?.say(sentence), corrected))
+    Ok(with_corrections(Output::json(table.record(&cx, &changed))?.say(sentence), corrected))
 }
 
 /// Delete a record of a table for good.

@@ -8,7 +8,7 @@ use crate::testing::{call, cases, cx, fault, other};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use store::{Audience, Store, Walk};
-use tool::{Heard, Label, Scope, prelude::*};
+use tool::{BusEvent, Label, Scope, prelude::*};
 
 async fn ask(store: &Store, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
     call(super::family(store), cx, tool, args).await
@@ -383,7 +383,7 @@ async fn everybody_of_the_household_shares_tables_and_hears_of_changes() {
     let mut heard = ben.ports().bus.listen(None);
     let added =
         ask(&store, &ben, "add_custom_record", json!({"table": "movies", "data": {"title": "Alien"}})).await.unwrap();
-    let Some(Heard::Event(event)) = heard.next().await else { panic!("nothing was heard") };
+    let Some(BusEvent::Event(event)) = heard.next().await else { panic!("nothing was heard") };
     assert_eq!((event.topic.as_str(), event.to), ("custom-records:changed", None));
     assert_eq!(event.data, json!({"id": added.content["id"], "change": "added", "table": "movies"}));
     let rows = store.collection::<Row>();

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{Kind, Tools, batches, is_private};
 use proptest::prelude::*;
 
-fn tools() -> Tools<impl Fn() -> Family<Shelf<Bookmark>>> {
+fn tools() -> Tools<impl Fn() -> Family<RecordStore<Bookmark>>> {
     let store = Store::in_memory().unwrap();
     Tools(move || family(&store))
 }

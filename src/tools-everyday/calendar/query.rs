@@ -2,13 +2,13 @@
 
 use super::record::{BY_CATEGORY, BY_SPAN, BY_START, DAY, Event, SPANS};
 use jiff::tz::TimeZone;
-use records::{Page, Shelf, clean, mentions};
-use store::{Entry, Keep, Walk, order};
+use records::{Page, RecordStore, untainted, contains_all_words};
+use store::{Entry, Visit, Walk, order};
 use tool::{Cx, Id, Result};
 
 /// Which events are listed.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct EventFilter {
     /// The first moment, in milliseconds since 1970.
     pub from: i64,
     /// The first moment that is beyond; `None` is the end of the calendar.
@@ -18,12 +18,12 @@ pub(crate) struct Wanted {
     pub zone: TimeZone,
 }
 
-impl Wanted {
+impl EventFilter {
     /// The events of this caller and those shared with them: without the first `offset`, `limit` at most.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub(crate) fn page(&self, shelf: &Shelf<Event>, cx: &Cx, (offset, limit): (usize, usize)) -> Result<Page<Event>> {
+    pub(crate) fn page(&self, shelf: &RecordStore<Event>, cx: &Cx, (offset, limit): (usize, usize)) -> Result<Page<Event>> {
         let before = self.still_going_on(shelf, cx, |_| {})?;
         let mut entries = vec![];
         for (_, id) in before.iter().skip(offset).take(limit) {
@@ -43,11 +43,11 @@ impl Wanted {
     /// Those that began before and are not over: by when they began. `read` sees each record that is looked at.
     pub(crate) fn still_going_on(
         &self,
-        shelf: &Shelf<Event>,
+        shelf: &RecordStore<Event>,
         cx: &Cx,
         mut read: impl FnMut(&Entry<Event>),
     ) -> Result<Vec<(i64, Id)>> {
-        let (mut found, cx) = (vec![], clean(cx));
+        let (mut found, cx) = (vec![], untainted(cx));
         for (class, days) in SPANS.iter().enumerate() {
             let bound = |ms: i64| [&[class as u8][..], &order::int(ms)].concat();
             // A day more on both sides, because whole days are elsewhere where the house has moved.
@@ -59,7 +59,7 @@ impl Wanted {
                 if start < self.from && over > self.from && self.fits(entry) {
                     found.push((start, entry.id));
                 }
-                Keep::No
+                Visit::No
             })?;
         }
         found.sort_unstable();
@@ -90,7 +90,7 @@ impl Wanted {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         self.category.as_ref().is_none_or(same)
             && self.search.as_deref().is_none_or(|search| {
-                mentions(search, &[&it.title, &text(&it.location), &text(&it.description), &text(&it.category)])
+                contains_all_words(search, &[&it.title, &text(&it.location), &text(&it.description), &text(&it.category)])
             })
     }
 }

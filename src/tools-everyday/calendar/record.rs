@@ -1,7 +1,7 @@
 //! A calendar event as it is kept: when it is, and the order events are listed in.
 
 use jiff::{SignedDuration, ToSpan, civil::Date, tz::TimeZone};
-use records::{Item, clip, day_of, millis};
+use records::{NamedRecord, truncate, day_of, millis};
 use serde::{Deserialize, Serialize};
 use store::{Key, Level, Record, Walk, order};
 use tool::{Error, Result, When};
@@ -56,17 +56,17 @@ impl Record for Event {
     }
 }
 
-impl Item for Event {
+impl NamedRecord for Event {
     const LISTED_BY: &'static str = "list_calendar_events";
     const BY_NAME: u8 = BY_NAME;
     fn name(&self) -> &str {
         &self.title
     }
-    fn is_over_at(&self, now_ms: i64) -> bool {
+    fn is_finished_at(&self, now_ms: i64) -> bool {
         self.end_ms <= now_ms
     }
-    fn told_apart(&self) -> String {
-        format!("`{}`, {}", clip(&self.title, 80), self.start)
+    fn distinguishing_detail(&self) -> String {
+        format!("`{}`, {}", truncate(&self.title, 80), self.start)
     }
     fn likely() -> Walk {
         Walk::prefix(BY_START, []).down()

@@ -406,7 +406,7 @@ async fn events_are_private_and_batches_whole() {
 #[tokio::test]
 async fn a_list_reads_little() {
     let (store, cx) = (Store::in_memory().unwrap(), cx());
-    let shelf = Shelf::<Event>::new(&store);
+    let shelf = RecordStore::<Event>::new(&store);
     let zone = cx.ports().clock.zone();
     let many = (0..3000).map(|n| {
         let (day, hours) = (i64::from(n / 3) - 500, [1, 2, 30][n as usize % 3]);
@@ -419,7 +419,7 @@ async fn a_list_reads_little() {
     shelf.add_all(&cx, "t", many.collect()).await.unwrap();
     let start = |day: &str| millis(&When::read(day, &zone).unwrap(), &zone).unwrap();
     let (from, to) = (start("2026-11-20"), Some(start("2026-11-21")));
-    let wanted = Wanted { from, to, category: None, search: None, zone: zone.clone() };
+    let wanted = EventFilter { from, to, category: None, search: None, zone: zone.clone() };
     let page = wanted.page(&shelf, &cx, (0, 50)).unwrap();
     assert_eq!((page.entries.len(), page.more), (4, false));
     let read = Cell::new(0);

@@ -1,7 +1,7 @@
 //! A contact as it is kept, and what an email address, a phone number and a birthday look like.
 
 use jiff::civil::Date;
-use records::{Item, optional, said};
+use records::{NamedRecord, optional_text, required_text};
 use serde::{Deserialize, Serialize};
 use store::{Key, Level, Record, order};
 use tool::{Cx, Error, Result};
@@ -51,7 +51,7 @@ impl Record for Contact {
     }
 }
 
-impl Item for Contact {
+impl NamedRecord for Contact {
     const LISTED_BY: &'static str = "list_contacts";
     const BY_NAME: u8 = BY_NAME;
     fn name(&self) -> &str {
@@ -62,7 +62,7 @@ impl Item for Contact {
 /// An email address: something before one `@`, and the name of a host behind it, not its number. The tool `validate`
 /// takes the same addresses.
 pub(crate) fn email(text: &str) -> Result<Option<String>> {
-    let Some(text) = optional("email", Some(text), EMAIL)? else { return Ok(None) };
+    let Some(text) = optional_text("email", Some(text), EMAIL)? else { return Ok(None) };
     let wrong = || Error::bad_args(format!("`{text}` is no email address: write it as ana@example.org"));
     let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
     let plain = |c: char| c.is_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c);
@@ -84,7 +84,7 @@ pub(crate) fn email(text: &str) -> Result<Option<String>> {
 
 /// A phone number, as people write them: it has digits, and no words but an extension.
 pub(crate) fn phone(text: &str) -> Result<Option<String>> {
-    let Some(text) = optional("phone", Some(text), PHONE)? else { return Ok(None) };
+    let Some(text) = optional_text("phone", Some(text), PHONE)? else { return Ok(None) };
     let plain = text.to_lowercase().replace("ext", "");
     let fits = plain.chars().all(|c| c.is_ascii_digit() || " +-()./#*,x\u{a0}".contains(c));
     if fits && digits(&plain).len() >= 2 {
@@ -115,7 +115,7 @@ pub(crate) fn birthday(cx: &Cx, text: &str) -> Result<Option<String>> {
             return Err(Error::bad_args(format!("nobody was born on {text}: give a day from {FIRST_YEAR} to today")));
         }
     }
-    said("birthday", text, 10).map(Some)
+    required_text("birthday", text, 10).map(Some)
 }
 
 /// The parts of a birthday.

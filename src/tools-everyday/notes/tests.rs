@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{Kind, Tools, batches, cx, is_private};
 use proptest::prelude::*;
 
-fn tools() -> Tools<impl Fn() -> Family<Shelf<Note>>> {
+fn tools() -> Tools<impl Fn() -> Family<RecordStore<Note>>> {
     let store = Store::in_memory().unwrap();
     Tools(move || family(&store))
 }

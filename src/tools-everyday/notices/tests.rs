@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::testing::{Tools, cx, somebody};
-use tool::{Heard, Topics};
+use tool::{BusEvent, Topics};
 
-fn tools() -> Tools<impl Fn() -> Family<Shelf<Notice>>> {
+fn tools() -> Tools<impl Fn() -> Family<RecordStore<Notice>>> {
     let store = Store::in_memory().unwrap();
     Tools(move || family(&store))
 }
@@ -49,7 +49,7 @@ async fn only_the_person_hears_of_it() {
     let told = t.by(&anna, "notify", json!({"text": "Tea", "title": "Kitchen"})).await.unwrap().content;
     t.by(&theirs, "notify", json!({"text": "Coffee"})).await.unwrap();
     for (to, text) in [(anna.user(), "Tea"), (theirs.user(), "Coffee")] {
-        let Some(Heard::Event(event)) = heard.next().await else { panic!("nothing was heard") };
+        let Some(BusEvent::Event(event)) = heard.next().await else { panic!("nothing was heard") };
         assert_eq!((&*event.topic, event.to, &event.data["text"]), ("notice:new", Some(to), &json!(text)));
         let first = json!({"id": told["id"], "title": "Kitchen", "text": "Tea"});
         assert!(text != "Tea" || event.data == first, "{}", event.data);

@@ -1,7 +1,7 @@
 //! A task as it is kept, and the order tasks are listed in.
 
 pub(crate) use records::Due;
-use records::{Item, day_of, is_past, mentions, millis, same_or_before};
+use records::{NamedRecord, day_of, is_past, contains_all_words, millis, same_or_before};
 use serde::{Deserialize, Serialize};
 use store::{Coded, Entry, Key, Level, Record, Walk, order};
 use tool::{
@@ -140,13 +140,13 @@ impl Record for Task {
     }
 }
 
-impl Item for Task {
+impl NamedRecord for Task {
     const LISTED_BY: &'static str = "list_tasks";
     const BY_NAME: u8 = BY_NAME;
     fn name(&self) -> &str {
         &self.title
     }
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.status.is_over()
     }
     fn likely() -> Walk {
@@ -209,7 +209,7 @@ impl Filter {
             && self
                 .search
                 .as_deref()
-                .is_none_or(|search| mentions(search, &[&task.title, task.notes.as_deref().unwrap_or_default()]))
+                .is_none_or(|search| contains_all_words(search, &[&task.title, task.notes.as_deref().unwrap_or_default()]))
     }
 
     fn is_within(&self, cx: &Cx, task: &Task) -> bool {

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use store::Coded;
 use tool::Family;
 
-fn tools() -> Tools<impl Fn() -> Family<Shelf<Task>>> {
+fn tools() -> Tools<impl Fn() -> Family<RecordStore<Task>>> {
     let store = Store::in_memory().unwrap();
     Tools(move || family(&store))
 }
@@ -233,7 +233,7 @@ async fn tasks_are_private_and_batches_whole() {
 #[tokio::test]
 async fn a_list_reads_little() {
     let store = Store::in_memory().unwrap();
-    let (shelf, cx) = (Shelf::<Task>::new(&store), cx());
+    let (shelf, cx) = (RecordStore::<Task>::new(&store), cx());
     let many = (0..4000).map(|n| {
         let mut task = Task { title: format!("t{n}"), category: Some("common".into()), ..Task::default() };
         task.set_due(Due::read(&cx, Some(&format!("20{:02}-11-20", 27 + n % 70))).unwrap());

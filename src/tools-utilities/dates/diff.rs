@@ -30,7 +30,7 @@ pub(crate) async fn diff(_: (), cx: Cx, args: Diff) -> Result<Output> {
     let words = words(&a, &b)?;
     let later = if b < a { format!("{words} earlier") } else { words.clone() };
     let length = length(&a, &b, value, unit, &words)?;
-    let said = said(&args.date1, (&first, &second), value, &length);
+    let said = summary_sentence(&args.date1, (&first, &second), value, &length);
     let answer = json!({
         "date1": first.to_string(),
         "date2": second.to_string(),
@@ -135,7 +135,7 @@ fn length(a: &Zoned, b: &Zoned, value: f64, unit: Unit, words: &str) -> Result<S
     })
 }
 
-fn said(date1: &str, (first, second): (&When, &When), value: f64, length: &str) -> String {
+fn summary_sentence(date1: &str, (first, second): (&When, &When), value: f64, length: &str) -> String {
     let other = format!("{}, {}", weekday(second.day()), spoken(second));
     let is = if length.starts_with("1 ") { "is" } else { "are" };
     let from_now = ["now", "today"].contains(&date1.trim().to_lowercase().as_str());

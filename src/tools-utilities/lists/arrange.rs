@@ -3,7 +3,7 @@
 use super::{Relation, part, ranks};
 use crate::{
     bounds::Until,
-    chance::Chance,
+    chance::SecureRng,
     order::{Rank, Real, canonical},
 };
 use std::{cmp::Ordering, collections::HashSet};
@@ -70,7 +70,7 @@ pub(super) fn filtered(
         (Relation::In, Value::Array(values)) => values.iter().map(canonical).collect(),
         _ => HashSet::from([canonical(wanted)]),
     };
-    let wanted = Wanted::new(wanted, names);
+    let wanted = SortKeys::new(wanted, names);
     let fits = |item: &Value| {
         let part = part(item, key);
         let is = |orders: &[Ordering]| part.and_then(|part| wanted.compared(part)).is_some_and(|o| orders.contains(&o));
@@ -89,7 +89,7 @@ pub(super) fn filtered(
 }
 
 /// What items are compared with, made ready once for all of them.
-struct Wanted<'v> {
+struct SortKeys<'v> {
     value: &'v Value,
     /// As [`canonical`] writes what an item may be.
     names: HashSet<String>,
@@ -99,7 +99,7 @@ struct Wanted<'v> {
     text: String,
 }
 
-impl<'v> Wanted<'v> {
+impl<'v> SortKeys<'v> {
     fn new(value: &'v Value, names: HashSet<String>) -> Self {
         let rank = Rank::of(Some(value));
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned).to_lowercase();
@@ -156,7 +156,7 @@ pub(super) fn slice(array: Vec<Value>, start: Option<i64>, end: Option<i64>) -> 
 
 /// So many of them by chance, in any order, none twice.
 pub(super) fn sampled(mut array: Vec<Value>, size: usize) -> Result<Vec<Value>> {
-    let mut chance = Chance::default();
+    let mut chance = SecureRng::default();
     let size = size.min(array.len());
     for at in 0..size {
         let other = at + chance.below((array.len() - at) as u64)? as usize;

@@ -1,10 +1,10 @@
 //! Numbers of cards and accounts, which check themselves.
 
-use super::{Checked, Found};
+use super::{Checked, ValidationResult};
 use tool::prelude::json;
 
 /// By its check digit (Luhn); whose card it is by how it begins.
-pub(super) fn card(text: &str) -> Found {
+pub(super) fn card(text: &str) -> ValidationResult {
     if !text.chars().all(|c| c.is_ascii_digit() || matches!(c, ' ' | '-')) {
         return Err("it has something else than digits".to_owned());
     }
@@ -39,7 +39,7 @@ pub(super) fn card(text: &str) -> Found {
 }
 
 /// By its check digits (ISO 7064, modulo 97).
-pub(super) fn iban(text: &str) -> Found {
+pub(super) fn iban(text: &str) -> ValidationResult {
     let iban: String =
         text.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| c.to_ascii_uppercase()).collect();
     if !iban.bytes().all(|b| b.is_ascii_alphanumeric()) {

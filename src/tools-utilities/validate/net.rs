@@ -1,6 +1,6 @@
 //! Addresses: of mailboxes, pages, hosts and network cards.
 
-use super::{Checked, Found};
+use super::{Checked, ValidationResult};
 use std::net::IpAddr;
 use tool::prelude::*;
 use url::Url;
@@ -9,7 +9,7 @@ use url::Url;
 const SCHEMES: [&str; 5] = ["http", "https", "ftp", "ws", "wss"];
 
 /// As mailboxes are really named: without quotes and comments. `add_contact` takes the same addresses.
-pub(super) fn email(text: &str) -> Found {
+pub(super) fn email(text: &str) -> ValidationResult {
     let (name, host) = text.rsplit_once('@').ok_or("it has no @")?;
     if name.contains('@') {
         return Err("it has more than one @".to_owned());
@@ -37,7 +37,7 @@ pub(super) fn email(text: &str) -> Found {
     Ok(Checked::new(format!("{name}@{host}")))
 }
 
-pub(super) fn url(text: &str) -> Found {
+pub(super) fn url(text: &str) -> ValidationResult {
     let url = Url::parse(text).map_err(|why| match why {
         url::ParseError::RelativeUrlWithoutBase => "it does not begin with http:// or https://".to_owned(),
         url::ParseError::EmptyHost => "it has no host".to_owned(),
@@ -53,7 +53,7 @@ pub(super) fn url(text: &str) -> Found {
     Ok(Checked::new(url.to_string()).with(details))
 }
 
-pub(super) fn ip(text: &str, fits: fn(&IpAddr) -> bool) -> Found {
+pub(super) fn ip(text: &str, fits: fn(&IpAddr) -> bool) -> ValidationResult {
     let ip: IpAddr = text.parse().map_err(|_| "it is not an IP address such as 192.0.2.1 or 2001:db8::1".to_owned())?;
     if !fits(&ip) {
         return Err("it is an address of the other kind".to_owned());
@@ -95,7 +95,7 @@ fn labels(text: &str, letter: fn(char) -> bool) -> Result<String, String> {
 }
 
 /// Six pairs of hex digits with `:` or `-` between, three groups of four with dots, or twelve digits alone.
-pub(super) fn mac(text: &str) -> Found {
+pub(super) fn mac(text: &str) -> ValidationResult {
     let marks: Vec<char> = text.chars().filter(|c| !c.is_ascii_hexdigit()).collect();
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).map(|c| c.to_ascii_lowercase()).collect();
     if digits.len() != 12 {

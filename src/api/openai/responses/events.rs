@@ -2,7 +2,7 @@
 
 use super::{Response, function_call, message, message_id, output_text};
 use crate::openai::{Refusal, Waited};
-use agent::{Answer, Step};
+use agent::{Answer, RunEvent};
 use axum::response::sse::Event;
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ struct Events {
 pub(super) fn stream_of(
     waited: Waited,
     response: Response,
-    first: Step,
+    first: RunEvent,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
     let mut events = Events { response, text: String::new(), begun: false, gap: false, sequence: 0 };
     events.response.model = waited.running.status.model();
@@ -34,7 +34,7 @@ pub(super) fn stream_of(
             Some(step) => step,
             None => waited.step().await,
         };
-        let over = matches!(step, Step::Done(_) | Step::Error { .. });
+        let over = matches!(step, RunEvent::Done(_) | RunEvent::Error { .. });
         let told = events.of(step, &waited);
         Some((stream::iter(told), (!over).then_some((waited, events, None))))
     });
@@ -45,18 +45,18 @@ pub(super) fn stream_of(
 }
 
 impl Events {
-    fn of(&mut self, step: Step, waited: &Waited) -> Vec<Value> {
+    fn of(&mut self, step: RunEvent, waited: &Waited) -> Vec<Value> {
         match step {
-            Step::Text { delta } => {
+            RunEvent::Text { delta } => {
                 let gap = std::mem::take(&mut self.gap) && self.begun;
                 self.words(if gap { format!("\n\n{delta}") } else { delta })
             }
-            Step::ToolStart { .. } => {
+            RunEvent::ToolStart { .. } => {
                 self.gap = true;
                 vec![]
             }
-            Step::Done(answer) => self.end(answer),
-            Step::Error { code, message } => {
+            RunEvent::Done(answer) => self.end(answer),
+            RunEvent::Error { code, message } => {
                 let Refusal { error, .. } = waited.refusal(code, message);
                 self.response.status = "failed";
                 self.response.error = Some(json!({"code": error.code, "message": error.message}));

@@ -2,7 +2,7 @@
 
 use super::everyday;
 use crate::{
-    Content, Delta, Error, Facts, Kept, Message, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage,
+    Content, Delta, Error, Facts, ProviderState, Message, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage,
     text::{driven, fitted},
 };
 use futures::{
@@ -105,7 +105,7 @@ async fn a_model_without_tools_uses_them_in_words() {
     let told = [
         Message::System(format!("You are Hob.\n\n---\n\n{}\n\n---\n\nIt is noon.", SECTION.trim_end())),
         Message::user("Where are the keys?"),
-        Message::said("I look.\n<tool_call>{\"name\": \"recall\", \"arguments\": {\"query\":\"keys\"}}</tool_call>"),
+        Message::text_only("I look.\n<tool_call>{\"name\": \"recall\", \"arguments\": {\"query\":\"keys\"}}</tool_call>"),
         Message::user("<tool_result name=\"recall\">At Ana's.</tool_result>"),
     ];
     assert_eq!(asked[1].messages, told);
@@ -137,16 +137,16 @@ fn messages_of_one_side_are_one() {
         let (call_id, name) = ("c".to_owned(), "recall".to_owned());
         Message::Tool(ToolResult { call_id, name, content: content.into(), say: None, is_error: false })
     };
-    let messages = vec![Message::user("a"), Message::said("b"), result("1"), result("2"), Message::user("c")];
+    let messages = vec![Message::user("a"), Message::text_only("b"), result("1"), result("2"), Message::user("c")];
     let told = driven::in_words(Request { messages, ..Request::default() }).messages;
     let results = "<tool_result name=\"recall\">1</tool_result>\n<tool_result name=\"recall\">2</tool_result>\nc";
-    assert_eq!(told, [Message::user("a"), Message::said("b"), Message::User(Content::from(results))]);
+    assert_eq!(told, [Message::user("a"), Message::text_only("b"), Message::User(Content::from(results))]);
 }
 
 #[tokio::test]
 async fn a_model_with_tools_is_read_and_nothing_is_lost() {
     let native = |arguments: &str| ToolCall { id: "1".into(), name: "recall".into(), arguments: arguments.into() };
-    let kept = Kept { provider: "local".into(), value: 1.into() };
+    let kept = ProviderState { provider: "local".into(), value: 1.into() };
     let call = "<tool_call>{\"name\": \"recall\", \"arguments\": {\"query\": \"keys\"}}</tool_call>";
     let answer = vec![
         Ok(Delta::By { model: "m".into(), by_word: false }),

@@ -3,7 +3,7 @@
 use crate::{
     days,
     phrases::Intent,
-    place::{Placed, Stage},
+    classify::{Classification, Stage},
     slots::LAST_PIN,
 };
 use jiff::Zoned;
@@ -70,17 +70,17 @@ pub(crate) fn unseen(kinds: &[Kind]) -> String {
 }
 
 /// A sentence of its own.
-pub(crate) fn said(say: &str, why: &str) -> Placed {
+pub(crate) fn fixed_reply(say: &str, why: &str) -> Classification {
     let (say, why) = (Some(say.to_owned()), why.to_owned());
     let (stage, arguments) = (Stage::Template, Value::Null);
-    Placed { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why, sure: true }
+    Classification { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why, sure: true }
 }
 
 /// The answers of `/day`, `/then` and `/place`, which depend on what was said; `None` for other headings.
-pub(crate) fn told(name: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<String> {
+pub(crate) fn computed_reply(name: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<String> {
     let said = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
-        "/day" => Some(days::told(said("day"), now).unwrap_or_else(|| no_such_day(said("day")))),
+        "/day" => Some(days::day_sentence(said("day"), now).unwrap_or_else(|| no_such_day(said("day")))),
         "/then" => days::moment(said("then"), now),
         "/place" => Some(format!(
             "I do not know where {} is. I know the time in many countries and large cities: say “what time is it in \

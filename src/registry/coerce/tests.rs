@@ -83,13 +83,13 @@ fn what_is_clear_is_put_right_and_told() {
     ];
     for (given, expected, told) in rows {
         let mut args = given.clone();
-        let said = mend(&schema(), &mut args);
+        let said = coerce(&schema(), &mut args);
         assert_eq!(args, expected, "{given}");
         assert_eq!(said.len(), 1, "{given}: {said:?}");
         assert!(said[0].contains(told), "{given}: {said:?}");
     }
     let mut args = json!({"things": "{\"max_size\":\"1\"}"});
-    assert_eq!((mend(&schema(), &mut args).len(), args), (4, json!({"things": [{"maxSize": 1}]})));
+    assert_eq!((coerce(&schema(), &mut args).len(), args), (4, json!({"things": [{"maxSize": 1}]})));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn what_fits_or_could_mean_two_things_is_left_alone() {
         json!([1]),
     ] {
         let mut args = given.clone();
-        let said = mend(&schema(), &mut args);
+        let said = coerce(&schema(), &mut args);
         assert_eq!((args, said), (given, vec![]));
     }
 }
@@ -118,7 +118,7 @@ fn an_object_that_welcomes_other_fields_keeps_them() {
     for more in [json!(true), json!({"type": "string"})] {
         let schema = json!({"type": "object", "properties": {"maxSize": {}}, "additionalProperties": more});
         let mut args = json!({"max_size": "1"});
-        assert_eq!((mend(&schema, &mut args), args), (vec![], json!({"max_size": "1"})));
+        assert_eq!((coerce(&schema, &mut args), args), (vec![], json!({"max_size": "1"})));
     }
 }
 
@@ -129,14 +129,14 @@ fn schemas_without_end_and_odd_ones_do_no_harm() {
     let odd = json!({"type": 5, "properties": [], "items": 3, "enum": "x", "anyOf": {}, "required": "all"});
     for schema in [endless, nested, odd, json!(true), json!(null)] {
         let mut args = json!({"a": {"a": {"n": "1"}}, "b": [null, 1.0], "n": null});
-        mend(&schema, &mut args);
+        coerce(&schema, &mut args);
         assert!(args.is_object());
     }
     let mut deep = json!({"n": "1"});
     for _ in 0..100 {
         deep = json!({"a": deep});
     }
-    mend(&json!({"properties": {"a": {"$ref": "#"}, "n": {"type": "integer"}}}), &mut deep);
+    coerce(&json!({"properties": {"a": {"$ref": "#"}, "n": {"type": "integer"}}}), &mut deep);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_schema_that_refers_to_itself_is_given_up_in_time() {
         json!({"properties": {"a": {"type": "string", "anyOf": both}}, "anyOf": both, "type": "object"}),
     ] {
         let (mut args, began) = (json!({"a": null, "b": "x".repeat(100_000)}), std::time::Instant::now());
-        mend(&schema, &mut args);
+        coerce(&schema, &mut args);
         assert!(began.elapsed() < std::time::Duration::from_secs(2), "{schema}: {:?}", began.elapsed());
     }
 }
@@ -209,12 +209,12 @@ fn mending_spoils_nothing_and_comes_to_an_end() {
         let (schema, given) = (dice.schema(0), dice.value(0));
         let check = jsonschema::validator_for(&schema).unwrap();
         let mut args = given.clone();
-        let told = mend(&schema, &mut args);
+        let told = coerce(&schema, &mut args);
         let (before, after) = (check.is_valid(&given), check.is_valid(&args));
         assert!(!before || after, "round {round}: {schema} took {given} but not {args}: {told:?}");
         assert_eq!(told.is_empty(), args == given, "round {round}: {schema} {given} {args} {told:?}");
         let mut again = args.clone();
-        assert!(!after || mend(&schema, &mut again).is_empty(), "round {round}: {schema} {given} {args} {again}");
+        assert!(!after || coerce(&schema, &mut again).is_empty(), "round {round}: {schema} {given} {args} {again}");
         fitted += u32::from(before);
         helped += u32::from(!before && after);
     }

@@ -1,11 +1,11 @@
 //! The lock: who a request comes from, and whether that key opens this door.
 
 use crate::{
-    Caller, House,
+    Caller, AppState,
     describe::{Access, RouteTable},
     envelope::{Failure, bounded, brief},
     limits::Who,
-    seats::{Serving, Ticket},
+    connection_limiter::{Serving, RequestTracker},
     serve::Entrance,
 };
 use axum::{
@@ -27,7 +27,7 @@ pub(crate) const CSRF: &str = "x-csrf-token";
 /// What the lock needs: the house, and what each route says of itself.
 #[derive(Clone)]
 pub(crate) struct Lock {
-    pub house: House,
+    pub house: AppState,
     pub routes: Arc<RouteTable>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn lock(State(lock): State<Lock>, request: Request, next: Next)
         if let Some(session) = session {
             from_our_page(&request, &session)?;
         }
-        let served = request.extensions().get::<Ticket>().map(Ticket::serve);
+        let served = request.extensions().get::<RequestTracker>().map(RequestTracker::serve);
         let mut request = bounded(request).await?;
         request.extensions_mut().insert(caller);
         Ok::<_, Failure>((request, served))
@@ -88,7 +88,7 @@ fn confidential(request: &Request, access: Access, door: Option<u16>) -> Result<
 }
 
 /// The caller, and the key of their session where they have one.
-fn caller(house: &House, request: &Request) -> Result<(Caller, Option<String>), Failure> {
+fn caller(house: &AppState, request: &Request) -> Result<(Caller, Option<String>), Failure> {
     if let Some(Entrance::Socket { trusted }) = request.extensions().get::<Entrance>() {
         let refused = || Failure::new(403, "denied", "only the user Hob runs as may use its local socket");
         let (principal, via) = (Principal::owner(), Via::direct(Channel::Cli));
@@ -100,7 +100,7 @@ fn caller(house: &House, request: &Request) -> Result<(Caller, Option<String>), 
         (Some(token), _) => (Some(token), false),
         (None, key) => (key, true),
     };
-    if let Some(known) = key.as_deref().and_then(|key| house.access.known(key, session)) {
+    if let Some(known) = key.as_deref().and_then(|key| house.access.authenticate(key, session)) {
         let canonical = |name: &str| house.registry.get(name).map(|tool| tool.name.to_string());
         known.reach.check(request.method(), request.uri().path(), canonical)?;
         let channel = if session { Channel::Page } else { Channel::Api };

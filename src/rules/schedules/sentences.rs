@@ -38,7 +38,7 @@ pub(crate) fn task(entry: &Entry<Schedule>, clock: &dyn Clock) -> Value {
         "schedule": schedule.written,
         "scheduleText": recurrence.map(|recurrence| recurrence.text(&local)),
         "timezone": own.or_else(|| household.iana_name().map(str::to_owned)),
-        "action": action::told(&schedule.action()),
+        "action": action::action_json(&schedule.action()),
         "enabled": schedule.enabled,
         "missed": schedule.missed,
         "retries": schedule.retries,
@@ -83,12 +83,12 @@ fn some(text: &str) -> Option<&str> {
 }
 
 /// "I will remind you at 19:00 today: take out the bins." or "Done: every day at 07:00."
-pub(crate) fn made(schedule: &Schedule, now: &Zoned) -> String {
+pub(crate) fn created_sentence(schedule: &Schedule, now: &Zoned) -> String {
     let when = when(schedule, now);
     if !schedule.enabled {
         return format!("I have noted “{}”, {when}; it is paused.", schedule.name);
     }
-    match action::told(&schedule.action())["message"].as_str() {
+    match action::action_json(&schedule.action())["message"].as_str() {
         Some(message) => format!("I will remind you {when}: {}", ended(message)),
         None => format!("Done: {when}."),
     }

@@ -1,6 +1,6 @@
 //! What all families of this crate tell in the same way, beside what the kit has.
 
-use records::{iso, optional};
+use records::{iso, optional_text};
 use store::{Entry, Record};
 use tool::{Cx, Error, Result, prelude::*};
 
@@ -9,7 +9,7 @@ const SEARCH: usize = 200;
 
 /// A record as it is answered: what it says itself, with its id, who sees it, and when it was made and changed.
 pub(crate) fn record<T: Record>(cx: &Cx, entry: &Entry<T>, mut itself: Value) -> Value {
-    let told = records::told(entry, &cx.ports().clock.zone());
+    let told = records::record_meta(entry, &cx.ports().clock.zone());
     itself["id"] = json!(told.id);
     itself["shared"] = json!(told.shared);
     itself["createdAt"] = json!(told.created_at);
@@ -26,7 +26,7 @@ pub(crate) fn moment(cx: &Cx, ms: u64) -> Value {
 }
 
 /// A filter that was not left empty.
-pub(crate) fn given(text: Option<String>) -> Option<String> {
+pub(crate) fn non_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
@@ -35,14 +35,14 @@ pub(crate) fn given(text: Option<String>) -> Option<String> {
 /// # Errors
 /// `BadArgs` when they are too long.
 pub(crate) fn search(words: Option<String>) -> Result<Option<String>> {
-    optional("search", words.as_deref(), SEARCH)
+    optional_text("search", words.as_deref(), SEARCH)
 }
 
 /// A value as JSON text that can be read again.
 ///
 /// # Errors
 /// `BadArgs` when it is longer than `most` bytes, or lists and objects stand in one another too deep.
-pub(crate) fn kept(what: &str, value: &Value, most: usize) -> Result<String> {
+pub(crate) fn bounded_json(what: &str, value: &Value, most: usize) -> Result<String> {
     let text = value.to_string();
     if text.len() > most {
         let (long, most) = (text.len() / 1024 + 1, most / 1024);
@@ -80,15 +80,15 @@ mod tests {
         assert_eq!(moment(&cx(), 1_795_181_400_000), "2026-11-20T14:30:00+01:00");
         assert_eq!((moment(&cx(), 0), moment(&cx(), u64::MAX)), (Value::Null, Value::Null));
         assert_eq!((counted(1, "goal"), counted(0, "goal")), ("1 goal".into(), "0 goals".into()));
-        assert_eq!((given(Some(" ".into())), given(Some("x".into()))), (None, Some("x".into())));
+        assert_eq!((non_empty(Some(" ".into())), non_empty(Some("x".into()))), (None, Some("x".into())));
     }
 
     #[test]
     fn what_is_kept_can_be_read_again() {
-        assert_eq!(kept("value", &json!({"a": [1]}), 9).unwrap(), r#"{"a":[1]}"#);
+        assert_eq!(bounded_json("value", &json!({"a": [1]}), 9).unwrap(), r#"{"a":[1]}"#);
         let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
         for (value, told) in [(json!("x".repeat(2048)), "takes 3 KB as JSON, and 2 KB"), (deep, "nested too deep")] {
-            let error = kept("value", &value, 2048).unwrap_err();
+            let error = bounded_json("value", &value, 2048).unwrap_err();
             assert!(error.message().contains(told), "{error}");
         }
         assert_eq!(search(Some("  ".into())).unwrap(), None);

@@ -10,7 +10,7 @@ use crate::{
 use policy::Verdict;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tool::{Armed, Channel, Consult, Cx, Error, Owner, Peer, Result, Tool, Via};
+use tool::{PreauthorizedCall, Channel, Consult, Cx, Error, Owner, Peer, Result, Tool, Via};
 
 impl Registry {
     /// Judges a call as this caller's, and as that of the schedule or trigger it is written down for; asks a person where
@@ -19,7 +19,7 @@ impl Registry {
     /// # Errors
     /// `NotFound`; `BadArgs` when the arguments do not fit, or the tool is no single call, or a secret is in it; `Denied`
     /// when a rule or the person says no.
-    pub async fn arm(&self, cx: &Cx, name: &str, args: Value, about: &str) -> Result<Armed> {
+    pub async fn arm(&self, cx: &Cx, name: &str, args: Value, about: &str) -> Result<PreauthorizedCall> {
         let later = Cx::root(
             cx.ports().clone(),
             cx.principal().clone(),
@@ -34,7 +34,7 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Registry::arm`].
-    pub async fn judge(&self, cx: &Cx, armed: &Armed, about: &str) -> Result<()> {
+    pub async fn judge(&self, cx: &Cx, armed: &PreauthorizedCall, about: &str) -> Result<()> {
         self.arm_as(cx, std::slice::from_ref(cx), &armed.tool, armed.args.clone(), about).await.map(drop)
     }
 
@@ -61,7 +61,7 @@ impl Registry {
         ))
     }
 
-    async fn arm_as(&self, cx: &Cx, callers: &[Cx], name: &str, args: Value, about: &str) -> Result<Armed> {
+    async fn arm_as(&self, cx: &Cx, callers: &[Cx], name: &str, args: Value, about: &str) -> Result<PreauthorizedCall> {
         let (entry, mut args) = self.plain_entry(cx, name, args)?;
         let tool = entry.tool.clone();
         if tool.owner == Owner::Core && matches!(&*tool.name, "use_tool" | "batch_use_tool") {
@@ -107,7 +107,7 @@ impl Registry {
             };
             cx.ports().ask.consult(cx.clone(), consult).await?;
         }
-        Ok(Armed { tool: tool.name.to_string(), version, args, digest, consented })
+        Ok(PreauthorizedCall { tool: tool.name.to_string(), version, args, digest, consented })
     }
 }
 

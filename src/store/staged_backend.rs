@@ -24,9 +24,9 @@ struct Held {
 
 /// The file; writes are held back until it is trusted. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Careful(Arc<(FileBackend, Mutex<Option<Held>>)>, Arc<AtomicU64>);
+pub(crate) struct StagedBackend(Arc<(FileBackend, Mutex<Option<Held>>)>, Arc<AtomicU64>);
 
-impl Careful {
+impl StagedBackend {
     /// The file; `written` counts the bytes that go to the disk.
     pub fn new(file: File, written: Arc<AtomicU64>) -> Result<Self, redb::DatabaseError> {
         let file = FileBackend::new(file)?;
@@ -66,7 +66,7 @@ impl Careful {
     }
 }
 
-impl StorageBackend for Careful {
+impl StorageBackend for StagedBackend {
     fn len(&self) -> io::Result<u64> {
         self.held().as_ref().map_or_else(|| self.file().len(), |held| Ok(held.len))
     }

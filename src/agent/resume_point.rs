@@ -3,7 +3,7 @@
 use crate::{
     conversation::{Conversations, Reads, is_exchange, vouch},
     guard::LoopGuard,
-    lines::{Line, Role, messages},
+    messages::{MessageRecord, Role, messages},
     summary::CallSummary,
 };
 use llm::{Message, ToolCall};
@@ -14,7 +14,7 @@ use store::{Entry, Listing};
 use tool::{Cx, Id, Result, Scope};
 
 /// How a run stands.
-pub(crate) struct Standing {
+pub(crate) struct ResumePoint {
     /// What else was said, and then what belongs to the run: that is what goes on, so it comes last and is shown whole,
     /// also where the conversation has gone on meanwhile. Calls without a result have none.
     pub history: Vec<Message>,
@@ -37,13 +37,13 @@ pub(crate) struct Standing {
 
 impl Conversations {
     /// Reads where a run stands. What it reads taints it, as it did when it was said.
-    pub fn standing(&self, cx: &Cx, conversation: Id, run: Id, reads: Reads) -> Result<Standing> {
+    pub fn resume_point(&self, cx: &Cx, conversation: Id, run: Id, reads: Reads) -> Result<ResumePoint> {
         self.check(cx, conversation)?;
         let all = match reads {
             Reads::Last(limit) => self.reaching(cx, conversation, run, limit)?,
             Reads::Exchange => self.all(cx, conversation)?,
         };
-        let is_own = |e: &Entry<Line>| e.value.run == run;
+        let is_own = |e: &Entry<MessageRecord>| e.value.run == run;
         let answer = all.iter().rposition(|e| is_own(e) && e.value.role == Role::Assistant);
         let from = answer.or_else(|| all.iter().position(is_own)).unwrap_or_default();
         let other = all.iter().skip(from).position(|e| !is_own(e)).map(|n| from + n);
@@ -66,22 +66,22 @@ impl Conversations {
         };
         vouch(cx, &shown);
         let history = messages(shown.into_iter().map(|e| e.value).collect());
-        Ok(Standing { history, open, asked_in, ended, overtaken: other.is_some(), late, ids, guard, done })
+        Ok(ResumePoint { history, open, asked_in, ended, overtaken: other.is_some(), late, ids, guard, done })
     }
 
     /// So many of the newest messages in order, or all where a run began before them; taints nothing.
-    fn reaching(&self, cx: &Cx, id: Id, run: Id, limit: usize) -> Result<Vec<Entry<Line>>> {
+    fn reaching(&self, cx: &Cx, id: Id, run: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
         let newest = self.newest(cx, id, limit)?;
-        let begins = |e: &Entry<Line>| e.value.run == run && e.value.role == Role::User;
+        let begins = |e: &Entry<MessageRecord>| e.value.run == run && e.value.role == Role::User;
         if newest.len() < limit || newest.iter().any(begins) { Ok(newest) } else { self.all(cx, id) }
     }
 
     /// All messages in order; taints nothing.
-    pub fn all(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<Line>>> {
+    pub fn all(&self, cx: &Cx, id: Id) -> Result<Vec<Entry<MessageRecord>>> {
         self.newest(cx, id, 0)
     }
 
-    fn newest(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<Line>>> {
+    fn newest(&self, cx: &Cx, id: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
         let by = Some((1, id.as_bytes().to_vec()));
         let mut lines = self.lines.list_in(Scope::User(cx.user()), &Listing { by, limit, before: None })?;
         lines.reverse();
@@ -90,7 +90,7 @@ impl Conversations {
 }
 
 /// So many of the newest messages of others, and behind them a run's own; read, so they taint.
-fn own_last(cx: &Cx, all: Vec<Entry<Line>>, run: Id, limit: usize) -> Vec<Entry<Line>> {
+fn own_last(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id, limit: usize) -> Vec<Entry<MessageRecord>> {
     let (own, mut shown): (Vec<_>, Vec<_>) = all.into_iter().partition(|e| e.value.run == run);
     shown.drain(..shown.len().saturating_sub(limit));
     shown.extend(own);
@@ -99,7 +99,7 @@ fn own_last(cx: &Cx, all: Vec<Entry<Line>>, run: Id, limit: usize) -> Vec<Entry<
 }
 
 /// A run's own messages and the exchange of words before them: all that is read by who reads sentences.
-fn only_own(cx: &Cx, all: Vec<Entry<Line>>, run: Id) -> Vec<Entry<Line>> {
+fn only_own(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id) -> Vec<Entry<MessageRecord>> {
     let first = all.iter().position(|e| e.value.run == run).unwrap_or_default();
     let before = first.checked_sub(2).filter(|at| is_exchange(&all[*at..first])).unwrap_or(first);
     let own = all.into_iter().enumerate().skip(before).filter(|(n, e)| *n < first || e.value.run == run);
@@ -114,7 +114,7 @@ fn only_own(cx: &Cx, all: Vec<Entry<Line>>, run: Id) -> Vec<Entry<Line>> {
 /// The ids of a run's calls, how often each gave the same, and what came of them.
 fn of_calls<'a>(
     registry: &Registry,
-    lines: impl Iterator<Item = &'a Entry<Line>>,
+    lines: impl Iterator<Item = &'a Entry<MessageRecord>>,
 ) -> (HashSet<String>, LoopGuard, Vec<CallSummary>) {
     let (mut wanted, mut guard, mut done) = (HashMap::new(), LoopGuard::default(), vec![]);
     for line in lines {

@@ -2,13 +2,13 @@
 
 use crate::{
     Endpoint, Kind, Media, Message, Quirks, Request, ToolChoice, Wire,
-    refusal::Refusal,
+    error_response::ErrorResponse,
     sampling::{self, OptionRefused},
 };
 
 /// What to change before asking again.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Lesson {
+pub(crate) enum LearnedLimit {
     /// The server has these habits, for good.
     Quirks(Quirks),
     /// What was kept of earlier turns is not accepted any more: another model, other keys at the provider.
@@ -36,28 +36,28 @@ const READS: [&str; 5] = [
 const LEAST: u32 = 512;
 
 /// What can be learnt of a refusal. Each lesson is learnt once: one that changes nothing is none.
-pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &Refusal) -> Option<Lesson> {
+pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse) -> Option<LearnedLimit> {
     let says = refusal.failure.text.to_lowercase();
     let says = |word: &str| says.contains(word);
     if endpoint.facts.images && has_pictures(request) && tells_blindness(refusal.status, says) {
-        return Some(Lesson::Blind);
+        return Some(LearnedLimit::Blind);
     }
     if endpoint.facts.tools && !request.tools.is_empty() && tells_no_tools(refusal.status, says) {
-        return Some(Lesson::WithoutTools);
+        return Some(LearnedLimit::WithoutTools);
     }
     if let Some(context) = tells_context(refusal, endpoint.facts.context) {
-        return Some(Lesson::Context(context));
+        return Some(LearnedLimit::Context(context));
     }
     let kept = ["thinking", "signature", "reasoning", "encrypted", "not persisted", "initialized field"];
     if kept.into_iter().any(says) && refusal.status == 404 && has_kept(request, &endpoint.provider) {
-        return Some(Lesson::WithoutKept);
+        return Some(LearnedLimit::WithoutKept);
     }
     // llama.cpp refuses a format with 500.
     let is_option = [400, 422, 500, 501].contains(&refusal.status);
     if let Some(option) =
         sampling::refused_option(endpoint, request, &refusal.failure.text.to_lowercase()).filter(|_| is_option)
     {
-        return Some(Lesson::Option(option));
+        return Some(LearnedLimit::Option(option));
     }
     if ![400, 422].contains(&refusal.status) {
         return None;
@@ -76,9 +76,9 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &Refusal) -> O
     // Gemini's are plain from the first.
     quirks.strip_schema |= endpoint.wire != Wire::Gemini && !request.tools.is_empty() && says("schema");
     if quirks != known {
-        return Some(Lesson::Quirks(quirks));
+        return Some(LearnedLimit::Quirks(quirks));
     }
-    (kept.into_iter().any(says) && has_kept(request, &endpoint.provider)).then_some(Lesson::WithoutKept)
+    (kept.into_iter().any(says) && has_kept(request, &endpoint.provider)).then_some(LearnedLimit::WithoutKept)
 }
 
 /// Whether a server says that its model sees no pictures at all; one that is too large or broken is another matter.
@@ -110,7 +110,7 @@ fn tells_no_tools(status: u16, says: impl Fn(&str) -> bool) -> bool {
 
 /// How many tokens a request may have by what a server says that refused one as too long. Where that was known, ours are
 /// counted too low for this model: a little less is tried.
-fn tells_context(refusal: &Refusal, known: u32) -> Option<u32> {
+fn tells_context(refusal: &ErrorResponse, known: u32) -> Option<u32> {
     let says = refusal.failure.text.to_lowercase();
     let after = READS
         .iter()
@@ -150,7 +150,7 @@ pub(crate) fn forget_kept(request: &mut Request, provider: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kept, ToolDefinition, Turn, refusal::Failure};
+    use crate::{ProviderState, ToolDefinition, Turn, error_response::Failure};
     use serde_json::json;
 
     #[test]
@@ -174,8 +174,8 @@ mod tests {
             (503, "image input is not supported", false),
             (400, "no", false),
         ] {
-            let refusal = Refusal { status, failure: Failure::of(&json!({"error": text})) };
-            assert_eq!(of(&endpoint, &request, &refusal) == Some(Lesson::Blind), blind, "{text}");
+            let refusal = ErrorResponse { status, failure: Failure::of(&json!({"error": text})) };
+            assert_eq!(of(&endpoint, &request, &refusal) == Some(LearnedLimit::Blind), blind, "{text}");
             assert_eq!(of(&endpoint, &Request::default(), &refusal), None, "{text}");
         }
     }
@@ -200,15 +200,15 @@ mod tests {
         ] {
             let endpoint =
                 Endpoint { facts: crate::Facts { context: known, ..Default::default() }, ..Endpoint::default() };
-            let refusal = Refusal { status: 400, failure: Failure::of(&json!({"error": text})) };
+            let refusal = ErrorResponse { status: 400, failure: Failure::of(&json!({"error": text})) };
             let lesson = of(&endpoint, &Request::default(), &refusal);
-            assert_eq!(lesson, expected.map(Lesson::Context), "{text}");
+            assert_eq!(lesson, expected.map(LearnedLimit::Context), "{text}");
         }
     }
 
     #[test]
     fn each_lesson_is_learnt_once() {
-        let kept = Some(Kept { provider: "p".into(), value: json!({}) });
+        let kept = Some(ProviderState { provider: "p".into(), value: json!({}) });
         let mut request = Request {
             messages: vec![Message::Assistant(Turn { kept, ..Turn::default() })],
             tools: vec![ToolDefinition { name: "t".into(), description: "".into(), parameters: json!({}) }],
@@ -230,19 +230,19 @@ mod tests {
                 Quirks { no_encrypted_reasoning: true, ..none },
             ),
         ];
-        let refused = |text: &str| Refusal { status: 400, failure: Failure::of(&json!({"error": text})) };
+        let refused = |text: &str| ErrorResponse { status: 400, failure: Failure::of(&json!({"error": text})) };
         for (wire, text, quirks) in rows {
             let mut endpoint = Endpoint { provider: "p".into(), wire, ..Endpoint::default() };
-            assert_eq!(of(&endpoint, &request, &refused(text)), Some(Lesson::Quirks(quirks)), "{text}");
+            assert_eq!(of(&endpoint, &request, &refused(text)), Some(LearnedLimit::Quirks(quirks)), "{text}");
             endpoint.quirks = quirks;
-            assert!(!matches!(of(&endpoint, &request, &refused(text)), Some(Lesson::Quirks(_))), "{text}");
+            assert!(!matches!(of(&endpoint, &request, &refused(text)), Some(LearnedLimit::Quirks(_))), "{text}");
         }
         let endpoint = Endpoint { provider: "p".into(), wire: Wire::Anthropic, ..Endpoint::default() };
         let signature = refused("messages.1.content.0: Invalid `signature` in `thinking` block");
-        assert_eq!(of(&endpoint, &request, &signature), Some(Lesson::WithoutKept));
-        let gone = Refusal { status: 404, ..refused("Item with id 'rs_1' not found. Items are not persisted") };
-        assert_eq!(of(&endpoint, &request, &gone), Some(Lesson::WithoutKept));
-        assert_eq!(of(&endpoint, &request, &Refusal { status: 500, ..refused("temperature") }), None);
+        assert_eq!(of(&endpoint, &request, &signature), Some(LearnedLimit::WithoutKept));
+        let gone = ErrorResponse { status: 404, ..refused("Item with id 'rs_1' not found. Items are not persisted") };
+        assert_eq!(of(&endpoint, &request, &gone), Some(LearnedLimit::WithoutKept));
+        assert_eq!(of(&endpoint, &request, &ErrorResponse { status: 500, ..refused("temperature") }), None);
         assert_eq!(of(&endpoint, &request, &refused("no")), None);
         forget_kept(&mut request, "other");
         assert!(has_kept(&request, "p"));

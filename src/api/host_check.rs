@@ -1,6 +1,6 @@
 //! What is asked of a request before anybody asks who it is from: that it means this house, and no other site sent it.
 
-use crate::{House, envelope::Failure, serve::Entrance};
+use crate::{AppState, envelope::Failure, serve::Entrance};
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, Method, Uri, Version, header},
@@ -10,7 +10,7 @@ use axum::{
 use std::net::IpAddr;
 
 /// Refuses requests that were made for another host (a name that was bound to our address) or by another site.
-pub(crate) async fn guard(State(house): State<House>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(house): State<AppState>, request: Request, next: Next) -> Response {
     let Some(Entrance::Network { tls, .. }) = request.extensions().get::<Entrance>().copied() else {
         return next.run(request).await;
     };
@@ -32,7 +32,7 @@ pub(crate) async fn guard(State(house): State<House>, request: Request, next: Ne
 }
 
 /// Where a page that was asked for in clear text from another machine is to be had: a person types secrets there.
-fn encrypted(house: &House, request: &Request, host: Option<&str>) -> Option<String> {
+fn encrypted(house: &AppState, request: &Request, host: Option<&str>) -> Option<String> {
     let path = request.uri().path();
     let page = matches!(*request.method(), Method::GET | Method::HEAD)
         && !["/api/", "/v1/", "/healthz", "/metrics"].iter().any(|door| path.starts_with(door));

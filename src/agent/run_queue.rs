@@ -14,7 +14,7 @@ const AT_ONCE: usize = 16;
 const WAITING: usize = 8;
 
 /// Somebody at work in a conversation, or waiting for their turn.
-pub(crate) struct Place {
+pub(crate) struct QueuedRun {
     /// The run; a deletion and the like has an id of its own.
     pub run: Id,
     pub user: UserId,
@@ -30,7 +30,7 @@ pub(crate) struct Place {
 
 /// How somebody comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entering {
+pub(crate) enum AdmissionPolicy {
     /// At once or not at all.
     Now,
     /// Behind whoever is there, unless too many wait already.
@@ -41,15 +41,15 @@ pub(crate) enum Entering {
 
 /// All of them, in the order they came; cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Places {
-    all: Arc<Mutex<(u64, BTreeMap<u64, Place>)>>,
+pub(crate) struct RunQueue {
+    all: Arc<Mutex<(u64, BTreeMap<u64, QueuedRun>)>>,
     left: Arc<Notify>,
     /// Cancelled when the house closes.
     pub closing: CancellationToken,
 }
 
-impl Places {
-    fn lock(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Place>)> {
+impl RunQueue {
+    fn lock(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, QueuedRun>)> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -57,25 +57,25 @@ impl Places {
     ///
     /// # Errors
     /// `Unavailable` when the conversation is busy or too many runs are under way.
-    pub fn enter(&self, mut place: Place, entering: Entering) -> Result<Busy> {
+    pub fn enter(&self, mut place: QueuedRun, entering: AdmissionPolicy) -> Result<RunSlot> {
         if self.closing.is_cancelled() {
             return Err(Error::unavailable("Hob is closing: try again when it has started again"));
         }
         let mut all = self.lock();
         let there = || all.1.values().filter(|p| place.conversation.is_some() && p.conversation == place.conversation);
         let (busy, waiting) = (there().next().is_some(), there().filter(|p| p.waits).count());
-        if busy && entering == Entering::Now {
+        if busy && entering == AdmissionPolicy::Now {
             return Err(Error::unavailable(
                 "this conversation is still answering: wait for it, stop it, or begin another one",
             ));
         }
-        if entering == Entering::Behind && waiting >= WAITING {
+        if entering == AdmissionPolicy::Behind && waiting >= WAITING {
             return Err(Error::unavailable(format!(
                 "{WAITING} messages wait for this conversation already: wait until some of them are answered"
             )));
         }
         let own = all.1.values().filter(|p| p.is_run && p.user == place.user).count();
-        if place.is_run && entering != Entering::GoesOn && own >= AT_ONCE {
+        if place.is_run && entering != AdmissionPolicy::GoesOn && own >= AT_ONCE {
             return Err(Error::unavailable(format!(
                 "{AT_ONCE} answers of yours are under way: wait for one of them, or stop it"
             )));
@@ -84,7 +84,7 @@ impl Places {
         all.0 += 1;
         let seat = all.0;
         all.1.insert(seat, place);
-        Ok(Busy { places: self.clone(), seat, waits: busy })
+        Ok(RunSlot { places: self.clone(), seat, waits: busy })
     }
 
     /// Stops a run of this person; `false` when none of that id is there.
@@ -121,13 +121,13 @@ impl Places {
 }
 
 /// A place that is taken; it is left when dropped.
-pub(crate) struct Busy {
-    places: Places,
+pub(crate) struct RunSlot {
+    places: RunQueue,
     seat: u64,
     waits: bool,
 }
 
-impl Busy {
+impl RunSlot {
     /// Whether it waited when it was taken.
     pub fn waits(&self) -> bool {
         self.waits
@@ -168,7 +168,7 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for RunSlot {
     fn drop(&mut self) {
         self.places.lock().1.remove(&self.seat);
         self.places.left.notify_waiters();
@@ -179,20 +179,20 @@ impl Drop for Busy {
 mod tests {
     use super::*;
 
-    fn place(conversation: Id) -> Place {
+    fn place(conversation: Id) -> QueuedRun {
         let (run, user, cancel) = (Id::new(), UserId::OWNER, CancellationToken::new());
-        Place { run, user, conversation: Some(conversation), cancel, is_run: true, waits: false, stopped: false }
+        QueuedRun { run, user, conversation: Some(conversation), cancel, is_run: true, waits: false, stopped: false }
     }
 
     #[tokio::test]
     async fn turns_come_in_the_order_of_coming() {
-        let (places, conversation) = (Places::default(), Id::new());
-        let first = places.enter(place(conversation), Entering::Now).unwrap();
-        assert!(places.enter(place(conversation), Entering::Now).is_err());
-        let waiting: Vec<Busy> =
-            (0..WAITING).map(|_| places.enter(place(conversation), Entering::Behind).unwrap()).collect();
-        assert!(places.enter(place(conversation), Entering::Behind).is_err());
-        assert!(places.enter(place(Id::new()), Entering::Now).is_ok());
+        let (places, conversation) = (RunQueue::default(), Id::new());
+        let first = places.enter(place(conversation), AdmissionPolicy::Now).unwrap();
+        assert!(places.enter(place(conversation), AdmissionPolicy::Now).is_err());
+        let waiting: Vec<RunSlot> =
+            (0..WAITING).map(|_| places.enter(place(conversation), AdmissionPolicy::Behind).unwrap()).collect();
+        assert!(places.enter(place(conversation), AdmissionPolicy::Behind).is_err());
+        assert!(places.enter(place(Id::new()), AdmissionPolicy::Now).is_ok());
         assert!(first.turn().await && !first.waits() && waiting[0].waits());
         let order = Arc::new(Mutex::new(vec![]));
         let tasks: Vec<_> = waiting
@@ -218,16 +218,16 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_can_be_stopped_and_nobody_comes_when_it_closes() {
-        let (places, conversation) = (Places::default(), Id::new());
-        let _first = places.enter(place(conversation), Entering::Now).unwrap();
+        let (places, conversation) = (RunQueue::default(), Id::new());
+        let _first = places.enter(place(conversation), AdmissionPolicy::Now).unwrap();
         let second = place(conversation);
         let run = second.run;
-        let second = places.enter(second, Entering::Behind).unwrap();
+        let second = places.enter(second, AdmissionPolicy::Behind).unwrap();
         assert!(!places.stop(UserId(Id::new()), run), "another person's");
         assert!(places.stop(UserId::OWNER, run));
         assert!(!second.turn().await && second.stopped());
         drop(second);
         assert!(!places.stop_all());
-        assert!(places.enter(place(Id::new()), Entering::GoesOn).is_err());
+        assert!(places.enter(place(Id::new()), AdmissionPolicy::GoesOn).is_err());
     }
 }

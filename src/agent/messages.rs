@@ -1,6 +1,6 @@
 //! Messages as they are stored, one record each, and the conversation a model is shown of them.
 
-use llm::{Content, Kept, Kind, Media, Message, Source, ToolCall, ToolResult, Turn};
+use llm::{Content, ProviderState, Kind, Media, Message, Source, ToolCall, ToolResult, Turn};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use store::{Coded, Key, Level, Record};
@@ -35,7 +35,7 @@ impl Role {
 
 /// One message. New fields go last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct MessageRecord {
     pub conversation: Id,
     pub run: Id,
     #[serde(with = "store::coded")]
@@ -52,7 +52,7 @@ pub(crate) struct Line {
     pub kept: String,
 }
 
-impl Record for Line {
+impl Record for MessageRecord {
     const NAME: &'static str = "messages";
     const WORD: &'static str = "message";
     const LEVEL: Level = Level::User;
@@ -130,7 +130,7 @@ pub struct StoredMessage {
     pub created_at: u64,
 }
 
-impl Line {
+impl MessageRecord {
     pub fn new(conversation: Id, run: Id, role: Role, content: &str) -> Self {
         Self {
             conversation,
@@ -146,7 +146,7 @@ impl Line {
     }
 
     /// What a person said and sent.
-    pub fn said(conversation: Id, run: Id, content: &Content) -> Self {
+    pub fn from_user(conversation: Id, run: Id, content: &Content) -> Self {
         let mut line = Self::new(conversation, run, Role::User, &content.text());
         if content.media().next().is_some() {
             line.parts = json(content);
@@ -178,7 +178,7 @@ impl Line {
         }
     }
 
-    pub fn shown(self, id: Id) -> StoredMessage {
+    pub fn into_stored_message(self, id: Id) -> StoredMessage {
         StoredMessage {
             id,
             run_id: self.run,
@@ -193,8 +193,8 @@ impl Line {
     }
 }
 
-impl From<Line> for Message {
-    fn from(line: Line) -> Self {
+impl From<MessageRecord> for Message {
+    fn from(line: MessageRecord) -> Self {
         match (line.role, line.result()) {
             (Role::User, _) => match serde_json::from_str::<Content>(&line.parts) {
                 Ok(content) => Message::User(content),
@@ -210,7 +210,7 @@ impl From<Line> for Message {
             (Role::Assistant | Role::Tool, _) => {
                 let call = |c: StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
                 let tool_calls = line.calls().into_iter().map(call).collect();
-                let kept: Option<Kept> = serde_json::from_str(&line.kept).ok();
+                let kept: Option<ProviderState> = serde_json::from_str(&line.kept).ok();
                 Message::Assistant(Turn { content: line.content, tool_calls, kept })
             }
         }
@@ -219,9 +219,9 @@ impl From<Line> for Message {
 
 /// Lines as a model reads them: every result under the call it belongs to. Ids of calls recur from run to run, so a result is
 /// of a call of its own run; one whose call is not there is left out.
-pub(crate) fn messages(lines: Vec<Line>) -> Vec<Message> {
+pub(crate) fn messages(lines: Vec<MessageRecord>) -> Vec<Message> {
     let mut at = HashMap::<(Id, String), usize>::new();
-    let mut placed: Vec<(Line, Vec<Line>)> = vec![];
+    let mut placed: Vec<(MessageRecord, Vec<MessageRecord>)> = vec![];
     for line in lines {
         if line.role == Role::Tool {
             let result = line.result().and_then(|r| at.get(&(line.run, r.tool_call_id)).copied());

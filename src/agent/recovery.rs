@@ -2,11 +2,11 @@
 //! waiting, and of one that had begun the model hears what is known.
 
 use crate::{
-    calls::Made,
+    calls::CallOutcome,
     journal::{Begun, KILLS, State, StoredRun},
-    lines::answered,
-    run::{By, Progress, Run, Stop, cancelled},
-    standing::Standing,
+    messages::answered,
+    run::{ModelAttribution, Progress, Run, Stop, cancelled},
+    resume_point::ResumePoint,
 };
 use futures::future::join_all;
 use llm::{Message, ToolCall};
@@ -19,7 +19,7 @@ use tool::{Consent, Error, Id, Output};
 const ASKING: &[&str] = &["ask_user", "render_blocks", "render_and_wait"];
 
 /// What becomes of a call that has no result.
-enum Act {
+enum RecoveryAction {
     /// It waits for a person.
     Waits,
     /// It is made.
@@ -32,7 +32,7 @@ enum Act {
 
 impl Run {
     /// Finds a result for every call of its last turn, and lets the model go on.
-    pub async fn goes_on(mut self, stored: StoredRun, long_ago: bool, began: Instant) {
+    pub async fn resume_run(mut self, stored: StoredRun, long_ago: bool, began: Instant) {
         match self.settled(&stored, long_ago).await {
             Err(stop) => self.end(Err(stop), began).await,
             Ok(None) => {}
@@ -48,29 +48,29 @@ impl Run {
     }
 
     /// `None` where there is nothing to go on with: it still waits, or is over.
-    async fn settled(&self, stored: &StoredRun, long_ago: bool) -> Result<Option<(Standing, Progress)>, Stop> {
+    async fn settled(&self, stored: &StoredRun, long_ago: bool) -> Result<Option<(ResumePoint, Progress)>, Stop> {
         let (conversations, user) = (&self.agent.conversations, self.cx.user());
         let conversation = stored.conversation;
         let reads = self.reads_own();
-        let standing = conversations.standing(&self.cx, conversation, self.run, reads)?;
+        let standing = conversations.resume_point(&self.cx, conversation, self.run, reads)?;
         if standing.ended {
             self.is_done(conversation).await?;
             return Ok(None);
         }
         let act = |call| match self.act(stored, &standing, call) {
             // Nobody expects it any more.
-            Act::Make(None) if long_ago && stored.state == State::Running => Act::Give(LONG_AGO.into()),
+            RecoveryAction::Make(None) if long_ago && stored.state == State::Running => RecoveryAction::Give(LONG_AGO.into()),
             act => act,
         };
         let (one_by_one, mut held) = (!self.limits().parallel, false);
         let acts = standing.open.iter().map(|call| {
             // Where one call is made after the other, none is made before one that waits.
-            let act = if held { Act::Waits } else { act(call) };
-            held |= one_by_one && matches!(act, Act::Waits);
+            let act = if held { RecoveryAction::Waits } else { act(call) };
+            held |= one_by_one && matches!(act, RecoveryAction::Waits);
             (call, act)
         });
-        let acts: Vec<(&ToolCall, Act)> = acts.collect();
-        let waits = |acts: &[(&ToolCall, Act)]| acts.iter().all(|(_, act)| matches!(act, Act::Waits));
+        let acts: Vec<(&ToolCall, RecoveryAction)> = acts.collect();
+        let waits = |acts: &[(&ToolCall, RecoveryAction)]| acts.iter().all(|(_, act)| matches!(act, RecoveryAction::Waits));
         if stored.state == State::Waiting && !acts.is_empty() && waits(&acts) {
             return Ok(None);
         }
@@ -89,10 +89,10 @@ impl Run {
             return Err(Stop("failed", POISON.into()));
         }
         self.publish("run:resumed", serde_json::json!({"times": kept.resumed}));
-        let by = By { model: stored.model.clone(), by_word: stored.by_word };
+        let by = ModelAttribution { model: stored.model.clone(), by_word: stored.by_word };
         let waits = self.settle_all(acts, &by).await?;
         if !self.cx.cancel().is_cancelled() && !waits.is_empty() {
-            let rests = move |run: &mut StoredRun| run.rests(&waits);
+            let rests = move |run: &mut StoredRun| run.suspend(&waits);
             conversations.change_run(user, self.run, rests).await?;
             self.agent.counts.ended("suspended");
             self.publish("run:ended", serde_json::json!({"outcome": "ok"}));
@@ -101,13 +101,13 @@ impl Run {
         if self.cx.cancel().is_cancelled() {
             return Err(cancelled());
         }
-        let mut standing = conversations.standing(&self.cx, conversation, self.run, reads)?;
+        let mut standing = conversations.resume_point(&self.cx, conversation, self.run, reads)?;
         // What was done on the person's word is told, also where the answer to it was cut short before.
         if standing.overtaken && !standing.late {
             return Err(Stop("failed", OVERTAKEN.into()));
         }
         let progress = Progress {
-            goes_on: true,
+            resumed: true,
             turns: kept.turns,
             calls: kept.calls,
             usage: kept.usage(),
@@ -129,7 +129,7 @@ impl Run {
     }
 
     /// Makes what is to be made. The ids of what waits.
-    async fn settle_all(&self, acts: Vec<(&ToolCall, Act)>, by: &By) -> Result<Vec<String>, Stop> {
+    async fn settle_all(&self, acts: Vec<(&ToolCall, RecoveryAction)>, by: &ModelAttribution) -> Result<Vec<String>, Stop> {
         let _watching = self.hear_questions();
         let mut settled = vec![];
         if self.limits().parallel {
@@ -137,7 +137,7 @@ impl Run {
         } else {
             let mut held = false;
             for (call, act) in acts {
-                let one = self.settle(call, if held { Act::Waits } else { act }, by).await;
+                let one = self.settle(call, if held { RecoveryAction::Waits } else { act }, by).await;
                 held |= matches!(one, Ok(Some(_)));
                 settled.push(one);
             }
@@ -146,20 +146,20 @@ impl Run {
     }
 
     /// The id of a call where it waits.
-    async fn settle(&self, call: &ToolCall, act: Act, by: &By) -> Result<Option<String>, Stop> {
+    async fn settle(&self, call: &ToolCall, act: RecoveryAction, by: &ModelAttribution) -> Result<Option<String>, Stop> {
         let waits = || Ok(Some(call.id.clone()));
         match act {
-            Act::Waits => return waits(),
-            Act::Give(text) => {
+            RecoveryAction::Waits => return waits(),
+            RecoveryAction::Give(text) => {
                 let (record, result) = self.result(call, Err(Error::failed(text)), 0);
                 self.keep_result(&result, record.duration_ms).await?;
             }
-            Act::Made => {
+            RecoveryAction::Made => {
                 let (record, result) = self.result(call, Ok(Output::text(ANSWER_LOST)), 0);
                 self.keep_result(&result, record.duration_ms).await?;
             }
-            Act::Make(consent) => {
-                if let Made::Parked = self.make(call, by, consent).await? {
+            RecoveryAction::Make(consent) => {
+                if let CallOutcome::Parked = self.make(call, by, consent).await? {
                     return waits();
                 }
             }
@@ -168,11 +168,11 @@ impl Run {
     }
 
     /// What becomes of a call without a result.
-    fn act(&self, stored: &StoredRun, standing: &Standing, call: &ToolCall) -> Act {
+    fn act(&self, stored: &StoredRun, standing: &ResumePoint, call: &ToolCall) -> RecoveryAction {
         let user = self.cx.user();
         let verdict = self.agent.reply_to(user, self.run, &call.id, standing.asked_in);
         if matches!(verdict, Some(Reply::Pending)) || self.waits_for_answer(stored, call) {
-            return Act::Waits;
+            return RecoveryAction::Waits;
         }
         let begun: Vec<Begun> = stored.begun().into_iter().filter(|b| b.call == call.id).collect();
         let whole = !call.arguments.contains(scrub::MARK);
@@ -180,19 +180,19 @@ impl Run {
             let effect = self.agent.conversations.lines.store().effect(store::effect_key(self.run, &call.id));
             let confined = begun.iter().all(|b| b.confined || b.repeatable);
             match effect {
-                Ok(Some(effect)) if confined && effect.is_whole() => return Act::Made,
+                Ok(Some(effect)) if confined && effect.is_whole() => return RecoveryAction::Made,
                 // It has changed nothing yet.
                 Ok(None) if confined && whole => {}
-                effect => return Act::Give(not_known(stored, &begun, effect.ok().flatten().as_ref())),
+                effect => return RecoveryAction::Give(not_known(stored, &begun, effect.ok().flatten().as_ref())),
             }
         }
         match verdict {
-            Some(Reply::No) => Act::Give(SAID_NO.into()),
-            Some(Reply::Lapsed) => Act::Give(LAPSED.into()),
-            Some(Reply::Yes(_)) if !whole => Act::Give(NOT_WHOLE.into()),
-            Some(Reply::Yes(consent)) => Act::Make(Some(consent)),
-            _ if !whole => Act::Give(NOT_KEPT.into()),
-            _ => Act::Make(None),
+            Some(Reply::No) => RecoveryAction::Give(SAID_NO.into()),
+            Some(Reply::Lapsed) => RecoveryAction::Give(LAPSED.into()),
+            Some(Reply::Yes(_)) if !whole => RecoveryAction::Give(NOT_WHOLE.into()),
+            Some(Reply::Yes(consent)) => RecoveryAction::Make(Some(consent)),
+            _ if !whole => RecoveryAction::Give(NOT_KEPT.into()),
+            _ => RecoveryAction::Make(None),
         }
     }
 

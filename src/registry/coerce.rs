@@ -15,8 +15,8 @@ const STEPS: u32 = 20_000;
 const TRY: u32 = 50;
 
 /// Puts right what is clear, and answers what was done, as sentences. Values are not repeated in them: they may be secret.
-pub(crate) fn mend(schema: &Value, args: &mut Value) -> Vec<String> {
-    let mut mender = Mender { root: schema, told: vec![], steps: Cell::new(STEPS) };
+pub(crate) fn coerce(schema: &Value, args: &mut Value) -> Vec<String> {
+    let mut mender = Coercer { root: schema, told: vec![], steps: Cell::new(STEPS) };
     mender.value(schema, args, &At::Root, 0);
     mender.told
 }
@@ -109,14 +109,14 @@ fn choices(schema: &Map<String, Value>) -> Option<&[Value]> {
         .or_else(|| schema.get("const").map(std::slice::from_ref))
 }
 
-struct Mender<'s> {
+struct Coercer<'s> {
     root: &'s Value,
     told: Vec<String>,
     /// How many are left.
     steps: Cell<u32>,
 }
 
-impl<'s> Mender<'s> {
+impl<'s> Coercer<'s> {
     fn tell(&mut self, at: &At, what: &str) {
         let at = if matches!(at, At::Root) { "the whole".to_owned() } else { format!("`{at}`") };
         self.told.push(format!("{at} {what}"));
@@ -189,7 +189,7 @@ impl<'s> Mender<'s> {
                 // `"7"` is rather 7 than [7].
                 let (lists, others): (Vec<&Value>, _) = branches.iter().partition(|b| b["type"] == "array");
                 for kind in [others, lists] {
-                    let mut ways: Vec<_> = kind.into_iter().filter_map(|b| self.mended(b, value, at, depth)).collect();
+                    let mut ways: Vec<_> = kind.into_iter().filter_map(|b| self.coerced(b, value, at, depth)).collect();
                     if ways.len() > 1 {
                         return;
                     }
@@ -203,7 +203,7 @@ impl<'s> Mender<'s> {
     }
 
     /// What a value becomes in one form, and what is to be told then; `None` where it does not fit even so.
-    fn mended(&mut self, schema: &'s Value, value: &Value, at: &At, depth: usize) -> Option<(Value, Vec<String>)> {
+    fn coerced(&mut self, schema: &'s Value, value: &Value, at: &At, depth: usize) -> Option<(Value, Vec<String>)> {
         if !self.spend(TRY) {
             return None;
         }
@@ -263,7 +263,7 @@ impl<'s> Mender<'s> {
         if let Some(words) = value.as_str().filter(|_| of_strings).and_then(words) {
             *value = words;
             self.tell(at, "was text with commas and was read as a list");
-        } else if let Some((item, told)) = self.mended(items, value, &At::Item(at, 0), depth) {
+        } else if let Some((item, told)) = self.coerced(items, value, &At::Item(at, 0), depth) {
             *value = Value::Array(vec![item]);
             self.tell(at, "was a single item and was put into a list");
             self.told.extend(told);

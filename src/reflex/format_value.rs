@@ -7,18 +7,18 @@ use serde_json::Value;
 const MOST: usize = 200;
 
 /// A value in words; `None` for nothing.
-pub(crate) fn told(value: &Value, now: &Zoned) -> Option<String> {
+pub(crate) fn format_value(value: &Value, now: &Zoned) -> Option<String> {
     Some(match value {
         Value::Null => return None,
         Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        Value::String(text) => said(text, now),
+        Value::String(text) => format_text(text, now),
         Value::Number(number) => number.to_string(),
-        Value::Array(all) => all.iter().filter_map(|value| told(value, now)).collect::<Vec<_>>().join(", "),
+        Value::Array(all) => all.iter().filter_map(|value| format_value(value, now)).collect::<Vec<_>>().join(", "),
         Value::Object(_) => value.to_string().chars().take(MOST).collect(),
     })
 }
 
-fn said(text: &str, now: &Zoned) -> String {
+fn format_text(text: &str, now: &Zoned) -> String {
     if text.len() == 10
         && let Ok(day) = text.parse::<Date>()
     {
@@ -117,9 +117,9 @@ mod tests {
             (json!("9999-99-99"), "9999-99-99"),
             (json!("ééééééééééTéééé"), "ééééééééééTéééé"),
         ] {
-            assert_eq!(told(&value, &now).as_deref(), Some(wanted), "{value}");
+            assert_eq!(format_value(&value, &now).as_deref(), Some(wanted), "{value}");
         }
-        assert_eq!(told(&Value::Null, &now), None);
-        assert_eq!(told(&json!("é".repeat(5000)), &now).unwrap().chars().count(), MOST + 1);
+        assert_eq!(format_value(&Value::Null, &now), None);
+        assert_eq!(format_value(&json!("é".repeat(5000)), &now).unwrap().chars().count(), MOST + 1);
     }
 }

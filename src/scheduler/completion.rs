@@ -6,7 +6,7 @@ use std::time::Duration;
 use store::Tx;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tool::{Armed, Error, Id, Label, Output, Result, Scope, UserId};
+use tool::{PreauthorizedCall, Error, Id, Label, Output, Result, Scope, UserId};
 
 /// How many results share a commit.
 pub(crate) const TOGETHER: usize = 256;
@@ -206,7 +206,7 @@ impl Scheduler {
     fn notice(&self, user: UserId, schedule: &Schedule, text: String) {
         let (scheduler, who) = (self.clone(), Who { user, agent: schedule.agent });
         let args = json!({"text": text, "title": schedule.name});
-        let armed = Armed { tool: "notify".into(), version: 0, args, digest: [0; 32], consented: false };
+        let armed = PreauthorizedCall { tool: "notify".into(), version: 0, args, digest: [0; 32], consented: false };
         tokio::spawn(async move {
             let told = scheduler.perform(&who, &armed, Label::Own, &CancellationToken::new(), None).await;
             if let Err(error) = told {

@@ -15,24 +15,24 @@ use tokio_util::sync::CancellationToken;
 
 /// The places of one door; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Seats(Arc<Inner>);
+pub(crate) struct ConnectionLimiter(Arc<Inner>);
 
 struct Inner {
     most: usize,
     /// How many places one address may keep with what it is served, when all are taken.
     fair: usize,
-    taken: Mutex<(u64, HashMap<u64, Taken>)>,
+    taken: Mutex<(u64, HashMap<u64, OpenConnection>)>,
 }
 
-struct Taken {
+struct OpenConnection {
     by: Who,
     requests: Arc<AtomicU32>,
     leave: CancellationToken,
 }
 
 /// One connection's place; given back when dropped.
-pub(crate) struct Seat {
-    seats: Seats,
+pub(crate) struct ConnectionPermit {
+    seats: ConnectionLimiter,
     number: u64,
     requests: Arc<AtomicU32>,
     leave: CancellationToken,
@@ -43,9 +43,9 @@ pub(crate) struct Served(Arc<AtomicU32>);
 
 /// Given along with each request, to be taken when its caller is known.
 #[derive(Clone)]
-pub(crate) struct Ticket(Arc<AtomicU32>);
+pub(crate) struct RequestTracker(Arc<AtomicU32>);
 
-impl Seats {
+impl ConnectionLimiter {
     pub fn new(most: usize, fair: usize) -> Self {
         Self(Arc::new(Inner { most, fair, taken: Mutex::default() }))
     }
@@ -53,16 +53,16 @@ impl Seats {
     /// A place for a newcomer. When none is left, whoever serves nobody leaves: of the address with the most places the
     /// one that has been there longest. So a crowd of silent connections never keeps a person out. An address that holds more
     /// places than is fair with what it is served loses the oldest of them in the end.
-    pub fn take(&self, by: Who) -> Option<Seat> {
+    pub fn take(&self, by: Who) -> Option<ConnectionPermit> {
         let mut inner = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.1.len() >= self.0.most {
             let (mut held, mut served): (HashMap<Who, usize>, HashMap<Who, usize>) = Default::default();
-            let is_served = |taken: &Taken| taken.requests.load(Ordering::Relaxed) > 0;
+            let is_served = |taken: &OpenConnection| taken.requests.load(Ordering::Relaxed) > 0;
             for taken in inner.1.values() {
                 *held.entry(taken.by).or_default() += 1;
                 *served.entry(taken.by).or_default() += usize::from(is_served(taken));
             }
-            let greedy = |taken: &Taken| served[&taken.by] > self.0.fair;
+            let greedy = |taken: &OpenConnection| served[&taken.by] > self.0.fair;
             let leaving = inner.1.iter().filter(|(_, taken)| !is_served(taken) || greedy(taken));
             // Numbers grow with time, so the smallest has been there longest.
             let leaves =
@@ -72,29 +72,29 @@ impl Seats {
         }
         inner.0 += 1;
         let (number, requests, leave) = (inner.0, Arc::new(AtomicU32::new(0)), CancellationToken::new());
-        inner.1.insert(number, Taken { by, requests: requests.clone(), leave: leave.clone() });
-        Some(Seat { seats: self.clone(), number, requests, leave })
+        inner.1.insert(number, OpenConnection { by, requests: requests.clone(), leave: leave.clone() });
+        Some(ConnectionPermit { seats: self.clone(), number, requests, leave })
     }
 }
 
-impl Seat {
+impl ConnectionPermit {
     /// Ends when the place is needed for another.
     pub fn leave(&self) -> CancellationToken {
         self.leave.clone()
     }
 
-    pub fn ticket(&self) -> Ticket {
-        Ticket(self.requests.clone())
+    pub fn ticket(&self) -> RequestTracker {
+        RequestTracker(self.requests.clone())
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.seats.0.taken.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.number);
     }
 }
 
-impl Ticket {
+impl RequestTracker {
     /// A known caller is served from now on.
     pub fn serve(&self) -> Served {
         self.0.fetch_add(1, Ordering::Relaxed);
@@ -140,11 +140,11 @@ mod tests {
 
     #[test]
     fn the_silent_crowd_makes_room_and_the_served_stay() {
-        let seats = Seats::new(12, 3);
+        let seats = ConnectionLimiter::new(12, 3);
         let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
         let (crowd, person) = (address(1), address(2));
         // Others, who are served and few.
-        let others: Vec<Seat> = (10..19).map(|n| seats.take(address(n)).unwrap()).collect();
+        let others: Vec<ConnectionPermit> = (10..19).map(|n| seats.take(address(n)).unwrap()).collect();
         let _others: Vec<Served> = others.iter().map(|seat| seat.ticket().serve()).collect();
         let served = seats.take(crowd).unwrap();
         let _request = served.ticket().serve();
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn nobody_holds_every_place_by_being_served() {
-        let seats = Seats::new(8, 3);
+        let seats = ConnectionLimiter::new(8, 3);
         let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
-        let held: Vec<Seat> = (0..8).map(|_| seats.take(address(1)).unwrap()).collect();
+        let held: Vec<ConnectionPermit> = (0..8).map(|_| seats.take(address(1)).unwrap()).collect();
         let _served: Vec<Served> = held.iter().map(|seat| seat.ticket().serve()).collect();
         assert!(seats.take(address(2)).is_some());
         assert!(held[0].leave.is_cancelled() && !held[1].leave.is_cancelled());

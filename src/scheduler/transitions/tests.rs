@@ -4,10 +4,10 @@ use super::*;
 use crate::{Recurrence, record::Kind};
 use proptest::prelude::*;
 use serde_json::json;
-use tool::{AgentId, Armed};
+use tool::{AgentId, PreauthorizedCall};
 
 fn schedule(recurrence: &Recurrence, next_ms: i64, missed: Missed) -> Schedule {
-    let armed = Armed { tool: "t".into(), version: 0, args: json!({}), digest: [0; 32], consented: false };
+    let armed = PreauthorizedCall { tool: "t".into(), version: 0, args: json!({}), digest: [0; 32], consented: false };
     let mut schedule = Schedule::new("n".into(), "w".into(), recurrence, AgentId::GENERAL, &armed);
     (schedule.kind, schedule.missed, schedule.next_ms) = (Kind::Task, missed, Some(next_ms));
     schedule

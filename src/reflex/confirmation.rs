@@ -3,7 +3,7 @@
 //! Nothing is kept between the question and the answer. A yes is to the question in the message before it; what was asked
 //! is found again by placing the sentence before that, and counts only where that gives the very same question.
 
-use crate::{phrases::Intent, reply, sentence::Sentence, slots::Kind, told::told};
+use crate::{phrases::Intent, reply, sentence::Sentence, slots::Kind, format_value::format_value};
 use jiff::Zoned;
 use llm::{Message, Turn};
 use serde_json::{Map, Value};
@@ -173,7 +173,7 @@ fn worded(wording: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<
         if inner {
             out.push_str(&worded(part, arguments, now).unwrap_or_default());
         } else {
-            out.push_str(&told(arguments.get(part)?, now)?);
+            out.push_str(&format_value(arguments.get(part)?, now)?);
         }
         rest = &rest[end + 1..];
     }
@@ -213,12 +213,12 @@ fn plain(tool: &str, arguments: &Map<String, Value>, now: &Zoned) -> String {
     const NAMES: &[&str] = &["title", "name", "content", "text", "message", "url", "key", "table"];
     let main = NAMES.iter().find(|name| arguments.get(**name).is_some_and(Value::is_string));
     let main = main.copied().or_else(|| arguments.keys().find(|k| k.ends_with("Id")).map(String::as_str));
-    if let Some(value) = main.and_then(|name| told(arguments.get(name)?, now)) {
+    if let Some(value) = main.and_then(|name| format_value(arguments.get(name)?, now)) {
         what.push_str(&format!(" “{value}”"));
     }
     let others = arguments.iter().filter(|(key, _)| Some(key.as_str()) != main);
     let others: Vec<String> =
-        others.filter_map(|(key, value)| Some(format!("{} {}", reply::spaced(key), told(value, now)?))).collect();
+        others.filter_map(|(key, value)| Some(format!("{} {}", reply::spaced(key), format_value(value, now)?))).collect();
     if others.is_empty() { what } else { format!("{what} ({})", others.join(", ")) }
 }
 
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn only_a_question_directly_before_counts() {
         let user = |text: &str| Message::user(text);
-        let said = |text: &str| Message::said(text.to_owned());
+        let said = |text: &str| Message::text_only(text.to_owned());
         let question = "Shall I add the task “milk”? Say yes or no.";
         let messages = [user("milk maybe"), said(question), user("yes")];
         assert_eq!(open_question(&messages), Some((question, "milk maybe".into())));

@@ -1,18 +1,18 @@
 //! Coming in and going out: the claim, signing in by password or token, and the sessions one has open.
 
 use crate::{
-    Caller, House,
-    access::{COOKIE, SECURE_COOKIE, cookie, csrf_token, session_key, who},
+    Caller, AppState,
+    auth_middleware::{COOKIE, SECURE_COOKIE, cookie, csrf_token, session_key, who},
     claim::Misfit,
-    describe::{Given, Operation, Schemas},
+    describe::{DescribeOutput, Operation, Schemas},
     document::{good, refused},
     envelope::{Answer, Failure, Json, PathId, ok},
-    keys::{Credential, Kind, Known, NewCredential, OWNER, Opened, Person, SESSION, random},
+    keys::{Credential, Kind, AuthenticatedKey, NewCredential, OWNER, Opened, Person, SESSION, random},
     limits::Who,
-    password::By,
+    password::CheckSource,
     people::{Deleted, name_of_person},
-    reach::Reach,
-    seats::Ticket,
+    token_scope::Reach,
+    connection_limiter::RequestTracker,
     serve::Entrance,
 };
 use axum::{
@@ -55,7 +55,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn of(house: &House, principal: &Principal, key: Option<&str>) -> Result<Self, Failure> {
+    fn of(house: &AppState, principal: &Principal, key: Option<&str>) -> Result<Self, Failure> {
         let person = house.access.person(principal.user)?;
         Ok(Self {
             user: principal.user,
@@ -84,9 +84,9 @@ pub(crate) struct ClaimBody {
 
 /// The first person takes the device.
 pub(crate) async fn claim(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(entrance): Extension<Entrance>,
-    Extension(ticket): Extension<Ticket>,
+    Extension(ticket): Extension<RequestTracker>,
     headers: HeaderMap,
     Json(body): Json<ClaimBody>,
 ) -> Result<SignedIn, Failure> {
@@ -106,7 +106,7 @@ pub(crate) async fn claim(
     let _served = ticket.serve();
     let person = name_of_person(body.person.as_deref().unwrap_or(OWNER))?;
     let password = match body.password.as_deref().filter(|p| !p.is_empty()) {
-        Some(password) => access.0.passwords.hash(By::Known, password).await?,
+        Some(password) => access.0.passwords.hash(CheckSource::Known, password).await?,
         None => String::new(),
     };
     let first = NewCredential {
@@ -128,7 +128,7 @@ pub(crate) async fn claim(
 
 /// Gives the device to its first person, and answers the key of their session. Of two who come at once only one gets in:
 /// the code is taken before the session is made.
-async fn take(house: House, first: NewCredential) -> Result<String, Failure> {
+async fn take(house: AppState, first: NewCredential) -> Result<String, Failure> {
     let code = house.access.claim().take().ok_or_else(taken)?;
     match house.access.give(first).await {
         Ok(given) => {
@@ -161,9 +161,9 @@ pub(crate) struct SignIn {
 
 /// A password or a token becomes a session of the page.
 pub(crate) async fn sign_in(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(entrance): Extension<Entrance>,
-    Extension(ticket): Extension<Ticket>,
+    Extension(ticket): Extension<RequestTracker>,
     headers: HeaderMap,
     Json(body): Json<SignIn>,
 ) -> Result<SignedIn, Failure> {
@@ -196,9 +196,9 @@ pub(crate) async fn sign_in(
     signed_in(&house, &entrance, &known.principal, &given.key).await
 }
 
-fn by_token(house: &House, entrance: &Entrance, token: &str) -> Result<(Known, Opened), Failure> {
+fn by_token(house: &AppState, entrance: &Entrance, token: &str) -> Result<(AuthenticatedKey, Opened), Failure> {
     // A right token is 256 bits and no guess, so wrong tries of others never keep its owner out.
-    let Some(known) = house.access.known(token, false) else {
+    let Some(known) = house.access.authenticate(token, false) else {
         house.access.0.tokens.count(who(entrance))?;
         return Err(Failure::new(401, "unauthorized", "that token is not known: make one with `hob token new owner`"));
     };
@@ -207,14 +207,14 @@ fn by_token(house: &House, entrance: &Entrance, token: &str) -> Result<(Known, O
 }
 
 async fn by_password(
-    house: &House,
+    house: &AppState,
     who: Who,
     named: Option<Entry<Person>>,
     password: &str,
-) -> Result<(Known, Opened), Failure> {
+) -> Result<(AuthenticatedKey, Opened), Failure> {
     let access = &house.access;
     let kept = named.as_ref().map(|p| p.value.password.clone()).unwrap_or_default();
-    let by = if matches!(who, Who::Browser(_)) { By::Known } else { By::Stranger };
+    let by = if matches!(who, Who::Browser(_)) { CheckSource::Known } else { CheckSource::Stranger };
     let fits = access.0.passwords.fits(by, password, &kept).await?;
     match named.filter(|_| fits) {
         Some(person) => {
@@ -223,7 +223,7 @@ async fn by_password(
             let role = if user == UserId::OWNER { Role::Admin } else { person.value.standing.role() };
             let principal = Principal { user, role, agent: AgentId::GENERAL };
             let reach = Reach::default();
-            Ok((Known { principal, id: None, reach, expires_ms: 0, in_person: true }, Opened::Password(kept)))
+            Ok((AuthenticatedKey { principal, id: None, reach, expires_ms: 0, in_person: true }, Opened::Password(kept)))
         }
         None => Err(Failure::new(401, "wrong_password", "that name and password do not fit together")),
     }
@@ -239,7 +239,7 @@ fn browser_cookie(key: &[u8], user: UserId, kept: &str, salt: &str) -> String {
     format!("{user}.{salt}.{}", proof.to_hex())
 }
 
-fn known_browser(house: &House, headers: &HeaderMap, person: &Entry<Person>) -> Option<Who> {
+fn known_browser(house: &AppState, headers: &HeaderMap, person: &Entry<Person>) -> Option<Who> {
     let shown = cookie(headers, BROWSER)?;
     let salt = shown.split('.').nth(1)?;
     let key = house.store.unseal_if_ours(BROWSER_SECRET).ok()??;
@@ -248,7 +248,7 @@ fn known_browser(house: &House, headers: &HeaderMap, person: &Entry<Person>) -> 
     (hash == blake3::hash(right.as_bytes())).then(|| Who::Browser(*hash.as_bytes()))
 }
 
-async fn new_browser(house: &House, user: UserId) -> Result<String, Failure> {
+async fn new_browser(house: &AppState, user: UserId) -> Result<String, Failure> {
     let key = match house.store.unseal_if_ours(BROWSER_SECRET)? {
         Some(key) => key,
         None => {
@@ -270,7 +270,7 @@ fn about(headers: &HeaderMap) -> String {
 /// A session, with the cookies that hold it.
 pub(crate) struct SignedIn(Session, Vec<String>);
 
-impl Given for SignedIn {
+impl DescribeOutput for SignedIn {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         good::<Session>(schemas, operation, 200);
         refused(schemas, operation, &[(401, "The code, token or password is not right.")]);
@@ -289,7 +289,7 @@ impl IntoResponse for SignedIn {
     }
 }
 
-async fn signed_in(house: &House, entrance: &Entrance, principal: &Principal, key: &str) -> Result<SignedIn, Failure> {
+async fn signed_in(house: &AppState, entrance: &Entrance, principal: &Principal, key: &str) -> Result<SignedIn, Failure> {
     let encrypted = entrance.is_encrypted();
     let browser = new_browser(house, principal.user).await?;
     let secure = if encrypted { "; Secure" } else { "" };
@@ -309,7 +309,7 @@ fn set_cookie(encrypted: bool, key: &str, seconds: u64) -> String {
 
 /// Who the caller is.
 pub(crate) async fn who_am_i(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Extension(entrance): Extension<Entrance>,
     headers: HeaderMap,
@@ -329,7 +329,7 @@ pub(crate) struct SignedOut {
 /// The end of a session, which the browser forgets.
 pub(crate) struct Leaving(bool);
 
-impl Given for Leaving {
+impl DescribeOutput for Leaving {
     fn describe(schemas: &mut Schemas, operation: &mut Operation) {
         good::<SignedOut>(schemas, operation, 200);
     }
@@ -343,7 +343,7 @@ impl IntoResponse for Leaving {
 
 /// Ends the session it is asked with.
 pub(crate) async fn sign_out(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(entrance): Extension<Entrance>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Leaving, Failure> {
@@ -375,7 +375,7 @@ pub(crate) struct Sessions {
     sessions: Vec<Open>,
 }
 
-fn own(house: &House, caller: &Caller) -> Result<Vec<Entry<Credential>>, Failure> {
+fn own(house: &AppState, caller: &Caller) -> Result<Vec<Entry<Credential>>, Failure> {
     // A program has a key of its own, and no say over where its person is signed in.
     if !caller.in_person && caller.principal.role != Role::Admin {
         return Err(Failure::new(403, "denied", "a token does not manage sessions: sign in at the page for that"));
@@ -387,7 +387,7 @@ fn own(house: &House, caller: &Caller) -> Result<Vec<Entry<Credential>>, Failure
 }
 
 /// Where one is signed in.
-pub(crate) async fn sessions(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Sessions> {
+pub(crate) async fn sessions(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Sessions> {
     let open = |s: Entry<Credential>| Open {
         id: s.id,
         device: s.value.about,
@@ -401,7 +401,7 @@ pub(crate) async fn sessions(State(house): State<House>, Extension(caller): Exte
 
 /// Signs out elsewhere.
 pub(crate) async fn delete_session(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Deleted> {

@@ -58,7 +58,7 @@ enum End {
     Dropped,
 }
 
-pub(crate) struct Crier {
+pub(crate) struct AnnounceTask {
     wants: watch::Receiver<Announced>,
     tell: watch::Sender<Option<String>>,
     ignored: Vec<String>,
@@ -70,7 +70,7 @@ pub(crate) struct Crier {
     probing: bool,
 }
 
-impl Crier {
+impl AnnounceTask {
     pub(crate) fn new(
         wants: watch::Receiver<Announced>,
         tell: watch::Sender<Option<String>>,
@@ -158,7 +158,7 @@ impl Crier {
                         return Ok(End::Dropped);
                     }
                     let wanted = self.wants.borrow_and_update().clone();
-                    if crate::crier::base(&wanted) != base || wanted.listens != told.listens {
+                    if crate::announce_task::base(&wanted) != base || wanted.listens != told.listens {
                         return Ok(End::Renamed);
                     }
                     told = wanted;
@@ -201,7 +201,7 @@ impl Crier {
                 }
                 () = sleep_until(tick) => {
                     tick = Instant::now() + TICK;
-                    if heard(daemon.get_metrics()?).await > HEARD {
+                    if received_packets(daemon.get_metrics()?).await > HEARD {
                         tracing::warn!("somebody floods the network with names: what was heard is forgotten");
                         return Ok(End::Worn);
                     }
@@ -291,7 +291,7 @@ fn txt(told: &Announced) -> Vec<(&'static str, String)> {
     txt
 }
 
-async fn heard(metrics: Receiver<mdns_sd::Metrics>) -> i64 {
+async fn received_packets(metrics: Receiver<mdns_sd::Metrics>) -> i64 {
     let metrics = timeout(TICK, metrics.recv_async()).await;
     metrics
         .ok()

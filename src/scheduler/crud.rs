@@ -3,11 +3,11 @@
 use crate::{
     Kind, Missed, Recurrence, Run, Schedule, Scheduler,
     record::{BY_NAME, BY_SCHEDULE},
-    step,
+    transitions,
 };
 use serde_json::json;
-use store::{Audience, Entry, Keep, Stamp, Tx, Walk, order};
-use tool::{AgentId, Armed, Cx, Error, Id, Label, Result, Scope, UserId};
+use store::{Audience, Entry, Visit, Stamp, Tx, Walk, order};
+use tool::{AgentId, PreauthorizedCall, Cx, Error, Id, Label, Result, Scope, UserId};
 
 /// How many schedules one person may have.
 const MOST: usize = 20_000;
@@ -28,7 +28,7 @@ pub struct New {
     /// When.
     pub recurrence: Recurrence,
     /// The call it makes.
-    pub action: Armed,
+    pub action: PreauthorizedCall,
     /// Whether its times count.
     pub enabled: bool,
     /// What becomes of missed times.
@@ -53,7 +53,7 @@ pub struct Change {
     /// When, as it was written, and as it was read.
     pub recurrence: Option<(String, Recurrence)>,
     /// The call it makes.
-    pub action: Option<Armed>,
+    pub action: Option<PreauthorizedCall>,
     /// Whether its times count.
     pub enabled: Option<bool>,
     /// What becomes of missed times.
@@ -86,7 +86,7 @@ pub struct Planned {
     /// When.
     pub recurrence: Recurrence,
     /// The call it makes.
-    pub action: Armed,
+    pub action: PreauthorizedCall,
     /// What becomes of missed times.
     pub missed: Missed,
     /// Where the record's content came from.
@@ -125,7 +125,7 @@ impl Scheduler {
         schedule.missed = new.missed;
         (schedule.retries, schedule.retry_delay_ms) = (new.retries, new.retry_delay_ms);
         (schedule.ends_ms, schedule.max_runs, schedule.changed_ms) = (new.ends_ms, new.max_runs, now);
-        schedule.next_ms = step::next(&schedule, now, &self.0.ports.clock.zone());
+        schedule.next_ms = transitions::next(&schedule, now, &self.0.ports.clock.zone());
         if schedule.next_ms.is_none() {
             return Err(Error::bad_args("it ends before its first time: give a later end, or an earlier time"));
         }
@@ -225,11 +225,11 @@ impl Scheduler {
                 "say which scheduled task: by its id, which `list_scheduled_tasks` shows, or by its name",
             ));
         }
-        let exact = self.0.schedules.walk(cx, &Walk::prefix(BY_NAME, order::text(which)), |_| Keep::Yes)?;
+        let exact = self.0.schedules.walk(cx, &Walk::prefix(BY_NAME, order::text(which)), |_| Visit::Yes)?;
         let wanted = words(which);
         let fits = |entry: &Entry<Schedule>| {
             let name = words(&entry.value.name);
-            if !wanted.is_empty() && wanted.iter().all(|word| name.contains(word)) { Keep::Yes } else { Keep::No }
+            if !wanted.is_empty() && wanted.iter().all(|word| name.contains(word)) { Visit::Yes } else { Visit::No }
         };
         let found = match exact.is_empty() {
             true => self.0.schedules.walk(cx, &Walk::prefix(BY_NAME, []), fits)?,
@@ -250,7 +250,7 @@ impl Scheduler {
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn list(&self, cx: &Cx, wanted: impl Fn(&Schedule) -> bool) -> Result<Vec<Entry<Schedule>>> {
-        let keep = |entry: &Entry<Schedule>| if wanted(&entry.value) { Keep::Yes } else { Keep::No };
+        let keep = |entry: &Entry<Schedule>| if wanted(&entry.value) { Visit::Yes } else { Visit::No };
         let mut all = self.0.schedules.walk(cx, &Walk::prefix(BY_NAME, []), keep)?;
         all.sort_by_key(|entry| (entry.value.next_ms.filter(|_| entry.value.enabled).unwrap_or(i64::MAX), entry.id));
         Ok(all)
@@ -264,7 +264,7 @@ impl Scheduler {
         let mut kept = 0;
         let keep = |_: &Entry<Run>| {
             kept += 1;
-            if kept > limit { Keep::Stop } else { Keep::Yes }
+            if kept > limit { Visit::Stop } else { Visit::Yes }
         };
         Ok(self.0.runs.walk(cx, &Walk::prefix(BY_SCHEDULE, schedule.as_bytes()).down(), keep)?)
     }
@@ -284,7 +284,7 @@ impl Scheduler {
         schedule.next_ms = match recurrence {
             // A moment that has just passed is made up for, and not forgotten.
             Recurrence::Once { at, .. } => Some(*at),
-            _ => step::next(&schedule, self.now(), &self.0.ports.clock.zone()),
+            _ => transitions::next(&schedule, self.now(), &self.0.ports.clock.zone()),
         };
         let stamp = Stamp {
             scope: Scope::User(user),
@@ -320,7 +320,7 @@ impl Scheduler {
     pub fn remind(&self, tx: &Tx, reminder: Reminder) -> store::Result<()> {
         let Reminder { user, agent, key, at, title, text, label } = reminder;
         let args = json!({"text": text, "title": title});
-        let action = Armed { tool: "notify".into(), version: 0, args, digest: [0; 32], consented: false };
+        let action = PreauthorizedCall { tool: "notify".into(), version: 0, args, digest: [0; 32], consented: false };
         let recurrence = Recurrence::Once { at: at.as_millisecond(), zone: None };
         self.plan_in(
             tx,
@@ -378,7 +378,7 @@ fn apply(schedule: &mut Schedule, change: &Change, now: i64, zone: &jiff::tz::Ti
     if again || change.ends_ms.is_some() || change.max_runs.is_some() {
         let done = schedule.max_runs > 0 && schedule.runs >= schedule.max_runs;
         let from = if again { now } else { schedule.next_ms.map_or(now, |next| next - 1) };
-        schedule.next_ms = step::next(schedule, from, zone).filter(|_| on && !done);
+        schedule.next_ms = transitions::next(schedule, from, zone).filter(|_| on && !done);
     }
     if again || change.action.is_some() {
         (schedule.retry_ms, schedule.refused) = (None, 0);

@@ -1,6 +1,6 @@
 //! What a provider wants back unchanged, at the place in the turn where it stood.
 
-use crate::{Endpoint, Kept, ToolCall, Turn};
+use crate::{Endpoint, ProviderState, ToolCall, Turn};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Blocks {
     model: String,
-    blocks: Vec<Placed>,
+    blocks: Vec<PositionedBlock>,
 }
 
 /// One block, and how much of the turn came before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Placed {
+pub(crate) struct PositionedBlock {
     /// How many bytes of text.
     pub text: usize,
     /// How many calls.
@@ -24,7 +24,7 @@ pub(crate) struct Placed {
 
 /// A piece of a turn, in the order it was said.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Strand<'a> {
+pub(crate) enum TurnPiece<'a> {
     /// Words; never empty.
     Text(&'a str),
     /// A call.
@@ -34,12 +34,12 @@ pub(crate) enum Strand<'a> {
 }
 
 /// What is to be kept of an answer; nothing where there are no blocks.
-pub(crate) fn keep(provider: &str, model: &str, blocks: Vec<Placed>) -> Option<Kept> {
+pub(crate) fn keep(provider: &str, model: &str, blocks: Vec<PositionedBlock>) -> Option<ProviderState> {
     if blocks.is_empty() {
         return None;
     }
     let value = serde_json::to_value(Blocks { model: model.to_owned(), blocks }).ok()?;
-    Some(Kept { provider: provider.to_owned(), value })
+    Some(ProviderState { provider: provider.to_owned(), value })
 }
 
 /// What was kept of a turn for this very model; another's means nothing to it.
@@ -50,30 +50,30 @@ pub(crate) fn own<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Option<&'a Value> 
 
 /// About how many tokens of what was kept of a turn go back to that model, named as `provider/model`.
 pub(crate) fn tokens(turn: &Turn, model: &str) -> usize {
-    let own = |kept: &&Kept| {
+    let own = |kept: &&ProviderState| {
         model.split_once('/').is_some_and(|(who, model)| kept.provider == who && kept.value["model"] == model)
     };
     turn.kept.as_ref().filter(own).map_or(0, |kept| kept.value.to_string().len() / 4)
 }
 
 /// A turn as it was said: words, calls and what was kept, each in its place. Of another model's turn, words and calls remain.
-pub(crate) fn woven<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Vec<Strand<'a>> {
+pub(crate) fn woven<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Vec<TurnPiece<'a>> {
     let kept = own(turn, endpoint).and_then(|value| Blocks::deserialize(value).ok()).unwrap_or_default();
     let (mut strands, mut text, mut calls) = (vec![], 0, 0);
-    let mut up_to = |strands: &mut Vec<Strand<'a>>, to_text: usize, to_calls: usize| {
+    let mut up_to = |strands: &mut Vec<TurnPiece<'a>>, to_text: usize, to_calls: usize| {
         // The text may have been shortened since; a character is never cut.
         let to_text = (text..=to_text.min(turn.content.len())).rev().find(|at| turn.content.is_char_boundary(*at));
         if let Some(said) = to_text.and_then(|to| turn.content.get(text..to)).filter(|said| !said.is_empty()) {
-            strands.push(Strand::Text(said));
+            strands.push(TurnPiece::Text(said));
             text += said.len();
         }
         let to_calls = to_calls.clamp(calls, turn.tool_calls.len());
-        strands.extend(turn.tool_calls[calls..to_calls].iter().map(Strand::Call));
+        strands.extend(turn.tool_calls[calls..to_calls].iter().map(TurnPiece::Call));
         calls = to_calls;
     };
     for placed in kept.blocks {
         up_to(&mut strands, placed.text, placed.calls);
-        strands.push(Strand::Kept(placed.block));
+        strands.push(TurnPiece::Kept(placed.block));
     }
     up_to(&mut strands, usize::MAX, usize::MAX);
     strands
@@ -92,7 +92,7 @@ mod tests {
             ..Endpoint::default()
         };
         let call = |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: "{}".into() };
-        let placed = |text, calls, block: &str| Placed { text, calls, block: json!(block) };
+        let placed = |text, calls, block: &str| PositionedBlock { text, calls, block: json!(block) };
         let blocks = vec![placed(0, 0, "first"), placed(5, 0, "second"), placed(5, 1, "third"), placed(900, 9, "far")];
         let turn = Turn {
             content: "Grüße an alle".into(),
@@ -100,10 +100,10 @@ mod tests {
             kept: keep("p", "m", blocks),
         };
         let show = |provider, model| {
-            let word = |strand: &Strand<'_>| match strand {
-                Strand::Text(text) => format!("\"{text}\""),
-                Strand::Call(call) => call.id.clone(),
-                Strand::Kept(block) => block.as_str().unwrap().to_owned(),
+            let word = |strand: &TurnPiece<'_>| match strand {
+                TurnPiece::Text(text) => format!("\"{text}\""),
+                TurnPiece::Call(call) => call.id.clone(),
+                TurnPiece::Kept(block) => block.as_str().unwrap().to_owned(),
             };
             woven(&turn, &endpoint(provider, model)).iter().map(word).collect::<Vec<_>>().join(" ")
         };

@@ -3,7 +3,7 @@
 use crate::{
     Agent,
     conversation::{ConversationSummary, Head, summary},
-    lines::{Line, Role, StoredCall, StoredMessage, StoredResult, json},
+    messages::{MessageRecord, Role, StoredCall, StoredMessage, StoredResult, json},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -112,7 +112,7 @@ impl Agent {
         let (copy, mut runs) = (Id::new(), HashMap::new());
         let mut own = |run: Id| *runs.entry(run).or_insert_with(Id::new);
         let copied = lines.into_iter().map(|e| {
-            let line = Line { conversation: copy, run: own(e.value.run), ..e.value };
+            let line = MessageRecord { conversation: copy, run: own(e.value.run), ..e.value };
             (Id::new(), self.stamp(cx, e.label, &e.source), line)
         });
         let copied: Vec<_> = copied.collect();
@@ -166,15 +166,15 @@ impl Agent {
         // The conversation is from outside with all that is in it, and so taints each run that reads these instructions.
         let system_prompt = self.conversations.checked_prompt(&document.system_prompt)?;
         let metadata = self.conversations.checked_metadata(document.metadata)?;
-        let (id, mut run, mut wanted) = (Id::new(), Id::new(), Wanted::default());
+        let (id, mut run, mut wanted) = (Id::new(), Id::new(), PendingCalls::default());
         let mut lines = vec![];
-        let mut brings = |line: Line| lines.push((Id::new(), self.stamp(cx, Label::Outside, "import"), line));
+        let mut brings = |line: MessageRecord| lines.push((Id::new(), self.stamp(cx, Label::Outside, "import"), line));
         for message in document.messages {
             let role = role_of(&message.role).unwrap_or(Role::Assistant);
             if role == Role::User {
                 run = Id::new();
             }
-            let mut line = Line::new(id, run, role, &self.scrubbed(&message.content));
+            let mut line = MessageRecord::new(id, run, role, &self.scrubbed(&message.content));
             line.model = clipped(&message.model);
             if !message.tool_calls.is_empty() {
                 line.calls = self.scrubbed(&json(&message.tool_calls));
@@ -187,7 +187,7 @@ impl Agent {
             // One record for each result, as they are kept.
             for result in &message.tool_results {
                 let run = wanted.take(result).unwrap_or(run);
-                brings(Line { run, result: self.scrubbed(&json(result)), ..line.clone() });
+                brings(MessageRecord { run, result: self.scrubbed(&json(result)), ..line.clone() });
             }
         }
         let title = match document.title.split_whitespace().collect::<Vec<_>>().join(" ") {
@@ -208,7 +208,7 @@ impl Agent {
         Stamp { scope, owner, audience, label: label.max(cx.label()), source: source.into() }
     }
 
-    async fn put(&self, cx: &Cx, id: Id, head: Head, lines: Vec<(Id, Stamp, Line)>) -> Result<ConversationSummary> {
+    async fn put(&self, cx: &Cx, id: Id, head: Head, lines: Vec<(Id, Stamp, MessageRecord)>) -> Result<ConversationSummary> {
         let label = lines.iter().map(|(_, stamp, _)| stamp.label).fold(Label::Own, Label::max);
         let (conversations, stamp) = (self.conversations.clone(), self.stamp(cx, label, "chat"));
         let entry = self
@@ -229,9 +229,9 @@ impl Agent {
 /// Which run of a conversation that is brought in wants a call that has no result yet: a call may wait while the conversation
 /// goes on, and its result comes among the messages of another run.
 #[derive(Default)]
-struct Wanted(HashMap<(String, String), Vec<Id>>);
+struct PendingCalls(HashMap<(String, String), Vec<Id>>);
 
-impl Wanted {
+impl PendingCalls {
     fn add(&mut self, run: Id, calls: &[StoredCall]) {
         for call in calls {
             self.0.entry((call.id.clone(), call.name.clone())).or_default().push(run);

@@ -4,14 +4,14 @@ use crate::{
     days,
     guess::{Guess, Reader},
     head::{Head, NONE},
-    hollow,
+    empty_content,
     mask::mask,
     meaning::Meaning,
-    own,
+    builtin_replies,
     pattern::{self, Fit, Matcher},
     phrases::{Intent, Template},
     sentence::{MOST_TOKENS, QUESTION_WORDS, Sentence},
-    shall, slots,
+    confirmation, slots,
     spelling::Spelling,
 };
 use jiff::Zoned;
@@ -21,7 +21,7 @@ use tool::Risk;
 
 /// Where a sentence belongs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct Classification {
     /// The tool to call; `None` where `reflex` answers itself.
     pub tool: Option<String>,
     /// The arguments, a JSON object.
@@ -81,7 +81,7 @@ const GAINS: f32 = 3.0;
 const MOST_GUESSED: usize = 24;
 
 /// What `place` needs to know.
-pub(crate) struct Places<'a> {
+pub(crate) struct Classifier<'a> {
     pub intents: &'a [Intent],
     pub classes: &'a HashMap<String, Vec<usize>>,
     pub head: &'a Head,
@@ -92,7 +92,7 @@ pub(crate) struct Places<'a> {
 }
 
 /// A template that fits.
-struct Found<'a> {
+struct TemplateMatch<'a> {
     intent: &'a Intent,
     template: &'a Template,
     fit: Fit,
@@ -101,40 +101,40 @@ struct Found<'a> {
 }
 
 /// What a sentence means that no template fits.
-struct Meant<'a> {
+struct SemanticMatch<'a> {
     intent: &'a Intent,
     guess: Guess,
     /// How likely its tool is.
     share: f32,
 }
 
-impl<'a> Places<'a> {
+impl<'a> Classifier<'a> {
     /// Places a text; the order of the stages is the order of trust.
-    pub async fn place(&self, text: &str) -> Placed {
+    pub async fn classify(&self, text: &str) -> Classification {
         let s = Sentence::read(text);
         if s.len() == 0 || s.len() > MOST_TOKENS {
-            return unknown(own::unread(s.len() > 0), "there is nothing to read, or too much");
+            return unknown(builtin_replies::unread(s.len() > 0), "there is nothing to read, or too much");
         }
         if let Some(placed) = self.by_words(&s) {
             return placed;
         }
         let mended = self.spelling.mended(&s);
         let (placed, why) = self.by_meaning(mended.as_ref().unwrap_or(&s)).await;
-        placed.or_else(|| self.question(&s)).unwrap_or_else(|| unknown(own::unknown(&self.shown()), &why))
+        placed.or_else(|| self.question(&s)).unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))
     }
 
     /// Where a text belongs by a template that fits all of it; nothing else is tried.
-    pub fn place_surely(&self, text: &str) -> Option<Placed> {
+    pub fn classify_literal(&self, text: &str) -> Option<Classification> {
         let s = Sentence::read(text);
         let fits = (1..=MOST_TOKENS).contains(&s.len());
         if fits { self.by_words(&s).filter(|placed| placed.sure) } else { None }
     }
 
     /// The stages that need no meaning.
-    fn by_words(&self, s: &Sentence) -> Option<Placed> {
+    fn by_words(&self, s: &Sentence) -> Option<Classification> {
         let found = self.found(s);
         // An answer to any words after "remind me" is right only where no slip kept the rest from being read.
-        let vague = |f: &Found| f.intent.is_own() && pattern::has_open_slot(&f.template.nodes);
+        let vague = |f: &TemplateMatch| f.intent.is_own() && pattern::has_open_slot(&f.template.nodes);
         if let Some(found) = found.as_ref().filter(|f| !vague(f)) {
             return Some(self.by_template(found, s));
         }
@@ -147,7 +147,7 @@ impl<'a> Places<'a> {
             return Some(self.by_template(found, s));
         }
         let phrase = days::no_such_day(s)?;
-        Some(said(own::no_such_day(&phrase), "a day that never comes".to_owned()))
+        Some(spoken_reply(builtin_replies::no_such_day(&phrase), "a day that never comes".to_owned()))
     }
 
     /// The risk of a tool that exists here.
@@ -156,24 +156,24 @@ impl<'a> Places<'a> {
     }
 
     /// The sentences that show what can be said here, by tool.
-    pub fn shown(&self) -> Vec<(&str, &str)> {
+    pub fn examples(&self) -> Vec<(&str, &str)> {
         let here = self.intents.iter().filter(|i| !i.is_own() && self.risk_of(i).is_some());
         here.flat_map(|i| i.shown.iter().map(|shown| (i.tool.as_str(), shown.as_str()))).collect()
     }
 
     /// The template that fits with the most definite words; among equals the first.
-    fn found(&self, s: &Sentence) -> Option<Found<'a>> {
+    fn found(&self, s: &Sentence) -> Option<TemplateMatch<'a>> {
         // "thank you very much" is all courtesy; but "remind me what …" is a question, and no reminder.
         let (curt, whole) = (s.curt(), Sentence::whole(&s.text));
         let readings = [(Some(s), true), (curt.as_ref(), true), (Some(&whole), !s.wonders)];
-        let mut best: Option<Found> = None;
+        let mut best: Option<TemplateMatch> = None;
         for (sentence, own) in readings.into_iter().filter_map(|(sentence, own)| Some((sentence?, own))) {
             let mut matcher = Matcher::new(sentence, self.now);
             for intent in self.intents.iter().filter(|i| self.risk_of(i).is_some() && (own || !i.is_own())) {
                 for template in intent.templates.iter().filter(|t| !t.example_only) {
                     let Some(fit) = matcher.fit(&template.nodes) else { continue };
                     if best.as_ref().is_none_or(|b| fit.definite > b.fit.definite) {
-                        best = Some(Found { intent, template, fit, asks: s.asks && (own || !s.wonders) });
+                        best = Some(TemplateMatch { intent, template, fit, asks: s.asks && (own || !s.wonders) });
                     }
                 }
             }
@@ -181,32 +181,32 @@ impl<'a> Places<'a> {
         best
     }
 
-    fn by_template(&self, found: &Found, s: &Sentence) -> Placed {
-        let Found { intent, template, fit, asks } = found;
+    fn by_template(&self, found: &TemplateMatch, s: &Sentence) -> Classification {
+        let TemplateMatch { intent, template, fit, asks } = found;
         let why = format!("template {}: {}", template.place, template.text);
         if intent.is_own() {
-            let say = own::told(&intent.tool, &fit.arguments, self.now);
-            let say = say.unwrap_or_else(|| own::answer(&intent.tool, &self.shown()));
-            return Placed { sure: own::is_whole(&intent.tool), ..said(say, why) };
+            let say = builtin_replies::computed_reply(&intent.tool, &fit.arguments, self.now);
+            let say = say.unwrap_or_else(|| builtin_replies::answer(&intent.tool, &self.examples()));
+            return Classification { sure: builtin_replies::is_whole(&intent.tool), ..spoken_reply(say, why) };
         }
         let arguments = with_fixed(intent, &fit.arguments);
         let changes = self.risk_of(intent).is_some_and(Risk::changes_something);
-        if let Some(name) = hollow::keeps_nothing(&arguments).filter(|_| changes) {
-            return said(self.what(intent, name), why);
+        if let Some(name) = empty_content::keeps_nothing(&arguments).filter(|_| changes) {
+            return spoken_reply(self.what(intent, name), why);
         }
         // "turn on pin 17?" may wonder or want; only a request ("could you …?") or a plain order moves anything.
         if changes && *asks && !s.requests {
             return match opens_question(s) {
-                true => self.question(s).unwrap_or_else(|| unknown(own::unknown(&self.shown()), "a question")),
+                true => self.question(s).unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), "a question")),
                 false => self.changing(intent, arguments, s, 1.0, "it is a question"),
             };
         }
-        Placed { sure: true, ..call(intent, arguments, Stage::Template, 1.0, why) }
+        Classification { sure: true, ..call(intent, arguments, Stage::Template, 1.0, why) }
     }
 
     /// Where slips were mended, what changes something is asked about.
-    fn by_mended(&self, found: &Found, s: &Sentence) -> Placed {
-        let Found { intent, template, fit, .. } = found;
+    fn by_mended(&self, found: &TemplateMatch, s: &Sentence) -> Classification {
+        let TemplateMatch { intent, template, fit, .. } = found;
         let arguments = with_fixed(intent, &fit.arguments);
         let why = format!("template {}, slips mended: {}", template.place, template.text);
         match self.risk_of(intent) {
@@ -216,7 +216,7 @@ impl<'a> Places<'a> {
     }
 
     /// The likeliest intent, where it is likely enough, and what it was.
-    async fn by_meaning(&self, s: &Sentence) -> (Option<Placed>, String) {
+    async fn by_meaning(&self, s: &Sentence) -> (Option<Classification>, String) {
         if s.len() > MOST_GUESSED {
             return (None, "nothing is guessed from that many words".to_owned());
         }
@@ -229,14 +229,14 @@ impl<'a> Places<'a> {
             let why = format!("the likeliest is {class} ({share:.2})");
             return (self.tried(s, &shares, &why), why);
         };
-        let Meant { intent, guess, share } = &meant;
+        let SemanticMatch { intent, guess, share } = &meant;
         let template = intent.templates.get(guess.template).map_or("", |t| &t.text);
         let why = format!("near {}: {template} ({share:.2}, {:.2} of it)", intent.tool, guess.covers);
         (self.guessed(&meant, s, &why).or_else(|| self.tried(s, &shares, &why)), why)
     }
 
     /// Whoever names a pin and asks nothing wants something of it: they are told how to say it.
-    fn tried(&self, s: &Sentence, shares: &[(&str, f32)], why: &str) -> Option<Placed> {
+    fn tried(&self, s: &Sentence, shares: &[(&str, f32)], why: &str) -> Option<Classification> {
         let quotes = s.tokens.iter().any(|token| token.opens);
         if quotes || opens_question(s) || !(0..s.len()).any(|at| slots::pin(s, at).is_some()) {
             return None;
@@ -247,8 +247,8 @@ impl<'a> Places<'a> {
     }
 
     /// What is done about a guess: looked, asked, or told how it is said; nothing where it is not likely enough.
-    fn guessed(&self, meant: &Meant, s: &Sentence, why: &str) -> Option<Placed> {
-        let Meant { intent, guess, share } = meant;
+    fn guessed(&self, meant: &SemanticMatch, s: &Sentence, why: &str) -> Option<Classification> {
+        let SemanticMatch { intent, guess, share } = meant;
         let arguments = with_fixed(intent, &guess.arguments);
         let risk = self.risk_of(intent)?;
         if risk == Risk::Observe {
@@ -256,7 +256,7 @@ impl<'a> Places<'a> {
             if intent.tool == MEMORY {
                 return self.question(s);
             }
-            let complete = shall::lacks(intent, &arguments).is_none() && !guess.turned;
+            let complete = confirmation::lacks(intent, &arguments).is_none() && !guess.turned;
             let (least, covers) = if guess.strange { (LOOKS_STRANGE, COVERS) } else { (LOOKS, COVERS) };
             let sure = *share >= least && share * guess.covers >= covers && complete;
             return sure.then(|| call(intent, arguments, Stage::Meaning, *share, why.to_owned()));
@@ -265,7 +265,7 @@ impl<'a> Places<'a> {
         if *share < ASKS || share * guess.covers < ASKS_COVERS || wonders(s) || moves && opens_question(s) {
             return None;
         }
-        if !moves && share * guess.covers < ASKS_MORE && shall::lacks(intent, &arguments).is_some() {
+        if !moves && share * guess.covers < ASKS_MORE && confirmation::lacks(intent, &arguments).is_some() {
             return None;
         }
         if guess.turned {
@@ -275,14 +275,14 @@ impl<'a> Places<'a> {
     }
 
     /// The intent that is likely and has a place for most of the sentence.
-    fn meant(&self, shares: &[(&str, f32)], reader: &mut Reader) -> Option<Meant<'a>> {
+    fn meant(&self, shares: &[(&str, f32)], reader: &mut Reader) -> Option<SemanticMatch<'a>> {
         let tool_of = |class: &str| class.split(' ').next().unwrap_or_default().to_owned();
         let mut tools: HashMap<String, f32> = HashMap::new();
         for (class, share) in shares {
             *tools.entry(tool_of(class)).or_insert(0.0) += share;
         }
         let none = tools.get(NONE).copied().unwrap_or_default();
-        let mut best: Option<(f32, Meant)> = None;
+        let mut best: Option<(f32, SemanticMatch)> = None;
         for (class, share) in shares.iter().take(READS) {
             let here = |i: &&usize| self.intents.get(**i).is_some_and(|intent| self.risk_of(intent).is_some());
             let of: Vec<usize> = self.classes.get(*class).into_iter().flatten().filter(here).copied().collect();
@@ -295,29 +295,29 @@ impl<'a> Places<'a> {
             let worth = 0.5 * (tool.max(1e-6).ln() + share.max(1e-6).ln()) + GAINS * guess.covers;
             let intent = &self.intents[i];
             if best.as_ref().is_none_or(|(b, _)| worth > *b) {
-                best = Some((worth, Meant { intent, guess, share: tool }));
+                best = Some((worth, SemanticMatch { intent, guess, share: tool }));
             }
         }
         best.map(|(_, meant)| meant)
     }
 
     /// What would change something and is not said as a template says it: asked about, or told how it is said.
-    fn changing(&self, intent: &Intent, arguments: Map<String, Value>, s: &Sentence, share: f32, why: &str) -> Placed {
+    fn changing(&self, intent: &Intent, arguments: Map<String, Value>, s: &Sentence, share: f32, why: &str) -> Classification {
         let why = format!("like {}, but {why}", intent.tool);
         // What moves, runs or leaves the house is never done on a word like "yes", which may be meant for something else.
         if !matches!(self.risk_of(intent), Some(Risk::Write | Risk::Destroy)) {
             return self.say_plainly(intent, s, &why);
         }
         let missing =
-            shall::lacks(intent, &arguments).map(|(name, kind)| shall::missing(name, kind, self.example(intent)));
-        if let Some(say) = missing.or_else(|| hollow::keeps_nothing(&arguments).map(|name| self.what(intent, name))) {
-            return Placed { stage: Stage::Missing, confidence: share, ..unknown(say, &why) };
+            confirmation::lacks(intent, &arguments).map(|(name, kind)| confirmation::missing(name, kind, self.example(intent)));
+        if let Some(say) = missing.or_else(|| empty_content::keeps_nothing(&arguments).map(|name| self.what(intent, name))) {
+            return Classification { stage: Stage::Missing, confidence: share, ..unknown(say, &why) };
         }
         let wording = self.intents.iter().filter(|i| i.tool == intent.tool).find_map(|i| i.asked.as_deref());
         let wording = intent.asked.as_deref().or(wording);
-        let say = shall::question(&intent.tool, wording, &arguments, self.now);
+        let say = confirmation::question(&intent.tool, wording, &arguments, self.now);
         let proposes = Some((intent.tool.clone(), Value::Object(arguments)));
-        Placed { proposes, stage: Stage::Asked, confidence: share, ..unknown(say, &why) }
+        Classification { proposes, stage: Stage::Asked, confidence: share, ..unknown(say, &why) }
     }
 
     /// A sentence that shows how an intent is said.
@@ -329,19 +329,19 @@ impl<'a> Places<'a> {
     /// The question for an argument that was said without content.
     fn what(&self, intent: &Intent, name: &str) -> String {
         if intent.tool == "remember" {
-            return own::answer("/remember", &[]);
+            return builtin_replies::answer("/remember", &[]);
         }
-        shall::missing(name, slots::Kind::Text, self.example(intent))
+        confirmation::missing(name, slots::Kind::Text, self.example(intent))
     }
 
-    fn say_plainly(&self, intent: &Intent, s: &Sentence, why: &str) -> Placed {
+    fn say_plainly(&self, intent: &Intent, s: &Sentence, why: &str) -> Classification {
         let pin = (0..s.len()).find_map(|at| slots::pin(s, at)).map(|(_, pin)| pin);
-        let say = own::plainly(intent, pin, s.mentions(&["not", "never"]));
-        Placed { stage: Stage::Plainly, ..unknown(say, why) }
+        let say = builtin_replies::plainly(intent, pin, s.mentions(&["not", "never"]));
+        Classification { stage: Stage::Plainly, ..unknown(say, why) }
     }
 
     /// A question about anything else goes to memory.
-    fn question(&self, s: &Sentence) -> Option<Placed> {
+    fn question(&self, s: &Sentence) -> Option<Classification> {
         let asks = opens_question(s) || (s.asks && !s.requests);
         if !asks || (self.risk)(MEMORY) != Some(Risk::Observe) {
             return None;
@@ -350,7 +350,7 @@ impl<'a> Places<'a> {
         let why = "a question about something else is looked up in memory".to_owned();
         let tool = Some(MEMORY.into());
         let (stage, confidence) = (Stage::Question, 0.5);
-        Some(Placed { tool, arguments, say: None, proposes: None, stage, confidence, why, sure: false })
+        Some(Classification { tool, arguments, say: None, proposes: None, stage, confidence, why, sure: false })
     }
 }
 
@@ -385,17 +385,17 @@ fn with_fixed(intent: &Intent, said: &Map<String, Value>) -> Map<String, Value> 
     arguments
 }
 
-fn call(intent: &Intent, arguments: Map<String, Value>, stage: Stage, confidence: f32, why: String) -> Placed {
+fn call(intent: &Intent, arguments: Map<String, Value>, stage: Stage, confidence: f32, why: String) -> Classification {
     let (tool, arguments) = (Some(intent.tool.clone()), Value::Object(arguments));
-    Placed { tool, arguments, say: None, proposes: None, stage, confidence, why, sure: false }
+    Classification { tool, arguments, say: None, proposes: None, stage, confidence, why, sure: false }
 }
 
 /// An answer of its own to a sentence that a template fits.
-fn said(say: String, why: String) -> Placed {
-    Placed { stage: Stage::Template, confidence: 1.0, ..unknown(say, &why) }
+fn spoken_reply(say: String, why: String) -> Classification {
+    Classification { stage: Stage::Template, confidence: 1.0, ..unknown(say, &why) }
 }
 
-fn unknown(say: String, why: &str) -> Placed {
+fn unknown(say: String, why: &str) -> Classification {
     let (stage, arguments, why) = (Stage::Unknown, Value::Null, why.to_owned());
-    Placed { tool: None, arguments, say: Some(say), proposes: None, stage, confidence: 0.0, why, sure: false }
+    Classification { tool: None, arguments, say: Some(say), proposes: None, stage, confidence: 0.0, why, sure: false }
 }

@@ -2,12 +2,12 @@
 //! of all calls.
 
 use crate::{
-    Caller, House,
-    access::must_be_admin,
+    Caller, AppState,
+    auth_middleware::must_be_admin,
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
-use policy::{Autonomy, Heard, Policy, Preset, Profile, UserPolicy, Verdict};
+use policy::{Autonomy, RuleOutcome, Policy, Preset, Profile, UserPolicy, Verdict};
 use registry::{AuditPage, AuditQuery, Group, Registry, Stats};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(crate) struct Shown {
     profiles: BTreeMap<&'static str, &'static [&'static str]>,
 }
 
-fn shown(house: &House) -> Shown {
+fn policy_view(house: &AppState) -> Shown {
     let (policy, warnings) = house.registry.policy();
     let presets = Preset::ALL.iter().map(|p| (p.name(), p.policy())).collect();
     let profiles = Profile::ALL.iter().map(|p| (p.name(), p.members())).collect();
@@ -37,20 +37,20 @@ fn shown(house: &House) -> Shown {
 }
 
 /// The policy as it is.
-pub(crate) async fn get(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Shown> {
+pub(crate) async fn get(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Shown> {
     must_be_admin(&caller)?;
-    Ok(ok(shown(&house)))
+    Ok(ok(policy_view(&house)))
 }
 
 /// Puts another policy in its place.
 pub(crate) async fn put(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(policy): Json<Policy>,
 ) -> Answer<Shown> {
     must_be_admin(&caller)?;
     house.registry.change_policy(&house.cx(&caller), move |p| *p = policy).await?;
-    Ok(ok(shown(&house)))
+    Ok(ok(policy_view(&house)))
 }
 
 /// How much Hob does for the caller without asking.
@@ -70,7 +70,7 @@ pub(crate) struct Choice {
     about: &'static str,
 }
 
-fn unasked(house: &House, caller: &Caller) -> Unasked {
+fn unasked(house: &AppState, caller: &Caller) -> Unasked {
     let policy = house.registry.policy().0;
     let own = policy.users.get(&caller.principal.user).and_then(|u| u.autonomy);
     let from = match (own, policy.autonomy) {
@@ -83,7 +83,7 @@ fn unasked(house: &House, caller: &Caller) -> Unasked {
 }
 
 /// How much Hob does for the caller without asking.
-pub(crate) async fn autonomy(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Unasked> {
+pub(crate) async fn autonomy(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Unasked> {
     Ok(ok(unasked(&house, &caller)))
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Chosen {
 
 /// Chooses how much Hob does for the caller without asking.
 pub(crate) async fn choose_autonomy(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(chosen): Json<Chosen>,
 ) -> Answer<Unasked> {
@@ -144,7 +144,7 @@ pub(crate) struct Explained {
     /// In a sentence; empty when nothing stands in the way.
     reason: String,
     /// Every rule in order, and what it says.
-    trail: Vec<Heard>,
+    trail: Vec<RuleOutcome>,
     /// The person's name.
     user: String,
     agent: String,
@@ -152,7 +152,7 @@ pub(crate) struct Explained {
 
 /// What would be decided about a call of a tool, and by which rule.
 pub(crate) async fn explain(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
     Query(supposed): Query<Supposed>,
@@ -186,7 +186,7 @@ pub(crate) async fn explain(
 }
 
 /// The caller, or whom an admin names; and what they are called.
-fn person(house: &House, caller: &Caller, named: Option<&str>) -> Result<(Principal, String), Failure> {
+fn person(house: &AppState, caller: &Caller, named: Option<&str>) -> Result<(Principal, String), Failure> {
     let own = caller.principal.user;
     let known = |user: UserId| house.access.person(user).map(|p| p.map(|p| p.value.name));
     let Some(named) = named else {
@@ -225,7 +225,7 @@ pub(crate) struct Groups {
 }
 
 /// The groups of tools, and which are on.
-pub(crate) async fn groups(State(house): State<House>, Extension(caller): Extension<Caller>) -> Answer<Groups> {
+pub(crate) async fn groups(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Groups> {
     let cx = house.cx(&caller);
     let mut groups = house.registry.groups();
     for group in &mut groups {
@@ -243,7 +243,7 @@ pub(crate) struct Switch {
 
 /// Turns a group of tools on or off.
 pub(crate) async fn switch_group(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
     Json(switch): Json<Switch>,
@@ -254,7 +254,7 @@ pub(crate) async fn switch_group(
 }
 
 /// How many tools there are, and how they were used.
-pub(crate) async fn stats(State(house): State<House>) -> Answer<Stats> {
+pub(crate) async fn stats(State(house): State<AppState>) -> Answer<Stats> {
     Ok(ok(house.registry.stats()))
 }
 
@@ -283,7 +283,7 @@ fn fifty() -> usize {
 
 /// The calls that were made, the newest first.
 pub(crate) async fn audit(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(calls): Query<Calls>,
 ) -> Answer<AuditPage> {

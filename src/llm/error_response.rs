@@ -13,7 +13,7 @@ const LONGEST_SAYING: usize = 300;
 
 /// What sort of trouble a server is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ErrorKind {
     /// The key is not accepted.
     Key,
     /// The account has nothing left to spend.
@@ -34,9 +34,9 @@ pub(crate) enum Trouble {
 
 /// Words servers have for each trouble, the most telling first: OpenAI's `invalid_api_key` comes with the type
 /// `invalid_request_error`.
-const WORDS: [(Trouble, &[&str]); 8] = [
+const WORDS: [(ErrorKind, &[&str]); 8] = [
     (
-        Trouble::Credit,
+        ErrorKind::Credit,
         &[
             "insufficient_quota",
             "billing_error",
@@ -46,7 +46,7 @@ const WORDS: [(Trouble, &[&str]); 8] = [
         ],
     ),
     (
-        Trouble::Key,
+        ErrorKind::Key,
         &[
             "invalid_api_key",
             "api_key_invalid",
@@ -57,12 +57,12 @@ const WORDS: [(Trouble, &[&str]); 8] = [
         ],
     ),
     (
-        Trouble::Busy,
+        ErrorKind::Busy,
         &["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests", "requests", "tokens"],
     ),
-    (Trouble::Timeout, &["timeout_error", "deadline_exceeded", "request_timeout"]),
+    (ErrorKind::Timeout, &["timeout_error", "deadline_exceeded", "request_timeout"]),
     (
-        Trouble::Server,
+        ErrorKind::Server,
         &[
             "overloaded_error",
             "server_error",
@@ -75,11 +75,11 @@ const WORDS: [(Trouble, &[&str]); 8] = [
             "server_is_overloaded",
         ],
     ),
-    (Trouble::Filtered, &["content_filter", "content_policy_violation"]),
+    (ErrorKind::Filtered, &["content_filter", "content_policy_violation"]),
     // Groq's, with the type `invalid_request_error` and the status 400.
-    (Trouble::Call, &["tool_use_failed"]),
+    (ErrorKind::Call, &["tool_use_failed"]),
     (
-        Trouble::Refused,
+        ErrorKind::Refused,
         &[
             "invalid_request_error",
             "invalid_argument",
@@ -98,7 +98,7 @@ const WORDS: [(Trouble, &[&str]); 8] = [
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
     /// What it is; `None` where the server does not tell.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<ErrorKind>,
     /// The server's words, on one line; may be empty. All of them until [`Failure::without`].
     pub text: String,
     /// How long it asks to wait.
@@ -107,7 +107,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// A failure this side names.
-    pub fn new(trouble: Trouble, text: impl Into<String>) -> Self {
+    pub fn new(trouble: ErrorKind, text: impl Into<String>) -> Self {
         Self { trouble: Some(trouble), text: text.into(), after: None }
     }
 
@@ -131,7 +131,7 @@ impl Failure {
             .chain(details.into_iter().flatten().filter_map(|d| d["reason"].as_str()))
             .map(str::to_ascii_lowercase)
             .collect();
-        let named = |(_, names): &&(Trouble, &[&str])| names.iter().any(|name| words.iter().any(|w| w == name));
+        let named = |(_, names): &&(ErrorKind, &[&str])| names.iter().any(|name| words.iter().any(|w| w == name));
         let number = || error["code"].as_u64().and_then(|code| u16::try_from(code).ok()).and_then(by_status);
         let trouble = WORDS.iter().find(named).map(|(trouble, _)| *trouble).or_else(number);
         let delay = |d: &Value| d["retryDelay"].as_str().and_then(|s| seconds(s.trim_end_matches('s')));
@@ -157,38 +157,38 @@ impl Failure {
         let text = format!("the model server `{who}` gave up: {text}");
         match trouble {
             _ if begun => Error::Broken(text),
-            Some(Trouble::Busy) => Error::Busy { text, after },
-            Some(Trouble::Timeout) => Error::Timeout(text),
-            Some(Trouble::Key | Trouble::Credit | Trouble::Refused) => Error::Refused(text),
-            Some(Trouble::Filtered) => Error::Filtered(text),
-            Some(Trouble::Server | Trouble::Call) | None => Error::Server { text, after },
+            Some(ErrorKind::Busy) => Error::Busy { text, after },
+            Some(ErrorKind::Timeout) => Error::Timeout(text),
+            Some(ErrorKind::Key | ErrorKind::Credit | ErrorKind::Refused) => Error::Refused(text),
+            Some(ErrorKind::Filtered) => Error::Filtered(text),
+            Some(ErrorKind::Server | ErrorKind::Call) | None => Error::Server { text, after },
         }
     }
 }
 
 /// The trouble an HTTP status stands for.
-fn by_status(status: u16) -> Option<Trouble> {
+fn by_status(status: u16) -> Option<ErrorKind> {
     match status {
-        401 | 403 => Some(Trouble::Key),
-        402 => Some(Trouble::Credit),
-        408 => Some(Trouble::Timeout),
-        429 => Some(Trouble::Busy),
-        500.. => Some(Trouble::Server),
-        400.. => Some(Trouble::Refused),
+        401 | 403 => Some(ErrorKind::Key),
+        402 => Some(ErrorKind::Credit),
+        408 => Some(ErrorKind::Timeout),
+        429 => Some(ErrorKind::Busy),
+        500.. => Some(ErrorKind::Server),
+        400.. => Some(ErrorKind::Refused),
         _ => None,
     }
 }
 
 /// An answer with an error status.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct ErrorResponse {
     /// The status.
     pub status: u16,
     /// What the server told.
     pub failure: Failure,
 }
 
-impl Refusal {
+impl ErrorResponse {
     /// Reads the rest of an answer that is not 2xx.
     pub async fn read(answer: Streaming, key: Option<&str>) -> Self {
         let status = answer.status;
@@ -212,51 +212,51 @@ impl Refusal {
         // The status decides, but for what servers tell only in words: Google answers 400 to a wrong key, Groq to a call its
         // model wrote badly.
         let trouble = match (trouble, by_status(status)) {
-            (Some(telling @ (Trouble::Key | Trouble::Credit | Trouble::Call | Trouble::Filtered)), _) => telling,
+            (Some(telling @ (ErrorKind::Key | ErrorKind::Credit | ErrorKind::Call | ErrorKind::Filtered)), _) => telling,
             (_, Some(status)) => status,
-            (told, None) => told.unwrap_or(Trouble::Refused),
+            (told, None) => told.unwrap_or(ErrorKind::Refused),
         };
         match (trouble, status) {
-            (Trouble::Key, _) => {
+            (ErrorKind::Key, _) => {
                 Error::Refused(format!("the model server `{who}` does not accept the key: set the right one{said}"))
             }
-            (Trouble::Credit, _) => Error::Refused(format!(
+            (ErrorKind::Credit, _) => Error::Refused(format!(
                 "the account at the model server `{who}` has no credit left: add some there, or choose another model{said}"
             )),
-            (Trouble::Busy, _) => Error::Busy {
+            (ErrorKind::Busy, _) => Error::Busy {
                 text: format!(
                     "the model server `{who}` is asked too often: wait {} and ask again{said}",
                     a_while(after)
                 ),
                 after,
             },
-            (Trouble::Filtered, _) => Error::Filtered(format!(
+            (ErrorKind::Filtered, _) => Error::Filtered(format!(
                 "the content filter of the model server `{who}` stopped this: say it in another way, or ask another model{said}"
             )),
-            (Trouble::Timeout, _) => Error::Timeout(format!("the model server `{who}` gave up waiting{said}")),
-            (Trouble::Server, _) => Error::Server {
+            (ErrorKind::Timeout, _) => Error::Timeout(format!("the model server `{who}` gave up waiting{said}")),
+            (ErrorKind::Server, _) => Error::Server {
                 text: format!("the model server `{who}` failed (status {status}): try again later{said}"),
                 after,
             },
-            (Trouble::Call, _) => Error::Server {
+            (ErrorKind::Call, _) => Error::Server {
                 text: format!(
                     "the model `{model}` of `{who}` wrote a call of a tool that cannot be read: ask again{said}"
                 ),
                 after,
             },
-            (Trouble::Refused, 404) => Error::Refused(format!(
+            (ErrorKind::Refused, 404) => Error::Refused(format!(
                 "the model server `{who}` has no model `{model}` at this address: check both{said}"
             )),
-            (Trouble::Refused, 413) => Error::TooLong(format!(
+            (ErrorKind::Refused, 413) => Error::TooLong(format!(
                 "the request is too large for the model server `{who}`: send less at once, or begin a new conversation{said}"
             )),
-            (Trouble::Refused, 400 | 422) if is_about_length(&said) => Error::TooLong(format!(
+            (ErrorKind::Refused, 400 | 422) if is_about_length(&said) => Error::TooLong(format!(
                 "this is too long for the model `{model}` of `{who}`: send less at once, or begin a new conversation{said}"
             )),
-            (Trouble::Refused, 300..400) => Error::Refused(format!(
+            (ErrorKind::Refused, 300..400) => Error::Refused(format!(
                 "the model server `{who}` sends elsewhere (status {status}), which a key must not follow: check its address{said}"
             )),
-            (Trouble::Refused, _) => {
+            (ErrorKind::Refused, _) => {
                 Error::Refused(format!("the model server `{who}` refused the request (status {status}){said}"))
             }
         }
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn what_servers_say_of_themselves() {
-        use Trouble::*;
+        use ErrorKind::*;
         for (body, trouble, text) in [
             (
                 json!({"error": {"message": "bad  key", "type": "invalid_request_error", "code": "invalid_api_key"}}),
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn statuses_and_what_is_told_beside_them() {
         let endpoint = Endpoint { provider: "p".into(), model: "m".into(), ..Endpoint::default() };
-        let row = |status, told: Value| Refusal { status, failure: Failure::of(&told) }.into_error(&endpoint);
+        let row = |status, told: Value| ErrorResponse { status, failure: Failure::of(&told) }.into_error(&endpoint);
         let is = |error: Error| match error {
             Error::Refused(text) => ("refused", text),
             Error::TooLong(text) => ("too long", text),
