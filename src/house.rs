@@ -1,15 +1,15 @@
 //! The assembly: every part is built once, from the ground up, and given what it needs.
 
 use crate::{
-    runtime_settings::Choices,
     config::Config,
     models::{self, ModelDeps, Models},
     restart,
+    runtime_settings::Choices,
     settings::Settings,
 };
 use agent::Agent;
 use anyhow::Result;
-use api::{Access, Claiming, AppState, Network, RequestCounts, Restart};
+use api::{Access, AppState, Claiming, Network, RequestCounts, Restart};
 use board::{Board, Device};
 use config_center::ConfigCenter;
 use custom::CustomTools;
@@ -245,7 +245,13 @@ fn sync_secrets(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
 }
 
 /// Questions nobody answered end, and the oldest are forgotten; a run that rested on one goes on without an answer.
-fn schedule_maintenance(registry: Registry, interactions: Interactions, agent: Agent, ports: Ports, closing: CancellationToken) {
+fn schedule_maintenance(
+    registry: Registry,
+    interactions: Interactions,
+    agent: Agent,
+    ports: Ports,
+    closing: CancellationToken,
+) {
     let tidy = async move {
         loop {
             tokio::time::sleep(TIDY).await;
@@ -311,7 +317,7 @@ fn schedule_backfill(memories: Memories, closing: CancellationToken) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tool::{Channel, Cx, BusEvent, Principal, Topics, Via};
+    use tool::{BusEvent, Channel, Cx, Principal, Topics, Via};
 
     /// A record that cannot be read as a document: its text has no end.
     #[derive(Clone, serde::Serialize, serde::Deserialize)]

@@ -1,7 +1,6 @@
 //! `hob`: parse, build, register, start. The plan of the house is in [`house::build`].
 
 mod answer;
-mod runtime_settings;
 mod cli;
 mod client;
 mod config;
@@ -11,6 +10,7 @@ mod doctor;
 mod house;
 mod models;
 mod restart;
+mod runtime_settings;
 mod serve;
 mod settings;
 mod show;

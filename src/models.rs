@@ -7,8 +7,8 @@ mod late;
 mod places;
 
 use crate::{
-    runtime_settings::{Choices, Terms},
     config::Config,
+    runtime_settings::{Choices, Terms},
 };
 use agent::Agent;
 use api::{
@@ -401,8 +401,9 @@ impl Models {
 /// What was fetched, else what is in the binary.
 fn kept_catalogue(kept: &Collection<StoredCatalogue>) -> (Catalogue, StoredCatalogue) {
     let found = kept.get_in(Scope::Household, ONE).ok().flatten().map(|e| e.value);
-    let read = found
-        .and_then(|kept| Some((Catalogue::read(&kept.catalogue).ok()?, StoredCatalogue { catalogue: String::new(), ..kept })));
+    let read = found.and_then(|kept| {
+        Some((Catalogue::read(&kept.catalogue).ok()?, StoredCatalogue { catalogue: String::new(), ..kept }))
+    });
     read.unwrap_or_else(|| (Catalogue::built_in(), StoredCatalogue::default()))
 }
 

@@ -6,7 +6,7 @@ use crate::{
     restart::Doors,
 };
 use anyhow::{Context, Result, bail};
-use api::{Certificate, Claiming, AppState, Listeners, Tls, bracketed};
+use api::{AppState, Certificate, Claiming, Listeners, Tls, bracketed};
 use discovery::{Announced, Announcer};
 use scrub::Scrubber;
 use std::{

@@ -2,8 +2,8 @@
 //! it wins over hob.toml. The models are in `models.rs`.
 
 use crate::{
-    runtime_settings::Choices,
     config::{Config, check_name},
+    runtime_settings::Choices,
 };
 use api::{DeviceSettings, Neighbour, Network};
 use discovery::{Announcer, DiscoveredService};

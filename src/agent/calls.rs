@@ -40,7 +40,12 @@ impl Run {
     }
 
     /// Makes one call and stores what it gave at once: a call that was made is not forgotten because another still runs.
-    pub async fn make(&self, call: &ToolCall, by: &ModelAttribution, consent: Option<Consent>) -> Result<CallOutcome, Stop> {
+    pub async fn make(
+        &self,
+        call: &ToolCall,
+        by: &ModelAttribution,
+        consent: Option<Consent>,
+    ) -> Result<CallOutcome, Stop> {
         self.tell_start(call);
         let Some(made) = self.call(call, by, consent).await? else { return Ok(CallOutcome::Parked) };
         self.keep_result(&made.1, made.0.duration_ms).await?;

@@ -5,7 +5,7 @@
 //! the run ends, and the caller never hears of them: see [`Asides`].
 
 use crate::{
-    Agent, RunStatus, RunHandle,
+    Agent, RunHandle, RunStatus,
     messages::answered,
     run::{Progress, Run},
 };

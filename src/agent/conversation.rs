@@ -6,7 +6,7 @@ use crate::{
     journal::{self, StoredRun},
     messages::{MessageRecord, Role, StoredCall, StoredMedia, StoredMessage, StoredResult, answered, json, messages},
 };
-use llm::{Content, ProviderState, Message, Part, ToolCall, ToolResult};
+use llm::{Content, Message, Part, ProviderState, ToolCall, ToolResult};
 use registry::Registry;
 use scrub::How;
 use serde::{Deserialize, Serialize};
@@ -140,7 +140,8 @@ impl Conversations {
 
     pub fn get(&self, cx: &Cx, id: Id) -> Result<Conversation> {
         let mut head = self.head(cx, id)?;
-        let messages: Vec<StoredMessage> = self.lines(cx, id, 0)?.into_iter().map(|e| e.value.into_stored_message(e.id)).collect();
+        let messages: Vec<StoredMessage> =
+            self.lines(cx, id, 0)?.into_iter().map(|e| e.value.into_stored_message(e.id)).collect();
         head.tokens = Some(messages.iter().map(tokens_of).sum());
         Ok(Conversation { head, messages })
     }
@@ -200,7 +201,8 @@ impl Conversations {
     /// Stores what the model said, and what comes of it for the run.
     pub async fn add_answer(&self, cx: &Cx, run: Id, spoken: &Spoken<'_>, change: Change) -> Result<()> {
         let mut line = MessageRecord::new(cx.conversation().unwrap_or_default(), run, Role::Assistant, spoken.text);
-        let stored = |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: self.stored_arguments(c) };
+        let stored =
+            |c: &ToolCall| StoredCall { id: c.id.clone(), name: c.name.clone(), arguments: self.stored_arguments(c) };
         line.calls = json(&spoken.calls.iter().map(stored).collect::<Vec<_>>());
         line.model = spoken.model.to_owned();
         if !spoken.media.is_empty() {

@@ -208,7 +208,13 @@ impl Agent {
         Stamp { scope, owner, audience, label: label.max(cx.label()), source: source.into() }
     }
 
-    async fn put(&self, cx: &Cx, id: Id, head: Head, lines: Vec<(Id, Stamp, MessageRecord)>) -> Result<ConversationSummary> {
+    async fn put(
+        &self,
+        cx: &Cx,
+        id: Id,
+        head: Head,
+        lines: Vec<(Id, Stamp, MessageRecord)>,
+    ) -> Result<ConversationSummary> {
         let label = lines.iter().map(|(_, stamp, _)| stamp.label).fold(Label::Own, Label::max);
         let (conversations, stamp) = (self.conversations.clone(), self.stamp(cx, label, "chat"));
         let entry = self

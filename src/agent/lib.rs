@@ -12,22 +12,22 @@ mod conversation_settings;
 mod export;
 mod guard;
 mod journal;
-mod messages;
 mod media;
+mod messages;
 mod one_answer;
 mod own_answers;
-mod run_queue;
 mod preview;
 mod prompt;
 mod prompt_tool;
+mod recovery;
 mod reply;
 mod resume;
+mod resume_point;
 mod run;
 mod run_counts;
+mod run_queue;
 mod runs;
 mod search;
-mod recovery;
-mod resume_point;
 mod step;
 mod summary;
 mod topics;
@@ -51,7 +51,7 @@ pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
 pub use step::{Answer, CallRecord, FinishReason, RunEvent};
 pub use watch::Watch;
 
-use complete::{ContinuationCache, ClientTools};
+use complete::{ClientTools, ContinuationCache};
 use conversation::{Conversations, Reads};
 use interaction::Interactions;
 use journal::{CallJournal, StoredRun};
@@ -59,9 +59,9 @@ use llm::{Content, Provider, ToolChoice};
 use memory::Memories;
 use own_answers::OwnAnswers;
 use persona::Documents;
-use run_queue::{RunSlot, AdmissionPolicy, QueuedRun, RunQueue};
 use registry::Registry;
 use run::{Progress, Run};
+use run_queue::{AdmissionPolicy, QueuedRun, RunQueue, RunSlot};
 use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
     time::{Duration, Instant},

@@ -1,6 +1,6 @@
 //! Messages as they are stored, one record each, and the conversation a model is shown of them.
 
-use llm::{Content, ProviderState, Kind, Media, Message, Source, ToolCall, ToolResult, Turn};
+use llm::{Content, Kind, Media, Message, ProviderState, Source, ToolCall, ToolResult, Turn};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use store::{Coded, Key, Level, Record};

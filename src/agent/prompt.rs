@@ -6,7 +6,7 @@ use llm::{Provider, ToolChoice};
 use memory::Filter;
 use persona::{
     Name,
-    prompt::{Prompt, Sections, ConversationState, compose, time},
+    prompt::{ConversationState, Prompt, Sections, compose, time},
 };
 use scrub::How;
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@ use crate::{
     calls::CallOutcome,
     journal::{Begun, KILLS, State, StoredRun},
     messages::answered,
-    run::{ModelAttribution, Progress, Run, Stop, cancelled},
     resume_point::ResumePoint,
+    run::{ModelAttribution, Progress, Run, Stop, cancelled},
 };
 use futures::future::join_all;
 use llm::{Message, ToolCall};
@@ -59,7 +59,9 @@ impl Run {
         }
         let act = |call| match self.act(stored, &standing, call) {
             // Nobody expects it any more.
-            RecoveryAction::Make(None) if long_ago && stored.state == State::Running => RecoveryAction::Give(LONG_AGO.into()),
+            RecoveryAction::Make(None) if long_ago && stored.state == State::Running => {
+                RecoveryAction::Give(LONG_AGO.into())
+            }
             act => act,
         };
         let (one_by_one, mut held) = (!self.limits().parallel, false);
@@ -70,7 +72,8 @@ impl Run {
             (call, act)
         });
         let acts: Vec<(&ToolCall, RecoveryAction)> = acts.collect();
-        let waits = |acts: &[(&ToolCall, RecoveryAction)]| acts.iter().all(|(_, act)| matches!(act, RecoveryAction::Waits));
+        let waits =
+            |acts: &[(&ToolCall, RecoveryAction)]| acts.iter().all(|(_, act)| matches!(act, RecoveryAction::Waits));
         if stored.state == State::Waiting && !acts.is_empty() && waits(&acts) {
             return Ok(None);
         }
@@ -129,7 +132,11 @@ impl Run {
     }
 
     /// Makes what is to be made. The ids of what waits.
-    async fn settle_all(&self, acts: Vec<(&ToolCall, RecoveryAction)>, by: &ModelAttribution) -> Result<Vec<String>, Stop> {
+    async fn settle_all(
+        &self,
+        acts: Vec<(&ToolCall, RecoveryAction)>,
+        by: &ModelAttribution,
+    ) -> Result<Vec<String>, Stop> {
         let _watching = self.hear_questions();
         let mut settled = vec![];
         if self.limits().parallel {
@@ -146,7 +153,12 @@ impl Run {
     }
 
     /// The id of a call where it waits.
-    async fn settle(&self, call: &ToolCall, act: RecoveryAction, by: &ModelAttribution) -> Result<Option<String>, Stop> {
+    async fn settle(
+        &self,
+        call: &ToolCall,
+        act: RecoveryAction,
+        by: &ModelAttribution,
+    ) -> Result<Option<String>, Stop> {
         let waits = || Ok(Some(call.id.clone()));
         match act {
             RecoveryAction::Waits => return waits(),

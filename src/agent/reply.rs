@@ -1,7 +1,7 @@
 //! The final answer as its caller asked for it: cut at stop sequences, and in the format it has to have.
 
 use crate::{
-    run::{Progress, Run, ModelTurn, Stop},
+    run::{ModelTurn, Progress, Run, Stop},
     step::{Answer, FinishReason},
 };
 use llm::{End, Message, ResponseFormat, Routing, StopFilter, ToolCall, ToolResult, Turn};
@@ -63,7 +63,12 @@ impl Run {
     }
 
     /// The end of a run that goes on when somebody has answered.
-    pub(crate) async fn rests(&self, said: ModelTurn, progress: &mut Progress, waits: Vec<String>) -> Result<Answer, Stop> {
+    pub(crate) async fn rests(
+        &self,
+        said: ModelTurn,
+        progress: &mut Progress,
+        waits: Vec<String>,
+    ) -> Result<Answer, Stop> {
         let conversations = &self.agent.conversations;
         conversations.change_run(self.cx.user(), self.run, move |run| run.suspend(&waits)).await?;
         let open = self.agent.waiting_on(self.cx.user(), self.run);

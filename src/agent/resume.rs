@@ -8,8 +8,8 @@ use crate::{
     conversation::missing,
     journal::{CallJournal, State, StoredRun},
     place,
-    run_queue::{RunSlot, AdmissionPolicy},
     run::{Run, Stop, cancelled},
+    run_queue::{AdmissionPolicy, RunSlot},
     to_its_end,
 };
 use registry::{Reply, Resume};
@@ -117,15 +117,16 @@ impl Agent {
 
     async fn begin_again(&self, cx: &Cx, run: Id, conversation: Id) -> Result<()> {
         let (user, cancel) = (cx.user(), CancellationToken::new());
-        let busy = self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::Now)?;
+        let busy =
+            self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::Now)?;
         let lines = self.conversations.all(cx, conversation)?;
         let last = lines.last().ok_or_else(|| missing(conversation))?;
         if last.value.run != run {
             return Err(Error::unavailable("the conversation has gone on since: say it again there"));
         }
         // What it had half said is said anew.
-        let half =
-            Some(last.id).filter(|_| last.value.role == crate::messages::Role::Assistant && last.value.calls().is_empty());
+        let half = Some(last.id)
+            .filter(|_| last.value.role == crate::messages::Role::Assistant && last.value.calls().is_empty());
         self.conversations.begin_again(user, run, conversation, half).await?;
         let (agent, ports) = (self.clone(), cx.ports().clone());
         tokio::spawn(async move { agent.taken_up(&ports, user, run, busy, cancel).await });
@@ -245,7 +246,8 @@ impl Agent {
     /// Takes a run up behind whoever is in its conversation. From here on it counts as under way.
     fn spawn(&self, ports: &Ports, user: UserId, run: Id, conversation: Id, before: ResumeTrigger) {
         let cancel = CancellationToken::new();
-        let entered = self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::GoesOn);
+        let entered =
+            self.places.enter(place(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::GoesOn);
         // It is refused only where the house closes, and then goes on after the next start.
         let Ok(busy) = entered else { return };
         let (agent, ports) = (self.clone(), ports.clone());
@@ -281,7 +283,14 @@ impl Agent {
         }
     }
 
-    async fn take_up(&self, ports: &Ports, user: UserId, run: Id, busy: RunSlot, cancel: CancellationToken) -> Result<()> {
+    async fn take_up(
+        &self,
+        ports: &Ports,
+        user: UserId,
+        run: Id,
+        busy: RunSlot,
+        cancel: CancellationToken,
+    ) -> Result<()> {
         let began = Instant::now();
         let found = self.conversations.runs.get_in(Scope::User(user), run)?;
         let Some((mut stored, changed)) = found.map(|e| (e.value, e.updated_ms)) else { return Ok(()) };

@@ -7,7 +7,7 @@ use crate::{
     run::Run,
     step::RunEvent,
 };
-use interaction::{Kind, InteractionEvent};
+use interaction::{InteractionEvent, Kind};
 use llm::{Routing, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -306,7 +306,8 @@ impl Run {
         };
         let heard = tell.clone();
         let asked = self.agent.parts.registry.approvals().map(|approvals| {
-            approvals.watch(self.run, move |approval| heard(RunEvent::Approval { approval: Box::new(approval.clone()) }))
+            approvals
+                .watch(self.run, move |approval| heard(RunEvent::Approval { approval: Box::new(approval.clone()) }))
         });
         let shown = self.agent.parts.interactions.watch(self.run, move |told| tell(step_of(told)));
         (asked, shown)

@@ -72,7 +72,9 @@ mod tests {
     use super::*;
 
     fn history(said: &[&str]) -> Vec<Message> {
-        said.iter().flat_map(|text| [Message::user(*text), Message::text_only("Tomatoes everywhere, tomatoes.")]).collect()
+        said.iter()
+            .flat_map(|text| [Message::user(*text), Message::text_only("Tomatoes everywhere, tomatoes.")])
+            .collect()
     }
 
     #[test]

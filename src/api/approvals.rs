@@ -1,7 +1,7 @@
 //! What Hob asks people, what they answer, and the answers that stand.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
     envelope::{Answer, Failure, Json, PathId, Query, ok},
     people::Deleted,

@@ -1,19 +1,19 @@
 //! Coming in and going out: the claim, signing in by password or token, and the sessions one has open.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::{COOKIE, SECURE_COOKIE, cookie, csrf_token, session_key, who},
     claim::Misfit,
+    connection_limiter::RequestTracker,
     describe::{DescribeOutput, Operation, Schemas},
     document::{good, refused},
     envelope::{Answer, Failure, Json, PathId, ok},
-    keys::{Credential, Kind, AuthenticatedKey, NewCredential, OWNER, Opened, Person, SESSION, random},
+    keys::{AuthenticatedKey, Credential, Kind, NewCredential, OWNER, Opened, Person, SESSION, random},
     limits::Who,
     password::CheckSource,
     people::{Deleted, name_of_person},
-    token_scope::Reach,
-    connection_limiter::RequestTracker,
     serve::Entrance,
+    token_scope::Reach,
 };
 use axum::{
     Extension,
@@ -223,7 +223,10 @@ async fn by_password(
             let role = if user == UserId::OWNER { Role::Admin } else { person.value.standing.role() };
             let principal = Principal { user, role, agent: AgentId::GENERAL };
             let reach = Reach::default();
-            Ok((AuthenticatedKey { principal, id: None, reach, expires_ms: 0, in_person: true }, Opened::Password(kept)))
+            Ok((
+                AuthenticatedKey { principal, id: None, reach, expires_ms: 0, in_person: true },
+                Opened::Password(kept),
+            ))
         }
         None => Err(Failure::new(401, "wrong_password", "that name and password do not fit together")),
     }
@@ -289,7 +292,12 @@ impl IntoResponse for SignedIn {
     }
 }
 
-async fn signed_in(house: &AppState, entrance: &Entrance, principal: &Principal, key: &str) -> Result<SignedIn, Failure> {
+async fn signed_in(
+    house: &AppState,
+    entrance: &Entrance,
+    principal: &Principal,
+    key: &str,
+) -> Result<SignedIn, Failure> {
     let encrypted = entrance.is_encrypted();
     let browser = new_browser(house, principal.user).await?;
     let secure = if encrypted { "; Secure" } else { "" };

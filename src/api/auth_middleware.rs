@@ -1,11 +1,11 @@
 //! The lock: who a request comes from, and whether that key opens this door.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
+    connection_limiter::{RequestTracker, Serving},
     describe::{Access, RouteTable},
     envelope::{Failure, bounded, brief},
     limits::Who,
-    connection_limiter::{Serving, RequestTracker},
     serve::Entrance,
 };
 use axum::{

@@ -1,11 +1,11 @@
 //! Talking: a message in, an answer out, whole or as it comes.
 
 use crate::{
-    Caller, AppState, KEEP_ALIVE,
+    AppState, Caller, KEEP_ALIVE,
     document::Streamable,
     envelope::{Data, Failure, Json, ok},
 };
-use agent::{FinishReason, Preset, RunHandle, ChatRequest, RunEvent, WhileBusy};
+use agent::{ChatRequest, FinishReason, Preset, RunEvent, RunHandle, WhileBusy};
 use axum::{
     Extension,
     extract::State,

@@ -1,7 +1,7 @@
 //! Whether what is stored is sound.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
     envelope::{Answer, ok},
 };

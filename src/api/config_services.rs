@@ -1,9 +1,9 @@
 //! `/api/v1/config-services`: the services people set up. Secrets go in here and never come out.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
-    describe::{Routes, DescribeInput, get, patch, post},
+    describe::{DescribeInput, Routes, get, patch, post},
     envelope::{Answer, Created as New, Failure, Json, PathText, ok},
     people::Deleted,
 };

@@ -1,8 +1,8 @@
 //! Conversations: found, read, copied, taken along, brought in and deleted.
 
 use crate::{
-    Caller, AppState,
-    describe::{Operation, Schemas, DescribeInput},
+    AppState, Caller,
+    describe::{DescribeInput, Operation, Schemas},
     envelope::{Answer, Failure, Json, PathId, Query, Raw, ok},
     people::Deleted,
 };

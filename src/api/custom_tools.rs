@@ -1,7 +1,7 @@
 //! `/api/v1/custom-tools`: the shapes of the reference, over the custom tools of the household.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
     describe::{Routes, get, post},
     document::limited,
@@ -179,7 +179,11 @@ fn may(house: &AppState, caller: &Caller, tool: &str) -> Result<(), Failure> {
     }
 }
 
-async fn enable(State(h): State<AppState>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
+async fn enable(
+    State(h): State<AppState>,
+    Extension(c): Extension<Caller>,
+    PathText(id): PathText,
+) -> Answer<CustomTool> {
     may(&h, &c, "toggle_custom_tool")?;
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Enable).await?))
 }
@@ -202,7 +206,11 @@ async fn approve(
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Approve).await?))
 }
 
-async fn reject(State(h): State<AppState>, Extension(c): Extension<Caller>, PathText(id): PathText) -> Answer<CustomTool> {
+async fn reject(
+    State(h): State<AppState>,
+    Extension(c): Extension<Caller>,
+    PathText(id): PathText,
+) -> Answer<CustomTool> {
     must_be_admin(&c)?;
     Ok(ok(h.custom.set_status(&h.cx(&c), &id, Change::Reject).await?))
 }
@@ -237,7 +245,11 @@ fn no_arguments() -> Value {
     json!({})
 }
 
-async fn test(State(house): State<AppState>, Extension(caller): Extension<Caller>, Json(body): Json<Test>) -> Answer<Ran> {
+async fn test(
+    State(house): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<Test>,
+) -> Answer<Ran> {
     may(&house, &caller, "create_tool")?;
     let (name, began) = (body.draft.name.clone(), Instant::now());
     let result = house.custom.test(&house.cx(&caller), body.draft, body.test_arguments).await;

@@ -2,7 +2,7 @@
 //! what it keeps.
 
 use crate::{
-    Caller, AppState, KEEP_ALIVE, Neighbour,
+    AppState, Caller, KEEP_ALIVE, Neighbour,
     auth_middleware::must_be_admin,
     document::Download,
     envelope::{Answer, Failure, Json, Query, ok},

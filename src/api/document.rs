@@ -2,7 +2,7 @@
 
 use crate::{
     auth_middleware::{COOKIE, SECURE_COOKIE},
-    describe::{DescribeOutput, Operation, Schemas, DescribeInput, event},
+    describe::{DescribeInput, DescribeOutput, Operation, Schemas, event},
     envelope::{Bad, Created, Data, Failure, Json, Meta, PathId, PathText, Query, Raw},
 };
 use axum::response::{IntoResponse, Response};

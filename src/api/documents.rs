@@ -1,8 +1,8 @@
 //! `/api/v1/documents`: who the agent is, as texts with a history; and `/api/v1/prompt`: what the model is told of it.
 
 use crate::{
-    Caller, AppState,
-    describe::{Routes, DescribeInput, get, post},
+    AppState, Caller,
+    describe::{DescribeInput, Routes, get, post},
     envelope::{Answer, Failure, Json, PathId, PathText, Query, ok},
 };
 use axum::{

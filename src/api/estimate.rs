@@ -1,7 +1,7 @@
 //! What a request to a model would cost.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     envelope::{Answer, Failure, Json, ok},
 };
 use axum::{Extension, extract::State};

@@ -1,7 +1,7 @@
 //! Files for messages and tools: sent as they are, typed by their content, shown again.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     document::FileResponse,
     envelope::{Answer, Created as New, Failure, PathId, Query, Raw, ok},
     people::Deleted,

@@ -1,11 +1,11 @@
 //! What waits for the caller: questions, blocks and components; what they answer, and the runs that go on with it.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     envelope::{Answer, Failure, Json, PathId, Query, ok},
 };
 use axum::{Extension, extract::State};
-use interaction::{Interaction, State as Standing, Wake, ListFilter};
+use interaction::{Interaction, ListFilter, State as Standing, Wake};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool::{

@@ -570,7 +570,11 @@ mod tests {
         }
         assert_eq!(access.all(true).unwrap().len(), SESSIONS + 1);
         assert!(access.authenticate(&first.key, true).is_none() && access.authenticate(&kept.key, true).is_some());
-        assert_eq!(access.authenticate(&kept.key, true).unwrap().principal.role, Role::Viewer, "no more than the person");
+        assert_eq!(
+            access.authenticate(&kept.key, true).unwrap().principal.role,
+            Role::Viewer,
+            "no more than the person"
+        );
     }
 
     #[tokio::test]

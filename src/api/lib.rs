@@ -4,19 +4,20 @@
 //! The same router is served on TCP (page and programs, with a token or a session) and on the local socket
 //! (command line, known by its user id).
 
-mod auth_middleware;
 mod approvals;
+mod auth;
+mod auth_middleware;
 mod chat;
 mod check;
 mod claim;
 mod config_services;
+mod connection_limiter;
 mod conversations;
 mod custom_tools;
 mod describe;
 mod device;
 mod document;
 mod documents;
-mod auth;
 mod envelope;
 mod estimate;
 mod files;
@@ -32,14 +33,13 @@ mod openai;
 mod page;
 mod password;
 mod people;
-mod token_scope;
-mod restore;
 mod policy_routes;
+mod restore;
 mod runs;
-mod connection_limiter;
 mod serve;
 mod settings;
 mod tls;
+mod token_scope;
 mod tokens;
 mod tools;
 
@@ -195,7 +195,10 @@ fn routes() -> Routes<AppState> {
         .route("/tools", get(tools::list, "Find or list tools."))
         .route("/tools/{name}", get(tools::one, "A tool and its help."))
         .route("/tools/{name}/execute", post(tools::execute, "Run a tool.").also(limited))
-        .route("/tools/{name}/explain", get(policy_routes::explain, "Whether a call would be made, and which rule decides."))
+        .route(
+            "/tools/{name}/explain",
+            get(policy_routes::explain, "Whether a call would be made, and which rule decides."),
+        )
         .route("/tool-groups", get(policy_routes::groups, "The groups of tools, and which are on."))
         .route("/tool-groups/{id}", put(policy_routes::switch_group, "Turn a group of tools on or off."))
         .route("/tool-stats", get(policy_routes::stats, "How many tools there are, by category, group and owner."))

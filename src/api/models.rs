@@ -1,7 +1,7 @@
 //! The models: which one answers, in what order others stand in, whose keys are kept, and what was spent.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
     envelope::{Answer, Json, PathText, Query, ok},
 };
@@ -90,7 +90,9 @@ pub struct ModelTerms {
 }
 
 /// Tells null from nothing.
-fn double_option<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+fn double_option<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -258,7 +260,10 @@ pub(crate) struct Providers {
     providers: Vec<Provider>,
 }
 
-pub(crate) async fn providers(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Providers> {
+pub(crate) async fn providers(
+    State(house): State<AppState>,
+    Extension(caller): Extension<Caller>,
+) -> Answer<Providers> {
     must_be_admin(&caller)?;
     Ok(ok(Providers { providers: house.models.providers() }))
 }

@@ -7,9 +7,9 @@
 mod wire;
 
 use crate::{
-    Caller, AppState, KEEP_ALIVE,
+    AppState, Caller, KEEP_ALIVE,
     chat::unanswered,
-    describe::{DescribeOutput, Operation, Routes, Schemas, DescribeInput, get, post},
+    describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, get, post},
     document::refused_in_shape,
     envelope::{self, Failure, WITH_PICTURES, reworded},
     openai::{self, Waited},
@@ -252,7 +252,10 @@ pub(crate) struct Shown {
     capabilities: [&'static str; 3],
 }
 
-pub(crate) async fn show(State(house): State<AppState>, Sent(which): Sent<Which>) -> Result<axum::Json<Shown>, Refused> {
+pub(crate) async fn show(
+    State(house): State<AppState>,
+    Sent(which): Sent<Which>,
+) -> Result<axum::Json<Shown>, Refused> {
     is_known(&which.model)?;
     Ok(axum::Json(Shown {
         modelfile: "",

@@ -14,14 +14,14 @@ mod responses;
 pub(crate) mod wire;
 
 use crate::{
-    Caller, AppState, KEEP_ALIVE,
+    AppState, Caller, KEEP_ALIVE,
     chat::unanswered,
-    describe::{DescribeOutput, Operation, Routes, Schemas, DescribeInput, get, post},
+    describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, get, post},
     document::{Streamable, refused_in_shape},
     envelope::{self, Failure, PathText, WITH_PICTURES},
     wrong_method,
 };
-use agent::{Agent, Answer, Complete, RunStatus, RunHandle, RunEvent};
+use agent::{Agent, Answer, Complete, RunEvent, RunHandle, RunStatus};
 use axum::{
     Extension,
     body::to_bytes,

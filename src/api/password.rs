@@ -95,7 +95,11 @@ impl Passwords {
 
     /// Runs on a thread of its own kind: it would hold up everybody else. Its turn lasts as long as the work does, also
     /// when whoever asked is gone.
-    async fn aside<T: Send + 'static>(&self, by: CheckSource, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    async fn aside<T: Send + 'static>(
+        &self,
+        by: CheckSource,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Failure> {
         let broken = || Failure::new(422, "failed", "the password could not be checked: try again");
         let (turns, _waiting) = match by {
             CheckSource::Known => (&self.known, None),

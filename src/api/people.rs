@@ -1,7 +1,7 @@
 //! The people of the household: who they are, what they may do, and their passwords.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
     envelope::{Answer, Created, Failure, Json, PathId, ok},
     keys::{Credential, OWNER, Person, stamp},

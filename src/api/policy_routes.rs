@@ -2,12 +2,12 @@
 //! of all calls.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
-use policy::{Autonomy, RuleOutcome, Policy, Preset, Profile, UserPolicy, Verdict};
+use policy::{Autonomy, Policy, Preset, Profile, RuleOutcome, UserPolicy, Verdict};
 use registry::{AuditPage, AuditQuery, Group, Registry, Stats};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

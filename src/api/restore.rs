@@ -4,9 +4,9 @@
 //! the house closes and starts again; that start restores it as `hob restore` does, before anything opens the data.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
-    describe::{DescribeOutput, Operation, Schemas, DescribeInput},
+    describe::{DescribeInput, DescribeOutput, Operation, Schemas},
     document::{good, refused},
     envelope::{Failure, ok},
 };

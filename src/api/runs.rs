@@ -1,7 +1,7 @@
 //! Runs: what is under way, what has been, and what happened in each.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     envelope::{Answer, Failure, PathId, Query, ok},
 };
 use agent::{RunDetails, RunShown, State as Standing};

@@ -3,8 +3,8 @@
 use crate::{
     AppState,
     auth_middleware::who,
+    connection_limiter::{ConnectionLimiter, ConnectionPermit},
     router,
-    connection_limiter::{ConnectionPermit, ConnectionLimiter},
     tls::Certificate,
 };
 use axum::{Router, serve::Listener};

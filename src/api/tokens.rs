@@ -1,7 +1,7 @@
 //! API tokens: keys for programs, with a role, a scope and an end.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     auth_middleware::must_be_admin,
     envelope::{Answer, Created, Failure, Json, PathId, ok},
     keys::{Credential, Kind, NewCredential, OWNER, Opened},

@@ -1,11 +1,11 @@
 //! The catalogue over HTTP: list, look at, call.
 
 use crate::{
-    Caller, AppState,
+    AppState, Caller,
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
-use registry::{MatchedBy, Listed, Registry};
+use registry::{Listed, MatchedBy, Registry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Instant;

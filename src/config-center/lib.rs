@@ -16,7 +16,7 @@ pub use service::{DEFAULT, Definition, Entry, EntryPatch, NewEntry, Required, Se
 
 use schema::Parts;
 use serde_json::{Map, Value, json};
-use service::{ServiceRecord, KeptEntry, Stored, check_label, check_name, sealed_name};
+use service::{KeptEntry, ServiceRecord, Stored, check_label, check_name, sealed_name};
 use state::{Need, State};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -270,7 +270,13 @@ impl ConfigCenter {
 
     /// Writes a service with its secrets in one commit, then shows it: both happen also when whoever asked is gone.
     /// Answers the service as it is now; `NotFound` when it is there no more.
-    async fn keep(&self, cx: &Cx, changing: OwnedMutexGuard<()>, name: &str, new: Option<ServiceRecord>) -> Result<Service> {
+    async fn keep(
+        &self,
+        cx: &Cx,
+        changing: OwnedMutexGuard<()>,
+        name: &str,
+        new: Option<ServiceRecord>,
+    ) -> Result<Service> {
         let (this, name) = (self.clone(), name.to_owned());
         let stamp = Stamp { owner: cx.user(), label: cx.label(), ..Stamp::household("config") };
         let work = async move {
@@ -284,8 +290,9 @@ impl ConfigCenter {
 
     async fn write(&self, mut stamp: Stamp, name: &str, mut new: Option<ServiceRecord>) -> Result<()> {
         let old = self.state().kept.get(name).cloned();
-        let sealed_of =
-            |kept: &Option<ServiceRecord>| kept.as_ref().map(|k| k.sealed(name)).transpose().map(Option::unwrap_or_default);
+        let sealed_of = |kept: &Option<ServiceRecord>| {
+            kept.as_ref().map(|k| k.sealed(name)).transpose().map(Option::unwrap_or_default)
+        };
         let (was, is) = (sealed_of(&old)?, sealed_of(&new)?);
         let gone = was.keys().filter(|at| !is.contains_key(*at)).map(|at| (at.clone(), None)).collect::<Vec<_>>();
         // Nothing is left under the name of an entry without secrets either, such as what a restored backup knew not of.

@@ -2,7 +2,7 @@
 
 use crate::{
     schema::{self, Field, OTHER_HOSTS, Origin, RAW, Values},
-    service::{About, DEFAULT, Entry, ServiceRecord, Required, Service},
+    service::{About, DEFAULT, Entry, Required, Service, ServiceRecord},
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! The announcer: what a Hob tells the network of itself, and the handle to change it.
 
-use crate::{Result, browse, announce_task::AnnounceTask, found::DiscoveredService};
+use crate::{Result, announce_task::AnnounceTask, browse, found::DiscoveredService};
 use mdns_sd::ServiceDaemon;
 use std::{
     net::IpAddr,

@@ -174,7 +174,14 @@ mod tests {
     fn a_hob_is_read_whole() {
         let fp = "ab".repeat(32);
         let txt = [("id", "01X"), ("ver", "0.1.0"), ("claimed", "1"), ("tls", "4621"), ("fp", &fp), ("path", "/")];
-        let found = DiscoveredService::new(&service(Kind::Hob, "kitchen", "Kitchen.local.", "192.168.1.5,10.0.0.5", 4620, &txt));
+        let found = DiscoveredService::new(&service(
+            Kind::Hob,
+            "kitchen",
+            "Kitchen.local.",
+            "192.168.1.5,10.0.0.5",
+            4620,
+            &txt,
+        ));
         let found = found.unwrap();
         assert_eq!((found.name.as_str(), found.host.as_str()), ("kitchen", "kitchen.local"));
         assert_eq!(found.url, "http://kitchen.local:4620");
@@ -192,12 +199,16 @@ mod tests {
             ("version", "2024.12.5"),
             ("internal_url", "http://192.168.1.9:8123"),
         ];
-        let home = DiscoveredService::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "192.168.1.9", 8123, &txt)).unwrap();
+        let home =
+            DiscoveredService::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "192.168.1.9", 8123, &txt))
+                .unwrap();
         assert_eq!((home.name.as_str(), home.id.as_deref(), home.claimed), ("Home", Some("u1"), None));
         assert_eq!((home.url.as_str(), home.version.as_deref()), ("http://192.168.1.9:8123", Some("2024.12.5")));
-        let bare = DiscoveredService::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "fe80::9", 8123, &[])).unwrap();
+        let bare =
+            DiscoveredService::new(&service(Kind::HomeAssistant, "Home", "abc.local.", "fe80::9", 8123, &[])).unwrap();
         assert_eq!(bare.url, "http://[fe80::9]:8123");
-        let whisper = DiscoveredService::new(&service(Kind::Wyoming, "whisper", "w.local.", "192.168.1.7", 10300, &[])).unwrap();
+        let whisper =
+            DiscoveredService::new(&service(Kind::Wyoming, "whisper", "w.local.", "192.168.1.7", 10300, &[])).unwrap();
         assert_eq!((whisper.url.as_str(), whisper.id), ("tcp://192.168.1.7:10300", None));
     }
 
@@ -233,7 +244,10 @@ mod tests {
             ("h/../x.local.", "10.0.0.1", 80),
             ("h@evil.local.", "10.0.0.1", 80),
         ] {
-            assert!(DiscoveredService::new(&service(Kind::Hob, "n", host, ip, port, &[])).is_none(), "{host} {ip} {port}");
+            assert!(
+                DiscoveredService::new(&service(Kind::Hob, "n", host, ip, port, &[])).is_none(),
+                "{host} {ip} {port}"
+            );
         }
     }
 }

@@ -3,9 +3,9 @@
 //! An [`Announcer`] tells the network of this Hob, as `NAME.local`, `_http._tcp` and `_hob._tcp`; [`browse`] looks for
 //! other Hobs, Home Assistant and Wyoming services. Both use one thread of `mdns-sd`, where they meet in one process.
 
+mod announce_task;
 mod announcer;
 mod browse;
-mod announce_task;
 mod error;
 mod found;
 mod interface;

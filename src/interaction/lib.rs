@@ -12,7 +12,7 @@ mod tools;
 
 pub use asks::Asks;
 pub use blocks::{Block, ChartType, Column, Variant};
-pub use desk::{Interactions, InteractionEvent, Waits, Wake, Watching, ListFilter};
+pub use desk::{InteractionEvent, Interactions, ListFilter, Waits, Wake, Watching};
 pub use form::{Field, FieldType};
 pub use record::{Interaction, Kind, Request, State};
 pub use tools::family;

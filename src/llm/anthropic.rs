@@ -4,10 +4,10 @@ use crate::{
     Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
     ask::{self, Reader},
     calls,
-    provider_state::{self, PositionedBlock, TurnPiece},
+    error_response::Failure,
     openai,
     parts::{self, Carries, Piece},
-    error_response::Failure,
+    provider_state::{self, PositionedBlock, TurnPiece},
     sampling,
     turns::{self, Speaker},
 };

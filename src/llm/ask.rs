@@ -1,14 +1,14 @@
 //! Asking a server once: the request goes out in the wire format of its endpoint, the answer comes back as deltas.
 
 use crate::{
-    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, ResponseFormat, Wire, anthropic, gemini,
-    surrogate_pairs::Halves,
+    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, ResponseFormat, Wire, anthropic,
+    error_response::{ErrorKind, ErrorResponse, Failure},
+    gemini,
     learned_limits::{self, LearnedLimit},
-    openai,
-    error_response::{Failure, ErrorResponse, ErrorKind},
-    responses,
+    openai, responses,
     sampling::{self, OptionRefused},
     sse::Events,
+    surrogate_pairs::Halves,
 };
 use futures::{
     StreamExt,
@@ -125,13 +125,15 @@ async fn ask(
     for mended in 0.. {
         sampling::check(&endpoint, &request)?;
         let text = body(&endpoint, &sampling::instructed(&endpoint, request.clone())).to_string();
-        let answer = http.post_stream(&url, &headers, text).await.map_err(|e| connection_error(&endpoint.provider, e))?;
+        let answer =
+            http.post_stream(&url, &headers, text).await.map_err(|e| connection_error(&endpoint.provider, e))?;
         if answer.is_success() {
             remember(&learnt, &endpoint);
             return read(&endpoint, answer).await;
         }
         let refusal = ErrorResponse::read(answer, endpoint.key.as_deref()).await;
-        let lesson = Some(&refusal).filter(|_| mended < MENDINGS).and_then(|r| learned_limits::of(&endpoint, &request, r));
+        let lesson =
+            Some(&refusal).filter(|_| mended < MENDINGS).and_then(|r| learned_limits::of(&endpoint, &request, r));
         match lesson {
             Some(LearnedLimit::Quirks(quirks)) => endpoint.quirks = quirks,
             Some(LearnedLimit::Blind) => endpoint.facts.images = false,

@@ -6,7 +6,7 @@
 //! other model: half an answer is not begun again by somebody else.
 
 use crate::{
-    Delta, Error, Health, Link, Message, Provider, Request, Routing, Strategy, Confidence, ToolChoice,
+    Confidence, Delta, Error, Health, Link, Message, Provider, Request, Routing, Strategy, ToolChoice,
     router::{self, Needs},
 };
 use futures::{

@@ -212,7 +212,9 @@ impl ErrorResponse {
         // The status decides, but for what servers tell only in words: Google answers 400 to a wrong key, Groq to a call its
         // model wrote badly.
         let trouble = match (trouble, by_status(status)) {
-            (Some(telling @ (ErrorKind::Key | ErrorKind::Credit | ErrorKind::Call | ErrorKind::Filtered)), _) => telling,
+            (Some(telling @ (ErrorKind::Key | ErrorKind::Credit | ErrorKind::Call | ErrorKind::Filtered)), _) => {
+                telling
+            }
             (_, Some(status)) => status,
             (told, None) => told.unwrap_or(ErrorKind::Refused),
         };

@@ -1,13 +1,14 @@
 //! Google's generateContent: how a request is written and an answer read.
 
 use crate::{
-    Delta, Endpoint, ProviderState, Message, Request, ResponseFormat, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
+    Delta, Endpoint, Message, ProviderState, Request, ResponseFormat, ToolCall, ToolChoice, ToolDefinition, Turn,
+    Usage,
     ask::{self, Reader},
-    calls, provider_state,
+    calls,
+    error_response::{ErrorKind, Failure},
     message::tokens,
     parts::{self, Carries, Piece},
-    error_response::{Failure, ErrorKind},
-    sampling, schema,
+    provider_state, sampling, schema,
     turns::{self, Speaker},
 };
 use serde::{Deserialize, Serialize};

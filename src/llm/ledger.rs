@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use store::{Collection, Visit, Key, Level, Record, Stamp, Store, Walk, order};
+use store::{Collection, Key, Level, Record, Stamp, Store, Visit, Walk, order};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},

@@ -3,9 +3,9 @@
 pub(crate) use crate::wire::Pieces;
 
 use crate::{
-    Endpoint, Kind, Message, Request, ToolChoice, ToolDefinition, Turn, calls, provider_state,
+    Endpoint, Kind, Message, Request, ToolChoice, ToolDefinition, Turn, calls,
     parts::{self, Carries, Piece},
-    sampling, schema,
+    provider_state, sampling, schema,
 };
 use serde_json::{Value, json};
 

@@ -5,11 +5,11 @@ use crate::{
     Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Usage,
     ask::{self, Reader},
     calls,
-    provider_state::{self, PositionedBlock, TurnPiece},
+    error_response::Failure,
     message::tokens,
     openai,
     parts::{self, Carries, Piece},
-    error_response::Failure,
+    provider_state::{self, PositionedBlock, TurnPiece},
     sampling, turns,
 };
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! A provider that answers from a script, for tests of what is built on providers.
 
-use crate::{Delta, Error, Facts, ProviderState, Provider, Request, Confidence, Usage};
+use crate::{Confidence, Delta, Error, Facts, Provider, ProviderState, Request, Usage};
 use futures::{
     StreamExt,
     future::BoxFuture,

@@ -71,7 +71,11 @@ impl Provider for Fitted {
 }
 
 /// Asks, in the form for what is known of the model by now.
-fn stream_for_model(inner: &Arc<dyn Provider>, reads_text: bool, request: Request) -> BoxStream<'static, Result<Delta, Error>> {
+fn stream_for_model(
+    inner: &Arc<dyn Provider>,
+    reads_text: bool,
+    request: Request,
+) -> BoxStream<'static, Result<Delta, Error>> {
     let facts = inner.facts();
     let request = match fit(request, &facts, &inner.model()) {
         Ok(request) => request,

@@ -4,9 +4,9 @@ use crate::{
     Delta, Endpoint, ProviderState, ToolCall, Usage,
     ask::{self, Reader},
     calls,
+    error_response::{ErrorKind, Failure},
     message::tokens,
     parts,
-    error_response::{Failure, ErrorKind},
 };
 use serde_json::{Map, Value, json};
 

@@ -7,7 +7,7 @@ use futures::{
     future::BoxFuture,
     stream::{self, BoxStream},
 };
-use llm::{Delta, Error, Facts, Provider, Request, Confidence};
+use llm::{Confidence, Delta, Error, Facts, Provider, Request};
 use reflex::Reflex;
 use std::sync::{Arc, OnceLock};
 

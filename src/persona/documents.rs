@@ -4,7 +4,7 @@ use crate::{Edit, Name, prompt::BASE};
 use records::{Notice, tell_notice};
 use serde::Serialize;
 use std::sync::Arc;
-use store::{Audience, Coded, Collection, Entry, Visit, Key, Level, Record, Stamp, Store, Tx, Walk};
+use store::{Audience, Coded, Collection, Entry, Key, Level, Record, Stamp, Store, Tx, Visit, Walk};
 use tool::{Cx, Error, Id, Label, Result, Scope, UserId, prelude::*};
 
 /// The longest text, in bytes.

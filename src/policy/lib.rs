@@ -35,7 +35,7 @@ mod tests_ask;
 
 pub use autonomy::Autonomy;
 pub use compile::{Names, Rules};
-pub use decide::{DecisionRequest, Decision, RuleOutcome, Verdict, decide, explain};
+pub use decide::{Decision, DecisionRequest, RuleOutcome, Verdict, decide, explain};
 pub use document::{AgentPolicy, AllowPolicy, Policy, ProviderPolicy, SubagentPolicy, UserPolicy};
 pub use grant::{Grant, Pattern};
 pub use presets::{META_TOOLS, Preset, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES};

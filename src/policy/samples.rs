@@ -1,6 +1,6 @@
 //! For the tests: a small catalogue, and calls written in one line.
 
-use crate::{DecisionRequest, Decision, Grant, RuleOutcome, Names, Pattern, Policy, Rules, Verdict, decide, explain};
+use crate::{Decision, DecisionRequest, Grant, Names, Pattern, Policy, RuleOutcome, Rules, Verdict, decide, explain};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tool::{Alias, Area, Bounds, Channel, Id, Label, Owner, Principal, Risk, Role, Subagent, Tool, UserId, Via};

@@ -195,7 +195,9 @@ mod tests {
         assert_eq!(tags(&["Car".into(), " car ".into(), "".into(), "red".into()]).unwrap(), ["Car", "red"]);
         assert_eq!(tags(&many(20)).unwrap().len(), 20);
         assert!(tags(&many(21)).is_err() && tags(&["x".repeat(51)]).is_err());
-        assert!(contains_all_words("MILK oat", &["Oat drink", "like milk"]) && !contains_all_words("milk tea", &["milk"]));
+        assert!(
+            contains_all_words("MILK oat", &["Oat drink", "like milk"]) && !contains_all_words("milk tea", &["milk"])
+        );
     }
 
     #[test]

@@ -9,14 +9,15 @@ mod tests;
 mod words;
 
 pub use args::{
-    BATCH, Patch, batch, day_of, contains_all_words, millis, optional_text, patch_text, read_when, required_text, same_or_before, tags, page_params,
+    BATCH, Patch, batch, contains_all_words, day_of, millis, optional_text, page_params, patch_text, read_when,
+    required_text, same_or_before, tags,
 };
 pub use due::{Due, is_past};
 pub use notices::{DocumentChange, Notice, tell_notice};
-pub use words::{RecordMeta, truncate, day_words, iso, join_list, quote, record_meta, when_words};
+pub use words::{RecordMeta, day_words, iso, join_list, quote, record_meta, truncate, when_words};
 
 use std::fmt::Write as _;
-use store::{Audience, Collection, Entry, Visit, Record, Store, Tx, Walk, order};
+use store::{Audience, Collection, Entry, Record, Store, Tx, Visit, Walk, order};
 use tool::{Cx, Error, Id, Result, Scope, UserId};
 
 /// How many candidates are named when a name fits several.

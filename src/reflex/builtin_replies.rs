@@ -1,9 +1,9 @@
 //! What `reflex` says itself: help, courtesy, and how to say plainly what it will not guess.
 
 use crate::{
+    classify::{Classification, Stage},
     days,
     phrases::Intent,
-    classify::{Classification, Stage},
     slots::LAST_PIN,
 };
 use jiff::Zoned;

@@ -1,17 +1,15 @@
 //! Placing a sentence: which tool it asks for, with which arguments, found how, and how sure.
 
 use crate::{
-    days,
+    builtin_replies, confirmation, days, empty_content,
     guess::{Guess, Reader},
     head::{Head, NONE},
-    empty_content,
     mask::mask,
     meaning::Meaning,
-    builtin_replies,
     pattern::{self, Fit, Matcher},
     phrases::{Intent, Template},
     sentence::{MOST_TOKENS, QUESTION_WORDS, Sentence},
-    confirmation, slots,
+    slots,
     spelling::Spelling,
 };
 use jiff::Zoned;
@@ -120,7 +118,9 @@ impl<'a> Classifier<'a> {
         }
         let mended = self.spelling.mended(&s);
         let (placed, why) = self.by_meaning(mended.as_ref().unwrap_or(&s)).await;
-        placed.or_else(|| self.question(&s)).unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))
+        placed
+            .or_else(|| self.question(&s))
+            .unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))
     }
 
     /// Where a text belongs by a template that fits all of it; nothing else is tried.
@@ -197,7 +197,9 @@ impl<'a> Classifier<'a> {
         // "turn on pin 17?" may wonder or want; only a request ("could you …?") or a plain order moves anything.
         if changes && *asks && !s.requests {
             return match opens_question(s) {
-                true => self.question(s).unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), "a question")),
+                true => self
+                    .question(s)
+                    .unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), "a question")),
                 false => self.changing(intent, arguments, s, 1.0, "it is a question"),
             };
         }
@@ -302,15 +304,24 @@ impl<'a> Classifier<'a> {
     }
 
     /// What would change something and is not said as a template says it: asked about, or told how it is said.
-    fn changing(&self, intent: &Intent, arguments: Map<String, Value>, s: &Sentence, share: f32, why: &str) -> Classification {
+    fn changing(
+        &self,
+        intent: &Intent,
+        arguments: Map<String, Value>,
+        s: &Sentence,
+        share: f32,
+        why: &str,
+    ) -> Classification {
         let why = format!("like {}, but {why}", intent.tool);
         // What moves, runs or leaves the house is never done on a word like "yes", which may be meant for something else.
         if !matches!(self.risk_of(intent), Some(Risk::Write | Risk::Destroy)) {
             return self.say_plainly(intent, s, &why);
         }
-        let missing =
-            confirmation::lacks(intent, &arguments).map(|(name, kind)| confirmation::missing(name, kind, self.example(intent)));
-        if let Some(say) = missing.or_else(|| empty_content::keeps_nothing(&arguments).map(|name| self.what(intent, name))) {
+        let missing = confirmation::lacks(intent, &arguments)
+            .map(|(name, kind)| confirmation::missing(name, kind, self.example(intent)));
+        if let Some(say) =
+            missing.or_else(|| empty_content::keeps_nothing(&arguments).map(|name| self.what(intent, name)))
+        {
             return Classification { stage: Stage::Missing, confidence: share, ..unknown(say, &why) };
         }
         let wording = self.intents.iter().filter(|i| i.tool == intent.tool).find_map(|i| i.asked.as_deref());

@@ -3,7 +3,7 @@
 //! Nothing is kept between the question and the answer. A yes is to the question in the message before it; what was asked
 //! is found again by placing the sentence before that, and counts only where that gives the very same question.
 
-use crate::{phrases::Intent, reply, sentence::Sentence, slots::Kind, format_value::format_value};
+use crate::{format_value::format_value, phrases::Intent, reply, sentence::Sentence, slots::Kind};
 use jiff::Zoned;
 use llm::{Message, Turn};
 use serde_json::{Map, Value};
@@ -217,8 +217,9 @@ fn plain(tool: &str, arguments: &Map<String, Value>, now: &Zoned) -> String {
         what.push_str(&format!(" “{value}”"));
     }
     let others = arguments.iter().filter(|(key, _)| Some(key.as_str()) != main);
-    let others: Vec<String> =
-        others.filter_map(|(key, value)| Some(format!("{} {}", reply::spaced(key), format_value(value, now)?))).collect();
+    let others: Vec<String> = others
+        .filter_map(|(key, value)| Some(format!("{} {}", reply::spaced(key), format_value(value, now)?)))
+        .collect();
     if others.is_empty() { what } else { format!("{what} ({})", others.join(", ")) }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     sentence::Sentence,
     slots::{
-        date::{self, Day, Reach, DateKind},
+        date::{self, DateKind, Day, Reach},
         number, when,
     },
 };

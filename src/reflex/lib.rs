@@ -55,29 +55,31 @@
 #[cfg(test)]
 extern crate self as reflex;
 
+mod builtin_replies;
+mod classify;
+mod confirmation;
 mod days;
+mod empty_content;
 mod error;
+mod format_value;
 mod guess;
 mod head;
-mod empty_content;
 mod mask;
 mod meaning;
-mod builtin_replies;
 mod pattern;
 mod phrases;
-mod classify;
 mod reply;
 mod sentence;
-mod confirmation;
 mod slots;
 mod spelling;
 #[cfg(test)]
 mod tests;
-mod format_value;
 
-pub use error::Error;
 pub use classify::{Classification, Stage};
+pub use error::Error;
 
+use classify::Classifier;
+use confirmation::Answer;
 use futures::{
     FutureExt, StreamExt,
     future::{self, BoxFuture},
@@ -85,12 +87,13 @@ use futures::{
 };
 use head::Head;
 use jiff::{ToSpan, Zoned};
-use llm::{Content, Delta, Facts, ProviderState, Kind, Message, Provider, Request, Confidence, ToolCall, ToolChoice, Turn, Usage};
+use llm::{
+    Confidence, Content, Delta, Facts, Kind, Message, Provider, ProviderState, Request, ToolCall, ToolChoice, Turn,
+    Usage,
+};
 use meaning::{Embed, Meaning};
 use phrases::Intent;
-use classify::Classifier;
 use serde_json::Value;
-use confirmation::Answer;
 use spelling::Spelling;
 use std::{
     borrow::Cow,
@@ -249,7 +252,10 @@ impl Reflex {
                 (Answer::Yes, None) => break,
             };
         }
-        builtin_replies::fixed_reply("That was a while ago: say it once more, and I ask again.", "no question that is still open")
+        builtin_replies::fixed_reply(
+            "That was a while ago: say it once more, and I ask again.",
+            "no question that is still open",
+        )
     }
 }
 

@@ -268,7 +268,8 @@ impl<'a> Matcher<'a> {
             Node::Slot { name, kind } if kind.is_open() => {
                 for end in at + 1..=self.s.len() {
                     let held = Held::Span(at, end, *kind);
-                    let noted = name.iter().map(|name| BoundValue { name: name.clone(), held: held.clone(), beside: false });
+                    let noted =
+                        name.iter().map(|name| BoundValue { name: name.clone(), held: held.clone(), beside: false });
                     self.noting(0, noted.collect(), |m| m.run(rest, end, next));
                 }
             }

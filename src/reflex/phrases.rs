@@ -1,9 +1,8 @@
 //! Phrase files: headings, templates and examples, read into intents.
 
 use crate::{
-    Error,
+    Error, confirmation,
     pattern::{self, Node},
-    confirmation,
     slots::Kind,
 };
 use serde_json::{Map, Value};

@@ -299,7 +299,8 @@ async fn what_it_would_answer_among_others() {
     let with_picture = |text: &str| vec![Message::User(Content(vec![llm::Part::Text(text.into()), sent(Kind::Image)]))];
     let question = "Shall I mark “pay the rent” as done? Say yes or no.";
     let told = |id: &str| vec![Message::user("go"), result(id, "{}", None, false)];
-    let open = |answer: &str| [user("mark pay the rent as doen"), vec![Message::text_only(question)], user(answer)].concat();
+    let open =
+        |answer: &str| [user("mark pay the rent as doen"), vec![Message::text_only(question)], user(answer)].concat();
     let (sure, understood, neither) = ((true, true), (false, true), (false, false));
     let rows: Vec<(Vec<Message>, (bool, bool))> = vec![
         (user("turn on pin 17"), sure),

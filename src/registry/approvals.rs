@@ -475,7 +475,9 @@ impl Approvals {
         let user = lock(&self.open).get(&id).map_or(cx.user(), |o| o.user);
         let may = user == cx.user() || cx.principal().role == Role::Admin;
         let found = if may { self.records.get_in(Scope::User(user), id)? } else { None };
-        found.map(|e| self.current_view(e)).ok_or_else(|| Error::not_found(format!("there is no question {id} of yours")))
+        found
+            .map(|e| self.current_view(e))
+            .ok_or_else(|| Error::not_found(format!("there is no question {id} of yours")))
     }
 
     /// The standing answers of one person, or of everybody, the newest first.

@@ -8,7 +8,7 @@ use crate::{
     validate,
 };
 use futures::{FutureExt, future::BoxFuture};
-use policy::{DecisionRequest, Decision, RuleOutcome, Pattern, Verdict};
+use policy::{Decision, DecisionRequest, Pattern, RuleOutcome, Verdict};
 use serde_json::{Value, json};
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 use store::EffectSource;
@@ -78,7 +78,8 @@ impl Registry {
     /// Whether a tool is of any use to this caller: with some arguments, or after a person's yes.
     pub fn may_ever(&self, cx: &Cx, tool: &Tool) -> bool {
         let (knows, none) = (|_: &str| true, Value::Object(Default::default()));
-        policy::decide(&self.rules(), &decision_request(cx, &knows, true, (tool, &none)), tool, &none).verdict != Verdict::Deny
+        policy::decide(&self.rules(), &decision_request(cx, &knows, true, (tool, &none)), tool, &none).verdict
+            != Verdict::Deny
     }
 
     pub(crate) fn decide(&self, call: &Call, consented: bool) -> Decision {
@@ -147,7 +148,12 @@ impl Registry {
 }
 
 /// A call as the decision sees it.
-fn decision_request<'a>(cx: &'a Cx, knows: &'a dyn Fn(&str) -> bool, consented: bool, (tool, args): (&Tool, &Value)) -> DecisionRequest<'a> {
+fn decision_request<'a>(
+    cx: &'a Cx,
+    knows: &'a dyn Fn(&str) -> bool,
+    consented: bool,
+    (tool, args): (&Tool, &Value),
+) -> DecisionRequest<'a> {
     // It may look into the store, and matters in a tainted run alone.
     let looks = cx.label() == Label::Outside && tool.risk == Risk::Write;
     DecisionRequest {

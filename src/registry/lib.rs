@@ -5,33 +5,35 @@
 //! person where one is due, rates, events, and then the tool itself. Tools never do any of that.
 
 mod approvals;
-mod preauthorize;
 mod audit;
 mod call_counts;
 mod catalogue;
+mod coerce;
 mod dispatch;
 mod groups;
 mod limits;
 mod mask;
 mod meaning;
-mod coerce;
 mod meta;
 mod middleware;
 mod policies;
+mod preauthorize;
 mod rates;
 mod search;
 mod validate;
 
-pub use approvals::{Answer, Approval, Approvals, ApprovalDecision, GrantShown, Reply, Resume, State, ApprovalTimeouts, Watching};
+pub use approvals::{
+    Answer, Approval, ApprovalDecision, ApprovalTimeouts, Approvals, GrantShown, Reply, Resume, State, Watching,
+};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, Calls};
 pub use call_counts::CallKey;
 pub use catalogue::{Listed, Stats};
 pub use groups::Group;
 pub use limits::{Limit, limit_of, per_minute};
-pub use meaning::{MatchedBy, Match};
+pub use meaning::{Match, MatchedBy};
 pub use meta::{CALLERS, EVERYDAY, help};
 pub use middleware::{Call, Middleware};
-pub use policy::{Autonomy, Decision, RuleOutcome, Policy, Verdict};
+pub use policy::{Autonomy, Decision, Policy, RuleOutcome, Verdict};
 pub use rates::PerMinute;
 pub use validate::{check_schema, schema_faults};
 

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{MatchedBy, Match, Registry, Verdict, limit_of, per_minute, search::Query, validate};
+use crate::{Match, MatchedBy, Registry, Verdict, limit_of, per_minute, search::Query, validate};
 use futures::future::join_all;
 use serde_json::Map;
 use std::{collections::BTreeMap, time::Duration};

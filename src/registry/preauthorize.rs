@@ -10,7 +10,7 @@ use crate::{
 use policy::Verdict;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tool::{PreauthorizedCall, Channel, Consult, Cx, Error, Owner, Peer, Result, Tool, Via};
+use tool::{Channel, Consult, Cx, Error, Owner, Peer, PreauthorizedCall, Result, Tool, Via};
 
 impl Registry {
     /// Judges a call as this caller's, and as that of the schedule or trigger it is written down for; asks a person where

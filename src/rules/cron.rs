@@ -2,7 +2,7 @@
 
 use crate::{
     action::ActionObject,
-    schedules::{self, Create, ScheduleTools, History, List, Trigger, Update},
+    schedules::{self, Create, History, List, ScheduleTools, Trigger, Update},
 };
 use registry::Verdict;
 use scheduler::Missed;

@@ -14,9 +14,9 @@ use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Tri
 use records::required_text;
 use registry::Registry;
 use scheduler::{Missed, Planned, Recurrence};
-use store::{Entry, Visit, Tx, Walk};
-use tool::{PreauthorizedCall, Channel, Owner, Scope, prelude::*};
-use watch::{FiredBy, Fired};
+use store::{Entry, Tx, Visit, Walk};
+use tool::{Channel, Owner, PreauthorizedCall, Scope, prelude::*};
+use watch::{Fired, FiredBy};
 
 pub use watch::Triggers;
 
@@ -149,7 +149,13 @@ fn planning(
                 name: entry.value.name.clone(),
                 written: entry.value.config.clone(),
                 recurrence: recurrence.clone(),
-                action: PreauthorizedCall { tool: "fire_trigger".into(), version: 0, args, digest: [0; 32], consented: false },
+                action: PreauthorizedCall {
+                    tool: "fire_trigger".into(),
+                    version: 0,
+                    args,
+                    digest: [0; 32],
+                    consented: false,
+                },
                 missed: Missed::Once,
                 label: entry.label,
             };
@@ -160,7 +166,13 @@ fn planning(
 }
 
 /// What is to happen, judged as this caller's; `None` when nothing was said.
-async fn armed(triggers: &Triggers, cx: &Cx, action: ActionArgs, name: &str, about: &str) -> Result<Option<PreauthorizedCall>> {
+async fn armed(
+    triggers: &Triggers,
+    cx: &Cx,
+    action: ActionArgs,
+    name: &str,
+    about: &str,
+) -> Result<Option<PreauthorizedCall>> {
     let Some(mut action) = action.chosen()? else { return Ok(None) };
     let registry = &triggers.parts().registry;
     // What is not known yet cannot be judged: something of the right type stands for it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use store::Tx;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tool::{PreauthorizedCall, Error, Id, Label, Output, Result, Scope, UserId};
+use tool::{Error, Id, Label, Output, PreauthorizedCall, Result, Scope, UserId};
 
 /// How many results share a commit.
 pub(crate) const TOGETHER: usize = 256;

@@ -6,8 +6,8 @@ use crate::{
     transitions,
 };
 use serde_json::json;
-use store::{Audience, Entry, Visit, Stamp, Tx, Walk, order};
-use tool::{AgentId, PreauthorizedCall, Cx, Error, Id, Label, Result, Scope, UserId};
+use store::{Audience, Entry, Stamp, Tx, Visit, Walk, order};
+use tool::{AgentId, Cx, Error, Id, Label, PreauthorizedCall, Result, Scope, UserId};
 
 /// How many schedules one person may have.
 const MOST: usize = 20_000;

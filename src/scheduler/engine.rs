@@ -4,8 +4,8 @@ use crate::{
     Run, Schedule, Scheduler, Status, Who,
     clock::Wall,
     completion::Done,
-    transitions,
     concurrency::{Free, PROMPT},
+    transitions,
 };
 use futures::FutureExt;
 use jiff::tz::TimeZone;

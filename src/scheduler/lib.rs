@@ -6,16 +6,16 @@
 //! changed nothing is made, one that was made counts as done, and what nobody can know is told to the person.
 
 mod clock;
-mod cron;
 mod completion;
-mod engine;
+mod concurrency;
+mod cron;
 mod crud;
+mod engine;
 mod perform;
 mod plan;
 mod record;
 mod recover;
 mod transitions;
-mod concurrency;
 mod when;
 mod words;
 
@@ -26,6 +26,7 @@ pub use crud::{Change, New, Planned, Reminder};
 pub use record::{Kind, Missed, Run, Schedule, Status, Who};
 pub use when::{Recurrence, parse};
 
+use concurrency::Turns;
 use plan::Plan;
 use std::{
     collections::HashMap,
@@ -35,7 +36,6 @@ use std::{
 use store::{Collection, Store};
 use tokio::sync::Notify;
 use tool::{Ports, Role, UserId};
-use concurrency::Turns;
 
 /// What a person may do today; `None` when they are gone.
 pub type People = Arc<dyn Fn(UserId) -> Option<Role> + Send + Sync>;

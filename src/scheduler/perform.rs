@@ -2,7 +2,7 @@
 
 use crate::{Scheduler, Who};
 use tokio_util::sync::CancellationToken;
-use tool::{PreauthorizedCall, Bounds, Channel, Consent, Cx, Error, Id, Label, Output, Peer, Principal, Result, Via};
+use tool::{Bounds, Channel, Consent, Cx, Error, Id, Label, Output, Peer, PreauthorizedCall, Principal, Result, Via};
 
 impl Scheduler {
     /// Makes a call on behalf of `who`, as they may now: their role of today counts, and what they said yes to when the call

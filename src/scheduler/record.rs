@@ -4,7 +4,7 @@ use crate::Recurrence;
 use serde::{Deserialize, Serialize};
 use store::{Coded, Key, Level, Record, order};
 use tool::{
-    AgentId, PreauthorizedCall, Id, UserId,
+    AgentId, Id, PreauthorizedCall, UserId,
     prelude::{JsonSchema, schemars},
 };
 
@@ -202,7 +202,13 @@ impl Record for Schedule {
 
 impl Schedule {
     /// A schedule that has not begun yet: its times count from `now` on.
-    pub(crate) fn new(name: String, written: String, recurrence: &Recurrence, agent: AgentId, armed: &PreauthorizedCall) -> Self {
+    pub(crate) fn new(
+        name: String,
+        written: String,
+        recurrence: &Recurrence,
+        agent: AgentId,
+        armed: &PreauthorizedCall,
+    ) -> Self {
         let mut schedule = Self {
             name,
             description: String::new(),

@@ -3,9 +3,9 @@
 use crate::{
     Kind, Run, Schedule, Scheduler, Status,
     completion::{Done, TOGETHER},
+    concurrency::PROMPT,
     engine::{AGAIN, Claimed, Work, claimed_run},
     transitions,
-    concurrency::PROMPT,
 };
 use std::{collections::BTreeSet, time::Duration};
 use store::{Effect, Entry, Listing, Stamp, Tx};

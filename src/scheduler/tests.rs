@@ -18,7 +18,8 @@ use store::Entry;
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tool::{
-    AgentId, PreauthorizedCall, Bus, Channel, Clock, Cx, Dispatch, Error, Id, Label, Output, Principal, Result, ToolInfo, Via,
+    AgentId, Bus, Channel, Clock, Cx, Dispatch, Error, Id, Label, Output, PreauthorizedCall, Principal, Result,
+    ToolInfo, Via,
 };
 
 /// A clock that is set by hand, in Vienna. It begins on Friday, 20 November 2026, at 14:30. Beside it is how much time has

@@ -6,13 +6,13 @@
 
 use crate::{
     Error, FILE, Record, Result, Store, Tx,
-    staged_backend::StagedBackend,
     checksum::{self, Verdict},
     collection,
     engine::{self, CACHE_BYTES, META, get_raw, read_meta},
     files, open_plain,
     record::{self, Audience, Level},
     secrets,
+    staged_backend::StagedBackend,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
 use std::{collections::BTreeMap, fs, ops::Bound, os::unix::fs::FileExt, path::Path, sync::PoisonError};

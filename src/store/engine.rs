@@ -1,6 +1,6 @@
 //! The redb file: opened, checked, and opened again after the disk failed.
 
-use crate::{Error, FORMAT, Result, staged_backend::StagedBackend, checksum};
+use crate::{Error, FORMAT, Result, checksum, staged_backend::StagedBackend};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
 use std::{
     path::PathBuf,

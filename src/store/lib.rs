@@ -10,7 +10,6 @@
 //! ([`Coded`]), and a new index needs a pass over the old records.
 
 mod backup;
-mod staged_backend;
 mod check;
 mod checksum;
 mod collection;
@@ -22,6 +21,7 @@ mod folder;
 mod patrol;
 mod record;
 mod secrets;
+mod staged_backend;
 mod verify;
 mod walk;
 mod writer;

@@ -101,7 +101,12 @@ impl<T: Record> Collection<T> {
     ///
     /// # Errors
     /// As [`Collection::walk`].
-    pub fn walk_in(&self, scope: Scope, walk: &Walk, mut keep: impl FnMut(&Entry<T>) -> Visit) -> Result<Vec<Entry<T>>> {
+    pub fn walk_in(
+        &self,
+        scope: Scope,
+        walk: &Walk,
+        mut keep: impl FnMut(&Entry<T>) -> Visit,
+    ) -> Result<Vec<Entry<T>>> {
         let mut kept = vec![];
         self.store.0.engine.read(|tx| {
             let (Some(table), Some(index)) = (open(tx, T::NAME)?, open(tx, &index_table(T::NAME))?) else {

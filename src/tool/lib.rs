@@ -22,7 +22,7 @@ mod when;
 
 pub use armed::PreauthorizedCall;
 pub use bounds::{Begins, Bounds, Consent, Pause, Subagent};
-pub use bus::{Bus, Event, BusEvent, Listener, Topics};
+pub use bus::{Bus, BusEvent, Event, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};
 pub use error::{Error, Result};

@@ -2,11 +2,11 @@
 
 mod finance;
 mod goals;
+mod json_text;
 mod state;
 mod tables;
 #[cfg(test)]
 mod testing;
-mod json_text;
 
 pub use finance::family as finance;
 pub use goals::{ActiveGoal, active as active_goals, family as goals};

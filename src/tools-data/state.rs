@@ -1,8 +1,8 @@
 //! State: what an agent keeps for a person from one conversation to the next, by key.
 
-use crate::json_text::{aside, counted, bounded_json};
-use records::{truncate, join_list, quote};
-use store::{Collection, Visit, Key, Level, Record, Store, Walk};
+use crate::json_text::{aside, bounded_json, counted};
+use records::{join_list, quote, truncate};
+use store::{Collection, Key, Level, Record, Store, Visit, Walk};
 use tool::{Label, Scope, prelude::*};
 
 /// The most characters of a key.

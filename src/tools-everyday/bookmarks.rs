@@ -3,7 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use records::{NamedRecord, RecordStore, RecordMeta, batch, truncate, join_list, contains_all_words, optional_text, patch_text, quote, required_text, tags, record_meta, page_params};
+use records::{
+    NamedRecord, RecordMeta, RecordStore, batch, contains_all_words, join_list, optional_text, page_params, patch_text,
+    quote, record_meta, required_text, tags, truncate,
+};
 use store::{Entry, Key, Level, Record, Store, Walk, order};
 use tool::prelude::*;
 use url::Url;
@@ -181,7 +184,9 @@ async fn list(bookmarks: RecordStore<Bookmark>, cx: Cx, args: List) -> Result<Ou
     })?;
     let sentence = match page.entries.as_slice() {
         [] => "I found no bookmarks.".to_owned(),
-        [one] if !page.more => format!("One bookmark: {} at {}.", quote(&one.value.title), truncate(&one.value.url, 200)),
+        [one] if !page.more => {
+            format!("One bookmark: {} at {}.", quote(&one.value.title), truncate(&one.value.url, 200))
+        }
         all => format!("The latest bookmarks: {}.", join_list(&titles(all), page.more)),
     };
     let views: Vec<View> = page.entries.iter().map(|bookmark| view(&cx, bookmark)).collect();

@@ -9,8 +9,8 @@ use jiff::{Timestamp, Zoned, tz::TimeZone};
 use query::EventFilter;
 use record::{Event, Times};
 use records::{
-    Patch, RecordStore, RecordMeta, batch, truncate, day_of, day_words, join_list, millis, optional_text, patch_text, quote, read_when, rejected,
-    required_text, record_meta, when_words, page_params,
+    Patch, RecordMeta, RecordStore, batch, day_of, day_words, join_list, millis, optional_text, page_params,
+    patch_text, quote, read_when, record_meta, rejected, required_text, truncate, when_words,
 };
 use scheduler::{Reminder, Scheduler};
 use store::{Entry, Store, Tx};
@@ -257,7 +257,8 @@ async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
     let location = patch_text("location", args.location.as_deref(), LOCATION)?;
     let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
     let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
-    let day = || calendar.events.find_own(&cx, &args.event_id).map(|it| it.value.start.chars().take(10).collect::<String>());
+    let day =
+        || calendar.events.find_own(&cx, &args.event_id).map(|it| it.value.start.chars().take(10).collect::<String>());
     let start = time(&cx, "startTime", on_its_day(args.start_time.as_deref(), &day)?.as_deref())?;
     let end = time(&cx, "endTime", on_its_day(args.end_time.as_deref(), &day)?.as_deref())?;
     let reminder = match args.reminder {

@@ -5,7 +5,10 @@ mod record;
 mod tests;
 
 use record::{BY_COMPANY, BY_NAME, BY_RELATIONSHIP, Birthday, Contact, FAVORITES, birthday, digits, email, phone};
-use records::{RecordStore, RecordMeta, batch, truncate, day_words, join_list, contains_all_words, optional_text, patch_text, quote, required_text, record_meta, page_params};
+use records::{
+    RecordMeta, RecordStore, batch, contains_all_words, day_words, join_list, optional_text, page_params, patch_text,
+    quote, record_meta, required_text, truncate,
+};
 use store::{Entry, Store, Walk, order};
 use tool::prelude::*;
 
@@ -131,7 +134,8 @@ struct List {
 }
 
 async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Output> {
-    let key = |what, text: Option<&str>| Ok::<_, Error>(optional_text(what, text, SHORT)?.map(|text| order::text(&text)));
+    let key =
+        |what, text: Option<&str>| Ok::<_, Error>(optional_text(what, text, SHORT)?.map(|text| order::text(&text)));
     let relationship = key("relationship", args.relationship.as_deref())?;
     let company = key("company", args.company.as_deref())?;
     let search = optional_text("search", args.search.as_deref(), SHORT)?;

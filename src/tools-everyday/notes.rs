@@ -4,7 +4,8 @@
 mod tests;
 
 use records::{
-    NamedRecord, RecordStore, RecordMeta, batch, truncate, join_list, contains_all_words, optional_text, patch_text, quote, rejected, required_text, tags, record_meta, page_params,
+    NamedRecord, RecordMeta, RecordStore, batch, contains_all_words, join_list, optional_text, page_params, patch_text,
+    quote, record_meta, rejected, required_text, tags, truncate,
 };
 use store::{Entry, Key, Level, Record, Store, Walk, order};
 use tool::prelude::*;

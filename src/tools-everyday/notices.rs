@@ -3,7 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use records::{DocumentChange, Notice, RecordStore, RecordMeta, truncate, join_list, optional_text, required_text, tell_notice, record_meta, page_params};
+use records::{
+    DocumentChange, Notice, RecordMeta, RecordStore, join_list, optional_text, page_params, record_meta, required_text,
+    tell_notice, truncate,
+};
 use store::{Entry, Store, Tx, Walk};
 use tool::{Scope, prelude::*};
 

@@ -6,7 +6,8 @@ mod tests;
 
 use record::{Due, Filter, Priority, Status, Task};
 use records::{
-    Patch, RecordStore, RecordMeta, batch, truncate, iso, join_list, optional_text, patch_text, quote, read_when, required_text, record_meta, when_words, page_params,
+    Patch, RecordMeta, RecordStore, batch, iso, join_list, optional_text, page_params, patch_text, quote, read_when,
+    record_meta, required_text, truncate, when_words,
 };
 use store::{Entry, Store};
 use tool::{When, prelude::*};

@@ -42,7 +42,9 @@ fn too_long() -> Error {
 ///
 /// # Errors
 /// Those of the work; `BadArgs` when it takes too long; `Unavailable` when too much of it is waiting.
-pub(crate) async fn run_blocking<T: Send + 'static>(work: impl FnOnce(&Until) -> Result<T> + Send + 'static) -> Result<T> {
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce(&Until) -> Result<T> + Send + 'static,
+) -> Result<T> {
     static FREE: Semaphore = Semaphore::const_new(AT_ONCE);
     let busy = || Error::unavailable("too much is being worked on at once: try again in a moment");
     let turn = timeout(TIME + GRACE, FREE.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;

@@ -1,7 +1,7 @@
 //! Text in the alphabets of machines, and back: Base64, percent encoding, hex and HTML.
 
 use crate::{
-    bounds::{short, result_sentence},
+    bounds::{result_sentence, short},
     digest::hex,
     words::words,
 };

@@ -1,7 +1,7 @@
 //! Two texts side by side: how alike they are, and what differs. This is the only file that names similar.
 
 use crate::{
-    bounds::{Until, run_blocking, counted, within},
+    bounds::{Until, counted, run_blocking, within},
     words::words,
 };
 use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};

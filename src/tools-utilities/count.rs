@@ -1,6 +1,6 @@
 //! What a text is made of: words, characters, sentences, lines, and its language.
 
-use crate::bounds::{run_blocking, counted, short};
+use crate::bounds::{counted, run_blocking, short};
 use std::collections::HashSet;
 use tool::prelude::*;
 

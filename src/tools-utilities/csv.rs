@@ -1,7 +1,7 @@
 //! CSV read into rows, and written from them.
 
 use crate::{
-    bounds::{run_blocking, counted, short, within},
+    bounds::{counted, run_blocking, short, within},
     grid::{COLUMNS, Grid},
 };
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};

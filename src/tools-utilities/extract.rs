@@ -1,7 +1,7 @@
 //! What of a known form, or of a pattern, is in a text: addresses, numbers, dates.
 
 use crate::{
-    bounds::{Until, run_blocking, clipped, counted, short},
+    bounds::{Until, clipped, counted, run_blocking, short},
     patterns::{TOLD, compile},
     statistics::number,
     words::choose,

@@ -1,7 +1,7 @@
 //! JSON laid out anew. Numbers, escapes and the order of keys stay as they are written, so nothing is lost on the way.
 
 use crate::{
-    bounds::{run_blocking, counted, short},
+    bounds::{counted, run_blocking, short},
     words::words,
 };
 use serde::de::IgnoredAny;

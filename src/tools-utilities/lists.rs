@@ -4,7 +4,7 @@ mod arrange;
 mod gather;
 
 use crate::{
-    bounds::{Until, run_blocking, counted, few, short, within},
+    bounds::{Until, counted, few, run_blocking, short, within},
     order::{Rank, at},
     words::words,
 };

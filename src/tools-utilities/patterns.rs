@@ -1,7 +1,7 @@
 //! Regular expressions from callers, within bounds of size, text and time.
 
 use crate::{
-    bounds::{Until, run_blocking, clipped, counted, short, result_sentence, within},
+    bounds::{Until, clipped, counted, result_sentence, run_blocking, short, within},
     words::words,
 };
 use regex::{Captures, Regex, RegexBuilder};

@@ -1,7 +1,7 @@
 //! Rows laid out as a table for people.
 
 use crate::{
-    bounds::{run_blocking, counted, within},
+    bounds::{counted, run_blocking, within},
     grid::Grid,
     words::words,
 };

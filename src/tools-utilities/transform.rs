@@ -1,7 +1,7 @@
 //! Text made into other text: its case, its blanks, its lines, its accents.
 
 use crate::{
-    bounds::{run_blocking, short, result_sentence},
+    bounds::{result_sentence, run_blocking, short},
     words::words,
 };
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! Long conversations with a scripted model: what is summarised when, and what the model is shown then.
 
 use super::*;
-use crate::{Config, Parts, ChatRequest, RunEvent};
+use crate::{ChatRequest, Config, Parts, RunEvent};
 use embed::Embedder;
 use futures::{StreamExt, stream, stream::BoxStream};
 use interaction::Interactions;
@@ -383,7 +383,9 @@ fn what_a_model_has_summarised_stays_in_an_extract() {
 #[test]
 fn an_extract_keeps_the_newest_within_its_length() {
     let all: Vec<Message> = (0..200)
-        .flat_map(|n| [Message::user(format!("question {n}")), Message::text_only(format!("Answer {n} is 3.14. More."))])
+        .flat_map(|n| {
+            [Message::user(format!("question {n}")), Message::text_only(format!("Answer {n} is 3.14. More."))]
+        })
         .collect();
     let all: Vec<&Message> = all.iter().collect();
     let text = extract("- The person: long ago", &all);

@@ -1,7 +1,8 @@
 //! A house that loses power: its runtime is dropped in the middle of whatever it does, and another is built over the same store.
 
 use crate::{
-    Agent, Config, Documents, Interactions, Memories, Parts, RunDetails, RunHandle, ChatRequest, State, RunEvent, Watch, WhileBusy,
+    Agent, ChatRequest, Config, Documents, Interactions, Memories, Parts, RunDetails, RunEvent, RunHandle, State,
+    Watch, WhileBusy,
 };
 use embed::Embedder;
 use futures::{
@@ -10,7 +11,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use llm::{Delta, Error as ModelError, Message, Provider, Request, ToolCall, Usage};
-use registry::{Registry, Terms, ApprovalTimeouts};
+use registry::{ApprovalTimeouts, Registry, Terms};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -232,7 +233,12 @@ impl Life {
         self.runtime.block_on(self.agent.chat(&self.cx, say))
     }
     pub fn queue(&self, text: &str, conversation: Option<Id>) -> Result<RunHandle> {
-        self.say(ChatRequest { message: text.into(), conversation, while_busy: WhileBusy::Queue, ..ChatRequest::default() })
+        self.say(ChatRequest {
+            message: text.into(),
+            conversation,
+            while_busy: WhileBusy::Queue,
+            ..ChatRequest::default()
+        })
     }
     /// The steps of a run to its end.
     pub fn end(&self, mut running: RunHandle) -> RunEvent {

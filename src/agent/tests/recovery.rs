@@ -1,7 +1,7 @@
 //! Runs that are cut short by a power cut or a stop, and go on.
 
 use super::lives::*;
-use crate::{CallState, RunStep, ChatRequest, State, RunEvent};
+use crate::{CallState, ChatRequest, RunEvent, RunStep, State};
 use std::sync::Arc;
 use tool::{Id, Role};
 

@@ -1,7 +1,7 @@
 //! Runs that rest on a person while the conversation goes on, is deleted, or loses whoever asked for it.
 
 use super::lives::*;
-use crate::{Persistence, Preset, RunHandle, ChatRequest, State, RunEvent};
+use crate::{ChatRequest, Persistence, Preset, RunEvent, RunHandle, State};
 use futures::FutureExt;
 use llm::{Delta, ToolCall};
 use registry::Approval;
@@ -37,7 +37,10 @@ fn rests(life: &Life, running: RunHandle) -> (Id, Id) {
 }
 
 fn more(life: &Life, text: &str, conversation: Id) {
-    life.end(life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() }).unwrap());
+    life.end(
+        life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() })
+            .unwrap(),
+    );
 }
 
 /// Somebody says yes to the one question there is.

@@ -1,8 +1,8 @@
 //! What of a conversation a model is shown and what is kept of the rest: copies, summaries, and who speaks after whom.
 
 use super::lives::*;
-use crate::{Exported, ChatRequest, State, RunEvent};
-use llm::{Delta, ProviderState, Message};
+use crate::{ChatRequest, Exported, RunEvent, State};
+use llm::{Delta, Message, ProviderState};
 use tool::{Id, prelude::*};
 
 fn document(messages: Vec<Value>) -> Exported {
@@ -34,7 +34,10 @@ fn gave(id: &str, name: &str, content: &str) -> Value {
 }
 
 fn more(life: &Life, text: &str, conversation: Id) -> RunEvent {
-    life.end(life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() }).unwrap())
+    life.end(
+        life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() })
+            .unwrap(),
+    )
 }
 
 /// What the person said last in each request.

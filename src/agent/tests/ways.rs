@@ -1,7 +1,9 @@
 //! The ways a run can go: presets, watchers, turns in a queue, parts, how long conversations are kept, and copies of them.
 
 use super::lives::*;
-use crate::{Conversation, Exported, Persistence, Preset, ChatRequest, State, RunEvent, Watch, WhileBusy, step::CallRecord};
+use crate::{
+    ChatRequest, Conversation, Exported, Persistence, Preset, RunEvent, State, Watch, WhileBusy, step::CallRecord,
+};
 use futures::future::BoxFuture;
 use llm::{Content, Delta, Kind, Media, Message, Part, Source, ToolCall};
 use std::sync::{Arc, Mutex};
@@ -105,7 +107,8 @@ fn messages_wait_for_their_turn() {
     }
     let why = life.queue("too many", conversation).err().unwrap();
     assert!(why.message().contains("wait for this conversation already"), "{why}");
-    let refused = ChatRequest { message: "now".into(), conversation, while_busy: WhileBusy::Refuse, ..ChatRequest::default() };
+    let refused =
+        ChatRequest { message: "now".into(), conversation, while_busy: WhileBusy::Refuse, ..ChatRequest::default() };
     assert!(life.say(refused).err().unwrap().message().contains("still answering"));
     let stop = |run: Id| life.runtime.block_on(life.agent.stop(&life.cx, run)).unwrap();
     let all = life.agent.runs(&life.cx, &[State::Queued], conversation, 20, 0).unwrap().1;
@@ -196,7 +199,11 @@ fn pictures_are_kept_and_brought_to_the_model_the_newest_first() {
     let kept: Conversation = life.agent.conversation(&life.cx, conversation).unwrap();
     assert_eq!((kept.messages[0].media.len(), kept.messages[0].content.as_str()), (10, "what is this?"));
     assert!(kept.head.tokens.unwrap() > 10_000);
-    let running = life.say(ChatRequest { message: "draw one".into(), conversation: Some(conversation), ..ChatRequest::default() });
+    let running = life.say(ChatRequest {
+        message: "draw one".into(),
+        conversation: Some(conversation),
+        ..ChatRequest::default()
+    });
     let RunEvent::Done(answer) = life.end(running.unwrap()) else { panic!() };
     assert_eq!(answer.media.len(), 1);
     assert_eq!(shown(1).0, 8, "they are brought again");
@@ -269,7 +276,10 @@ fn conversations_are_copied_emptied_taken_along_and_brought_in() {
     let conversation = running.conversation.unwrap();
     life.end(running);
     let more = |text: &str, conversation| {
-        life.end(life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() }).unwrap())
+        life.end(
+            life.say(ChatRequest { message: text.into(), conversation: Some(conversation), ..ChatRequest::default() })
+                .unwrap(),
+        )
     };
     more("three", conversation);
     let all = life.agent.conversation(&life.cx, conversation).unwrap();

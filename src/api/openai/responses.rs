@@ -9,7 +9,7 @@ use super::{
     options::{self, at_least_one, format_of, in_range},
     pictures, wire,
 };
-use crate::{Caller, AppState, KEEP_ALIVE, document::Streamable};
+use crate::{AppState, Caller, KEEP_ALIVE, document::Streamable};
 use agent::{Answer, Complete, RunEvent};
 use axum::{
     Extension,

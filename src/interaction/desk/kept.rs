@@ -1,6 +1,6 @@
 //! What is kept: looked at, ended when its run or conversation ends, forgotten when it is old.
 
-use super::{Interactions, KEPT, Wake, ListFilter, lock, missing, now, wake};
+use super::{Interactions, KEPT, ListFilter, Wake, lock, missing, now, wake};
 use crate::record::{Interaction, PENDING, RUN, State, Stored};
 use std::collections::HashMap;
 use store::{Entry, Listing};

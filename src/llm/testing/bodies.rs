@@ -3,7 +3,7 @@
 
 use super::{WIRES, endpoint, folder, name};
 use crate::{
-    Content, Endpoint, Facts, ProviderState, Kind, Media, Message, Part, Quirks, Request, Source, ToolCall, ToolChoice,
+    Content, Endpoint, Facts, Kind, Media, Message, Part, ProviderState, Quirks, Request, Source, ToolCall, ToolChoice,
     ToolDefinition, ToolResult, Turn, Wire, ask,
 };
 use serde_json::{Value, json};

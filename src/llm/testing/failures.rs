@@ -1,7 +1,7 @@
 //! Everything a server can do wrong, over real sockets, in every wire format.
 
 use super::{Answer, Server, WIRES, events, hear, json_answer, name, one, streams::kind};
-use crate::{ProviderState, Message, Request, ToolChoice, ToolDefinition, Turn, Wire, connect};
+use crate::{Message, ProviderState, Request, ToolChoice, ToolDefinition, Turn, Wire, connect};
 use serde_json::{Value, json};
 use std::time::Duration;
 

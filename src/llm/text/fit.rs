@@ -2,8 +2,9 @@
 
 use super::driven::{DIVIDER, first_sentence, section};
 use crate::{
-    Content, Error, Facts, Message, Part, Request, ToolChoice, ToolDefinition, ToolResult, provider_state,
+    Content, Error, Facts, Message, Part, Request, ToolChoice, ToolDefinition, ToolResult,
     parts::{self, MediaForm},
+    provider_state,
 };
 use serde_json::Value;
 
@@ -269,7 +270,7 @@ fn tokens_of_part(part: &Part, facts: &Facts) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{super::driven, *};
-    use crate::{ProviderState, Kind, Media, Source, ToolCall, Turn};
+    use crate::{Kind, Media, ProviderState, Source, ToolCall, Turn};
     use serde_json::json;
 
     const MODEL: &str = "p/m";
@@ -408,7 +409,8 @@ mod tests {
     fn what_goes_back_with_a_turn_takes_its_room() {
         for (model, tools, left) in [("m", true, 1), ("other", true, 3), ("m", false, 3)] {
             let facts = Facts { context: 4096, tools, ..Facts::default() };
-            let kept = ProviderState { provider: "p".into(), value: json!({"model": model, "thoughts": "t".repeat(20_000)}) };
+            let kept =
+                ProviderState { provider: "p".into(), value: json!({"model": model, "thoughts": "t".repeat(20_000)}) };
             let turn = Turn { content: "a".into(), kept: Some(kept), ..Turn::default() };
             let messages = vec![Message::user("old"), Message::Assistant(turn), Message::user("now")];
             let sent = fit(Request { messages, ..Request::default() }, &facts).unwrap();

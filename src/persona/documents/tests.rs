@@ -103,7 +103,8 @@ async fn versions_are_kept_told_and_gone_back_to() {
     assert_eq!((back.text.as_str(), back.version), ("one", 3));
     let (count, heads) = documents.history(&cx, Name::Soul, 10, 0).unwrap();
     let told: Vec<_> = heads.iter().map(|h| (h.version, h.by, h.operation.as_str(), h.length)).collect();
-    let expected = [(3, Author::Person, "rollback", 3), (2, Author::Agent, "append", 7), (1, Author::Person, "replace", 3)];
+    let expected =
+        [(3, Author::Person, "rollback", 3), (2, Author::Agent, "append", 7), (1, Author::Person, "replace", 3)];
     assert_eq!((count, told), (3, expected.to_vec()));
     assert!(heads.iter().all(|h| h.at > 0));
     let (count, heads) = documents.history(&cx, Name::Soul, 1, 1).unwrap();

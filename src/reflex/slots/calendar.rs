@@ -1,7 +1,7 @@
 //! Dates as calendars have them: "3 October", "the 4th of July 2027", "christmas", "2026-11-20".
 
 use super::{
-    date::{Day, DateKind, weekday_named},
+    date::{DateKind, Day, weekday_named},
     number,
 };
 use crate::sentence::Sentence;

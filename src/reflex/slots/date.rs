@@ -207,7 +207,9 @@ pub(crate) fn past(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)>
     let next = (at..at + count).any(|i| ["next", "tomorrow", "in"].contains(&s.word(i)));
     let date = match found.said {
         _ if next => return None,
-        DateKind::Weekday | DateKind::Relative if (at..at + count).any(|i| weekday_named(s.word(i), true).is_some()) => {
+        DateKind::Weekday | DateKind::Relative
+            if (at..at + count).any(|i| weekday_named(s.word(i), true).is_some()) =>
+        {
             found.date.checked_sub(7.days()).ok()?
         }
         DateKind::Calendar if named_year => return None,

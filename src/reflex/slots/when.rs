@@ -9,7 +9,7 @@
 
 use super::{
     clock::{Clock, clock, part_of_day},
-    date::{Day, Part, Reach, DateKind, day_in, from_now},
+    date::{DateKind, Day, Part, Reach, day_in, from_now},
     duration, number,
 };
 use crate::sentence::Sentence;

@@ -1,6 +1,6 @@
 //! A question as it is stored and shown, the answers to it, and what "always" leaves behind.
 
-use super::{Resume, ApprovalTimeouts, ApprovalRequest, now};
+use super::{ApprovalRequest, ApprovalTimeouts, Resume, now};
 use policy::{Grant, Pattern};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -4,7 +4,7 @@ use super::*;
 use crate::Registry;
 use std::sync::Mutex;
 use tool::{
-    Bus, Channel, Family, BusEvent, Ports, Principal, Risk, SystemClock, Topics, Via,
+    Bus, BusEvent, Channel, Family, Ports, Principal, Risk, SystemClock, Topics, Via,
     prelude::{Deserialize, JsonSchema, schemars},
 };
 

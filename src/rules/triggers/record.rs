@@ -4,7 +4,7 @@ use super::matching::{Op, Wish, check_path, wishes};
 use serde_json::Map;
 use std::time::Duration;
 use store::{Coded, Key, Level, Record, order};
-use tool::{PreauthorizedCall, Id, Topics, prelude::*};
+use tool::{Id, PreauthorizedCall, Topics, prelude::*};
 
 /// The index of triggers by name.
 pub(crate) const BY_NAME: u8 = 1;

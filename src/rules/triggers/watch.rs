@@ -15,10 +15,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
-use store::{Collection, Entry, Visit, Stamp, Store, Walk};
+use store::{Collection, Entry, Stamp, Store, Visit, Walk};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
-use tool::{AgentId, PreauthorizedCall, Event, BusEvent, Label, Ports, Scope, UserId, prelude::*};
+use tool::{AgentId, BusEvent, Event, Label, Ports, PreauthorizedCall, Scope, UserId, prelude::*};
 
 /// How many firings of one trigger are kept.
 const KEPT: usize = 100;
@@ -400,7 +400,13 @@ impl Triggers {
         result
     }
 
-    async fn perform(&self, user: UserId, armed: &PreauthorizedCall, label: Label, effect: Option<Id>) -> Result<Output> {
+    async fn perform(
+        &self,
+        user: UserId,
+        armed: &PreauthorizedCall,
+        label: Label,
+        effect: Option<Id>,
+    ) -> Result<Output> {
         let who = Who { user, agent: AgentId::GENERAL };
         self.0.scheduler.perform(&who, armed, label, &self.closing(), effect).await
     }

@@ -103,7 +103,8 @@ async fn the_latest_hundred_runs_are_kept_for_a_month() {
     let life = Life::new();
     let id = life.add("often", "every minute", "note").await;
     let (runs, stamp) = (life.scheduler.0.runs.clone(), life.scheduler.0.runs.stamp(&life.cx(), "test"));
-    let blank = move |n: i64| Run { schedule: id, scheduled_ms: n * 1000, status: Status::Ok, ..crate::transitions::blank() };
+    let blank =
+        move |n: i64| Run { schedule: id, scheduled_ms: n * 1000, status: Status::Ok, ..crate::transitions::blank() };
     let put = life
         .scheduler
         .0

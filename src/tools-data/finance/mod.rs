@@ -11,7 +11,9 @@ mod tests;
 use crate::json_text::counted;
 use money::Decimal;
 use record::{Category, Expense};
-use records::{RecordStore, batch, day_of, day_words, optional_text, patch_text, quote, read_when, rejected, required_text, tags};
+use records::{
+    RecordStore, batch, day_of, day_words, optional_text, patch_text, quote, read_when, rejected, required_text, tags,
+};
 use store::{Listing, Store};
 use tool::{Scope, prelude::*};
 
@@ -191,8 +193,9 @@ impl Change {
         let code = currency.unwrap_or_else(|| e.currency.clone());
         e.amount = match self.amount {
             Some(amount) => amount,
-            None => money::moved(e.amount, &e.currency, &code)
-                .ok_or_else(|| rejected(format!("{} has too many decimals for {code}: give the amount too", e.sum())))?,
+            None => money::moved(e.amount, &e.currency, &code).ok_or_else(|| {
+                rejected(format!("{} has too many decimals for {code}: give the amount too", e.sum()))
+            })?,
         };
         e.currency = code;
         e.category = self.category.unwrap_or(e.category);

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::json_text::{aside, counted, non_empty, search};
 use jiff::{ToSpan, civil::Date};
-use records::{RecordStore, day_words, join_list, contains_all_words, quote, tags, page_params};
+use records::{RecordStore, contains_all_words, day_words, join_list, page_params, quote, tags};
 use std::collections::BTreeMap;
 use store::{Coded, Entry, Visit, Walk};
 use tool::{Label, prelude::*};

@@ -175,8 +175,11 @@ impl Gathered {
             return format!("I know of nothing that was spent{on}{when}.");
         }
         let count = self.totals.0.values().map(|(_, count)| *count).sum::<u64>();
-        let spent =
-            format!("{} {} spent{on}{when}", self.totals.sentence(), if self.totals.0.len() > 1 { "were" } else { "was" });
+        let spent = format!(
+            "{} {} spent{on}{when}",
+            self.totals.sentence(),
+            if self.totals.0.len() > 1 { "were" } else { "was" }
+        );
         let n = counted(usize::try_from(count).unwrap_or(usize::MAX), "expense");
         let plain = filter.category.is_none() && self.totals.0.len() == 1;
         match self.categories.greatest().first().filter(|_| plain) {

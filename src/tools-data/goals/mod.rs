@@ -9,9 +9,12 @@ mod view;
 
 use crate::json_text::{non_empty, search};
 use record::{BY_PARENT_RANK, BY_RANK, BY_STATUS, Goal, Goals, Status, due, may_be_part};
-use records::{Patch, join_list, contains_all_words, optional_text, patch_text, quote, required_text, publish_change, when_words, page_params};
+use records::{
+    Patch, contains_all_words, join_list, optional_text, page_params, patch_text, publish_change, quote, required_text,
+    when_words,
+};
 use std::time::Duration;
-use store::{Coded, Entry, Visit, Store, Walk};
+use store::{Coded, Entry, Store, Visit, Walk};
 use tool::{Label, Scope, When, prelude::*};
 
 /// The most characters of a title, a description, a category.

@@ -2,7 +2,7 @@
 
 use crate::json_text;
 use records::{Due, NamedRecord, RecordStore, is_past, rejected};
-use store::{Coded, Collection, Entry, Visit, Key, Level, Record, Store, Tx, Walk, coded, order};
+use store::{Coded, Collection, Entry, Key, Level, Record, Store, Tx, Visit, Walk, coded, order};
 use tool::{Cx, Scope, prelude::*};
 
 /// How important a goal is at most.
@@ -333,7 +333,9 @@ pub(super) fn may_be_part(goals: &Collection<Goal>, tx: &Tx, scope: Scope, below
             return Err(rejected("a goal cannot be a part of itself: choose another parentId"));
         }
         if depth == DEEPEST {
-            return Err(rejected(format!("goals stand in one another {DEEPEST} deep at most: choose another parentId")));
+            return Err(rejected(format!(
+                "goals stand in one another {DEEPEST} deep at most: choose another parentId"
+            )));
         }
         match goals.read(tx, scope, id)? {
             Some(found) => next = found.value.parent,

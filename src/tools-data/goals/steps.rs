@@ -6,7 +6,7 @@ use super::{
     split,
 };
 use crate::json_text::counted;
-use records::{optional_text, patch_text, quote, rejected, required_text, publish_change};
+use records::{optional_text, patch_text, publish_change, quote, rejected, required_text};
 use store::Entry;
 use tool::{Scope, prelude::*};
 

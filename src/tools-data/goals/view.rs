@@ -3,7 +3,7 @@
 use super::record::{self, BY_DONE, BY_RANK, BY_STATUS, Goal, Goals, Status, is_overdue};
 use crate::json_text::{counted, non_empty};
 use jiff::{Timestamp, civil::Date};
-use records::{join_list, quote, page_params};
+use records::{join_list, page_params, quote};
 use store::{Coded, Entry, Visit, Walk};
 use tool::{Label, prelude::*};
 

@@ -1,7 +1,7 @@
 //! The columns of a table: what they hold, and whether a value is that.
 
 use jiff::tz::TimeZone;
-use records::{truncate, day_of, optional_text, required_text};
+use records::{day_of, optional_text, required_text, truncate};
 use serde_json::Map;
 use tool::{When, prelude::*};
 

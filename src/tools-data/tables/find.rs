@@ -7,7 +7,7 @@ use super::{
     record::{ANSWER, BY_TABLE, LoadedTable, Row, Tables, mark},
 };
 use crate::json_text::{aside, counted, non_empty};
-use records::{join_list, contains_all_words, quote, page_params};
+use records::{contains_all_words, join_list, page_params, quote};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
 use store::{Entry, Visit, Walk};

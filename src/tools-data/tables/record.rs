@@ -5,7 +5,7 @@ use super::{
     column::{self, Column},
 };
 use crate::json_text;
-use records::{truncate, quote, rejected};
+use records::{quote, rejected, truncate};
 use serde_json::Map;
 use store::{Collection, Entry, Key, Level, Listing, Record, Stamp, Store, Tx};
 use tool::{Cx, Scope, prelude::*};

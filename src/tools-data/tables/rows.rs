@@ -2,7 +2,7 @@
 
 use super::filter::position;
 use super::record::{ANSWER, BYTES, LoadedTable, RECORDS, Row, Tables, values};
-use crate::json_text::{counted, bounded_json};
+use crate::json_text::{bounded_json, counted};
 use jiff::tz::TimeZone;
 use records::{batch, rejected};
 use serde_json::Map;
@@ -34,7 +34,12 @@ pub(super) struct Batch {
 type ColumnValues = Vec<(usize, Value)>;
 
 /// Values that fit the columns.
-fn check(table: &LoadedTable, data: Map<String, Value>, zone: &TimeZone, corrected: &mut Vec<String>) -> Result<ColumnValues> {
+fn check(
+    table: &LoadedTable,
+    data: Map<String, Value>,
+    zone: &TimeZone,
+    corrected: &mut Vec<String>,
+) -> Result<ColumnValues> {
     let mut given: ColumnValues = vec![];
     for (name, value) in data {
         let at = position(&table.columns, &name)?;

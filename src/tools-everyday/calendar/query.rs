@@ -2,7 +2,7 @@
 
 use super::record::{BY_CATEGORY, BY_SPAN, BY_START, DAY, Event, SPANS};
 use jiff::tz::TimeZone;
-use records::{Page, RecordStore, untainted, contains_all_words};
+use records::{Page, RecordStore, contains_all_words, untainted};
 use store::{Entry, Visit, Walk, order};
 use tool::{Cx, Id, Result};
 
@@ -23,7 +23,12 @@ impl EventFilter {
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub(crate) fn page(&self, shelf: &RecordStore<Event>, cx: &Cx, (offset, limit): (usize, usize)) -> Result<Page<Event>> {
+    pub(crate) fn page(
+        &self,
+        shelf: &RecordStore<Event>,
+        cx: &Cx,
+        (offset, limit): (usize, usize),
+    ) -> Result<Page<Event>> {
         let before = self.still_going_on(shelf, cx, |_| {})?;
         let mut entries = vec![];
         for (_, id) in before.iter().skip(offset).take(limit) {
@@ -90,7 +95,10 @@ impl EventFilter {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         self.category.as_ref().is_none_or(same)
             && self.search.as_deref().is_none_or(|search| {
-                contains_all_words(search, &[&it.title, &text(&it.location), &text(&it.description), &text(&it.category)])
+                contains_all_words(
+                    search,
+                    &[&it.title, &text(&it.location), &text(&it.description), &text(&it.category)],
+                )
             })
     }
 }

@@ -1,7 +1,7 @@
 //! A calendar event as it is kept: when it is, and the order events are listed in.
 
 use jiff::{SignedDuration, ToSpan, civil::Date, tz::TimeZone};
-use records::{NamedRecord, truncate, day_of, millis};
+use records::{NamedRecord, day_of, millis, truncate};
 use serde::{Deserialize, Serialize};
 use store::{Key, Level, Record, Walk, order};
 use tool::{Error, Result, When};

@@ -1,7 +1,7 @@
 //! A task as it is kept, and the order tasks are listed in.
 
 pub(crate) use records::Due;
-use records::{NamedRecord, day_of, is_past, contains_all_words, millis, same_or_before};
+use records::{NamedRecord, contains_all_words, day_of, is_past, millis, same_or_before};
 use serde::{Deserialize, Serialize};
 use store::{Coded, Entry, Key, Level, Record, Walk, order};
 use tool::{
@@ -206,10 +206,9 @@ impl Filter {
             && self.priority.is_none_or(|priority| priority == task.priority)
             && self.category.as_ref().is_none_or(category)
             && (!self.is_dated() || self.is_within(cx, task))
-            && self
-                .search
-                .as_deref()
-                .is_none_or(|search| contains_all_words(search, &[&task.title, task.notes.as_deref().unwrap_or_default()]))
+            && self.search.as_deref().is_none_or(|search| {
+                contains_all_words(search, &[&task.title, task.notes.as_deref().unwrap_or_default()])
+            })
     }
 
     fn is_within(&self, cx: &Cx, task: &Task) -> bool {

@@ -2,7 +2,8 @@
 
 use super::everyday;
 use crate::{
-    Content, Delta, Error, Facts, ProviderState, Message, Provider, Request, ToolCall, ToolChoice, ToolResult, Turn, Usage,
+    Content, Delta, Error, Facts, Message, Provider, ProviderState, Request, ToolCall, ToolChoice, ToolResult, Turn,
+    Usage,
     text::{driven, fitted},
 };
 use futures::{
@@ -105,7 +106,9 @@ async fn a_model_without_tools_uses_them_in_words() {
     let told = [
         Message::System(format!("You are Hob.\n\n---\n\n{}\n\n---\n\nIt is noon.", SECTION.trim_end())),
         Message::user("Where are the keys?"),
-        Message::text_only("I look.\n<tool_call>{\"name\": \"recall\", \"arguments\": {\"query\":\"keys\"}}</tool_call>"),
+        Message::text_only(
+            "I look.\n<tool_call>{\"name\": \"recall\", \"arguments\": {\"query\":\"keys\"}}</tool_call>",
+        ),
         Message::user("<tool_result name=\"recall\">At Ana's.</tool_result>"),
     ];
     assert_eq!(asked[1].messages, told);
