@@ -28,13 +28,18 @@ use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tool::{Bus, Clock, Id, Ports, SystemClock};
+use tool::{Bus, Channel, Clock, Cx, Id, Ports, Principal, SystemClock, Via};
 use uploads::Uploads;
 
 /// How long the model and the JavaScript engine stay in memory after their last use.
 const IDLE: Duration = Duration::from_secs(600);
 /// How long after a start memories without a meaning are looked for: a start has better things to do.
 const MEND_AFTER: Duration = Duration::from_secs(60);
+/// How long after a notice of damage the next one may come.
+const NOTIFY_AGAIN: Duration = Duration::from_secs(24 * 3600);
+/// The notice of damage.
+const DAMAGED: &str = "Some stored records are damaged and cannot be shown. `hob doctor --backup FILE` names them, and the \
+                       backup that has them; `hob restore FILE` brings that back.";
 /// How often old questions are put away.
 const TIDY: Duration = Duration::from_secs(600);
 /// When the slow check of what is stored begins after a start, and how often it reads a little.
@@ -57,7 +62,7 @@ pub struct BackgroundTasks {
     scheduler: Scheduler,
     triggers: Triggers,
     store: Store,
-    bus: Bus,
+    ports: Ports,
 }
 
 impl BackgroundTasks {
@@ -65,7 +70,7 @@ impl BackgroundTasks {
     /// what came of the last calls is kept.
     pub fn start(self, closing: &CancellationToken) -> Result<JoinHandle<()>> {
         self.triggers.watch(closing)?;
-        tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.bus)));
+        tokio::spawn(closing.clone().run_until_cancelled_owned(check_slowly(self.store, self.ports)));
         Ok(self.scheduler.start(closing.clone()))
     }
 }
@@ -167,7 +172,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
     schedule_backfill(memories, closing.clone());
     schedule_maintenance(registry.clone(), interactions.clone(), agent.clone(), ports.clone(), closing.clone());
     let (started, desk) = (Id::new(), settings.clone());
-    let (kept, told) = (store.clone(), ports.bus.clone());
+    let (kept, checking) = (store.clone(), ports.clone());
     let house = AppState {
         access,
         agent,
@@ -191,7 +196,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
         closing,
         lasting: false,
     };
-    Ok((house, settings, BackgroundTasks { scheduler, triggers, store: kept, bus: told }))
+    Ok((house, settings, BackgroundTasks { scheduler, triggers, store: kept, ports: checking }))
 }
 
 /// What people keep, each family over the store alone.
@@ -285,19 +290,31 @@ fn publish_pin_changes(board: &Board, bus: Bus) {
     });
 }
 
-/// Checks what is stored, some records a minute, and tells on the bus when some are damaged. Whose they are, the log and
-/// `hob doctor` say: the bus is everybody's.
-async fn check_slowly(store: Store, bus: Bus) {
+/// Checks what is stored, some records a minute. Publishes a count of damaged ones, and notifies the owner once a day. The
+/// bus is everybody's: only the log and `hob doctor` name the records.
+async fn check_slowly(store: Store, ports: Ports) {
     tokio::time::sleep(CHECK_AFTER).await;
+    let mut notified: Option<tokio::time::Instant> = None;
     loop {
         match store.patrol().await {
             Ok(found) if !found.damaged.is_empty() => {
-                bus.publish("data:damaged", None, serde_json::json!({"records": found.damaged.len()}));
+                ports.bus.publish("data:damaged", None, serde_json::json!({"records": found.damaged.len()}));
+                if notified.is_none_or(|at| at.elapsed() >= NOTIFY_AGAIN) {
+                    notified = Some(tokio::time::Instant::now());
+                    notify_owner(&ports, DAMAGED).await;
+                }
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "stored records could not be checked"),
         }
         tokio::time::sleep(CHECK_EVERY).await;
+    }
+}
+
+async fn notify_owner(ports: &Ports, text: &str) {
+    let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Machine));
+    if let Err(error) = cx.call("notify", serde_json::json!({"title": "Damaged data", "text": text})).await {
+        tracing::warn!(%error, "the owner could not be notified of damage");
     }
 }
 
@@ -317,7 +334,24 @@ fn schedule_backfill(memories: Memories, closing: CancellationToken) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tool::{BusEvent, Channel, Cx, Principal, Topics, Via};
+    use futures::future::BoxFuture;
+    use serde_json::Value;
+    use std::sync::Mutex;
+    use tool::{BusEvent, Dispatch, Output, ToolInfo, Topics};
+
+    /// Records the calls that are made.
+    #[derive(Default)]
+    struct Calls(Mutex<Vec<(String, Value)>>);
+
+    impl Dispatch for Calls {
+        fn call(&self, _: Cx, name: &str, args: Value) -> BoxFuture<'static, tool::Result<Output>> {
+            self.0.lock().unwrap().push((name.to_owned(), args));
+            Box::pin(async { Ok(Output::text("done")) })
+        }
+        fn list(&self, _: &Cx) -> Vec<ToolInfo> {
+            vec![]
+        }
+    }
 
     /// A record that cannot be read as a document: its text has no end.
     #[derive(Clone, serde::Serialize, serde::Deserialize)]
@@ -330,18 +364,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn damage_is_told_on_the_bus_some_minutes_after_a_start() {
-        let (bus, store) = (Bus::default(), Store::in_memory().unwrap());
+    async fn damage_is_published_and_the_owner_notified_some_minutes_after_a_start() {
+        let (calls, store) = (Arc::new(Calls::default()), Store::in_memory().unwrap());
         let _documents = Documents::new(&store);
         let clock = Arc::new(SystemClock::new(Some("UTC")).unwrap());
-        let cx = Cx::root(Ports::unconnected(clock), Principal::owner(), Via::direct(Channel::Api));
+        let ports = Ports { dispatch: calls.clone(), ..Ports::unconnected(clock) };
+        let cx = Cx::root(ports.clone(), Principal::owner(), Via::direct(Channel::Api));
         store.collection::<Bent>().insert(&cx, "t", Bent(u64::MAX)).await.unwrap();
-        let mut heard = bus.listen_to(None, Topics::parse("data:*").unwrap());
+        let mut heard = ports.bus.listen_to(None, Topics::parse("data:*").unwrap());
         let begun = tokio::time::Instant::now();
-        let checking = tokio::spawn(check_slowly(store, bus));
+        let checking = tokio::spawn(check_slowly(store, ports));
         let Some(BusEvent::Event(event)) = heard.next().await else { panic!("nothing was told") };
         assert_eq!((&event.topic[..], &event.data), ("data:damaged", &serde_json::json!({"records": 1})));
         assert!((CHECK_AFTER..CHECK_AFTER + CHECK_EVERY).contains(&begun.elapsed()));
+        tokio::time::sleep(CHECK_EVERY).await;
         checking.abort();
+        let calls = calls.0.lock().unwrap();
+        assert!(matches!(&calls[..], [(name, _)] if name == "notify"), "{calls:?}");
     }
 }

@@ -59,6 +59,9 @@ impl From<Damage> for DamagedRecord {
 pub(crate) async fn check(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Checked> {
     must_be_admin(&caller)?;
     let check = house.store.check().await?;
+    if check.damages > 0 {
+        house.ports.bus.publish("data:damaged", None, serde_json::json!({"records": check.damages}));
+    }
     Ok(ok(Checked {
         tables: check.tables,
         records: check.records,

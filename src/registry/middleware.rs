@@ -177,6 +177,20 @@ impl Middleware for Limits {
     }
 }
 
+/// Why a text with the mark is not stored.
+const MARK_GIVEN: &str = "the text holds `[REDACTED]`, which stands for a secret that was not shown: storing it would \
+                          overwrite that secret. Leave this field out to keep what is stored, or give all of the text anew";
+
+/// Whether a value holds the mark that stands for a secret: what was read redacted must not replace the original.
+fn holds_mark(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(scrub::MARK),
+        Value::Array(all) => all.iter().any(holds_mark),
+        Value::Object(fields) => fields.values().any(holds_mark),
+        _ => false,
+    }
+}
+
 /// Arguments fit the schema from here on; what was mended is told with the result.
 pub(crate) struct Validate;
 
@@ -185,7 +199,12 @@ impl Middleware for Validate {
         "validate"
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
-        let checked = validate::arguments(&call.entry, &mut call.args);
+        let checked = validate::arguments(&call.entry, &mut call.args).and_then(|corrected| {
+            // What only adds a record overwrites nothing.
+            let tool = &call.entry.tool;
+            let changes = tool.risk == tool::Risk::Write && tool.owner == tool::Owner::Core && tool.additive.is_none();
+            if changes && holds_mark(&call.args) { Err(Error::bad_args(MARK_GIVEN)) } else { Ok(corrected) }
+        });
         Box::pin(ready(checked.map(|corrected| call.corrected.extend(corrected))))
     }
     fn after<'a>(&'a self, call: &'a Call, mut result: Result<Output>) -> BoxFuture<'a, Result<Output>> {

@@ -237,3 +237,23 @@ fn a_call_with_a_secret_in_it_is_made_at_once_or_not_at_all() {
     assert_eq!(hob.result("echo", json!({"text": format!("it is {plain}")})), format!("it is {MARK}"));
     hob.assert_alive();
 }
+
+#[test]
+fn what_was_read_redacted_does_not_replace_the_original() {
+    let hob = Hob::start();
+    let id =
+        hob.result("add_note", json!({"title": "Net", "content": "wifi\npassword: letmein99\nrack 3"}))["id"].clone();
+    let shown = hob.result("get_note", json!({"noteId": id}))["content"].as_str().unwrap().to_owned();
+    assert!(shown.contains(MARK), "{shown}");
+    let edited = json!({"noteId": id, "content": format!("{shown}\nrouter in the hall")});
+    for (tool, arguments) in
+        [("update_note", edited.clone()), ("use_tool", json!({"tool_name": "update_note", "arguments": edited}))]
+    {
+        let why = hob.call(tool, arguments).refusal(400, "bad_args");
+        assert!(why.contains("overwrite that secret"), "{why}");
+    }
+    // The original is still there: a search for it finds the note.
+    assert_eq!(hob.result("list_notes", json!({"search": "letmein99"}))["notes"].as_array().unwrap().len(), 1);
+    hob.result("update_note", json!({"noteId": id, "title": "Network"}));
+    assert_eq!(hob.result("list_notes", json!({"search": "letmein99"}))["notes"].as_array().unwrap().len(), 1);
+}
