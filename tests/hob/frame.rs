@@ -235,6 +235,37 @@ fn frame_no_reference_to_a_single_machine() {
     }
 }
 
+/// Names that meant many things each and are gone; `shared/glossary.md` of the project has the terms that took their place.
+const RETIRED_TYPES: &[&str] = &[
+    "Armed", "Asides", "Busy", "Careful", "Crier", "Desk", "Entering", "Found", "Given", "Lesson", "Mender", "Minds",
+    "Placed", "Seat", "Seats", "Seen", "Shelf", "Standing", "Strand", "Surety", "Ticket", "Trouble", "Wanted",
+];
+const RETIRED_FUNCTIONS: &[&str] =
+    &["goes_on", "keep_up", "laid_down", "mend_later", "standing", "tell_pins", "tidy_often", "told_apart"];
+
+#[test]
+fn frame_retired_names_stay_retired() {
+    let mut files = vec![];
+    sources(&root().join("src"), &[".rs"], &mut files);
+    let mut found = vec![];
+    for file in &files {
+        for line in fs::read_to_string(file).unwrap().lines() {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            for pair in words.windows(2) {
+                let retired = match pair[0] {
+                    "struct" | "enum" | "trait" => RETIRED_TYPES.contains(&pair[1]),
+                    "fn" => RETIRED_FUNCTIONS.contains(&pair[1]),
+                    _ => false,
+                };
+                if retired && !line.trim_start().starts_with("//") {
+                    found.push(format!("{}: {}", file.display(), line.trim()));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "name these by the terms of the field:\n{}", found.join("\n"));
+}
+
 /// What models and programs see of each tool. After a change on purpose: `UPDATE_GOLDEN=1 make check`, and look at the diff.
 #[test]
 fn frame_tool_schemas_are_golden() {
