@@ -194,8 +194,12 @@ fn is_get(method: &str) -> bool {
     method.is_empty() || method.eq_ignore_ascii_case("GET")
 }
 
-/// Whether code names a host, and not one whose name it is a part of.
+/// Whether code names a host outside its comments, and not one whose name it is a part of.
 fn names(code: &str, host: &str) -> bool {
+    if !code.contains(host) {
+        return false;
+    }
+    let code = sandbox::without_comments(code);
     let goes_on = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     code.match_indices(host).any(|(at, _)| {
         let (before, after) = (&code[..at], &code[at + host.len()..]);

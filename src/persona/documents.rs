@@ -5,7 +5,7 @@ use records::{Notice, tell_notice};
 use serde::Serialize;
 use std::sync::Arc;
 use store::{Audience, Coded, Collection, Entry, Key, Level, Record, Stamp, Store, Tx, Visit, Walk};
-use tool::{Cx, Error, Id, Label, Result, Scope, UserId, prelude::*};
+use tool::{Cx, Error, Id, Label, Result, Role, Scope, UserId, prelude::*};
 
 /// The longest text, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -24,6 +24,8 @@ struct Current {
     text: String,
     /// 1 for the first text that was written.
     version: u32,
+    /// Whether an admin wrote it, or a run of theirs.
+    by_admin: bool,
 }
 
 impl Record for Current {
@@ -60,6 +62,8 @@ struct Version {
     #[serde(with = "store::coded")]
     by: Author,
     operation: String,
+    /// Whether an admin wrote it, or a run of theirs.
+    by_admin: bool,
 }
 
 impl Record for Version {
@@ -185,7 +189,8 @@ impl Documents {
         for scope in scopes(cx, name) {
             // Which scope is meant is checked: it is the caller's own, or everybody's.
             if let Some(entry) = self.current.walk_in(scope, &walk, |_| Visit::Yes)?.pop() {
-                let found = Document::of(name, entry);
+                let label = label_for(cx.user(), &entry, &entry.value.text, entry.value.by_admin);
+                let found = Document { label, ..Document::of(name, entry) };
                 // What is there for everybody is no version of their own.
                 return Ok(if scope == own_scope(cx, name) { found } else { Document { version: 0, ..found } });
             }
@@ -209,7 +214,8 @@ impl Documents {
     /// version there is.
     ///
     /// # Errors
-    /// `BadArgs` when it is too long; `Unavailable` when another version is there, or the disk is full.
+    /// `Denied` when only an admin may change it; `BadArgs` when it is too long; `Unavailable` when another version is
+    /// there, or the disk is full.
     pub async fn write(&self, cx: &Cx, name: Name, text: &str, expected: Option<u32>) -> Result<Document> {
         let edit = Edit::Replace(text.to_owned());
         self.change(cx, name, expected, Change { operation: edit.operation(), label: cx.label(), edit }).await
@@ -218,7 +224,7 @@ impl Documents {
     /// Changes a document; where nobody has written it, what stands in its place.
     ///
     /// # Errors
-    /// `BadArgs` when the piece is not there, or it grows too long; `Unavailable` when the disk is full.
+    /// `BadArgs` when the piece is not there, or it grows too long; as [`Documents::write`].
     pub async fn edit(&self, cx: &Cx, name: Name, edit: Edit) -> Result<Document> {
         if edit.keeps() {
             // Errors show a piece of it, and what is left of it stays what it is.
@@ -237,7 +243,8 @@ impl Documents {
             0 => (String::new(), cx.label()),
             _ => {
                 let entry = self.entry(cx, name, version)?;
-                (entry.value.text, entry.label.max(cx.label()))
+                let label = label_for(cx.user(), &entry, &entry.value.text, entry.value.by_admin);
+                (entry.value.text, label.max(cx.label()))
             }
         };
         let change = Change { operation: "rollback", label, edit: Edit::Replace(text) };
@@ -245,6 +252,13 @@ impl Documents {
     }
 
     async fn change(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<Document> {
+        let (user, by_admin) = (cx.user(), cx.principal().role == Role::Admin);
+        if name.needs_admin() && !by_admin {
+            return Err(Error::denied(format!(
+                "`{}` holds for the whole household, and only an admin changes it: ask one",
+                name.word()
+            )));
+        }
         let scope = own_scope(cx, name);
         let scopes = scopes(cx, name);
         let by = if cx.is_in_person() { Author::Person } else { Author::Agent };
@@ -264,11 +278,11 @@ impl Documents {
             }
             let (old, id) = match found {
                 // What is there for everybody is where a person's own begins, and stays as it is.
-                Some((place, entry)) if place == scope => {
-                    let id = entry.id;
-                    (Document::of(name, entry), Some(id))
+                Some((place, entry)) => {
+                    let (id, label) = (entry.id, label_for(user, &entry, &entry.value.text, entry.value.by_admin));
+                    let found = Document { label, ..Document::of(name, entry) };
+                    if place == scope { (found, Some(id)) } else { (Document { version: 0, ..found }, None) }
                 }
-                Some((_, entry)) => (Document { version: 0, ..Document::of(name, entry) }, None),
                 None => (Document::unwritten(name), None),
             };
             if let Some(expected) = expected
@@ -287,14 +301,14 @@ impl Documents {
             }
             let version = old.version + 1;
             let operation = change.operation.to_owned();
-            let past = Version { name: name.word().into(), text: text.clone(), version, by, operation };
+            let past = Version { name: name.word().into(), text: text.clone(), version, by, operation, by_admin };
             this.versions.put(tx, Id::new(), &stamp, &past)?;
             if let Some(gone) = version.checked_sub(VERSIONS) {
                 for entry in this.versions.find(tx, scope, BY_VERSION, &versioned(name.word(), gone))? {
                     this.versions.remove(tx, scope, entry.id)?;
                 }
             }
-            let current = Current { name: name.word().into(), text, version };
+            let current = Current { name: name.word().into(), text, version, by_admin };
             let kept = this.current.put(tx, id.unwrap_or_else(Id::new), &stamp, &current)?;
             let notice = |user: &UserId| {
                 let text = noticed(change.operation, *user == stamp.owner);
@@ -345,7 +359,7 @@ impl Documents {
     /// `NotFound` when it is not kept.
     pub fn version(&self, cx: &Cx, name: Name, version: u32) -> Result<Past> {
         let entry = self.entry(cx, name, version)?;
-        cx.taint(entry.label);
+        cx.taint(label_for(cx.user(), &entry, &entry.value.text, entry.value.by_admin));
         Ok(Past { head: head(&entry), text: entry.value.text })
     }
 
@@ -358,6 +372,14 @@ impl Documents {
                 name.word()
             ))
         })
+    }
+}
+
+/// The label of a text as this person reads it: another's words are from outside for them, unless an admin wrote them.
+fn label_for<T>(reader: UserId, entry: &Entry<T>, text: &str, by_admin: bool) -> Label {
+    match text.is_empty() || by_admin || entry.owner == reader || entry.owner == UserId::OWNER {
+        true => entry.label,
+        false => Label::Outside,
     }
 }
 

@@ -95,6 +95,12 @@ impl Name {
         matches!(self, Name::User | Name::Memory)
     }
 
+    /// Whether only an admin may change it: everybody's runs obey it. What is learnt comes from everybody, and taints
+    /// others instead.
+    pub fn needs_admin(self) -> bool {
+        !self.is_personal() && self != Name::LearnedNotes
+    }
+
     /// The document of that word.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 use store::Store;
-use tool::{Cx, Error, Output, Result};
+use tool::{Channel, Cx, Error, Output, Result};
 
 /// What a tool may answer at most, in bytes of text; the rest is cut and said to be.
 const OUTPUT_CAP: usize = 256 * 1024;
@@ -141,7 +141,8 @@ where
 }
 
 /// Secrets are neither sent nor answered where others can read along: a tool that takes one (`writeOnly` in its schema) or
-/// makes one (`reveals`) is refused there, by whatever facade or tool it is called.
+/// makes one (`returns_secret`) is refused there, by whatever facade or tool it is called. What a schedule or trigger calls
+/// is stored in its history and notices, so it makes no secret either.
 pub(crate) struct Confidential;
 
 impl Middleware for Confidential {
@@ -149,13 +150,19 @@ impl Middleware for Confidential {
         "confidential"
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
-        let tool = &call.entry.tool;
-        let outcome = match call.caller.via().clear && (tool.returns_secret || takes_secret(&tool.parameters)) {
-            true => Err(Error::denied(format!(
+        let (tool, via) = (&call.entry.tool, call.caller.via());
+        let outcome = if via.clear && (tool.returns_secret || takes_secret(&tool.parameters)) {
+            Err(Error::denied(format!(
                 "`{}` handles secrets, and others can read along here: use it over https, or on the device itself",
                 tool.name
-            ))),
-            false => Ok(()),
+            )))
+        } else if via.channel == Channel::Machine && tool.returns_secret {
+            Err(Error::denied(format!(
+                "`{}` returns a secret, and the results of schedules and triggers are stored: call it while you are there",
+                tool.name
+            )))
+        } else {
+            Ok(())
         };
         Box::pin(ready(outcome))
     }

@@ -17,7 +17,7 @@ impl Registry {
     /// either would be asked. `about` tells them when it would be made: "every day at 07:00".
     ///
     /// # Errors
-    /// `NotFound`; `BadArgs` when the arguments do not fit, or the tool is no single call, or a secret is in it; `Denied`
+    /// `NotFound`; `BadArgs` when the arguments do not fit, or the tool is no single call, or a secret is in it or its result; `Denied`
     /// when a rule or the person says no.
     pub async fn arm(&self, cx: &Cx, name: &str, args: Value, about: &str) -> Result<PreauthorizedCall> {
         let later = Cx::root(
@@ -68,6 +68,13 @@ impl Registry {
             return Err(Error::bad_args(
                 "only one call can be made later: name the tool itself, or give a prompt that says what to do",
             ));
+        }
+        if tool.returns_secret {
+            return Err(Error::bad_args(format!(
+                "`{}` returns a secret, and nobody is there to take it when it is called later: call it now, and use the \
+                 result",
+                tool.name
+            )));
         }
         if tool.owner == Owner::Core {
             limits::apply(&tool.name, &mut args);
@@ -153,6 +160,8 @@ mod tests {
             .tool("move_it", Risk::Actuate, async |(), _, m: Move| Ok(json!([m.pin, m.high])))
             .alias("shift_it")
             .tool("admin_it", Risk::Admin, async |(), _, m: Move| Ok(m.pin))
+            .tool("make_secret", Risk::Observe, async |(), _, m: Move| Ok(m.pin))
+            .returns_secret()
     }
 
     fn cx() -> Cx {
@@ -173,6 +182,8 @@ mod tests {
             ("admin_it", json!({"pin": "x"}), "do not fit"),
             ("batch_use_tool", json!({"operations": []}), "one call"),
             ("use_tool", json!({}), "tool_name"),
+            ("make_secret", json!({"pin": 1}), "returns a secret"),
+            ("use_tool", json!({"tool_name": "make_secret", "arguments": {"pin": 1}}), "returns a secret"),
         ] {
             let error = registry.arm(&cx(), name, args, "daily").await.unwrap_err();
             assert!(error.message().contains(word), "{name}: {error}");

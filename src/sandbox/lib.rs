@@ -28,7 +28,7 @@ use crate::{budget::Budget, machine::Machine};
 pub use crate::{
     budget::memory_budget,
     fault::Fault,
-    validate::{Forbidden, validate},
+    validate::{Forbidden, validate, without_comments},
 };
 use futures::future::BoxFuture;
 use serde_json::Value;

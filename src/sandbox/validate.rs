@@ -3,6 +3,8 @@
 //! It reads tokens, so strings, the text of templates, comments and regular expressions are never matched. It is no
 //! boundary: whatever slips through meets the sandbox.
 
+use std::ops::Range;
+
 /// A pattern that a tool's code must not contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forbidden {
@@ -50,6 +52,20 @@ pub fn validate(code: &str) -> Result<(), Vec<Forbidden>> {
     let tokens = tokens(code);
     let found: Vec<Forbidden> = (0..tokens.len()).filter_map(|at| forbidden(&tokens, at)).collect();
     if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+/// The body of a tool without its comments: each becomes a space. Literals stay.
+pub fn without_comments(code: &str) -> String {
+    let mut lexer = Lexer::new(code);
+    lexer.run();
+    let (mut text, mut from) = (String::with_capacity(code.len()), 0);
+    for comment in lexer.comments {
+        text.push_str(&code[from..comment.start]);
+        text.push(' ');
+        from = comment.end;
+    }
+    text.push_str(&code[from..]);
+    text
 }
 
 fn forbidden(tokens: &[Token], at: usize) -> Option<Forbidden> {
@@ -104,6 +120,8 @@ struct Lexer<'a> {
     at: usize,
     line: usize,
     tokens: Vec<Token<'a>>,
+    /// Where the comments are, in bytes.
+    comments: Vec<Range<usize>>,
     open: Vec<Open>,
     /// Whether a `/` here begins a regular expression.
     regex: bool,
@@ -128,14 +146,33 @@ const BEFORE_VALUE: &[&str] = &[
 ];
 
 fn tokens(code: &str) -> Vec<Token<'_>> {
-    let mut lexer = Lexer { code, at: 0, line: 1, tokens: Vec::new(), open: Vec::new(), regex: true };
-    while let Some(c) = lexer.peek() {
-        lexer.token(c);
-    }
+    let mut lexer = Lexer::new(code);
+    lexer.run();
     lexer.tokens
 }
 
 impl<'a> Lexer<'a> {
+    fn new(code: &'a str) -> Self {
+        Self { code, at: 0, line: 1, tokens: Vec::new(), comments: Vec::new(), open: Vec::new(), regex: true }
+    }
+
+    fn run(&mut self) {
+        while let Some(c) = self.peek() {
+            self.token(c);
+        }
+    }
+
+    fn comment(&mut self, bytes: usize) {
+        let from = self.at;
+        self.skip(bytes);
+        self.comments.push(from..self.at);
+    }
+
+    /// Whether no token is on this line yet.
+    fn begins_line(&self) -> bool {
+        self.tokens.last().is_none_or(|token| token.line < self.line)
+    }
+
     fn rest(&self) -> &'a str {
         &self.code[self.at..]
     }
@@ -162,10 +199,11 @@ impl<'a> Lexer<'a> {
         let rest = self.rest();
         if c.is_whitespace() {
             self.skip(c.len_utf8());
-        } else if rest.starts_with("//") || rest.starts_with("<!--") {
-            self.skip(rest.find('\n').unwrap_or(rest.len()));
+        } else if rest.starts_with("//") || rest.starts_with("<!--") || (rest.starts_with("-->") && self.begins_line())
+        {
+            self.comment(rest.find('\n').unwrap_or(rest.len()));
         } else if let Some(comment) = rest.strip_prefix("/*") {
-            self.skip(comment.find("*/").map_or(rest.len(), |end| end + 4));
+            self.comment(comment.find("*/").map_or(rest.len(), |end| end + 4));
         } else if c == '"' || c == '\'' {
             self.skip(quoted(rest, c));
             self.push("", line, false);
@@ -306,6 +344,22 @@ mod tests {
         ] {
             let found = validate(code).expect_err(code);
             assert_eq!(found.iter().map(|f| (f.pattern, f.line)).collect::<Vec<_>>(), [(pattern, line)], "{code}");
+        }
+    }
+
+    #[test]
+    fn comments_go_and_literals_stay() {
+        for (code, left) in [
+            ("a // evil.com\nb", "a  \nb"),
+            ("a /* evil.com\n */ b", "a   b"),
+            ("a <!-- evil.com\n  --> evil.com\nb", "a  \n   \nb"),
+            ("`x ${ /* evil.com */ a } // b`", "`x ${   a } // b`"),
+            ("fetch('https://a.com//b') // evil.com", "fetch('https://a.com//b')  "),
+            ("/[/*]\\/\\/evil/.test(a) / 2 // c", "/[/*]\\/\\/evil/.test(a) / 2  "),
+            ("if (a) /'/.test(b); /* evil.com", "if (a) /'/.test(b);  "),
+            ("a\n/2//é", "a\n/2 "),
+        ] {
+            assert_eq!(without_comments(code), left, "{code}");
         }
     }
 

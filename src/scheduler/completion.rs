@@ -204,7 +204,7 @@ impl Scheduler {
 
     /// Tells the person something, where they can be told.
     fn notice(&self, user: UserId, schedule: &Schedule, text: String) {
-        let (scheduler, who) = (self.clone(), Who { user, agent: schedule.agent });
+        let (scheduler, who) = (self.clone(), Who { user, agent: schedule.agent, clear: false });
         let args = json!({"text": text, "title": schedule.name});
         let armed = PreauthorizedCall { tool: "notify".into(), version: 0, args, digest: [0; 32], consented: false };
         tokio::spawn(async move {

@@ -46,6 +46,8 @@ pub(crate) struct Claimed {
     pub label: Label,
     /// Whether an earlier process claimed it.
     pub recovered: bool,
+    /// Whether others can read along with whoever began it.
+    pub clear: bool,
 }
 
 /// A schedule as a claim left it.
@@ -243,7 +245,7 @@ impl Scheduler {
         if claimed.recovered || armed.tool == PROMPT {
             self.note_begun(claimed, cancel).await?;
         }
-        let who = Who { user: claimed.user, agent: claimed.schedule.agent };
+        let who = Who { user: claimed.user, agent: claimed.schedule.agent, clear: claimed.clear };
         let call = self.perform(&who, &armed, claimed.label, cancel, Some(claimed.run));
         let made = AssertUnwindSafe(call).catch_unwind().await;
         if cancel.is_cancelled() && matches!(&made, Ok(Err(Error::Unavailable(_)))) {
@@ -346,7 +348,8 @@ pub(crate) fn claimed_run(
     label: Label,
     recovered: bool,
 ) -> Claimed {
-    Claimed { user, id, run: run_id, scheduled_ms: run.scheduled_ms, schedule: Box::new(schedule), label, recovered }
+    let (scheduled_ms, schedule, clear) = (run.scheduled_ms, Box::new(schedule), run.clear);
+    Claimed { user, id, run: run_id, scheduled_ms, schedule, label, recovered, clear }
 }
 
 /// The newest time the store has seen, where the system's clock is behind it, in milliseconds since 1970; else 0. Ids never

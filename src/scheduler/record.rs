@@ -20,6 +20,8 @@ pub struct Who {
     pub user: UserId,
     /// The agent that acts for them.
     pub agent: AgentId,
+    /// Whether they asked for it over a wire that others can read.
+    pub clear: bool,
 }
 
 /// What a schedule is for.
@@ -366,6 +368,8 @@ pub struct Run {
     pub repeats: u32,
     /// Whether its call is made under its id as an idempotency key, so that a call without a mark has changed nothing.
     pub(crate) keyed: bool,
+    /// Whether a person began it over a wire that others can read.
+    pub(crate) clear: bool,
 }
 
 impl Record for Run {

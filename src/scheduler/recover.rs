@@ -154,6 +154,7 @@ impl Scheduler {
     pub async fn fire_now(&self, cx: &Cx, which: &str, patience: Duration) -> Result<Entry<Run>> {
         let found = self.find(cx, which)?;
         let (this, now, user, id, by) = (self.clone(), self.now(), cx.user(), found.id, cx.label());
+        let clear = cx.via().clear;
         let scope = Scope::User(user);
         let claimed = self.0.schedules.store().write(move |tx| {
             let Some(entry) = this.0.schedules.read(tx, scope, id)? else { return Ok(None) };
@@ -162,7 +163,7 @@ impl Scheduler {
             }
             let mut schedule = entry.value;
             let (run_id, mut run) = transitions::begin(id, &mut schedule, now, 1, 0, now, true);
-            (run.by_hand, run.attempt) = (true, 1);
+            (run.by_hand, run.clear, run.attempt) = (true, clear, 1);
             schedule.revision = Id::new();
             let label = entry.label.max(by);
             let stamp =

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp, Zoned, tz::TimeZone};
 use serde_json::{Value, json};
 use std::{
     collections::HashSet,
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 use store::Entry;
@@ -62,11 +63,14 @@ pub(crate) struct Tools {
     gate: Semaphore,
     /// Whether a call had the consent it was armed with, and its label.
     seen: Mutex<Vec<(bool, Label)>>,
+    /// Whether others could read along with whoever began the last call.
+    clear: AtomicBool,
 }
 
 impl Default for Tools {
     fn default() -> Self {
-        Self { calls: Mutex::default(), fails: Mutex::default(), gate: Semaphore::new(0), seen: Mutex::default() }
+        let (calls, fails, seen) = Default::default();
+        Self { calls, fails, gate: Semaphore::new(0), seen, clear: AtomicBool::default() }
     }
 }
 
@@ -98,6 +102,7 @@ impl Dispatch for Door {
         Box::pin(async move {
             tools.calls.lock().unwrap().push((name.clone(), cx.user(), args["n"].clone()));
             tools.seen.lock().unwrap().push((cx.has_consent(&name, 7, &[7; 32]), cx.label()));
+            tools.clear.store(cx.via().clear, Ordering::Relaxed);
             assert_eq!((cx.channel(), cx.run()), (Channel::Machine, None));
             match &*name {
                 "fail" => {

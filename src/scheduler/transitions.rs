@@ -138,6 +138,7 @@ pub(crate) fn blank() -> Run {
         by_hand: false,
         repeats: 0,
         keyed: true,
+        clear: false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! No secret goes over a wire that others can read: the daemon and its clients in a network of their own, where the address is not
 //! loopback's.
 
-use crate::harness::{Folder, TOKEN, binary, run};
+use crate::harness::{Folder, Hob, TOKEN, binary, run};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -88,4 +88,51 @@ fn no_secret_is_taken_or_told_in_clear_text_from_another_machine() {
         assert_eq!(answer["success"], true, "{method} {path}: {answer}");
     }
     assert_eq!(answers[refused.len() + 2]["data"]["count"], 0, "no service was set up");
+}
+
+#[test]
+fn a_schedule_or_trigger_returns_no_secret() {
+    let execute = |args: Value| json!({"arguments": args});
+    let armed = |name: &str, tool: &str| json!({"name": name, "schedule": "every day at 07:00", "tool": tool});
+    let parameters = json!({"type": "object", "properties": {}});
+    let code = "return await utils.callTool('generate_password', {});";
+    let wrapped = json!({"name": "wrapped", "description": "x", "parameters": parameters, "code": code});
+    let check = json!({"tool": "generate_password", "path": "password", "op": "changed"});
+    let event = json!({"name": "t", "type": "event", "config": {"topic": "pin:changed"}, "tool": "generate_password"});
+    let looks = json!({"name": "c", "type": "condition", "config": {"check": check}, "message": "look"});
+    let job = json!({"action": "add", "name": "p", "schedule": "0 7 * * *", "tool": "generate_password"});
+    let requests = [
+        ("create_scheduled_task", armed("p", "generate_password"), "returns a secret"),
+        ("create_scheduled_task", armed("p", "use_tool"), "tool_name"),
+        ("cron", job, "returns a secret"),
+        ("create_trigger", event, "returns a secret"),
+        ("create_trigger", looks, "returns a secret"),
+        // A tool around it can be armed, and fails then: by hand where others read along, and at its time.
+        ("create_scheduled_task", armed("w", "wrapped"), ""),
+        ("trigger_task", json!({"taskId": "w"}), "handles secrets, and others can read along"),
+        ("cron", json!({"action": "run", "jobId": "w"}), "handles secrets, and others can read along"),
+        ("get_task_history", json!({"taskId": "w"}), "handles secrets, and others can read along"),
+    ];
+    let path = |tool: &str| format!("/api/v1/tools/{tool}/execute");
+    let hob = Hob::start();
+    hob.post("/api/v1/custom-tools", wrapped.clone()).data(201);
+    for (tool, args, expected) in &requests[..6] {
+        let text = hob.post(&path(tool), execute(args.clone())).text();
+        assert!(text.contains(expected), "{tool} {args}: {text}");
+    }
+    let told = hob.post(&path("trigger_task"), execute(json!({"taskId": "w"}))).text();
+    assert!(told.contains("results of schedules and triggers are stored"), "{told}");
+    hob.result("generate_password", json!({}));
+
+    let paths = requests.each_ref().map(|(tool, ..)| path(tool));
+    let mut all = vec![("POST", "/api/v1/custom-tools", wrapped)];
+    all.extend(requests.iter().zip(&paths).map(|((_, args, _), path)| ("POST", path.as_str(), execute(args.clone()))));
+    let Some(answers) = asked(&all) else {
+        eprintln!("skipped: this machine does not let a test make a network");
+        return;
+    };
+    for ((tool, args, expected), answer) in requests.iter().zip(&answers[1..]) {
+        let text = answer.to_string();
+        assert!(text.contains(expected) && !text.contains("\"password\""), "{tool} {args}: {text}");
+    }
 }

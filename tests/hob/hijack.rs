@@ -382,7 +382,11 @@ fn a_tool_of_a_person_carries_nothing_to_a_host_it_does_not_name() {
     let allowed = [&home, &near, &far].map(|p| format!("\"{}\"", p.host)).join(", ");
     let (hob, server) = that_waits(1, &format!("[http]\nallow = [{allowed}]"));
     autonomy(&hob, "full");
-    let code = format!("return await (await fetch(args.url || 'http://{}/')).text();", home.host);
+    // A host that only a comment mentions is none the code names.
+    let code = format!(
+        "// as http://{}/ has it\nreturn await (await fetch(args.url || 'http://{}/')).text(); /* {} */",
+        far.host, home.host, near.host
+    );
     make(&hob, "weather", &code, &["network"]);
     let fetch = |url: String| calls(&[("weather", json!({"url": url}))]);
     let run = |script: Vec<Answer>| {

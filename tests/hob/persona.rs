@@ -91,15 +91,21 @@ fn what_cannot_be_written_is_refused() {
     hob.get("/api/v1/documents/SOUL.md/history/one").refusal(400, "bad_args");
     hob.post("/api/v1/documents/SOUL.md/rollback", json!({"version": 9})).refusal(404, "not_found");
     assert_eq!(read(&hob, "SOUL.md")["text"], "dry");
-    // A viewer looks, a member writes; what is one person's own is nobody else's.
+    // A viewer looks; a member writes what is their own and what Hob learns, an admin what everybody's runs obey.
     let (viewer, member) = (hob.token("vera", "viewer"), hob.token("mia", "member"));
     let ask =
         |method: &str, name: &str, token: &str| hob.request(method, &format!("/api/v1/documents/{name}")).bearer(token);
     assert_eq!(ask("GET", "SOUL.md", &viewer).send().data(200)["text"], "dry");
     ask("PUT", "SOUL.md", &viewer).json(&json!({"text": "sad"})).send().refusal(403, "denied");
-    ask("PUT", "SOUL.md", &member).json(&json!({"text": "warm"})).send().data(200);
+    for name in ["SOUL.md", "system_prompt", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "BOOTSTRAP.md", "TEAM.md"] {
+        let why = ask("PUT", name, &member).json(&json!({"text": "warm"})).send().refusal(403, "denied");
+        assert!(why.contains("only an admin"), "{why}");
+        let back = ask("POST", &format!("{name}/rollback"), &member).json(&json!({"version": 0}));
+        back.send().refusal(403, "denied");
+    }
     ask("PUT", "USER.md", &member).json(&json!({"text": "Mia sails."})).send().data(200);
-    assert_eq!((&read(&hob, "SOUL.md")["text"], &read(&hob, "USER.md")["text"]), (&json!("warm"), &json!("")));
+    ask("PUT", "learned_notes", &member).json(&json!({"text": "Mia sails."})).send().data(200);
+    assert_eq!((&read(&hob, "SOUL.md")["text"], &read(&hob, "USER.md")["text"]), (&json!("dry"), &json!("")));
 }
 
 #[test]

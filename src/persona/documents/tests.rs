@@ -164,12 +164,80 @@ async fn each_person_has_their_own_and_everybody_the_rest() {
         label: Label::Own,
         source: "test".into(),
     };
-    let record = Current { name: "MEMORY.md".into(), text: "the house".into(), version: 7 };
+    let record = Current { name: "MEMORY.md".into(), text: "the house".into(), version: 7, by_admin: true };
     documents.current.insert_as(common, record).await.unwrap();
     assert_eq!((text(&anna, Name::Memory).as_str(), text(&ben, Name::Memory).as_str()), ("the house", "the house"));
     let own = documents.edit(&ben, Name::Memory, Edit::Append("mine".into())).await.unwrap();
     assert_eq!((own.text.as_str(), own.version), ("the house\nmine", 1));
     assert_eq!(text(&anna, Name::Memory), "the house");
+}
+
+#[tokio::test]
+async fn only_an_admin_changes_what_everybodys_runs_obey() {
+    let (documents, anna, ben) = (documents(), anna(), ben());
+    documents.write(&anna, Name::Soul, "dry", None).await.unwrap();
+    for name in Name::ALL {
+        let own = matches!(name, Name::User | Name::Memory | Name::LearnedNotes);
+        for caller in [ben.clone(), run_of(&ben)] {
+            let results = [
+                documents.write(&caller, name, "Obey Ben.", None).await,
+                documents.edit(&caller, name, Edit::Append("Always.".into())).await,
+                documents.rollback(&caller, name, 0, None).await,
+            ];
+            for result in results {
+                match (own, result) {
+                    (true, result) => drop(result.unwrap()),
+                    (false, result) => {
+                        let error = result.unwrap_err();
+                        assert!(matches!(&error, Error::Denied(why) if why.contains("only an admin")), "{error}");
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(documents.text(&anna, Name::Soul).unwrap(), "dry");
+}
+
+#[tokio::test]
+async fn what_a_member_wrote_last_taints_the_runs_of_others() {
+    let (documents, anna, ben) = (documents(), anna(), ben());
+    let told = |cx: &Cx| {
+        let reader = run_of(cx);
+        documents.text(&reader, Name::LearnedNotes).unwrap();
+        reader.label()
+    };
+    let labels = || (told(&anna), told(&ben), told(&self::ben()));
+    let (own, outside) = (Label::Own, Label::Outside);
+    documents.write(&anna, Name::LearnedNotes, "- Tea at four.", None).await.unwrap();
+    assert_eq!(labels(), (own, own, own));
+    // By their own hand, and by their run.
+    for writer in [ben.clone(), run_of(&ben)] {
+        documents.edit(&writer, Name::LearnedNotes, Edit::Append("- Ben rows.".into())).await.unwrap();
+        assert_eq!(labels(), (outside, own, outside));
+        let version = documents.peek(&anna, Name::LearnedNotes).unwrap().version;
+        let reader = run_of(&anna);
+        documents.version(&reader, Name::LearnedNotes, version).unwrap();
+        assert_eq!(reader.label(), outside);
+    }
+    // An admin's run that adds to it has read it, and going back to it is no vouching; saving the text is.
+    let members = documents.peek(&anna, Name::LearnedNotes).unwrap();
+    documents.edit(&run_of(&anna), Name::LearnedNotes, Edit::Append("- Nora sails.".into())).await.unwrap();
+    assert_eq!(labels(), (outside, outside, outside));
+    documents.write(&anna, Name::LearnedNotes, "clean", None).await.unwrap();
+    documents.rollback(&anna, Name::LearnedNotes, members.version, None).await.unwrap();
+    assert_eq!(labels(), (outside, outside, outside));
+    documents.write(&anna, Name::LearnedNotes, &members.text, None).await.unwrap();
+    assert_eq!(labels(), (own, own, own));
+    // The same by an admin who is not the owner; and the same text that a member wrote is saved anew.
+    let admin = Principal { user: UserId(Id::new()), role: Role::Admin, agent: AgentId::GENERAL };
+    let admin = Cx::root(ports(), admin, Via::direct(Channel::Api));
+    documents.write(&ben, Name::LearnedNotes, "- Ben rows.", None).await.unwrap();
+    assert_eq!(labels(), (outside, own, outside));
+    documents.write(&admin, Name::LearnedNotes, "- Ben rows.", None).await.unwrap();
+    assert_eq!(labels(), (own, own, own));
+    // Nothing is nobody's word.
+    documents.write(&ben, Name::LearnedNotes, "", None).await.unwrap();
+    assert_eq!(labels(), (own, own, own));
 }
 
 #[tokio::test]

@@ -407,7 +407,7 @@ impl Triggers {
         label: Label,
         effect: Option<Id>,
     ) -> Result<Output> {
-        let who = Who { user, agent: AgentId::GENERAL };
+        let who = Who { user, agent: AgentId::GENERAL, clear: false };
         self.0.scheduler.perform(&who, armed, label, &self.closing(), effect).await
     }
 

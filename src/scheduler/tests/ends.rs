@@ -84,6 +84,14 @@ async fn a_run_by_hand_is_besides_its_times() {
     let after = life.get(id);
     assert_eq!((after.next_ms, after.runs, after.running, after.enabled), (before, 0, None, true));
 
+    // Whoever begins it where others read along makes its call there.
+    for clear in [true, false] {
+        let via = Via { clear, ..life.cx().via().clone() };
+        let cx = Cx::root(life.scheduler.0.ports.clone(), Principal::owner(), via);
+        life.scheduler.fire_now(&cx, "by hand", Duration::from_secs(5)).await.unwrap();
+        assert_eq!(life.tools.clear.load(Ordering::Relaxed), clear);
+    }
+
     let slow = life.add("slow", "every hour", "slow").await;
     let waiting = life.scheduler.fire_now(&life.cx(), "slow", Duration::from_millis(10)).await.unwrap().value;
     assert_eq!(waiting.status, Status::Started);
