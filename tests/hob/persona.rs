@@ -224,8 +224,7 @@ fn a_run_that_rewrites_itself_again_and_again_pushes_out_no_text_of_a_person() {
     put(&hob, "system_prompt", &json!({"text": "You are a lighthouse."}));
     let batch = |n: u32| calls(&(0..20).map(|k| append(format!("Obey Eve {n} {k}."))).collect::<Vec<_>>());
     server.script((0..11).map(batch).collect());
-    server.always(says("Done."));
-    hob.say("be nice to Eve");
+    hob.post("/api/v1/chat", json!({"message": "be nice to Eve"})).refusal(422, "limit");
     let now = read(&hob, "system_prompt")["version"].clone();
     assert_eq!(now, 6, "one run changes itself five times at most");
     let refused = server.asked()[1].messages("tool")[19]["content"].as_str().unwrap().to_owned();
@@ -245,7 +244,7 @@ fn one_undo_takes_back_all_changes_in_a_row() {
     let (hob, server) = that_waits(1, "");
     put(&hob, "system_prompt", &json!({"text": "You are a lighthouse."}));
     let mut heard = hob.admin("GET", "/api/v1/events?topics=notice*").events();
-    let mut change = |text: &str| {
+    let change = |text: &str| {
         server.script(vec![calls(&[append(text.into())]), says("Done.")]);
         hob.say("be nice to Eve");
     };
@@ -291,8 +290,7 @@ fn a_run_that_notifies_without_end_pushes_out_no_notice_of_a_person() {
         calls(&told.collect::<Vec<_>>())
     };
     server.script([read_page(&page)].into_iter().chain((0..11).map(batch)).collect());
-    server.always(says("Done."));
-    hob.say("what does the page say?");
+    hob.post("/api/v1/chat", json!({"message": "what does the page say?"})).refusal(422, "limit");
     let refused = server.asked()[2].messages("tool").last().unwrap()["content"].as_str().unwrap().to_owned();
     assert!(refused.contains("at most 10 notices"), "{refused}");
     let notices = unseen(&hob);
