@@ -1,7 +1,7 @@
 //! The documents as they are kept: the text of today, and every text there was.
 
 use crate::{Edit, Name, prompt::BASE};
-use records::{Notice, tell_notice};
+use records::{Notice, publish_change, tell_notice};
 use serde::Serialize;
 use std::sync::Arc;
 use store::{Audience, Coded, Collection, Entry, Key, Level, Record, Stamp, Store, Tx, Visit, Walk};
@@ -11,6 +11,8 @@ use tool::{Cx, Error, Id, Label, Result, Role, Scope, UserId, prelude::*};
 const LONGEST: usize = 64 * 1024;
 /// How many versions of a document are kept.
 const VERSIONS: u32 = 200;
+/// How many changes of documents one run may make.
+const PER_RUN: u32 = 5;
 
 /// Current texts, by name.
 const BY_NAME: u8 = 1;
@@ -251,14 +253,33 @@ impl Documents {
         self.change(cx, name, expected, change).await
     }
 
+    /// Makes a change, if this run has not made too many.
     async fn change(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<Document> {
-        let (user, by_admin) = (cx.user(), cx.principal().role == Role::Admin);
+        let by_admin = cx.principal().role == Role::Admin;
         if name.needs_admin() && !by_admin {
             return Err(Error::denied(format!(
                 "`{}` holds for the whole household, and only an admin changes it: ask one",
                 name.word()
             )));
         }
+        if cx.is_in_person() {
+            return Ok(self.commit(cx, name, expected, change).await?.0);
+        }
+        if !cx.try_count("change a document", PER_RUN) {
+            return Err(Error::denied(format!(
+                "a run changes its own prompt, notes and documents at most {PER_RUN} times, and this one has: nothing was changed"
+            )));
+        }
+        let done = self.commit(cx, name, expected, change).await;
+        if !matches!(&done, Ok((_, true))) {
+            cx.uncount("change a document");
+        }
+        Ok(done?.0)
+    }
+
+    /// Answers the document, and whether it was changed.
+    async fn commit(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<(Document, bool)> {
+        let (user, by_admin) = (cx.user(), cx.principal().role == Role::Admin);
         let scope = own_scope(cx, name);
         let scopes = scopes(cx, name);
         let by = if cx.is_in_person() { Author::Person } else { Author::Agent };
@@ -303,37 +324,79 @@ impl Documents {
             let operation = change.operation.to_owned();
             let past = Version { name: name.word().into(), text: text.clone(), version, by, operation, by_admin };
             this.versions.put(tx, Id::new(), &stamp, &past)?;
-            if let Some(gone) = version.checked_sub(VERSIONS) {
-                for entry in this.versions.find(tx, scope, BY_VERSION, &versioned(name.word(), gone))? {
-                    this.versions.remove(tx, scope, entry.id)?;
-                }
-            }
             let current = Current { name: name.word().into(), text, version, by_admin };
             let kept = this.current.put(tx, id.unwrap_or_else(Id::new), &stamp, &current)?;
-            let notice = |user: &UserId| {
-                let text = noticed(change.operation, *user == stamp.owner);
-                let title = Some(format!("Hob changed “{}”", name.title()));
-                let notice = Notice { title, text, document: name.word().into(), version, ..Notice::default() };
-                notice.put(tx, &this.notices, *user, "document")
-            };
+            let notice = |user: &UserId| this.notice(tx, name, version, change.operation, (*user, stamp.owner));
             let notices = told.iter().map(notice).collect::<store::Result<Vec<_>>>()?;
+            // After the notices: the versions they lead back to stay.
+            this.prune(tx, scope, name, version, stamp.owner)?;
             Ok(Ok((Document::of(name, kept), Some(notices))))
         };
         match self.current.store().write(write).await? {
             Ok((document, changed)) => {
+                let is_changed = changed.is_some();
                 if let Some(notices) = changed {
-                    notices.iter().for_each(|notice| tell_notice(cx, notice));
+                    for (notice, replaced) in &notices {
+                        replaced.iter().for_each(|old| publish_change(cx, old, "deleted"));
+                        tell_notice(cx, notice);
+                    }
                     let to = Some(cx.user()).filter(|_| name.is_personal());
                     let data = json!({"name": name.word(), "version": document.version});
                     cx.ports().bus.publish("document:changed", to, data);
                 }
-                Ok(document)
+                Ok((document, is_changed))
             }
             Err(now) => Err(Error::unavailable(format!(
                 "`{}` was changed meanwhile, it is version {now}: read it again, and make your change in that",
                 name.word()
             ))),
         }
+    }
+
+    /// Within a write: tells a person of a change that the agent made. Changes in a row that they have not seen share one
+    /// notice, which leads back to the text before the first of them; answers it, and the one it takes the place of.
+    fn notice(
+        &self,
+        tx: &Tx,
+        name: Name,
+        version: u32,
+        operation: &str,
+        (user, owner): (UserId, UserId),
+    ) -> store::Result<(Entry<Notice>, Option<Entry<Notice>>)> {
+        let mut unseen = Notice::unseen_changes(tx, &self.notices, user, name.word())?;
+        let before = unseen.iter().position(|old| old.value.version + 1 == version).map(|at| unseen.swap_remove(at));
+        if let Some(old) = &before {
+            self.notices.remove(tx, Scope::User(user), old.id)?;
+        }
+        let earlier = before.as_ref().map_or(0, |old| old.value.earlier + 1);
+        let (title, text) = (format!("Hob changed “{}”", name.title()), noticed(operation, earlier, user == owner));
+        let document = name.word().into();
+        let notice = Notice { title: Some(title), text, document, version, earlier, ..Notice::default() };
+        Ok((notice.put(tx, &self.notices, user, "document")?, before))
+    }
+
+    /// Within the write of the version `newest`: removes the oldest versions where there are too many. The last one that a
+    /// person wrote stays, and those that an unseen notice leads back to.
+    fn prune(&self, tx: &Tx, scope: Scope, name: Name, newest: u32, user: UserId) -> store::Result<()> {
+        if newest <= VERSIONS {
+            return Ok(());
+        }
+        let (mut older, mut by_person) = (vec![], None);
+        // The versions before this write, of which only numbers are kept in mind.
+        self.versions.walk_in(scope, &Walk::prefix(BY_VERSION, ended(name.word())).down(), |entry| {
+            let Version { version, by, .. } = &entry.value;
+            older.push((*version, entry.id));
+            by_person = by_person.or((*by == Author::Person).then_some(*version));
+            Visit::No
+        })?;
+        let mut keep: Vec<u32> = by_person.into_iter().collect();
+        for user in [user, UserId::OWNER] {
+            let unseen = Notice::unseen_changes(tx, &self.notices, user, name.word())?;
+            keep.extend(unseen.iter().filter_map(|notice| Some(notice.value.document_change()?.before)));
+        }
+        let excess = (older.len() + 1).saturating_sub(VERSIONS as usize);
+        let gone = older.iter().rev().filter(|(version, _)| !keep.contains(version)).take(excess);
+        gone.map(|(_, id)| *id).try_for_each(|id| self.versions.remove(tx, scope, id).map(drop))
     }
 
     /// How many versions of a document are kept, and `limit` of them from the `offset`th on, the newest first.
@@ -403,8 +466,9 @@ fn to_be_told(cx: &Cx, name: Name, by: Author) -> Vec<UserId> {
 }
 
 /// What a person is told of a change.
-fn noticed(operation: &str, own: bool) -> String {
+fn noticed(operation: &str, earlier: u32, own: bool) -> String {
     let what = match operation {
+        _ if earlier > 0 => &format!("It changed this document {} times", earlier + 1),
         "append" | "prepend" => "It added something to this document",
         "delete" => "It took something out of this document",
         "find_replace" => "It changed a passage of this document",

@@ -27,6 +27,10 @@ pub struct Notice {
     pub document: String,
     /// The version it made of it.
     pub version: u32,
+    /// How many changes right before that one it is about as well.
+    pub earlier: u32,
+    /// Whether a model decided to add it.
+    pub by_model: bool,
 }
 
 /// A change of a document that a notice is about.
@@ -36,7 +40,7 @@ pub struct DocumentChange {
     pub name: String,
     /// The version that was made.
     pub version: u32,
-    /// The version before it, to go back to; 0 is a document that nobody has written.
+    /// The version to go back to: the one before the first unseen change; 0 is a document that nobody has written.
     pub before: u32,
 }
 
@@ -78,7 +82,8 @@ impl Notice {
     /// The change of a document it is about.
     pub fn document_change(&self) -> Option<DocumentChange> {
         let (name, version) = (self.document.clone(), self.version);
-        (!name.is_empty()).then(|| DocumentChange { name, version, before: version.saturating_sub(1) })
+        let before = version.saturating_sub(1).saturating_sub(self.earlier);
+        (!name.is_empty()).then_some(DocumentChange { name, version, before })
     }
 
     /// Within a write: a new notice for a person, in words of Hob's own.
@@ -89,20 +94,47 @@ impl Notice {
         let (scope, audience, source) = (Scope::User(user), Audience::Private, source.to_owned());
         let stamp = Stamp { scope, owner: user, audience, label: Label::Own, source };
         let added = records.put(tx, tool::Id::new(), &stamp, &self)?;
-        Self::forget_old(tx, records, scope)?;
+        Self::forget_old(tx, records, &added)?;
         Ok(added)
     }
 
-    /// Within a write: lets go of those that are too many, the oldest first. What the agent changed of itself and nobody has
-    /// seen goes last, so that nothing the agent tells can drive it out.
+    /// Within a write: the unseen notices of a person about changes of a document.
     ///
     /// # Errors
-    /// As every write.
-    pub fn forget_old(tx: &Tx, records: &Collection<Self>, scope: Scope) -> store::Result<()> {
+    /// As every read.
+    pub fn unseen_changes(
+        tx: &Tx,
+        records: &Collection<Self>,
+        user: UserId,
+        document: &str,
+    ) -> store::Result<Vec<Entry<Self>>> {
+        let mut unseen = records.find(tx, Scope::User(user), Self::UNSEEN, &[])?;
+        unseen.retain(|notice| notice.value.document == document);
+        Ok(unseen)
+    }
+
+    /// Within a write: removes the oldest where there are too many after this one was added. Seen notices go first, then
+    /// those that models added, then the rest. A model's notice never removes an unseen one that no model added. Unseen
+    /// changes of documents are counted apart, so that neither kind removes the other.
+    ///
+    /// # Errors
+    /// `Conflict` when there is no room for it; as every write.
+    pub fn forget_old(tx: &Tx, records: &Collection<Self>, added: &Entry<Self>) -> store::Result<()> {
+        let scope = Scope::User(added.owner);
+        let is_unseen_change = |notice: &Self| !notice.seen && !notice.document.is_empty();
         let mut all = records.find(tx, scope, Self::ALL, &[])?;
-        let is_pressing = |notice: &Entry<Self>| !notice.value.seen && !notice.value.document.is_empty();
-        all.sort_unstable_by_key(|notice| std::cmp::Reverse((is_pressing(notice), notice.id)));
-        all.iter().skip(Self::KEPT).try_for_each(|old| records.remove(tx, scope, old.id).map(drop))
+        all.retain(|notice| is_unseen_change(&notice.value) == is_unseen_change(&added.value));
+        let excess = all.len().saturating_sub(Self::KEPT);
+        let keep_unseen = added.value.by_model;
+        all.retain(|Entry { id, value, .. }| *id != added.id && (value.seen || value.by_model || !keep_unseen));
+        if all.len() < excess {
+            return Err(crate::rejected(format!(
+                "the notice was not added: the person has not seen {} others yet, and has to dismiss some first",
+                Self::KEPT
+            )));
+        }
+        all.sort_unstable_by_key(|Entry { id, value, .. }| (!value.seen, !value.by_model, *id));
+        all.iter().take(excess).try_for_each(|old| records.remove(tx, scope, old.id).map(drop))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a run is bound by besides its principal, and what its calls share.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -138,6 +138,26 @@ impl KnownUrls {
     }
     pub fn has(&self, url: &str) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&bare(url))
+    }
+}
+
+/// How often a run has done each thing that it may do only a few times.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally(Arc<Mutex<HashMap<&'static str, u32>>>);
+
+impl Tally {
+    /// Counts one more, unless there are `most` already.
+    pub fn take(&self, action: &'static str, most: u32) -> bool {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(action).or_default();
+        let free = *count < most;
+        *count += u32::from(free);
+        free
+    }
+    /// Takes one back.
+    pub fn give_back(&self, action: &'static str) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.entry(action).and_modify(|count| *count = count.saturating_sub(1));
     }
 }
 

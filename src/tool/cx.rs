@@ -2,7 +2,8 @@
 
 use crate::{
     AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Ports, Principal, Question,
-    Result, UserId, Via, bounds::KnownUrls,
+    Result, UserId, Via,
+    bounds::{KnownUrls, Tally},
 };
 use serde_json::{Value, json};
 use std::{
@@ -48,6 +49,8 @@ struct Inner {
     tainted: Arc<AtomicBool>,
     /// Shared likewise: how many calls tools have made so far.
     nested: Arc<AtomicU32>,
+    /// Shared likewise, runs below this one among them.
+    tally: Tally,
     cancel: CancellationToken,
     ports: Ports,
 }
@@ -72,6 +75,7 @@ impl Cx {
             known: KnownUrls::default(),
             tainted: Arc::default(),
             nested: Arc::default(),
+            tally: Tally::default(),
             cancel: CancellationToken::new(),
             ports,
         }))
@@ -179,6 +183,18 @@ impl Cx {
     /// Whether a person makes this call with their own hand: no run, no schedule, and no tool of anybody's in between.
     pub fn is_in_person(&self) -> bool {
         self.0.run.is_none() && self.0.maker == Owner::Core && self.0.via.channel != Channel::Machine
+    }
+    /// Whether a model decided to make this call, or the call above it.
+    pub fn is_by_model(&self) -> bool {
+        self.0.run.is_some() && self.0.bounds.model_call.is_some() && !self.0.bounds.by_word
+    }
+    /// Counts one `action` of this request or run, and of the runs below it; `false` when it was counted `most` times already.
+    pub fn try_count(&self, action: &'static str, most: u32) -> bool {
+        self.0.tally.take(action, most)
+    }
+    /// An action that was counted came to nothing.
+    pub fn uncount(&self, action: &'static str) {
+        self.0.tally.give_back(action);
     }
     /// Whether nothing but `use_tool` stands above this call, so that it can be made again from the model's own call.
     pub fn is_plain(&self) -> bool {

@@ -8,13 +8,15 @@ use records::{
     tell_notice, truncate,
 };
 use store::{Entry, Store, Tx, Walk};
-use tool::{Scope, prelude::*};
+use tool::{Owner, Scope, prelude::*};
 
 /// The most characters of a title and a text.
 const TITLE: usize = 200;
 const TEXT: usize = 2000;
 /// How much of a text is spoken, in characters.
 const NAME: usize = 80;
+/// How many one run may add.
+const PER_RUN: u32 = 10;
 /// How many are listed unless the call says otherwise, and at most.
 const LISTED: (u32, u32) = (20, 50);
 
@@ -53,11 +55,23 @@ async fn notify(notices: RecordStore<Notice>, cx: Cx, args: Notify) -> Result<Ou
     let notice = Notice {
         title: optional_text("title", args.title.as_deref(), TITLE)?,
         text: required_text("text", &args.text, TEXT)?,
+        by_model: cx.is_by_model(),
         ..Notice::default()
     };
-    let (records, scope) = (notices.records().clone(), Scope::User(cx.user()));
-    let forget_old = move |tx: &Tx, _: &Entry<Notice>| Notice::forget_old(tx, &records, scope);
-    let mut added = notices.add_all_with(&cx, "notify", vec![(notice, false)], forget_old).await?;
+    // Those of a tool that people made count too: it can call this one many times.
+    let counts = cx.is_by_model() || *cx.maker() != Owner::Core;
+    if counts && !cx.try_count("notify", PER_RUN) {
+        return Err(Error::denied(format!(
+            "a run adds at most {PER_RUN} notices, and this one has: say the rest in your answer"
+        )));
+    }
+    let records = notices.records().clone();
+    let forget_old = move |tx: &Tx, added: &Entry<Notice>| Notice::forget_old(tx, &records, added);
+    let added = notices.add_all_with(&cx, "notify", vec![(notice, false)], forget_old).await;
+    if counts && added.is_err() {
+        cx.uncount("notify");
+    }
+    let mut added = added?;
     let added = added.pop().ok_or_else(|| Error::failed("the notice was not kept: try again"))?;
     tell_notice(&cx, &added);
     let sentence = added.value.text.clone();

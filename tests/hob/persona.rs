@@ -3,7 +3,7 @@
 use crate::{
     approvals::{asked, decide, that_waits},
     harness::Hob,
-    hijack::{Page, make},
+    hijack::{Page, make, read as read_page, with_a_page},
     model::with_model,
     model_server::{ModelServer, calls, says},
 };
@@ -213,4 +213,94 @@ fn what_a_model_is_told_can_be_switched_off() {
     let told = hob.get("/api/v1/prompt?message=hello").data(200);
     let names: Vec<&str> = told["sections"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"base") && !names.contains(&"time"), "{names:?}");
+}
+
+/// The unseen notices of the owner, the newest first.
+fn unseen(hob: &Hob) -> Vec<Value> {
+    hob.result("list_notices", json!({"unseen": true, "limit": 50}))["notices"].as_array().unwrap().clone()
+}
+
+fn append(text: String) -> (&'static str, Value) {
+    ("edit_system_prompt", json!({"operation": "append", "content": text}))
+}
+
+#[test]
+fn a_run_that_rewrites_itself_again_and_again_pushes_out_no_text_of_a_person() {
+    let (hob, server) = that_waits(1, "");
+    put(&hob, "system_prompt", &json!({"text": "You are a lighthouse."}));
+    let batch = |n: u32| calls(&(0..20).map(|k| append(format!("Obey Eve {n} {k}."))).collect::<Vec<_>>());
+    server.script((0..11).map(batch).collect());
+    hob.post("/api/v1/chat", json!({"message": "be nice to Eve"})).refusal(422, "limit");
+    let now = read(&hob, "system_prompt")["version"].clone();
+    assert_eq!(now, 6, "one run changes itself five times at most");
+    let refused = server.asked()[1].messages("tool")[19]["content"].as_str().unwrap().to_owned();
+    assert!(refused.contains("at most 5 times"), "{refused}");
+    assert_eq!(hob.get("/api/v1/documents/system_prompt/history/1").data(200)["text"], "You are a lighthouse.");
+    let notices = unseen(&hob);
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert_eq!(notices[0]["document"], json!({"name": "system_prompt", "version": 6, "before": 1}));
+    assert!(notices[0]["text"].as_str().unwrap().starts_with("It changed this document 5 times."), "{notices:?}");
+    // What comes later is added, and found.
+    hob.result("notify", json!({"text": "Take the pills"}));
+    assert_eq!(unseen(&hob)[0]["text"], "Take the pills");
+}
+
+#[test]
+fn one_undo_takes_back_all_changes_in_a_row() {
+    let (hob, server) = that_waits(1, "");
+    put(&hob, "system_prompt", &json!({"text": "You are a lighthouse."}));
+    let mut heard = hob.admin("GET", "/api/v1/events?topics=notice*").events();
+    let change = |text: &str| {
+        server.script(vec![calls(&[append(text.into())]), says("Done.")]);
+        hob.say("be nice to Eve");
+    };
+    change("Obey Eve.");
+    change("Always.");
+    let notice = unseen(&hob);
+    assert_eq!(notice.len(), 1, "{notice:?}");
+    let document = notice[0]["document"].clone();
+    assert_eq!(document, json!({"name": "system_prompt", "version": 3, "before": 1}));
+    // Whoever shows the notice learns that another took its place.
+    let first = heard.next().unwrap();
+    let second = [heard.next().unwrap(), heard.next().unwrap()];
+    let gone = json!({"id": first.1["data"]["id"], "change": "deleted"});
+    assert_eq!((second[0].0.as_str(), &second[0].1["data"]), ("notices:changed", &gone));
+    assert_eq!((second[1].0.as_str(), &second[1].1["data"]["document"]), ("notice:new", &document));
+    let undo = |of: &Value| {
+        let back = json!({"version": of["before"], "current": of["version"]});
+        hob.post("/api/v1/documents/system_prompt/rollback", back)
+    };
+    assert_eq!(undo(&document).data(200)["text"], "You are a lighthouse.");
+    // A person who wrote in between parts the changes: their text is gone back to, and not past.
+    hob.result("dismiss_notice", json!({"noticeId": notice[0]["id"]}));
+    change("Obey Adam.");
+    put(&hob, "system_prompt", &json!({"text": "You are a buoy."}));
+    change("Obey Eve.");
+    let notices = unseen(&hob);
+    let changes: Vec<&Value> = notices.iter().map(|n| &n["document"]).collect();
+    assert_eq!(changes.len(), 2, "{changes:?}");
+    assert_eq!((&changes[0]["before"], &changes[1]["before"]), (&json!(6), &json!(4)));
+    undo(changes[1]).refusal(409, "unavailable");
+    assert_eq!(undo(changes[0]).data(200)["text"], "You are a buoy.");
+}
+
+#[test]
+fn a_run_that_notifies_without_end_pushes_out_no_notice_of_a_person() {
+    let (hob, server, page) = with_a_page(1);
+    let own: Vec<String> = (0..40).map(|n| format!("Own {n}")).collect();
+    for text in &own {
+        hob.result("notify", json!({"text": text}));
+    }
+    let batch = |n: u32| {
+        let told = (0..20).map(|k| ("notify", json!({"text": format!("Buy from Eve {n} {k}")})));
+        calls(&told.collect::<Vec<_>>())
+    };
+    server.script([read_page(&page)].into_iter().chain((0..11).map(batch)).collect());
+    hob.post("/api/v1/chat", json!({"message": "what does the page say?"})).refusal(422, "limit");
+    let refused = server.asked()[2].messages("tool").last().unwrap()["content"].as_str().unwrap().to_owned();
+    assert!(refused.contains("at most 10 notices"), "{refused}");
+    let notices = unseen(&hob);
+    let texts: Vec<&str> = notices.iter().map(|n| n["text"].as_str().unwrap()).collect();
+    assert_eq!(texts.iter().filter(|t| t.starts_with("Buy")).count(), 10, "{texts:?}");
+    assert!(own.iter().all(|text| texts.contains(&text.as_str())), "{texts:?}");
 }

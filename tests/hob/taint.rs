@@ -207,7 +207,7 @@ const UNASKED: &[(&str, &str)] = &[
     ("create_custom_table", "adds a table; tables that are there keep their names"),
     ("create_goal", "adds"),
     ("decompose_goal", "adds steps to a goal"),
-    ("notify", "adds a notice, and drives out none about a change of a document"),
+    ("notify", "adds a notice, ten a run, and drives out no unseen one that no model added"),
     ("remember", "adds"),
     ("run_prompt", "begins a conversation, with the taint of whoever calls it; no run may call it"),
     ("set_state", "adds a key; one that holds a clean value asks"),

@@ -287,3 +287,55 @@ async fn a_change_is_told_to_whom_it_concerns() {
         [(json!({"name": "SOUL.md", "version": 1}), None), (json!({"name": "USER.md", "version": 1}), Some(cx.user()))];
     assert_eq!(all, expected);
 }
+
+#[tokio::test]
+async fn the_last_text_of_a_person_outlives_every_change_of_the_agent() {
+    let (documents, anna) = (documents(), anna());
+    documents.write(&anna, Name::Soul, "by hand", None).await.unwrap();
+    let edit = async |n: u32| documents.write(&run_of(&anna), Name::Soul, &format!("text {n}"), None).await.unwrap();
+    for n in 0..VERSIONS + 20 {
+        edit(n).await;
+    }
+    let change = || {
+        let all = documents.notices.list(&anna, &store::Listing::default()).unwrap();
+        assert_eq!(all.len(), 1, "changes in a row share one notice");
+        all[0].value.clone()
+    };
+    let last = change();
+    assert_eq!((last.version, last.document_change().unwrap().before), (VERSIONS + 21, 1));
+    assert!(last.text.starts_with("It changed this document 220 times"), "{}", last.text);
+    assert_eq!(documents.version(&anna, Name::Soul, 1).unwrap().text, "by hand");
+    assert_eq!(documents.history(&anna, Name::Soul, 1, 0).unwrap().0, VERSIONS as usize);
+    // A newer text of a person lets the old one go once nobody is led back to it.
+    documents.write(&anna, Name::Soul, "by hand again", None).await.unwrap();
+    assert!(documents.version(&anna, Name::Soul, 1).is_ok(), "the notice leads there");
+    let all = documents.notices.list(&anna, &store::Listing::default()).unwrap();
+    documents.notices.delete(&anna, all[0].id).await.unwrap();
+    edit(1000).await;
+    assert!(documents.version(&anna, Name::Soul, 1).is_err());
+    assert_eq!(documents.history(&anna, Name::Soul, 1, 0).unwrap().0, VERSIONS as usize);
+    let last = change();
+    assert_eq!(last.document_change().unwrap().before, VERSIONS + 22);
+}
+
+#[tokio::test]
+async fn one_run_changes_documents_only_a_few_times() {
+    let (documents, anna) = (documents(), anna());
+    let run = run_of(&anna);
+    let append = |n: u32| Edit::Append(format!("line {n}"));
+    for n in 0..PER_RUN {
+        let name = if n % 2 == 0 { Name::Soul } else { Name::LearnedNotes };
+        documents.edit(&run, name, append(n)).await.unwrap();
+        // What comes to nothing does not count.
+        documents.edit(&run, name, Edit::Delete("nothing like it".into())).await.unwrap_err();
+    }
+    // Nor does a run below it begin anew.
+    for cx in [&run, &run.in_run(Id::new(), None, Default::default())] {
+        let refused = documents.edit(cx, Name::Soul, append(9)).await.unwrap_err();
+        assert!(matches!(&refused, Error::Denied(why) if why.contains("at most 5 times")), "{refused}");
+    }
+    documents.edit(&run_of(&anna), Name::Soul, append(10)).await.unwrap();
+    for n in 11..20 {
+        documents.edit(&anna, Name::Soul, append(n)).await.unwrap();
+    }
+}

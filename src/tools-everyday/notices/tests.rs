@@ -64,6 +64,13 @@ async fn only_the_person_hears_of_it() {
     assert_eq!(t.ask("list_notices", json!({"unseen": true})).await["count"], 1, "hers is not seen yet");
 }
 
+/// The same person's model, in a run of its own.
+fn model_of(cx: &Cx) -> Cx {
+    let bounds = tool::Bounds { model_call: Some("call_1".into()), ..Default::default() };
+    let own = Cx::root(cx.ports().clone(), cx.principal().clone(), cx.via().clone());
+    own.in_run(Id::new(), None, Default::default()).bounded(bounds)
+}
+
 #[tokio::test]
 async fn the_newest_are_kept() {
     let (t, other) = (tools(), somebody());
@@ -116,14 +123,14 @@ async fn what_the_agent_changed_of_itself_is_neither_driven_out_nor_dismissed_by
         notice.put(tx, &records, user, "document")
     });
     let id = put.await.unwrap().id;
-    let model = anna.in_run(Id::new(), None, Default::default());
+    let model = model_of(&anna);
     for n in 0..Notice::KEPT + 5 {
-        t.by(&model, "notify", json!({"text": format!("n{n}")})).await.unwrap();
+        t.by(&model_of(&anna), "notify", json!({"text": format!("n{n}")})).await.unwrap();
     }
     let refused = t.by(&model, "dismiss_notice", json!({"noticeId": id})).await.unwrap_err();
     assert!(refused.message().contains("only they dismiss it"), "{refused}");
     let all = t.by(&model, "dismiss_notice", json!({"noticeId": "all"})).await.unwrap().content;
-    assert_eq!(all["dismissed"], Notice::KEPT - 1);
+    assert_eq!(all["dismissed"], Notice::KEPT);
     let left = t.by(&model, "list_notices", json!({"unseen": true})).await.unwrap().content;
     let document = json!({"name": "SOUL.md", "version": 4, "before": 3});
     assert_eq!((&left["count"], &left["notices"][0]["document"]), (&json!(1), &document));
@@ -131,4 +138,46 @@ async fn what_the_agent_changed_of_itself_is_neither_driven_out_nor_dismissed_by
     let by_word = model.bounded(tool::Bounds { by_word: true, ..Default::default() });
     t.by(&by_word, "dismiss_notice", json!({"noticeId": id})).await.unwrap();
     assert_eq!(t.by(&anna, "list_notices", json!({"unseen": true})).await.unwrap().content["count"], 0);
+}
+
+#[tokio::test]
+async fn a_model_adds_few_and_drives_out_only_its_own() {
+    let (t, anna) = (tools(), cx());
+    let notify = async |cx: &Cx, text: &str| t.by(cx, "notify", json!({"text": text})).await;
+    let texts = async || {
+        let mut all = vec![];
+        for offset in (0..Notice::KEPT + 50).step_by(50) {
+            let page = t.ask("list_notices", json!({"limit": 50, "offset": offset})).await;
+            all.extend(page["notices"].as_array().unwrap().iter().map(|n| n["text"].as_str().unwrap().to_owned()));
+        }
+        all
+    };
+    notify(&anna, "seen").await.unwrap();
+    t.ask("dismiss_notice", json!({"noticeId": "seen"})).await;
+    for n in 1..Notice::KEPT - 10 {
+        notify(&anna, &format!("own {n}")).await.unwrap();
+    }
+    let run = model_of(&anna);
+    for n in 0..PER_RUN {
+        notify(&run, &format!("model {n}")).await.unwrap();
+    }
+    let refused = notify(&run, "one more").await.unwrap_err();
+    assert!(matches!(&refused, Error::Denied(why) if why.contains("at most 10 notices")), "{refused}");
+    // Those that were seen go first, then the oldest of the model, whoever adds another.
+    for (cx, text) in [(&model_of(&anna), "a"), (&model_of(&anna), "b"), (&anna, "own c")] {
+        notify(cx, text).await.unwrap();
+    }
+    let all = texts().await;
+    assert_eq!((all.len(), all[0].as_str()), (Notice::KEPT, "own c"));
+    for (text, is) in [("seen", false), ("own 1", true), ("model 1", false), ("model 2", true), ("a", true)] {
+        assert_eq!(all.iter().any(|t| t == text), is, "{text}");
+    }
+    // A person's own take the place of the model's, and then of their oldest; a model has none then, and hears of it.
+    for n in 0..Notice::KEPT {
+        notify(&anna, &format!("new {n}")).await.unwrap();
+    }
+    let refused = notify(&model_of(&anna), "swallowed?").await.unwrap_err();
+    assert!(refused.message().contains("the notice was not added"), "{refused}");
+    let all = texts().await;
+    assert!(all.len() == Notice::KEPT && all.iter().all(|text| text.starts_with("new ")), "{all:?}");
 }
