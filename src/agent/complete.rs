@@ -25,6 +25,9 @@ const MESSAGES: usize = 2000;
 /// Why `reflex` alone writes no JSON.
 const NO_JSON: &str =
     "without a model Hob answers in sentences and not in JSON: choose a model, or leave the format out";
+/// Why `reflex` alone cannot be made to call a function.
+const NO_DEMANDS: &str =
+    "without a model Hob cannot be made to call a function: choose a model, or leave `tool_choice` out";
 /// How many runs' own doings are kept, and how much of them in all, in bytes.
 const ASIDES: usize = 200;
 const ASIDE_BYTES: usize = 2 << 20;
@@ -77,7 +80,7 @@ impl Agent {
     /// `BadArgs` when there is no message of the user or the system, a result belongs to no call, or `tool_choice` names no tool.
     pub fn complete(&self, cx: &Cx, complete: Complete) -> Result<RunHandle> {
         let provider = self.provider();
-        let Complete { messages, tools, strict, mut tool_choice, one_at_a_time, sampling, format } = complete;
+        let Complete { messages, tools, strict, tool_choice, one_at_a_time, sampling, format } = complete;
         if format.is_json() && !provider.reads_context() {
             return Err(Error::bad_args(NO_JSON));
         }
@@ -91,10 +94,9 @@ impl Agent {
             if !theirs && !self.parts.registry.get(name).is_some_and(|t| Registry::visible(cx, &t)) {
                 return Err(Error::bad_args(format!("`tool_choice` names `{name}`, and there is no such tool")));
             }
-            // A provider that reads sentences cannot be bound to a tool it knows nothing of.
-            if theirs && !provider.reads_context() {
-                tool_choice = ToolChoice::Auto;
-            }
+        }
+        if tool_choice.demands_call() && !provider.reads_context() {
+            return Err(Error::bad_args(NO_DEMANDS));
         }
         let cancel = CancellationToken::new();
         let (run, cx) = (Id::new(), cx.clone());

@@ -1,10 +1,11 @@
 //! The final answer as its caller asked for it: cut at stop sequences, and in the format it has to have.
 
 use crate::{
-    run::{ModelTurn, Progress, Run, Stop},
+    messages::StoredMedia,
+    run::{ModelAttribution, Progress, Run, Stop},
     step::{Answer, FinishReason},
 };
-use llm::{End, Message, ResponseFormat, Routing, StopFilter, ToolCall, ToolResult, Turn};
+use llm::{End, Message, ResponseFormat, Routing, StopFilter, ToolCall, ToolChoice, ToolResult, Turn};
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 
@@ -35,6 +36,30 @@ impl RunStatus {
     }
 }
 
+/// What the model said in one turn.
+pub(crate) struct ModelTurn {
+    pub text: String,
+    pub calls: Vec<ToolCall>,
+    pub media: Vec<StoredMedia>,
+    pub kept: Option<llm::ProviderState>,
+    pub by: ModelAttribution,
+    pub cut: bool,
+    /// Whether the provider's content filter stopped it.
+    pub filtered: bool,
+    /// The refusal of the model to answer, where the caller keeps the conversation.
+    pub refusal: String,
+    /// Whether its text is held back until the whole answer is known to be right.
+    pub held: bool,
+}
+
+impl ModelTurn {
+    /// A turn in which nothing has been said yet.
+    pub fn by(by: ModelAttribution) -> Self {
+        let (text, calls, media, refusal) = (String::new(), vec![], vec![], String::new());
+        Self { text, calls, media, kept: None, by, cut: false, filtered: false, refusal, held: false }
+    }
+}
+
 impl Run {
     /// The answer of a run that is over, or hands calls over to its caller.
     pub(crate) fn answered(&self, said: ModelTurn, progress: &mut Progress, handed_over: Vec<ToolCall>) -> Answer {
@@ -47,6 +72,7 @@ impl Run {
         let routing = progress.routing.clone().unwrap_or_else(|| Routing::direct(&said.by.model));
         Answer {
             response: said.text,
+            refusal: Some(said.refusal).filter(|text| !text.is_empty()).map(String::into_boxed_str),
             conversation_id: self.conversation,
             run_id: self.run,
             tool_calls: std::mem::take(&mut progress.records),
@@ -91,16 +117,23 @@ impl Run {
 
     /// What cuts the words of one turn.
     pub(crate) fn stop_filter(&self) -> StopFilter {
-        let sampling = &self.theirs.sampling;
-        // Models count their tokens themselves.
-        let most = sampling.max_tokens.filter(|_| !self.provider.reads_context()).map(|n| n as usize * TOKEN);
-        StopFilter::new(&sampling.stop, most)
+        StopFilter::new(&self.theirs.sampling.stop, self.most_bytes(self.provider.reads_context()))
+    }
+
+    /// How many bytes an answer may have. Models count their tokens themselves.
+    pub(crate) fn most_bytes(&self, is_model: bool) -> Option<usize> {
+        self.theirs.sampling.max_tokens.filter(|_| !is_model).map(|n| n as usize * TOKEN)
+    }
+
+    /// Whether the text of a turn is held back until the turn is known to be right: JSON, or text where a call is demanded.
+    pub(crate) fn holds_back(&self, choice: &ToolChoice) -> bool {
+        self.theirs.format.is_json() || (self.conversation.is_none() && choice.demands_call())
     }
 
     /// Takes more words of a turn, and passes on what of them can be heard yet. JSON is heard when it is known to be right.
     pub(crate) fn hear(&self, said: &mut ModelTurn, words: String) {
         said.text.push_str(&words);
-        if !self.theirs.format.is_json() {
+        if !said.held {
             if let Some(watch) = &self.watch {
                 watch.on_chunk(&words);
             }
@@ -121,32 +154,38 @@ impl Run {
         }
     }
 
-    /// Puts the answer into the format it has to have, and checks the calls of strict functions of the caller. Where something
+    /// Puts the answer into the format it has to have, and checks that a demanded call was made and that calls of strict
+    /// functions of the caller fit. Where something
     /// does not fit, adds what the model is told of it, and returns how many messages that is: the model is to be asked once
-    /// more. An answer that was cut short stays as it is, and says so.
+    /// more. An answer that was cut short, filtered or refused stays as it is, and says so.
     ///
     /// # Errors
     /// Where it does not fit the second time either.
     pub(crate) fn corrects(
         &self,
         said: &mut ModelTurn,
+        demanded: &ToolChoice,
         messages: &mut Vec<Message>,
         progress: &mut Progress,
     ) -> Result<usize, Stop> {
         let format = &self.theirs.format;
-        let fault = match (said.calls.is_empty(), format.is_json()) {
-            (false, _) => self.strict_fault(&said.calls),
-            (true, true) if !said.cut => match json_of(&said.text, format) {
+        let whole = !said.cut && !said.filtered && said.refusal.is_empty();
+        let uncalled = self.uncalled(&said.calls, demanded).filter(|_| whole);
+        let (is_uncalled, has_calls) = (uncalled.is_some(), !said.calls.is_empty());
+        let fault = match (has_calls, format.is_json()) {
+            _ if is_uncalled => uncalled,
+            (true, _) => self.strict_fault(&said.calls),
+            (false, true) if whole => match json_of(&said.text, format) {
                 Ok(json) => {
                     said.text = json;
                     None
                 }
                 Err(fault) => Some(format!("the answer has the wrong format: {fault}")),
             },
-            (true, _) => None,
+            (false, _) => None,
         };
         let Some(fault) = fault else {
-            if format.is_json() && said.calls.is_empty() {
+            if said.held && !said.text.is_empty() && !(format.is_json() && has_calls) {
                 self.tell(crate::RunEvent::Text { delta: said.text.clone() });
             }
             return Ok(0);
@@ -154,7 +193,7 @@ impl Run {
         if std::mem::replace(&mut progress.corrected, true) {
             let text = format!(
                 "the model did not answer as it was asked to, also not when it was told what was wrong ({fault}): ask again, \
-                 simplify the schema, or choose another model"
+                 simplify the schema or the choice of tools, or choose another model"
             );
             return Err(Stop("model", text));
         }
@@ -162,13 +201,28 @@ impl Run {
         let (content, tool_calls, kept) = (said.text.clone(), said.calls.clone(), said.kept.clone());
         messages.push(Message::Assistant(Turn { content, tool_calls, kept }));
         if said.calls.is_empty() {
-            messages.push(Message::user(format!("{fault}. {}", format.instruction())));
+            let instruction = if is_uncalled { "Call it now.".to_owned() } else { format.instruction() };
+            messages.push(Message::user(format!("{fault}. {instruction}")));
         }
         messages.extend(said.calls.drain(..).map(|call| {
             let content = format!("nothing was called, for {fault}: call again");
             Message::Tool(ToolResult { call_id: call.id, name: call.name, content, say: None, is_error: true })
         }));
         Ok(messages.len() - before)
+    }
+
+    /// What is wrong where the caller demands a call, and none was made.
+    fn uncalled(&self, calls: &[ToolCall], demanded: &ToolChoice) -> Option<String> {
+        if self.conversation.is_some() {
+            return None;
+        }
+        match demanded {
+            ToolChoice::Required if calls.is_empty() => Some("no function was called, and one has to be".to_owned()),
+            ToolChoice::Named { name } if !calls.iter().any(|call| call.name == *name) => {
+                Some(format!("the function `{name}` was not called, and it has to be"))
+            }
+            _ => None,
+        }
     }
 
     /// What is wrong with the arguments of a call whose function the caller wants called just as its schema says.

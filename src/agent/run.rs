@@ -11,6 +11,7 @@ use crate::{
     journal::{CallJournal, State, StoredRun},
     media,
     messages::StoredMedia,
+    reply::ModelTurn,
     run_queue::RunSlot,
     summary::{CallSummary, done_so_far},
     watch::Watch,
@@ -95,18 +96,6 @@ impl From<Error> for Stop {
     }
 }
 
-/// What the model said in one turn.
-pub(crate) struct ModelTurn {
-    pub text: String,
-    pub calls: Vec<ToolCall>,
-    pub media: Vec<StoredMedia>,
-    pub kept: Option<llm::ProviderState>,
-    pub by: ModelAttribution,
-    pub cut: bool,
-    /// Whether the provider's content filter stopped it.
-    pub filtered: bool,
-}
-
 impl Run {
     pub async fn go(self, history: Vec<Message>, mut progress: Progress) {
         let began = Instant::now();
@@ -121,7 +110,10 @@ impl Run {
             stop => stop,
         });
         if let (Ok(answer), None) = (&end, self.conversation) {
-            self.agent.own_answers.add(&self.cx, &[&answer.response, &progress.spoken]).await;
+            self.agent
+                .own_answers
+                .add(&self.cx, &[answer.refusal.as_deref().unwrap_or(&answer.response), &progress.spoken])
+                .await;
         }
         if end.is_err() {
             self.keep_cost(&progress).await;
@@ -216,6 +208,7 @@ impl Run {
             // It is bound to call something only until it has: a model told so every time would never end.
             let bound = progress.ids.is_empty() || std::mem::take(&mut corrected);
             let tool_choice = if bound { self.tool_choice.clone() } else { ToolChoice::Auto };
+            let demanded = tool_choice.clone();
             progress.turns += 1;
             self.tell_turn(progress.turns);
             let tools = if self.tool_choice == ToolChoice::None { vec![] } else { tools.clone() };
@@ -235,7 +228,7 @@ impl Run {
             self.name_theirs(&mut said.calls);
             name_apart(&mut said.calls, &mut progress.ids);
             progress.calls += said.calls.len() as u32;
-            let corrections = self.corrects(&mut said, &mut messages, progress)?;
+            let corrections = self.corrects(&mut said, &demanded, &mut messages, progress)?;
             if corrections > 0 {
                 (made, corrected) = (made + corrections, true);
                 continue;
@@ -314,7 +307,7 @@ impl Run {
             true => last,
             false => format!("[Max iterations reached]\n\n{}", done_so_far(&progress.done)),
         };
-        let said = ModelTurn { text, calls: vec![], media: vec![], kept: None, by, cut: true, filtered: false };
+        let said = ModelTurn { text, cut: true, ..ModelTurn::by(by) };
         if !said_before {
             self.keep_answer(&said, progress).await?;
         } else if self.conversation.is_some() {
@@ -364,11 +357,12 @@ impl Run {
 
     /// Asks the model once and passes on what it says.
     async fn ask(&self, request: Request, progress: &mut Progress) -> Result<ModelTurn, Stop> {
+        let held = self.holds_back(&request.tool_choice);
         let mut stream = self.provider.stream(request);
         let mut filter = self.stop_filter();
         self.theirs.status.answers(&self.provider.model());
-        let (text, by) = (String::new(), self.by());
-        let mut said = ModelTurn { text, calls: vec![], media: vec![], kept: None, by, cut: false, filtered: false };
+        let mut said = ModelTurn { held, ..ModelTurn::by(self.by()) };
+        let mut notice = None;
         loop {
             let delta = tokio::select! {
                 biased;
@@ -389,6 +383,8 @@ impl Run {
                         self.hear(&mut said, words);
                     }
                 }
+                Some(Ok(Delta::Refusal(text))) if self.conversation.is_none() => said.refusal.push_str(&text),
+                Some(Ok(Delta::Refusal(text))) => self.hear(&mut said, text),
                 Some(Ok(Delta::Thinking(text))) => self.tell(RunEvent::Thinking { text }),
                 Some(Ok(Delta::ToolCall(mut call))) => {
                     // A name that is none is told in errors, and kept.
@@ -398,10 +394,11 @@ impl Run {
                 Some(Ok(Delta::Keep(kept))) => said.kept = Some(kept),
                 Some(Ok(Delta::By { model, by_word })) => {
                     self.theirs.status.answers(&model);
+                    filter.limit(self.most_bytes(!by_word));
                     said.by = ModelAttribution { model, by_word };
                 }
                 Some(Ok(Delta::Routing(routing))) => progress.routed(self.without_secrets(*routing)),
-                Some(Ok(Delta::Filtered)) => said.filtered = true,
+                Some(Ok(Delta::Filtered(why))) => (said.filtered, notice) = (true, Some(why)),
                 Some(Ok(Delta::Media(media))) => {
                     let media = media::keep_made(&self.agent.parts.uploads, &self.cx, media).await?;
                     self.tell(RunEvent::Media { media: media.clone() });
@@ -426,8 +423,19 @@ impl Run {
         }
         let ended = filter.end().is_some();
         self.heard(&mut said, filter);
+        // A program that keeps the conversation is told by the finish reason.
+        if let Some(notice) = notice.filter(|_| self.conversation.is_some()) {
+            self.hear(&mut said, format!("\n\n{notice}"));
+        }
         progress.spoken.push_str(&said.text);
-        if said.text.trim().is_empty() && said.calls.is_empty() && said.media.is_empty() && !ended {
+        progress.spoken.push_str(&said.refusal);
+        if said.text.trim().is_empty()
+            && said.refusal.is_empty()
+            && said.calls.is_empty()
+            && said.media.is_empty()
+            && !ended
+            && !said.filtered
+        {
             return Err(Stop("model", if said.cut { ONLY_THOUGHT } else { SAID_NOTHING }.into()));
         }
         Ok(said)

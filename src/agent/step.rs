@@ -166,6 +166,10 @@ pub struct Answer {
     /// The questions this run rests on: it goes on by itself when they are answered. Empty for a run that is over.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Id>,
+    /// The model's refusal to answer, where its server marks it as one; only where the caller keeps the conversation. In others
+    /// it is the text.
+    #[serde(skip)]
+    pub refusal: Option<Box<str>>,
     /// Calls of the caller's own tools, which the caller has to make; see [`crate::Complete`].
     #[serde(skip)]
     pub handed_over: Vec<ToolCall>,

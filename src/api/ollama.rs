@@ -19,7 +19,7 @@ use axum::{
     Extension,
     body::Body,
     extract::{FromRequest, Request, State},
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -122,7 +122,12 @@ pub(crate) struct Sent<T>(T);
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
     type Rejection = Refused;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+    async fn from_request(mut request: Request, _: &S) -> Result<Self, Refused> {
+        // Ollama takes JSON under any type, or none. A page of another site cannot send the header with a token unasked, so
+        // sessions alone need the type.
+        if request.headers().contains_key(header::AUTHORIZATION) {
+            request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
         Ok(Self(envelope::json(request, WITH_PICTURES).await?))
     }
 }
@@ -388,8 +393,9 @@ impl Writer {
     /// The whole answer in a line.
     fn all(&self, answer: Answer, thoughts: String) -> Line {
         let (end, tool_calls) = (self.end_of(&answer), wire::handed_over(&answer));
+        let text = answer.response + answer.refusal.as_deref().unwrap_or_default();
         let thinking = Some(thoughts).filter(|text| self.thinks && !text.is_empty());
-        self.line(Reply { thinking, tool_calls, ..Reply::new(answer.response) }, Some(end))
+        self.line(Reply { thinking, tool_calls, ..Reply::new(text) }, Some(end))
     }
 
     fn whole(&self, line: &Line, streamed: bool) -> Lines {
@@ -420,8 +426,9 @@ impl Writer {
                 let (end, tool_calls) = (self.end_of(&answer), wire::handed_over(&answer));
                 let calls = (!tool_calls.is_empty())
                     .then(|| json!(self.line(Reply { tool_calls, ..Reply::new(String::new()) }, None)));
+                let refusal = answer.refusal.map(|text| json!(self.line(Reply::new(text.into()), None)));
                 let last = json!(self.line(Reply::new(String::new()), Some(end)));
-                calls.into_iter().chain([last]).collect()
+                refusal.into_iter().chain(calls).chain([last]).collect()
             }
             RunEvent::Error { message, .. } => vec![json!(OllamaError { error: message })],
             // The rest is for Hob's own page.

@@ -34,6 +34,7 @@ use axum::{
     },
 };
 use futures::{Stream, StreamExt, stream};
+use llm::ToolChoice;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{convert::Infallible, sync::Arc};
@@ -156,6 +157,7 @@ impl Refusal {
     /// A run that ended without an answer: what the model's server refuses for the program's sake is told as OpenAI tells it.
     fn of_run(status: &RunStatus, code: &str, message: String) -> Self {
         match status.error() {
+            Some(llm::Error::Unsupported { option: option @ "response_format", .. }) => Self::of(option, message),
             Some(llm::Error::Unsupported { option, .. }) => Self::of(option, message).code("unsupported_parameter"),
             Some(llm::Error::TooLong(_)) => {
                 // Programs look for these words.
@@ -349,6 +351,14 @@ fn begin(house: AppState, cx: Cx, complete: Complete, format: &str) -> Result<Wa
         let text = "without a model Hob answers in sentences and not in JSON: choose a model, or ask for text";
         return Err(Refusal::of(format, text).code("unsupported_value"));
     }
+    let demanded = match &complete.tool_choice {
+        ToolChoice::Named { name } => complete.tools.iter().any(|tool| tool.name == *name),
+        choice => *choice == ToolChoice::Required,
+    };
+    if demanded && !house.agent.writes_json() {
+        let text = "without a model Hob cannot be made to call a function: choose a model, or leave `tool_choice` out";
+        return Err(Refusal::of("tool_choice", text).code("unsupported_value"));
+    }
     let running = house.agent.complete(&cx, complete)?;
     Ok(Waited { agent: house.agent, cx, running })
 }
@@ -444,6 +454,9 @@ impl Chunks {
             self.delta(json!({"tool_calls": [call]}))
         });
         let mut all: Vec<Value> = calls.collect();
+        if let Some(refusal) = answer.refusal {
+            all.insert(0, self.delta(json!({"refusal": refusal})));
+        }
         all.push(self.chunk(json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": finish}])));
         if self.told {
             let mut last = self.chunk(json!([]));

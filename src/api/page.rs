@@ -20,6 +20,11 @@ pub(crate) async fn serve(method: Method, uri: Uri) -> Response {
         "" => "index.html",
         path => path,
     };
+    if path.starts_with("api/") {
+        let text = "there is nothing at this address: Hob takes /api/chat, /api/generate, /api/tags, /api/ps, /api/show and \
+                    /api/version of Ollama's API; its own begins with /api/v1";
+        return Failure::new(404, "not_found", text).into_response();
+    }
     if method != Method::GET && method != Method::HEAD {
         let refused = Failure::new(405, "method_not_allowed", "this address does not take that method");
         return ([(header::ALLOW, "GET, HEAD")], refused).into_response();

@@ -1,7 +1,7 @@
 //! Asking a server once: the request goes out in the wire format of its endpoint, the answer comes back as deltas.
 
 use crate::{
-    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, ResponseFormat, Wire, anthropic,
+    Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic,
     error_response::{ErrorKind, ErrorResponse, Failure},
     gemini,
     learned_limits::{self, LearnedLimit},
@@ -154,13 +154,6 @@ async fn ask(
             }
             Some(LearnedLimit::WithoutKept) => learned_limits::forget_kept(&mut request, &endpoint.provider),
             Some(LearnedLimit::Option(OptionRefused::Learnt(quirks))) => endpoint.quirks = quirks,
-            Some(LearnedLimit::Option(OptionRefused::Schema)) => {
-                // Told in words, for this request alone.
-                let mut plain = endpoint.clone();
-                plain.quirks.no_response_format = true;
-                request = sampling::instructed(&plain, request);
-                request.format = ResponseFormat::Text;
-            }
             Some(LearnedLimit::Option(OptionRefused::Unsupported(option))) => {
                 return Err(sampling::unsupported(&endpoint, option, &refusal.failure.text));
             }
@@ -413,10 +406,10 @@ pub(crate) fn connection_error(who: &str, error: http_client::Error) -> Error {
 
 /// What becomes of an answer that the provider's filter stopped: the words that were said stay and say so; without any it is a
 /// refusal.
-pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<[Delta; 2], Failure> {
+pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<Option<Delta>, Failure> {
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
     if said_anything {
-        return Ok([Delta::Text(format!("\n\n[The provider stopped the answer here{why}.]")), Delta::Filtered]);
+        return Ok(Some(Delta::Filtered(format!("[The provider stopped the answer here{why}.]"))));
     }
     let text = format!("it will not answer this{why}: say it in another way, or ask another model");
     Err(Failure::new(ErrorKind::Filtered, text))

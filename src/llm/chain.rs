@@ -160,6 +160,7 @@ impl Chain {
         !error.is_final()
             && !request.format.is_json()
             && !request.tools.is_empty()
+            && !request.tool_choice.demands_call()
             && matches!(request.messages.last(), Some(Message::User(_)))
             && self.reflex.would_answer(request, Confidence::Understood).await
     }
@@ -192,7 +193,7 @@ async fn begin(
         match answer.next().await {
             Some(Ok(delta)) => {
                 let silent = match &delta {
-                    Delta::Text(text) | Delta::Thinking(text) => text.is_empty(),
+                    Delta::Text(text) | Delta::Refusal(text) | Delta::Thinking(text) => text.is_empty(),
                     Delta::Keep(_) | Delta::By { .. } | Delta::Routing(_) => true,
                     _ => false,
                 };

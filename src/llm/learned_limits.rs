@@ -1,7 +1,7 @@
 //! What a server's refusal teaches about how to ask it, so that the same request can be made in a form it takes.
 
 use crate::{
-    Endpoint, Kind, Media, Message, Quirks, Request, ToolChoice, Wire,
+    Endpoint, Kind, Media, Message, Quirks, Request, Wire,
     error_response::ErrorResponse,
     sampling::{self, OptionRefused},
 };
@@ -71,8 +71,8 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse
     quirks.reasoning_back |= chat && says("reasoning_content");
     quirks.no_encrypted_reasoning |=
         endpoint.wire == Wire::Responses && says("encrypted content") && says("not supported");
-    let demanded = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named { .. });
-    quirks.no_tool_choice_required |= demanded && (says("tool_choice") || says("tool choice"));
+    quirks.no_tool_choice_required |=
+        request.tool_choice.demands_call() && (says("tool_choice") || says("tool choice"));
     // Gemini's are plain from the first.
     quirks.strip_schema |= endpoint.wire != Wire::Gemini && !request.tools.is_empty() && says("schema");
     if quirks != known {
@@ -150,7 +150,7 @@ pub(crate) fn forget_kept(request: &mut Request, provider: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ProviderState, ToolDefinition, Turn, error_response::Failure};
+    use crate::{ProviderState, ToolChoice, ToolDefinition, Turn, error_response::Failure};
     use serde_json::json;
 
     #[test]

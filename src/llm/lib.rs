@@ -127,6 +127,8 @@ pub enum Delta {
     Routing(Box<Routing>),
     /// More of the answer.
     Text(String),
+    /// More of the model's refusal to answer, where its server marks it as one.
+    Refusal(String),
     /// More of its reasoning, where it shows that.
     Thinking(String),
     /// A whole tool call, all fragments joined.
@@ -135,8 +137,8 @@ pub enum Delta {
     Media(Media),
     /// What the provider wants back with the next request of this conversation.
     Keep(ProviderState),
-    /// The provider's content filter stopped the answer here; what was said stays.
-    Filtered,
+    /// The provider's content filter stopped the answer here; the text before it stays. With a sentence for people.
+    Filtered(String),
     /// The end; nothing follows.
     Done {
         /// Whether the answer was cut short by a length limit.

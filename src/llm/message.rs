@@ -110,6 +110,13 @@ pub enum ToolChoice {
     },
 }
 
+impl ToolChoice {
+    /// Whether a tool has to be called.
+    pub fn demands_call(&self) -> bool {
+        matches!(self, ToolChoice::Required | ToolChoice::Named { .. })
+    }
+}
+
 /// What a request cost, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -130,10 +130,10 @@ impl Tally {
     /// Takes note of what is said; the end is told what all of it cost.
     fn hear(&mut self, delta: &mut Delta) {
         match delta {
-            Delta::Text(text) | Delta::Thinking(text) => self.more(text.len()),
+            Delta::Text(text) | Delta::Refusal(text) | Delta::Thinking(text) => self.more(text.len()),
             Delta::ToolCall(call) => self.more(call.name.len() + call.arguments.len()),
             Delta::Media(_) => self.more(0),
-            Delta::Keep(_) | Delta::By { .. } | Delta::Routing(_) | Delta::Filtered => {}
+            Delta::Keep(_) | Delta::By { .. } | Delta::Routing(_) | Delta::Filtered(_) => {}
             Delta::Done { usage, cut } => {
                 tracing::debug!(
                     model = self.model,

@@ -175,6 +175,14 @@ impl Items {
         said.push(Delta::Text(text));
     }
 
+    fn refuse(&mut self, text: &Value, said: &mut Vec<Delta>) {
+        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
+            self.text += text.len();
+            self.bytes += text.len();
+            said.push(Delta::Refusal(text.to_owned()));
+        }
+    }
+
     fn think(&mut self, text: &str, said: &mut Vec<Delta>) {
         if !text.is_empty() {
             self.bytes += text.len();
@@ -208,7 +216,7 @@ impl Items {
                 self.gap |= self.text > 0;
                 for part in item["content"].as_array().into_iter().flatten() {
                     self.say(&part["text"], said);
-                    self.say(&part["refusal"], said);
+                    self.refuse(&part["refusal"], said);
                 }
             }
             // Only what comes encrypted can be given back, for nothing is stored there.
@@ -263,9 +271,12 @@ impl Reader for Items {
                 Some("message") => self.gap |= self.text > 0,
                 _ => {}
             },
-            Some("response.output_text.delta" | "response.refusal.delta") => {
+            Some(kind @ ("response.output_text.delta" | "response.refusal.delta")) => {
                 self.bytes += if self.told.insert(at) { calls::EACH } else { 0 };
-                self.say(&event["delta"], &mut said);
+                match kind {
+                    "response.refusal.delta" => self.refuse(&event["delta"], &mut said),
+                    _ => self.say(&event["delta"], &mut said),
+                }
             }
             Some("response.reasoning_summary_text.delta" | "response.reasoning_text.delta") => {
                 self.think(event["delta"].as_str().unwrap_or_default(), &mut said);

@@ -180,6 +180,7 @@ pub(crate) fn unsupported(endpoint: &Endpoint, option: &'static str, says: &str)
     let hint = match option {
         "temperature" if endpoint.wire == Wire::Anthropic => "give 0 to 1, or leave it out",
         "max_tokens" => "give 16 or more, or leave it out",
+        "response_format" => "change the schema, or choose another model",
         _ => "leave it out, or choose another model",
     };
     let text = format!(
@@ -194,8 +195,6 @@ pub(crate) fn unsupported(endpoint: &Endpoint, option: &'static str, says: &str)
 pub(crate) enum OptionRefused {
     /// The server never takes it, and Hob sees to it by itself.
     Learnt(Quirks),
-    /// The server does not take this schema; another it may take.
-    Schema,
     /// Only the server could have honoured it.
     Unsupported(&'static str),
 }
@@ -213,9 +212,11 @@ pub(crate) fn refused_option(endpoint: &Endpoint, request: &Request, says: &str)
         "grammar",
     ];
     let known = endpoint.quirks;
-    if enforces_format(endpoint, request) && FORMATS.iter().any(|word| says.contains(word)) {
-        return Some(match says.contains("invalid schema") {
-            true => OptionRefused::Schema,
+    let invalid = says.contains("invalid schema") && !says.contains("function");
+    if enforces_format(endpoint, request) && (invalid || FORMATS.iter().any(|word| says.contains(word))) {
+        // The server knows the format and refuses this schema: only the caller can change it.
+        return Some(match invalid {
+            true => OptionRefused::Unsupported("response_format"),
             false => OptionRefused::Learnt(Quirks { no_response_format: true, ..known }),
         });
     }
@@ -341,7 +342,7 @@ mod tests {
                 "invalid parameter: 'response_format' of type 'json_schema' is not supported",
                 quirks(&|q| q.no_response_format = true),
             ),
-            ("invalid schema for response_format 'n'", Some(OptionRefused::Schema)),
+            ("invalid schema for response_format 'n'", Some(OptionRefused::Unsupported("response_format"))),
             ("unknown field seed", Some(OptionRefused::Unsupported("seed"))),
             ("unsupported value: 'temperature' does not support 0.3", Some(OptionRefused::Unsupported("temperature"))),
             ("we stopped serving this model", None),

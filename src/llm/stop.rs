@@ -26,6 +26,11 @@ impl StopFilter {
         Self { stops, left: most, ..Self::default() }
     }
 
+    /// Changes how many more bytes are passed on.
+    pub fn limit(&mut self, most: Option<usize>) {
+        self.left = most;
+    }
+
     /// Takes more text and returns what of it can be shown.
     pub fn take(&mut self, text: &str) -> String {
         if self.end.is_some() {

@@ -70,8 +70,11 @@ impl Pieces {
         for detail in fragment["reasoning_details"].as_array().into_iter().flatten() {
             self.detail(detail);
         }
-        // Why it will not answer is an answer.
-        self.say(fragment["refusal"].as_str().unwrap_or_default(), said);
+        if let Some(refusal) = fragment["refusal"].as_str().filter(|text| !text.is_empty()) {
+            self.bytes += refusal.len();
+            self.said = true;
+            said.push(Delta::Refusal(refusal.to_owned()));
+        }
         for image in fragment["images"].as_array().into_iter().flatten() {
             let url = image["image_url"]["url"].as_str().and_then(parts::data_url);
             said.extend(url.and_then(|(media_type, data)| parts::generated_media(media_type, data)).map(Delta::Media));

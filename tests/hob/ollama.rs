@@ -166,6 +166,8 @@ fn pictures_are_taken_and_what_cannot_be_had_is_refused_in_its_shape() {
         (json!({"messages": [{"role": "robot", "content": "a"}]}), "unknown variant"),
         (json!({"messages": [{"role": "system", "content": " "}]}), "message"),
         (json!({"tools": [{"function": {}}]}), "tools[0]"),
+        (json!({"think": 5}), "`think`"),
+        (json!({"options": {"presence_penalty": 3}}), "presence_penalty"),
         (json!({"tools": [turn_on(), turn_on()]}), "two tools"),
     ] {
         let why = refusal(&chat(&hob, more.clone()), 400);
@@ -179,9 +181,12 @@ fn pictures_are_taken_and_what_cannot_be_had_is_refused_in_its_shape() {
     // Also what is refused before it comes here.
     refusal(&hob.request("GET", "/api/tags").send(), 401);
     refusal(&hob.admin("GET", "/api/tags").header("Origin", "http://evil").send(), 403);
-    refusal(&hob.admin("POST", "/api/chat").header("Content-Type", "text/plain").body(b"{}".to_vec()).send(), 415);
     refusal(&hob.admin("GET", "/api/chat").send(), 405);
-    refusal(&hob.admin("GET", "/api/pull").send(), 404);
+    for (method, path) in
+        [("GET", "/api/pull"), ("POST", "/api/pull"), ("POST", "/api/embed"), ("DELETE", "/api/delete")]
+    {
+        refusal(&hob.admin(method, path).send(), 404);
+    }
     for (scope, status) in [("chat", 200), ("tools", 403)] {
         let token = hob.cli(&["token", "new", "owner", "--scope", scope]).ok();
         assert_eq!(hob.request("GET", "/api/tags").bearer(&token).send().status, status);
@@ -222,4 +227,25 @@ fn without_a_model_sentences_are_answered() {
         chat(&hob, json!({"messages": [{"role": "user", "content": "turn on pin 5"}], "stream": false})).json();
     assert_eq!(answer["message"]["content"], "Pin 5 is on.");
     assert_eq!(hob.result("gpio_read", json!({"pin": 5}))["high"], true);
+}
+
+#[test]
+fn a_body_of_any_type_is_read_as_json_and_options_reach_the_model() {
+    let (hob, server) = with_model("");
+    server.always(says("Hello."));
+    let options = json!({"presence_penalty": 0.5, "frequency_penalty": -0.5, "seed": 0});
+    let messages = json!([{"role": "user", "content": "hi"}]);
+    let body = json!({"model": "hob", "messages": messages, "stream": false, "options": options, "think": "low"});
+    let bytes = body.to_string().into_bytes();
+    for kind in [None, Some("application/x-www-form-urlencoded"), Some("text/plain")] {
+        let request = hob.admin("POST", "/api/chat");
+        let request = kind.into_iter().fold(request, |request, kind| request.header("Content-Type", kind));
+        let reply = request.body(bytes.clone()).send();
+        assert_eq!((reply.status, &reply.json()["message"]["content"]), (200, &json!("Hello.")), "{kind:?}");
+    }
+    let sent = server.asked().pop().unwrap().body;
+    assert_eq!((&sent["presence_penalty"], &sent["frequency_penalty"]), (&json!(0.5), &json!(-0.5)));
+    assert_eq!(sent["seed"], 0);
+    let form = hob.request("POST", "/api/chat").header("Content-Type", "text/plain").body(bytes).send();
+    assert!(form.status >= 400, "nothing is done for a page of another site");
 }

@@ -99,13 +99,14 @@ fn without_a_model_sentences_are_answered_as_in_chat() {
         {"role": "assistant", "content": "Aye."},
         {"role": "user", "content": [{"type": "text", "text": "turn on"}, {"type": "text", "text": "pin 5"}]},
     ]);
-    // Its own tools cannot be called, whatever the program asks for.
+    // The program's tools cannot be called, and who demands that is told so.
     let named = json!({"type": "function", "function": {"name": "get-weather"}});
-    for more in [
-        json!({}),
-        json!({"tools": [weather()], "tool_choice": "required"}),
-        json!({"tools": [weather()], "tool_choice": named}),
-    ] {
+    for choice in [json!("required"), named] {
+        let more = json!({"tools": [weather()], "tool_choice": choice});
+        let reply = ask(&hob, with(body(history.clone()), more));
+        assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("tool_choice")), "{}", reply.text());
+    }
+    for more in [json!({}), json!({"tools": [weather()]})] {
         let reply = ask(&hob, with(body(history.clone()), more));
         let choice = choice(&reply);
         assert_eq!((&choice["message"]["content"], &choice["finish_reason"]), (&json!("Pin 5 is on."), &json!("stop")));

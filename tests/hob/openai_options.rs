@@ -380,3 +380,151 @@ fn pictures_on_the_web_are_fetched_through_the_guard() {
     assert_refused(&reply, 400, "invalid_request_error", "invalid_value", "messages");
     assert_eq!(server.asked().len(), 0);
 }
+
+/// A stream of these deltas, which ends for this reason.
+fn ends(deltas: &[Value], reason: &str) -> Answer {
+    let chunk = |delta: &Value, reason: Value| {
+        let chunk = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+        format!("data: {chunk}\n\n")
+    };
+    let words: String = deltas.iter().map(|delta| chunk(delta, Value::Null)).collect();
+    Answer::Raw(words + &chunk(&json!({}), json!(reason)) + "data: [DONE]\n\n")
+}
+
+/// The chunks of a streamed answer.
+fn chunks(hob: &Hob, mut body: Value) -> Vec<Value> {
+    body["stream"] = true.into();
+    hob.admin("POST", COMPLETIONS).json(&body).events().map(|(_, data)| data).collect()
+}
+
+#[test]
+fn a_filtered_answer_says_so_and_has_the_words_of_the_model_alone() {
+    let (hob, server) = with_model("");
+    let half = json!({"content": "{\"name\": \"E"});
+    for more in [json!({}), json!({"response_format": person()})] {
+        server.always(ends(std::slice::from_ref(&half), "content_filter"));
+        let expected = ("{\"name\": \"E".to_owned(), "content_filter".to_owned());
+        assert_eq!(content(&hob.post(COMPLETIONS, asked(more.clone()))), expected);
+        assert_eq!(server.asked().len(), 1, "{more}");
+        let all = chunks(&hob, asked(more));
+        let words: String = all.iter().filter_map(|e| e["choices"][0]["delta"]["content"].as_str()).collect();
+        let reasons: Vec<&str> = all.iter().filter_map(|e| e["choices"][0]["finish_reason"].as_str()).collect();
+        assert_eq!((words, reasons), (expected.0, vec!["content_filter"]));
+        server.asked();
+    }
+    let told = hob.post("/v1/responses", json!({"model": "hob", "input": "hi"})).json();
+    assert_eq!(
+        (&told["status"], &told["incomplete_details"]["reason"]),
+        (&json!("incomplete"), &json!("content_filter"))
+    );
+    assert_eq!(told["output"][0]["content"][0]["text"], "{\"name\": \"E");
+    // People read why it ends.
+    let told = hob.post("/api/v1/chat", json!({"message": "hi"})).data(200);
+    assert!(told["response"].as_str().unwrap().contains("[The provider stopped the answer here"), "{told}");
+}
+
+#[test]
+fn a_refusal_of_the_model_is_a_refusal() {
+    let (hob, server) = with_model("");
+    let sorry = "I cannot help with that.";
+    server.always(ends(&[json!({"refusal": "I cannot "}), json!({"refusal": "help with that."})], "stop"));
+    for more in [json!({}), json!({"response_format": person()})] {
+        let reply = hob.post(COMPLETIONS, asked(more.clone())).json();
+        let message = &reply["choices"][0]["message"];
+        assert_eq!((&message["refusal"], &message["content"]), (&json!(sorry), &Value::Null), "{reply}");
+        assert_eq!(server.asked().len(), 1, "{more}");
+        let all = chunks(&hob, asked(more));
+        let of =
+            |name: &str| -> String { all.iter().filter_map(|e| e["choices"][0]["delta"][name].as_str()).collect() };
+        assert_eq!((of("refusal"), of("content")), (sorry.to_owned(), String::new()));
+        server.asked();
+    }
+    let body = json!({"model": "hob", "input": "hi"});
+    let told = hob.post("/v1/responses", body.clone()).json();
+    let part = json!([{"type": "refusal", "refusal": sorry}]);
+    assert_eq!((&told["status"], &told["output"][0]["content"]), (&json!("completed"), &part));
+    let mut streamed = body;
+    streamed["stream"] = true.into();
+    let events: Vec<(String, Value)> = hob.admin("POST", "/v1/responses").json(&streamed).events().collect();
+    let names: Vec<&str> = events.iter().skip(2).map(|(name, _)| name.trim_start_matches("response.")).collect();
+    let expected = [
+        "output_item.added",
+        "content_part.added",
+        "refusal.delta",
+        "refusal.done",
+        "content_part.done",
+        "output_item.done",
+        "completed",
+    ];
+    assert_eq!((names, &events[7].1["item"]["content"]), (expected.to_vec(), &part));
+    let ollama = json!({"model": "hob", "messages": [{"role": "user", "content": "hi"}], "stream": false});
+    assert_eq!(hob.post("/api/chat", ollama).json()["message"]["content"], sorry);
+    assert_eq!(hob.post("/api/v1/chat", json!({"message": "hi"})).data(200)["response"], sorry);
+}
+
+#[test]
+fn a_demanded_call_is_made_or_the_answer_is_an_error() {
+    let (hob, server) = with_model("");
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let right = calls(&[("get_weather", json!({}))]);
+    for choice in [json!("required"), tool("get_weather")] {
+        let body = asked(json!({"tools": [tool("get_weather"), tool("other")], "tool_choice": choice}));
+        server.script(vec![says("It is sunny."), right.clone()]);
+        let reply = hob.post(COMPLETIONS, body.clone());
+        assert_eq!(content(&reply), (String::new(), "tool_calls".into()));
+        let told = server.asked().pop().unwrap().messages("user").pop().unwrap()["content"].to_string();
+        assert!(told.contains("called"), "{told}");
+        server.script(vec![says("It is sunny."), right.clone()]);
+        let words: String =
+            chunks(&hob, body.clone()).iter().filter_map(|e| e["choices"][0]["delta"]["content"].as_str()).collect();
+        assert_eq!(words, "", "nobody hears the answer that does not count");
+        server.always(says("It is sunny."));
+        assert_refused(&hob.post(COMPLETIONS, body), 424, "server_error", "model", "");
+        server.asked();
+    }
+    let other = calls(&[("other", json!({}))]);
+    server.script(vec![other, right]);
+    let body = asked(json!({"tools": [tool("get_weather"), tool("other")], "tool_choice": tool("get_weather")}));
+    let message = hob.post(COMPLETIONS, body).json()["choices"][0]["message"].clone();
+    assert_eq!(message["tool_calls"][0]["function"]["name"], "get_weather", "{message}");
+}
+
+#[test]
+fn a_schema_that_the_server_refuses_is_refused_with_its_reason() {
+    let (hob, server) = with_model("[model]\nretries = 0");
+    for why in ["Invalid schema for response_format 'person': 'oneOf' is not permitted.", "Invalid schema: no 'oneOf'"]
+    {
+        let refused = json!({"error": {"message": why, "param": "response_format"}}).to_string();
+        server.always(Answer::Status(400, String::new(), refused));
+        let reply = hob.post(COMPLETIONS, asked(json!({"response_format": person()})));
+        let told = assert_refused(&reply, 400, "invalid_request_error", "invalid_value", "response_format");
+        assert!(told.contains(why), "{told}");
+        assert_eq!(server.asked().len(), 1);
+    }
+    let format = json!({"type": "json_schema", "name": "person", "schema": person()["json_schema"]["schema"]});
+    let reply = hob.post("/v1/responses", json!({"model": "hob", "input": "hi", "text": {"format": format}}));
+    assert_refused(&reply, 400, "invalid_request_error", "invalid_value", "text.format");
+}
+
+#[test]
+fn reflex_that_stands_in_keeps_to_the_most_tokens() {
+    let (hob, server) = with_model("[model]\nretries = 0");
+    server.always(Answer::Status(503, String::new(), "{}".into()));
+    let mut body = asked(json!({"max_tokens": 2}));
+    body["messages"] = json!([{"role": "user", "content": "turn on pin 5"}]);
+    assert_eq!(content(&hob.post(COMPLETIONS, body)), ("Pin 5 is".into(), "length".into()));
+}
+
+#[test]
+fn a_picture_that_is_none_is_refused() {
+    let (hob, server) = with_model("");
+    server.always(says("I see."));
+    for data in ["aGVsbG8gd29ybGQ=", "AAECAwQFBgcICQ=="] {
+        let url = json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{data}")}});
+        let mut body = asked(json!({}));
+        body["messages"] = json!([{"role": "user", "content": [url]}]);
+        let reply = hob.post(COMPLETIONS, body);
+        assert_refused(&reply, 400, "invalid_request_error", "invalid_value", "messages[0].content");
+    }
+    assert_eq!(server.asked().len(), 0);
+}

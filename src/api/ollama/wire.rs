@@ -95,6 +95,10 @@ struct Options {
     stop: Option<Value>,
     /// Makes answers repeatable, as far as the model's server can.
     seed: Option<i64>,
+    /// -2 to 2.
+    presence_penalty: Option<f64>,
+    /// -2 to 2.
+    frequency_penalty: Option<f64>,
 }
 
 /// One message.
@@ -206,6 +210,9 @@ impl Common {
         if self.logprobs == Some(true) || self.top_logprobs.is_some_and(|n| n > 0) {
             return Err(Refused::bad("`logprobs` are not supported: leave them out"));
         }
+        if !matches!(self.think, None | Some(Value::Null | Value::Bool(_) | Value::String(_))) {
+            return Err(Refused::bad("`think` is true, false, \"low\", \"medium\" or \"high\""));
+        }
         let Some(options) = &self.options else { return Ok(()) };
         if options.num_predict.is_some_and(|n| n == 0 || n < -2 || n > i64::from(u32::MAX)) {
             return Err(Refused::bad("`options.num_predict` must be at least 1, or -1 for any number of tokens"));
@@ -231,9 +238,9 @@ impl Common {
                 top_p: in_range("options.top_p", options.top_p, 0.0, 1.0)?,
                 top_k: options.top_k.filter(|n| *n > 0),
                 stop: stops_of(options.stop.as_ref().unwrap_or(&Value::Null))?,
-                // 0 is Ollama's word for any seed.
-                seed: options.seed.filter(|seed| *seed != 0),
-                ..Sampling::default()
+                seed: options.seed,
+                presence_penalty: in_range("options.presence_penalty", options.presence_penalty, -2.0, 2.0)?,
+                frequency_penalty: in_range("options.frequency_penalty", options.frequency_penalty, -2.0, 2.0)?,
             },
             None => Sampling::default(),
         };

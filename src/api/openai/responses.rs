@@ -10,7 +10,7 @@ use super::{
     pictures, wire,
 };
 use crate::{AppState, Caller, KEEP_ALIVE, document::Streamable};
-use agent::{Answer, Complete, RunEvent};
+use agent::{Answer, Complete, FinishReason, RunEvent};
 use axum::{
     Extension,
     extract::State,
@@ -108,7 +108,7 @@ pub(crate) struct Response {
     object: &'static str,
     /// Seconds since 1970.
     created_at: i64,
-    /// `completed`, or `incomplete` where a length limit cut it; in a stream also `in_progress` and `failed`.
+    /// `completed`, or `incomplete` where a length limit or a content filter cut it; in a stream also `in_progress` and `failed`.
     status: &'static str,
     error: Option<Value>,
     incomplete_details: Option<Value>,
@@ -173,7 +173,7 @@ pub(crate) async fn respond(
     response.id = format!("resp_{}", waited.running.run);
     let first = waited.step().await;
     if let RunEvent::Error { code, message } = first {
-        return Err(waited.refusal(code, message));
+        return Err(in_input(waited.refusal(code, message)));
     }
     if streamed {
         let events = Sse::new(events::stream_of(waited, response, first));
@@ -186,17 +186,20 @@ pub(crate) async fn respond(
                 let text = answer.response.clone();
                 return Ok(Streamable::new(axum::Json(response.ended(answer, text))));
             }
-            RunEvent::Error { code, message } => return Err(waited.refusal(code, message)),
+            RunEvent::Error { code, message } => return Err(in_input(waited.refusal(code, message))),
             _ => step = waited.step().await,
         }
     }
 }
 
-/// What is wrong with a message is wrong with `input` here.
+/// Names the parameter as it is called here, and not as in chat completions.
 fn in_input(mut refusal: Refusal) -> Refusal {
-    if refusal.error.param.as_deref().is_some_and(|param| param.starts_with("messages")) {
-        refusal.error.param = Some("input".to_owned());
-    }
+    let param = match refusal.error.param.as_deref() {
+        Some(param) if param.starts_with("messages") => "input",
+        Some("response_format") => "text.format",
+        _ => return refusal,
+    };
+    refusal.error.param = Some(param.to_owned());
     refusal
 }
 
@@ -292,11 +295,16 @@ impl Response {
 
     /// The end, with these words.
     fn ended(mut self, answer: Answer, text: String) -> Self {
-        let status = if answer.cut { "incomplete" } else { "completed" };
+        let reason = match answer.finish_reason {
+            FinishReason::ContentFilter => Some("content_filter"),
+            _ if answer.cut => Some("max_output_tokens"),
+            _ => None,
+        };
+        let status = if reason.is_some() { "incomplete" } else { "completed" };
         self.status = status;
-        self.incomplete_details = answer.cut.then(|| json!({"reason": "max_output_tokens"}));
-        if !text.is_empty() || answer.handed_over.is_empty() {
-            self.output.push(message(&self.id, status, &text));
+        self.incomplete_details = reason.map(|reason| json!({"reason": reason}));
+        if !text.is_empty() || answer.refusal.is_some() || answer.handed_over.is_empty() {
+            self.output.push(message(&self.id, status, &text, answer.refusal.as_deref()));
         }
         self.output.extend(answer.handed_over.iter().map(|call| function_call(call, "completed")));
         self.model = answer.model;
@@ -306,10 +314,11 @@ impl Response {
 }
 
 /// The message of a response.
-fn message(response: &str, status: &str, text: &str) -> Value {
+fn message(response: &str, status: &str, text: &str, refusal: Option<&str>) -> Value {
+    let text = Some(text).filter(|text| !text.is_empty() || refusal.is_none()).map(output_text);
     let content = match status {
-        "in_progress" => json!([]),
-        _ => json!([output_text(text)]),
+        "in_progress" => vec![],
+        _ => text.into_iter().chain(refusal.map(refusal_part)).collect(),
     };
     json!({"id": message_id(response), "type": "message", "status": status, "role": "assistant", "content": content})
 }
@@ -320,6 +329,10 @@ fn message_id(response: &str) -> String {
 
 fn output_text(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
+}
+
+fn refusal_part(refusal: &str) -> Value {
+    json!({"type": "refusal", "refusal": refusal})
 }
 
 fn function_call(call: &ToolCall, status: &str) -> Value {

@@ -5,8 +5,8 @@ use super::{
     options::{self, Options},
 };
 use crate::chat::bytes_of;
-use agent::{Answer, Complete};
-use llm::{Content, Kind, Media, Message, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
+use agent::{Answer, Complete, FinishReason};
+use llm::{Content, Kind, Media, Message, Source, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tool::prelude::{JsonSchema, schemars};
@@ -288,17 +288,26 @@ fn content_of(content: &Value, at: &str) -> Result<Content, Refusal> {
     let Some(parts) = content.as_array().filter(|parts| parts.iter().any(carries)) else {
         return text_of(content, at).map(Content::from);
     };
-    let part = |part: &Value| match carries(part) {
+    let part = |part: &Value| {
+        match carries(part) {
         true => media_of(part).map(llm::Part::Media).ok_or_else(|| {
-            let text = "a picture, sound or file stands in the message itself: \
+            let text = "a picture, sound or file stands in the message itself, and a picture is a PNG, JPEG, WebP or GIF: \
                 {\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,…\"}}, \
                 {\"type\":\"input_audio\",\"input_audio\":{\"data\":\"…\",\"format\":\"wav\"}} or \
                 {\"type\":\"file\",\"file\":{\"file_data\":\"data:application/pdf;base64,…\"}}";
             Refusal::of(at, text)
         }),
         false => text_of(&Value::Array(vec![part.clone()]), at).map(llm::Part::Text),
+    }
     };
     Ok(Content(parts.iter().map(part).collect::<Result<_, _>>()?))
+}
+
+/// A picture with the type that its bytes have; `None` where it is none, whatever its sender calls it.
+fn picture((declared, source): (String, Source)) -> Option<(String, Source)> {
+    let Source::Bytes(bytes) = &source else { return None };
+    let media_type = uploads::media_type(bytes, "", "");
+    (declared.starts_with("image/") && media_type.starts_with("image/")).then_some((media_type, source))
 }
 
 fn media_of(part: &Value) -> Option<Media> {
@@ -307,9 +316,7 @@ fn media_of(part: &Value) -> Option<Media> {
         Some((media_type.to_owned(), bytes_of(data)?))
     };
     let (kind, name, (media_type, source)) = match part["type"].as_str()? {
-        "image_url" => {
-            (Kind::Image, "", in_url(&part["image_url"]["url"]).filter(|(kind, _)| kind.starts_with("image/"))?)
-        }
+        "image_url" => (Kind::Image, "", picture(in_url(&part["image_url"]["url"])?)?),
         "input_audio" => {
             let sound = &part["input_audio"];
             let media_type = match sound["format"].as_str()? {
@@ -368,7 +375,7 @@ pub(crate) struct Choice {
     index: u32,
     message: Reply,
     logprobs: Option<Value>,
-    /// `stop`, `length` or `tool_calls`.
+    /// `stop`, `length`, `tool_calls` or `content_filter`.
     finish_reason: &'static str,
 }
 
@@ -410,8 +417,9 @@ impl From<Answer> for Choice {
     fn from(answer: Answer) -> Self {
         let finish_reason = finish_reason(&answer);
         let tool_calls = handed_over(answer.handed_over);
-        let content = Some(answer.response).filter(|text| !text.is_empty() || tool_calls.is_empty());
-        let message = Reply { role: "assistant", content, refusal: None, tool_calls };
+        let (text, refusal) = (answer.response, answer.refusal.map(String::from));
+        let content = Some(text).filter(|text| !text.is_empty() || (tool_calls.is_empty() && refusal.is_none()));
+        let message = Reply { role: "assistant", content, refusal, tool_calls };
         Self { index: 0, message, logprobs: None, finish_reason }
     }
 }
@@ -427,6 +435,7 @@ pub(crate) fn handed_over(calls: Vec<ToolCall>) -> Vec<Call> {
 pub(crate) fn finish_reason(answer: &Answer) -> &'static str {
     match answer {
         _ if !answer.handed_over.is_empty() => "tool_calls",
+        _ if answer.finish_reason == FinishReason::ContentFilter => "content_filter",
         _ if answer.cut => "length",
         _ => "stop",
     }

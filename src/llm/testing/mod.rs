@@ -64,6 +64,7 @@ pub(crate) fn one(file: &str) -> (Wire, String) {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Heard {
     pub text: String,
+    pub refusal: String,
     pub thinking: String,
     /// Id, tool, arguments.
     pub calls: Vec<(String, String, String)>,
@@ -85,6 +86,7 @@ pub(crate) async fn hear(answer: impl Stream<Item = Result<Delta, Error>>) -> He
         assert!(heard.done.is_none() && heard.error.is_none(), "something follows the end: {delta:?}");
         match delta {
             Ok(Delta::Text(text)) => heard.text += &text,
+            Ok(Delta::Refusal(text)) => heard.refusal += &text,
             Ok(Delta::Thinking(text)) => heard.thinking += &text,
             Ok(Delta::ToolCall(call)) => heard.calls.push((call.id, call.name, call.arguments)),
             Ok(Delta::Keep(kept)) => assert!(heard.kept.replace(kept).is_none(), "kept twice"),
@@ -93,7 +95,7 @@ pub(crate) async fn hear(answer: impl Stream<Item = Result<Delta, Error>>) -> He
                 heard.media.push((media.media_type, bytes.to_vec()));
             }
             Ok(Delta::Done { cut, usage }) => heard.done = Some((cut, usage)),
-            Ok(Delta::Filtered) => heard.filtered = true,
+            Ok(Delta::Filtered(_)) => heard.filtered = true,
             Ok(Delta::By { .. } | Delta::Routing(_)) => panic!("a server does not know who else might answer"),
             Err(error) => heard.error = Some(error),
         }

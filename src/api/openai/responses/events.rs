@@ -1,6 +1,6 @@
 //! The events of a streamed response, in the order OpenAI documents.
 
-use super::{Response, function_call, message, message_id, output_text};
+use super::{Response, function_call, message, message_id, output_text, refusal_part};
 use crate::openai::{Refusal, Waited};
 use agent::{Answer, RunEvent};
 use axum::response::sse::Event;
@@ -71,8 +71,7 @@ impl Events {
         let mut told = vec![];
         let id = message_id(&self.response.id);
         if !std::mem::replace(&mut self.begun, true) {
-            let item = message(&self.response.id, "in_progress", "");
-            told.push(self.event("response.output_item.added", json!({"output_index": 0, "item": item})));
+            told.push(self.begin());
             let part = json!({"item_id": id, "output_index": 0, "content_index": 0, "part": output_text("")});
             told.push(self.event("response.content_part.added", part));
         }
@@ -82,10 +81,36 @@ impl Events {
         told
     }
 
+    /// The message begins.
+    fn begin(&mut self) -> Value {
+        let item = message(&self.response.id, "in_progress", "", None);
+        self.event("response.output_item.added", json!({"output_index": 0, "item": item}))
+    }
+
+    /// The part of the message in which the model refuses, whole.
+    fn refusal(&mut self, refusal: &str, index: usize) -> Vec<Value> {
+        let id = message_id(&self.response.id);
+        let fields = [
+            ("response.content_part.added", "part", refusal_part("")),
+            ("response.refusal.delta", "delta", refusal.into()),
+            ("response.refusal.done", "refusal", refusal.into()),
+            ("response.content_part.done", "part", refusal_part(refusal)),
+        ];
+        let event = |(name, field, value): (&str, &str, Value)| {
+            self.event(name, json!({"item_id": id, "output_index": 0, "content_index": index, field: value}))
+        };
+        fields.into_iter().map(event).collect()
+    }
+
     fn end(&mut self, answer: Answer) -> Vec<Value> {
         let mut told = vec![];
-        if !self.begun && answer.handed_over.is_empty() {
+        let refusal = answer.refusal.clone();
+        if !self.begun && answer.handed_over.is_empty() && refusal.is_none() {
             told.extend(self.words(String::new()));
+        }
+        let spoke = self.begun;
+        if refusal.is_some() && !std::mem::replace(&mut self.begun, true) {
+            told.push(self.begin());
         }
         let calls = answer.handed_over.clone();
         let text = std::mem::take(&mut self.text);
@@ -99,8 +124,13 @@ impl Events {
                 }
                 at
             };
-            told.push(self.event("response.output_text.done", at(json!({"text": text, "logprobs": []}))));
-            told.push(self.event("response.content_part.done", at(json!({"part": output_text(&text)}))));
+            if spoke {
+                told.push(self.event("response.output_text.done", at(json!({"text": text, "logprobs": []}))));
+                told.push(self.event("response.content_part.done", at(json!({"part": output_text(&text)}))));
+            }
+            if let Some(refusal) = refusal {
+                told.extend(self.refusal(&refusal, usize::from(spoke)));
+            }
             let item = self.response.output[0].clone();
             told.push(self.event("response.output_item.done", json!({"output_index": 0, "item": item})));
         }
