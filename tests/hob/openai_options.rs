@@ -383,7 +383,7 @@ fn pictures_on_the_web_are_fetched_through_the_guard() {
 
 #[test]
 fn a_schema_that_takes_for_ever_to_check_is_refused() {
-    let (hob, server) = with_model("[model]\nretries = 0");
+    let (mut hob, server) = with_model("[model]\nretries = 0");
     server.always(says("{}"));
     let schema = crate::hostile::endless_schema();
     let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": true}});
