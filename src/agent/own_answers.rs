@@ -45,6 +45,11 @@ impl OwnAnswers {
         Self { records: store.collection(), added: Arc::default() }
     }
 
+    /// Whether a backup takes the place of all that is stored.
+    pub fn is_restoring(&self) -> bool {
+        self.records.store().is_restoring()
+    }
+
     /// Stores that these texts are Hob's own, unless the run had read from outside. Where that cannot be stored, they taint
     /// when they come back.
     pub async fn add(&self, cx: &Cx, texts: &[&str]) {

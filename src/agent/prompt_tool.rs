@@ -65,6 +65,9 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
             // It goes on after the next start, and the person is told then; to whoever called it is done with.
             Some(RunEvent::Error { code: "closing", .. }) => {
                 ends.2 = None;
+                if ends.0.own_answers.is_restoring() {
+                    return Err(store::Error::Restoring.into());
+                }
                 let content = json!({"conversationId": running.conversation, "runId": running.run, "response": "",
                                      "waiting": []});
                 return Ok(Output::json(content)?.say("It goes on when Hob has started again."));

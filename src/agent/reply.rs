@@ -231,7 +231,10 @@ impl Run {
         strict.into_iter().find_map(|call| {
             let tool = self.theirs.tools.iter().find(|tool| tool.name == call.name)?;
             let fault = match serde_json::from_str::<Value>(&call.arguments) {
-                Ok(arguments) => registry::schema_faults(&tool.parameters, &arguments).ok()??,
+                Ok(arguments) => match registry::schema_faults(&tool.parameters, &arguments) {
+                    Ok(fault) => fault?,
+                    Err(error) => error.message().to_owned(),
+                },
                 Err(error) => error.to_string(),
             };
             Some(format!("the arguments of `{}` do not fit: {fault}", call.name))

@@ -124,7 +124,10 @@ impl Run {
     /// Ends the run: keeps how, and tells everybody.
     pub async fn end(self, end: Result<Answer, Stop>, began: Instant) {
         let end = end.map_err(|stop| match stop.0 {
-            "cancelled" if self.interrupted_by_shutdown() => closing(self.conversation.is_some()),
+            "cancelled" if self.interrupted_by_shutdown() => match self.agent.own_answers.is_restoring() {
+                true => Stop("closing", store::Error::Restoring.to_string()),
+                false => closing(self.conversation.is_some()),
+            },
             _ => stop,
         });
         if let Err(error) = self.keep_end(&end).await {

@@ -11,7 +11,7 @@ use crate::{
 use axum::{
     body::Body,
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, Method, header},
+    http::{HeaderMap, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -43,6 +43,7 @@ pub(crate) async fn lock(State(lock): State<Lock>, request: Request, next: Next)
     let Lock { house, routes } = lock;
     let door = house.network.tls().map(|tls| tls.port);
     let access = access(&routes, request.method(), request.extensions().get());
+    let writes = !request.method().is_safe();
     let outcome = async {
         if access.open {
             confidential(&request, access, door)?;
@@ -59,8 +60,13 @@ pub(crate) async fn lock(State(lock): State<Lock>, request: Request, next: Next)
         Ok::<_, Failure>((request, served))
     };
     match outcome.await {
+        Ok(_) if writes && house.store.is_restoring() => Failure::restoring().into_response(),
         Ok((request, served)) => {
-            let response = next.run(request).await;
+            let mut response = next.run(request).await;
+            // What was under way when the restore began.
+            if writes && response.status() == StatusCode::CONFLICT && house.store.is_restoring() {
+                response = Failure::restoring().into_response();
+            }
             match served {
                 Some(_served) => response.map(|body| Body::new(Serving { body, _served })),
                 None => response,

@@ -120,6 +120,11 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// A backup takes the place of the data.
+    pub fn restoring() -> Self {
+        Self::new(409, "closing", store::Error::Restoring.to_string())
+    }
+
     pub fn new(status: u16, code: &str, message: impl Into<String>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
         Self { status, code: code.into(), message: message.into(), retry_after: None, details: None }
@@ -160,7 +165,7 @@ impl From<Error> for Failure {
 
 impl From<store::Error> for Failure {
     fn from(e: store::Error) -> Self {
-        Error::from(e).into()
+        if e == store::Error::Restoring { Self::restoring() } else { Error::from(e).into() }
     }
 }
 

@@ -143,6 +143,8 @@ pub(crate) async fn restore(
         put_in_place(&upload, &folder)?;
         temporary.0.take();
         house.registry.audit_change(&cx, "restore", &serde_json::json!({"size": size}));
+        // Before the answer: nothing that is lost with the data is acknowledged after it.
+        house.store.seal_for_restore();
         tracing::info!(size, "a backup is restored: starting again");
         tokio::spawn(async move {
             // What was asked is answered before the doors close.

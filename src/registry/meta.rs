@@ -202,8 +202,7 @@ pub fn help(tool: &Tool) -> Value {
 /// Arguments with what is required, made from the schema; `None` where none can be made that fit it.
 fn example(parameters: &Value) -> Option<Value> {
     let example = sample("", parameters, 0);
-    let fits = validate::compile(parameters).is_ok_and(|schema| schema.is_valid(&example));
-    fits.then_some(example)
+    validate::schema_faults(parameters, &example).is_ok_and(|faults| faults.is_none()).then_some(example)
 }
 
 fn sample(name: &str, schema: &Value, depth: usize) -> Value {

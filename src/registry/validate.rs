@@ -1,7 +1,7 @@
 //! Arguments against a schema, with messages a model or a person can act on.
 
 pub(crate) use crate::coerce::alike;
-use crate::{catalogue::Entry, coerce};
+use crate::{catalogue::Entry, coerce, schema_cost};
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 use tool::{Error, Result};
@@ -43,9 +43,11 @@ pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> 
         .validator()
         .as_ref()
         .map_err(|e| Error::failed(format!("the schema of `{}` is broken: {e}", tool.name)))?;
+    let costly = |e: String| Error::bad_args(format!("the arguments of `{}` cannot be checked: {e}", tool.name));
+    schema_cost::check_value(&tool.parameters, args).map_err(costly)?;
     let fitting = validator.is_valid(args).then(|| args.clone());
     let told = coerce::coerce(&tool.parameters, args);
-    match (faults(validator, &tool.parameters, args), fitting) {
+    match (faults(validator, &tool.parameters, args).map_err(costly)?, fitting) {
         (None, _) => Ok(told),
         // What fits as it came is never refused.
         (Some(_), Some(fitting)) => {
@@ -73,20 +75,28 @@ pub fn check_schema(parameters: &Value) -> Result<()> {
 /// `BadArgs` when the schema itself is not usable.
 pub fn schema_faults(schema: &Value, value: &Value) -> Result<Option<String>> {
     let validator = compile(schema).map_err(|e| Error::bad_args(format!("this is not a usable JSON schema: {e}")))?;
-    Ok(faults(&validator, schema, value))
+    faults(&validator, schema, value).map_err(|e| Error::bad_args(format!("this JSON schema cannot be used here: {e}")))
 }
 
 pub(crate) fn compile(parameters: &Value) -> Result<Validator, String> {
+    schema_cost::check_definition(parameters)?;
     jsonschema::validator_for(parameters).map_err(|e| e.to_string())
 }
 
 /// What is wrong, in one line; `None` when nothing is.
-fn faults(validator: &Validator, parameters: &Value, args: &Value) -> Option<String> {
+///
+/// # Errors
+/// That it would take too long to find out.
+fn faults(validator: &Validator, parameters: &Value, args: &Value) -> Result<Option<String>, String> {
+    let steps = schema_cost::check_value(parameters, args)?;
     if validator.is_valid(args) {
-        return None;
+        return Ok(None);
+    }
+    if steps > schema_cost::DETAILED {
+        return Ok(Some("it is not what the schema says, and too much to say where".into()));
     }
     let faults: Vec<String> = validator.iter_errors(args).take(FAULTS).map(|e| fault(&e, parameters)).collect();
-    Some(faults.join("; "))
+    Ok(Some(faults.join("; ")))
 }
 
 fn fault(error: &ValidationError, parameters: &Value) -> String {
@@ -375,12 +385,18 @@ mod tests {
 
     #[test]
     fn a_schema_that_reaches_out_or_is_broken_is_refused() {
+        let next = |n: usize| json!({"$ref": format!("#/$defs/d{}", n + 1)});
+        let level = |n: usize| (format!("d{n}"), json!({"allOf": [next(n), next(n)]}));
+        let mut endless: serde_json::Map<String, Value> = (0..40).map(level).collect();
+        endless.insert("d40".into(), json!({"type": "object"}));
         for (schema, fine) in [
             (json!({"type": "object"}), true),
             (json!({"type": "objekt"}), false),
             (json!({"$ref": "file:///etc/passwd"}), false),
             (json!({"$ref": "http://127.0.0.1/schema"}), false),
             (json!({"properties": {"a": {"pattern": "("}}}), false),
+            // Such a tool may be there from before these were refused.
+            (json!({"type": "object", "$defs": endless, "$ref": "#/$defs/d0"}), false),
         ] {
             assert_eq!(check_schema(&schema).is_ok(), fine, "{schema}");
             let mut args = json!({});

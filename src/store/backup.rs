@@ -16,6 +16,8 @@ use std::{
 
 /// Rows a commit of a backup holds at most, so that memory stays small on a small board.
 const ROWS: usize = 4096;
+/// How many sets of what restores set aside are kept.
+const SET_ASIDE: usize = 3;
 
 /// A folder only its owner may enter.
 pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
@@ -168,17 +170,44 @@ pub fn restore(dir: &Path, file: &Path) -> Result<PreviousData> {
         let _ = fs::remove_file(&aside);
         let _ = fs::remove_dir_all(&before.files);
     }
-    swapped.map(|()| before)
+    swapped.map(|()| {
+        remove_oldest(dir);
+        before
+    })
 }
 
-/// Where the present data is set aside: what an earlier restore set aside is never written over.
-fn free_names(dir: &Path) -> PreviousData {
-    let names = |n: u32| {
-        let end = if n == 0 { String::new() } else { format!(".{n}") };
-        let name = |of: &str| dir.join(format!("{of}.before-restore{end}"));
-        PreviousData { data: name(FILE), files: name(FILES) }
+/// What is set aside under a number.
+fn names(dir: &Path, n: u32) -> PreviousData {
+    let end = if n == 0 { String::new() } else { format!(".{n}") };
+    let name = |of: &str| dir.join(format!("{of}.before-restore{end}"));
+    PreviousData { data: name(FILE), files: name(FILES) }
+}
+
+/// The numbers under which something is set aside, in order.
+fn numbers(dir: &Path) -> BTreeSet<u32> {
+    let number = |name: &str| {
+        let of = [FILE, FILES].into_iter().find_map(|of| name.strip_prefix(of));
+        match of?.strip_prefix(".before-restore")? {
+            "" => Some(0),
+            end => end.strip_prefix('.')?.parse().ok(),
+        }
     };
-    (0..).map(names).find(|b| !b.data.exists() && !b.files.exists()).unwrap_or_else(|| names(0))
+    let all = fs::read_dir(dir).into_iter().flatten().flatten();
+    all.filter_map(|entry| number(entry.file_name().to_str()?)).collect()
+}
+
+/// Where the present data is set aside: after what earlier restores set aside, which is never written over.
+fn free_names(dir: &Path) -> PreviousData {
+    names(dir, numbers(dir).last().map_or(0, |n| n.saturating_add(1)))
+}
+
+/// Of what restores set aside, the newest stay.
+fn remove_oldest(dir: &Path) {
+    for n in numbers(dir).into_iter().rev().skip(SET_ASIDE) {
+        let old = names(dir, n);
+        let _ = fs::remove_file(old.data);
+        let _ = fs::remove_dir_all(old.files);
+    }
 }
 
 /// redb's own default would let the cache grow to a gigabyte.
@@ -245,6 +274,23 @@ fn keep_of_device(old: &Database, db: &Database) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn the_newest_of_what_restores_set_aside_stay() {
+        let dir = std::env::temp_dir().join(format!("hob-aside-{}", tool::Id::new()));
+        let store = crate::Store::open(&dir).unwrap();
+        let file = dir.join("copy.hob");
+        store.backup(file.clone()).await.unwrap();
+        drop(store);
+        for n in 0..5 {
+            fs::create_dir_all(dir.join(FILES)).unwrap();
+            fs::write(dir.join(FILES).join(format!("{n}")), "x").unwrap();
+            let before = restore(&dir, &file).unwrap();
+            assert!(before.data.exists(), "{}", before.data.display());
+        }
+        assert_eq!(numbers(&dir), BTreeSet::from([2, 3, 4]));
+        fs::remove_dir_all(dir).unwrap();
+    }
 
     #[test]
     fn a_backup_that_has_no_room_is_not_begun() {

@@ -35,6 +35,9 @@ pub enum Error {
     /// What was to be changed is not there, or not this caller's.
     #[error("{0}")]
     Missing(String),
+    /// A backup takes the place of the data: whatever is written now would be lost.
+    #[error("Hob is restoring a backup and starts again: try again in a moment")]
+    Restoring,
     /// The disk or the system failed.
     #[error("{0}")]
     Io(String),
@@ -90,7 +93,7 @@ impl From<Error> for tool::Error {
         match e {
             Error::Conflict(_) => tool::Error::BadArgs(text),
             Error::Missing(_) => tool::Error::NotFound(text),
-            Error::Full | Error::InUse(_) => tool::Error::Unavailable(text),
+            Error::Full | Error::InUse(_) | Error::Restoring => tool::Error::Unavailable(text),
             Error::Newer { .. } | Error::Damaged(_) | Error::Io(_) => tool::Error::Failed(text),
         }
     }

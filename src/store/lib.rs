@@ -240,7 +240,17 @@ impl Store {
     /// # Errors
     /// As [`Store::write`].
     pub async fn flush(&self) -> Result<()> {
-        self.write(|_| Ok(())).await
+        self.0.writer.commit(|_| Ok(())).await
+    }
+
+    /// Refuses every write from now on, for the next start puts a backup in the place of the data.
+    pub fn seal_for_restore(&self) {
+        self.0.writer.seal();
+    }
+
+    /// Whether a backup is to take the place of the data, and nothing is written any more.
+    pub fn is_restoring(&self) -> bool {
+        self.0.writer.is_sealed()
     }
 
     /// The data folder; `None` in memory.

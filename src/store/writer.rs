@@ -8,7 +8,11 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -111,6 +115,8 @@ enum Urgency {
 }
 
 pub(crate) struct Writer {
+    /// Whether nothing more is written.
+    sealed: AtomicBool,
     jobs: Option<mpsc::Sender<Urgency>>,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -122,10 +128,28 @@ impl Writer {
             .name("store-writer".into())
             .spawn(move || work(&engine, &inbox))
             .map_err(|e| Error::io("start the writer", &e))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { sealed: AtomicBool::new(false), jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Refuses every write from now on.
+    pub fn seal(&self) {
+        self.sealed.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_sealed(&self) -> bool {
+        self.sealed.load(Ordering::SeqCst)
     }
 
     pub async fn write<T, F>(&self, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Tx) -> Result<T> + Send + 'static,
+    {
+        if self.is_sealed() { Err(Error::Restoring) } else { self.commit(job).await }
+    }
+
+    /// The same, also when nothing more is to be written.
+    pub async fn commit<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnMut(&Tx) -> Result<T> + Send + 'static,

@@ -104,8 +104,8 @@ def test_generate_and_images(client, door):
 
 def test_refusals(client, door):
     url, model = door
-    with pytest.raises(ollama.ResponseError, match="`format` is") as refused:
-        client.chat("hob", [user("hi")], format="yaml")
+    with pytest.raises(ollama.ResponseError, match="temperature") as refused:
+        client.chat("hob", [user("hi")], options={"temperature": 9})
     assert refused.value.status_code == 400
     with pytest.raises(ollama.ResponseError, match="who are you") as refused:
         ollama.Client(host=url).list()

@@ -245,3 +245,12 @@ fn viewers_look_and_strangers_do_not() {
         Request::new(hob.port, "POST", &path).json(&body).send().refusal(401, "unauthorized");
     }
 }
+
+/// A small schema whose check takes longer than anybody lives: each definition refers twice to the next.
+pub fn endless_schema() -> serde_json::Value {
+    let next = |n: usize| serde_json::json!({"$ref": format!("#/$defs/d{}", n + 1)});
+    let mut all: serde_json::Map<String, serde_json::Value> =
+        (0..40).map(|n| (format!("d{n}"), serde_json::json!({"allOf": [next(n), next(n)]}))).collect();
+    all.insert("d40".into(), serde_json::json!({"type": "object"}));
+    serde_json::json!({"type": "object", "$defs": all, "$ref": "#/$defs/d0"})
+}

@@ -528,3 +528,27 @@ fn a_picture_that_is_none_is_refused() {
     }
     assert_eq!(server.asked().len(), 0);
 }
+
+#[test]
+fn a_schema_that_takes_for_ever_to_check_is_refused() {
+    let (mut hob, server) = with_model("[model]\nretries = 0");
+    server.always(says("{}"));
+    let schema = crate::hostile::endless_schema();
+    let format = json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": true}});
+    let tool = json!({"type": "function", "function": {"name": "x", "parameters": schema, "strict": true}});
+    for (more, param) in
+        [(json!({"response_format": format}), "response_format"), (json!({"tools": [tool]}), "tools[0]")]
+    {
+        let reply = hob.post(COMPLETIONS, asked(more));
+        assert_eq!((reply.status, refusal(&reply).3.as_str()), (400, param), "{}", reply.text());
+        assert!(refusal(&reply).4.contains("simplify the schema"), "{}", reply.text());
+    }
+    let reply = hob
+        .post("/api/chat", json!({"model": "hob", "messages": [{"role": "user", "content": "hi"}], "format": schema}));
+    assert!(reply.status == 400 && reply.text().contains("simplify the schema"), "{}", reply.text());
+    let draft = json!({"name": "endless", "description": "x", "parameters": schema, "code": "return 1;"});
+    let told = hob.post("/api/v1/custom-tools", draft).refusal(400, "bad_args");
+    assert!(told.contains("simplify the schema"), "{told}");
+    assert_eq!(hob.get("/healthz").status, 200);
+    hob.assert_alive();
+}

@@ -19,15 +19,16 @@ fn send(hob: &Hob, backup: &[u8]) -> Reply {
     hob.admin("POST", RESTORE).header("Content-Type", "application/octet-stream").body(backup.to_vec()).send()
 }
 
+fn started_at_now(hob: &Hob) -> Option<u64> {
+    let reply = hob.admin("GET", "/api/v1/device").try_send().ok()?;
+    (reply.status == 200).then(|| reply.data(200)["startedAt"].as_u64().unwrap())
+}
+
 /// Waits until another start of the daemon answers.
 fn started_again(hob: &Hob, before: u64) {
-    let started = || {
-        let reply = hob.admin("GET", "/api/v1/device").try_send().ok()?;
-        (reply.status == 200).then(|| reply.data(200)["startedAt"].as_u64().unwrap())
-    };
     until("another start", || {
         std::thread::sleep(Duration::from_millis(20));
-        started().is_some_and(|at| at != before)
+        started_at_now(hob).is_some_and(|at| at != before)
     });
 }
 
@@ -81,6 +82,31 @@ fn a_backup_takes_the_place_of_the_data_and_the_daemon_goes_on() {
     send(&hob, &backup).data(202);
     started_again(&hob, before);
     assert!(remembers(&hob, "tarragon") && !remembers(&hob, "saffron"));
+    assert_eq!(hob.stop(), Some(0));
+}
+
+#[test]
+fn nothing_is_acknowledged_once_a_restore_is_accepted() {
+    let mut hob = Hob::start();
+    remember(&hob, "tarragon");
+    let backup = backup_of(&hob);
+    let before = started_at(&hob);
+    send(&hob, &backup).data(202);
+    let mut refused = 0;
+    for n in 0.. {
+        let body = json!({"arguments": {"content": format!("the word is saffron{n}"), "tags": ["restore"]}});
+        let Ok(reply) = hob.admin("POST", "/api/v1/tools/remember/execute").json(&body).try_send() else { break };
+        if started_at_now(&hob).is_none_or(|at| at != before) {
+            break;
+        }
+        let told = reply.refusal(409, "closing");
+        assert!(told.contains("restoring a backup"), "{told}");
+        refused += 1;
+    }
+    assert!(refused > 0, "it was over at once");
+    started_again(&hob, before);
+    assert!(remembers(&hob, "tarragon"));
+    remember(&hob, "basil");
     assert_eq!(hob.stop(), Some(0));
 }
 
