@@ -163,6 +163,7 @@ test('the focus goes on to the next line when one is deleted', async () => {
   await page.getByRole('button', { name: `Delete: ${names[1]}`, exact: true }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('alertdialog').getByRole('button', { name: 'No', exact: true }).waitFor();
+  await page.waitForFunction(() => document.activeElement?.closest('[role=alertdialog]') && document.activeElement.textContent === 'No');
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('Enter');
   await line(names[1]).waitFor({ state: 'detached' });

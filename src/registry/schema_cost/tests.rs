@@ -1,3 +1,5 @@
+//! Which schemas are refused for what checking them would cost, counted and not timed.
+
 use super::*;
 use crate::validate::{check_schema, schema_faults};
 use serde_json::json;
