@@ -1,6 +1,6 @@
 // The first screen of a new device: the code it printed, what its first person is called, and a password for them.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import { Door, told, Trouble, useWait, type Told } from './door';
 import { Field } from './form';
@@ -33,7 +33,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
   const nameField = useRef<HTMLInputElement>(null);
   const passwordField = useRef<HTMLInputElement>(null);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     // On a phone the keyboard would cover the button, and with a link the button is all one needs.
     if (!linked) codeField.current?.focus();
     else if (matchMedia('(pointer: fine)').matches) nameField.current?.focus();

@@ -1,6 +1,6 @@
 // The form pieces every room uses: a label, what to type into, help, and what is wrong with it, in one shape.
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Close, Fresh } from './icons';
 import { Said } from './said';
 import { text } from './text';
@@ -281,7 +281,7 @@ export function Confirm({ title, children, yes, no = text.form.no, busy = false,
   const id = useId();
   const card = useRef<HTMLDivElement>(null);
   const refuse = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     card.current?.scrollIntoView({ block: 'nearest' });
     refuse.current?.focus({ preventScroll: true });
   }, []);

@@ -1,6 +1,6 @@
 // Signing in: a name and a password, or a token the device gave out.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
 import { Door, told, Trouble, useWait, type Told } from './door';
 import { Field } from './form';
@@ -21,7 +21,7 @@ export function SignIn({ note, onDone }: { note?: string | undefined; onDone: ()
   const tokenField = useRef<HTMLInputElement>(null);
   const secret = byToken ? tokenField : passwordField;
 
-  useEffect(() => (byToken ? tokenField : nameField).current?.focus(), [byToken]);
+  useLayoutEffect(() => (byToken ? tokenField : nameField).current?.focus(), [byToken]);
 
   const typed = (set: (value: string) => void) => (value: string) => {
     set(value);

@@ -153,7 +153,7 @@ export function SaveRow({ busy, save, saving = text.device.saving, onCancel }: {
 /** A form in the flow of a part; its first field has the focus, and Escape leaves it. */
 export function Edit({ label, onSubmit, onCancel, children }: { label: string; onSubmit: () => void; onCancel: () => void; children: ComponentChildren }): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector<HTMLElement>('input, select')?.focus(), []);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>('input, select')?.focus(), []);
   return (
     <form
       ref={form}

@@ -1,6 +1,6 @@
 // One service: what it is for, who uses it, and its entries. Keys go in and never come out.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Confirm, Notice, TextField } from '../form';
 import * as policy from '../policy';
 import { go, href } from '../rooms';
@@ -62,7 +62,7 @@ function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormPro
   const act = useAct();
   const problems: Problems = {};
   const fields = readForm(form, draft, true, '', problems) as Record<string, unknown>;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const at = service.schema.filter(isSecret).findIndex((field) => field.name === replacing);
     if (at >= 0) box.current?.querySelectorAll<HTMLElement>('input[type="password"]')[at]?.focus();
   }, []);

@@ -1,6 +1,6 @@
 // Keys for programs: which there are, a new one (shown once), and taking one back.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Copy } from '../copy';
 import { Confirm, Notice, SelectField, SwitchField, TextField } from '../form';
@@ -111,7 +111,7 @@ function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCance
 function Once({ made, onSeen }: { made: Made; onSeen: () => void }): JSX.Element {
   const shown = useRef<HTMLElement>(null);
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => box.current?.focus(), []);
+  useLayoutEffect(() => box.current?.focus(), []);
   return (
     <div class="confirm once" ref={box} tabIndex={-1} role="group" aria-label={words.once(made.name)}>
       <p>{words.once(made.name)}</p>

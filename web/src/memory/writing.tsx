@@ -1,6 +1,6 @@
 // Writing a memory: a new one, or an old one in its place.
 import type { JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { AreaField, Buttons, Notice, SelectField, SwitchField, TextField } from '../form';
 import { text, trouble } from '../text';
@@ -37,7 +37,7 @@ export function Writing({ memory, onDone, onCancel }: Props): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
   const id = useId();
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const area = form.current?.querySelector('textarea');
     area?.focus();
     area?.setSelectionRange(area.value.length, area.value.length);

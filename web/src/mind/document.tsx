@@ -1,6 +1,6 @@
 // One document Hob goes by: read, changed with its version in hand, looked back at, and put back as it was.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Refused } from '../api';
 import { Page, Reading, useAct, useHouse, useRead } from '../device/part';
 import { AreaField, Buttons, Confirm, Notice } from '../form';
@@ -32,7 +32,7 @@ function Editor({ document, onSaved, onCancel }: EditorProps): JSX.Element {
   const [wrong, setWrong] = useState('');
   const form = useRef<HTMLFormElement>(null);
   const act = useAct();
-  useEffect(() => form.current?.querySelector('textarea')?.focus(), []);
+  useLayoutEffect(() => form.current?.querySelector('textarea')?.focus(), []);
 
   const save = async (version: number) => {
     if (bytes(value) > LARGEST) return setWrong(words.tooLong);

@@ -1,6 +1,6 @@
 // The frame of the forms that make what Hob does later: how they save, wait for a yes that Hob may need, and say what is wrong.
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { forgetSettled, isPending, useApprovals } from '../approvals';
 import { Buttons, Notice } from '../form';
@@ -31,7 +31,7 @@ export function LaterForm({ label, entry, read, later, onTried, onRefused, onDon
   const [problem, setProblem] = useState('');
   const form = useRef<HTMLFormElement>(null);
   const asked = useApprovals().filter((one) => (isPending(one) || one.mine) && later.includes(toolOf(one.tool)));
-  useEffect(() => {
+  useLayoutEffect(() => {
     form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus();
     return forgetSettled;
   }, []);

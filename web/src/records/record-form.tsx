@@ -1,6 +1,6 @@
 // Writing a record: a new one, or an old one in its place.
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Buttons, Notice } from '../form';
 import { Chevron } from '../icons';
@@ -55,7 +55,7 @@ export function RecordForm({ family, entry, begin, onDone, onCancel }: Props): J
   const [problem, setProblem] = useState('');
   const form = useRef<HTMLFormElement>(null);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const first = form.current?.querySelector<HTMLElement>('input, textarea, select');
     first?.focus();
   }, []);

@@ -1,6 +1,6 @@
 // Making a table: its name, what it keeps, and its columns; or giving an old one another name and more of them.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Buttons, Notice, SelectField, SwitchField, TextField } from '../form';
 import { Close, Fresh } from '../icons';
@@ -64,7 +64,7 @@ export function TableForm({ table, onDone, onCancel }: Props): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector('input')?.focus(), []);
+  useLayoutEffect(() => form.current?.querySelector('input')?.focus(), []);
 
   const wrong = wrongIn(name, columns, table?.columns.map((column) => column.name) ?? []);
   const shown = tried ? wrong : {};

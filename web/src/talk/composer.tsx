@@ -1,6 +1,6 @@
 // The one place to type: grows with its text, sends on Enter, takes files; Stop stands beside it while Hob works.
 import type { JSX, TargetedKeyboardEvent } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Clip, Close, FileIcon, Send, Stop } from '../icons';
 import { facts, text } from '../text';
 import type { Files, Sent } from './files';
@@ -43,7 +43,7 @@ export function Composer({ value, busy, files, onInput, onSend, onStop }: Props)
     area.style.height = `${area.scrollHeight}px`;
   }, [value]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     // On a phone the keyboard would cover half of the page before anything is read.
     if (matchMedia('(pointer: fine)').matches) field.current?.focus();
   }, []);
