@@ -177,7 +177,7 @@ pub(super) const GROUPS: &[Row] = &[
     group(
         "scheduler",
         "Schedules",
-        "What is to happen at a time, or again and again.",
+        "Run something at a time, once or repeatedly.",
         &[
             "create_scheduled_task",
             "list_scheduled_tasks",
@@ -191,7 +191,7 @@ pub(super) const GROUPS: &[Row] = &[
     group(
         "triggers",
         "Triggers",
-        "What is to happen when something else does.",
+        "Run something when something else happens.",
         &[
             "create_trigger",
             "list_triggers",
