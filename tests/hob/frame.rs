@@ -1,4 +1,4 @@
-//! The frame of the house: layers, who may name which dependency, lengths, licences, and what others see of it.
+//! The frame of the code base: layers, dependencies, file lengths, licences, and golden files.
 
 use serde_json::Value;
 use std::{
@@ -40,7 +40,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("hob", 6),
 ];
 
-/// Big dependencies and the one crate that names each.
+/// Big dependencies and the one crate that uses each.
 const ONE_USER: &[(&str, &str)] = &[
     ("anyhow", "hob"),
     ("argon2", "api"),
@@ -69,7 +69,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("whatlang", "tools-utilities"),
 ];
 
-/// Licences that ask for no more than their text.
+/// Licences that only require their text.
 const LICENCES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -88,7 +88,7 @@ const LICENCES: &[&str] = &[
     "Zlib",
 ];
 
-/// The most lines a source file may have.
+/// Maximum lines of a source file.
 const LINES: usize = 600;
 
 fn root() -> &'static Path {
@@ -194,7 +194,7 @@ fn frame_licence_expressions_are_read_right() {
     }
 }
 
-/// Source files of our own, by their ending.
+/// Our own source files, by ending.
 fn sources(dir: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()) {
         let name = entry.file_name().unwrap().to_string_lossy().into_owned();
