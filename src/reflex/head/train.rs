@@ -125,7 +125,7 @@ fn sentences(intents: &[Intent], classes: &BTreeMap<String, usize>, now: &Zoned)
 }
 
 /// Computes the embeddings, using `cache`.
-async fn embedded(samples: &mut [Sample], cache: &Path) {
+async fn embed_all(samples: &mut [Sample], cache: &Path) {
     let row = |text: &str| fingerprint([embed::MODEL, text]).to_le_bytes();
     let mut known: HashMap<[u8; 8], Vec<f32>> = HashMap::new();
     let kept = fs::read(cache).unwrap_or_default();
@@ -216,7 +216,7 @@ impl Layer {
     }
 
     /// Serializes the head with quantized weights.
-    fn written(&self, classes: &BTreeMap<String, usize>, temperature: [f32; 2]) -> Vec<u8> {
+    fn serialize(&self, classes: &BTreeMap<String, usize>, temperature: [f32; 2]) -> Vec<u8> {
         let mut file = MAGIC.to_vec();
         file.extend(present_fingerprint().to_le_bytes());
         file.extend(temperature.iter().flat_map(|t| t.to_le_bytes()));
@@ -242,7 +242,7 @@ impl Layer {
 }
 
 /// Mean loss and accuracy on held-out sentences.
-fn judged(layer: &Layer, samples: &[&Sample], meaning: bool, temperature: f32) -> (f32, f32) {
+fn evaluate(layer: &Layer, samples: &[&Sample], meaning: bool, temperature: f32) -> (f32, f32) {
     let (mut cost, mut right) = (0.0, 0);
     for sample in samples {
         let scores: Vec<f32> = layer.scores(sample, meaning).iter().map(|s| s / temperature).collect();
@@ -254,9 +254,9 @@ fn judged(layer: &Layer, samples: &[&Sample], meaning: bool, temperature: f32) -
 }
 
 /// The temperature that calibrates probabilities on held-out sentences.
-fn calibrated(layer: &Layer, samples: &[&Sample], meaning: bool) -> f32 {
-    let tried = (4..60).map(|n| n as f32 / 10.0);
-    let costs = tried.map(|t| (judged(layer, samples, meaning, t).0, t));
+fn calibrate(layer: &Layer, samples: &[&Sample], meaning: bool) -> f32 {
+    let explain_command = (4..60).map(|n| n as f32 / 10.0);
+    let costs = explain_command.map(|t| (evaluate(layer, samples, meaning, t).0, t));
     costs.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(1.0, |(_, t)| t)
 }
 
@@ -273,16 +273,16 @@ async fn write_the_head() {
     let classes: BTreeMap<String, usize> = BTreeMap::from_iter(names.map(|name| (name, 0)));
     let classes: BTreeMap<String, usize> = classes.into_keys().enumerate().map(|(i, name)| (name, i)).collect();
     let mut samples = sentences(&intents, &classes, &now);
-    embedded(&mut samples, &folder("target/reflex-head.cache")).await;
+    embed_all(&mut samples, &folder("target/reflex-head.cache")).await;
     let apart: Vec<&Sample> = samples.iter().filter(|s| s.apart).collect();
     let layer = Layer::train(&samples, classes.len(), |s| !s.apart);
-    let temperature = [calibrated(&layer, &apart, true), calibrated(&layer, &apart, false)];
+    let temperature = [calibrate(&layer, &apart, true), calibrate(&layer, &apart, false)];
     for (meaning, temperature) in [(true, temperature[0]), (false, temperature[1])] {
-        let (cost, right) = judged(&layer, &apart, meaning, temperature);
+        let (cost, right) = evaluate(&layer, &apart, meaning, temperature);
         println!("{} held apart, meaning {meaning}: {right:.3} right, cost {cost:.3} at {temperature}", apart.len());
     }
     let layer = Layer::train(&samples, classes.len(), |_| true);
-    let file = layer.written(&classes, temperature);
+    let file = layer.serialize(&classes, temperature);
     println!("{} classes, {} sentences, {} bytes", classes.len(), samples.len(), file.len());
     fs::write(folder("models/reflex-head.bin"), file).unwrap();
 }
