@@ -113,7 +113,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
         &store,
         ports.clone(),
         Arc::new(move |user| people.role_of(user).ok().flatten()),
-        Arc::new(move |name| !registry::CALLERS.contains(&name) && tools.get(name).is_none_or(|tool| tool.idempotent)),
+        Arc::new(move |name| tools.is_idempotent(name)),
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     add_everyday(&registry, &store, &scheduler)?;

@@ -11,6 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 pub fn family(agent: Agent) -> Family<Agent> {
     Family::new("prompts", "Have the agent do something without anybody there.", agent)
         .tool("run_prompt", Risk::Write, run_prompt)
+        .detached()
         .additive()
         .tags("agent prompt schedule ask model automation")
         .example(json!({"prompt": "Tell me what is on my calendar today."}))

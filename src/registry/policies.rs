@@ -1,4 +1,4 @@
-//! The policy of the household and which groups of tools are on, as people set them.
+//! Stores the policy of the household and the switches of tool groups.
 
 use policy::Policy;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::{
 use store::{Collection, Level, Record, Stamp, Store};
 use tool::{Id, Label, Result, Scope};
 
-/// The record's id: there is one.
+/// The id of the only record.
 const ONE: Id = Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 4]);
 
 /// Both as JSON text; empty is the default. New fields go last.
@@ -25,7 +25,7 @@ impl Record for Stored {
     const LEVEL: Level = Level::Household;
 }
 
-/// Which groups differ from their default.
+/// The groups that people switched.
 pub(crate) type Switches = BTreeMap<String, bool>;
 
 pub(crate) struct Policies {
@@ -36,7 +36,7 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// What was set before. A policy that cannot be read is an error: a start without it would allow what was forbidden.
+    /// Reads the stored policy. One that cannot be read is an error: a start without it would allow forbidden calls.
     pub fn open(store: &Store) -> Result<Self> {
         let kept: Collection<Stored> = store.collection();
         let stored = kept.get_in(Scope::Household, ONE)?.map(|e| e.value).unwrap_or_default();
@@ -61,7 +61,7 @@ impl Policies {
         self.now().1.clone()
     }
 
-    /// Changes both, durably, before it counts.
+    /// Changes both, durably, before the change takes effect.
     pub async fn change(&self, change: impl FnOnce(&mut Policy, &mut Switches) -> Result<()>) -> Result<()> {
         let _changing = self.changing.lock().await;
         let (mut policy, mut switches) = self.now().clone();

@@ -7,17 +7,6 @@ use tool::{PreauthorizedCall, prelude::*};
 pub(crate) const PROMPT: &str = "run_prompt";
 /// The tool that tells a person something.
 pub(crate) const NOTIFY: &str = "notify";
-/// Tools that act by what was agreed before, for another time or reason, and those that write down what acts later: one
-/// schedule would make another, and that a third.
-const FIRES: [&str; 7] = [
-    "fire_trigger",
-    "trigger_task",
-    "cron",
-    "create_scheduled_task",
-    "update_scheduled_task",
-    "create_trigger",
-    "update_trigger",
-];
 /// The longest a prompt and a message may be, in characters, and arguments, in bytes of JSON.
 const LONGEST_PROMPT: usize = 8000;
 const LONGEST_MESSAGE: usize = 2000;
@@ -171,13 +160,11 @@ impl Action {
             Self::Notify(text) => (NOTIFY.to_owned(), json!({"text": text, "title": title})),
         };
         let armed = registry.arm(cx, &name, arguments, about).await?;
-        match FIRES.contains(&&*armed.tool) {
-            true => Err(Error::bad_args(format!(
-                "`{}` cannot be what happens later: say what is to be done itself",
-                armed.tool
-            ))),
-            false => Ok(armed),
+        if registry.get(&armed.tool).is_some_and(|tool| tool.automates) {
+            let text = format!("`{}` cannot be what happens later: say what is to be done itself", armed.tool);
+            return Err(Error::bad_args(text));
         }
+        Ok(armed)
     }
 }
 
