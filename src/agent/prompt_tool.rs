@@ -71,7 +71,7 @@ async fn run_prompt(agent: Agent, cx: Cx, args: RunPrompt) -> Result<Output> {
                 }
                 let content = json!({"conversationId": running.conversation, "runId": running.run, "response": "",
                                      "waiting": []});
-                return Ok(Output::json(content)?.say("It goes on when Hob has started again."));
+                return Ok(Output::json(content)?.say("It resumes when Hob has restarted."));
             }
             Some(RunEvent::Error { message, .. }) => {
                 ends.2 = None;

@@ -1,4 +1,4 @@
-//! Anthropic's messages: how a request is written and an answer read.
+//! Anthropic's Messages API: request and response formats.
 
 use crate::{
     Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage,
@@ -14,14 +14,14 @@ use crate::{
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What fits into a message.
+/// Media a message can carry.
 const CARRIES: Carries = Carries {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     largest_image: 10 << 20,
     audio: &[],
     files: &["application/pdf"],
 };
-/// The most tokens of an answer, which has to be said, where nothing is known of the model.
+/// Default `max_tokens`, which is required, for an unknown model.
 const ANSWER: u32 = 8192;
 
 /// The request body.
@@ -30,7 +30,7 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     let blocks = |message: &Message| blocks(endpoint, message);
     let note = |text: &str| json!({"type": "text", "text": text});
     let mut messages = turns::alternating(rest, blocks, note);
-    // What is up to these marks is read from the cache next time: the conversation up to now, and up to the last time.
+    // Cache breakpoints: everything up to the current and the previous user message is cached.
     for (_, blocks) in messages.iter_mut().rev().filter(|(who, _)| *who == Speaker::User).take(2) {
         blocks.last_mut().into_iter().for_each(mark);
     }
@@ -42,7 +42,8 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         "messages": messages.into_iter().map(message).collect::<Vec<_>>(),
         "stream": true,
     });
-    // Four marks are allowed. Where the instructions come in parts, the first is what stays the same, tools included.
+    // Four breakpoints are allowed. If the instructions come in parts, the first part is stable and includes the
+    // tools.
     let in_parts = system.len() > 1;
     if !system.is_empty() {
         let mut blocks: Vec<Value> = system.iter().map(|text| json!({"type": "text", "text": text})).collect();
@@ -51,7 +52,7 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
         body["system"] = blocks.into();
     }
     if let Some(temperature) = sampling::temperature(endpoint, request).and_then(|t| t.as_f64()) {
-        // Anthropic's go to 1.
+        // Anthropic's range ends at 1.
         body["temperature"] = temperature.clamp(0.0, 1.0).into();
     }
     if let Some(top_p) = request.sampling.top_p {
@@ -97,7 +98,7 @@ fn blocks(endpoint: &Endpoint, message: &Message) -> Vec<Value> {
         Message::Assistant(turn) => spoken(endpoint, turn),
         Message::Tool(result) => {
             let id = calls::fitting(&result.call_id, false);
-            // An error without words is refused.
+            // An error without text is rejected.
             let content = if result.content.trim().is_empty() { "(nothing)" } else { &result.content };
             let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": content});
             if result.is_error {
@@ -108,7 +109,7 @@ fn blocks(endpoint: &Endpoint, message: &Message) -> Vec<Value> {
     }
 }
 
-/// Blank text is refused.
+/// Whether a piece is blank text, which is rejected.
 fn is_blank(piece: &Piece<'_>) -> bool {
     matches!(piece, Piece::Text(text) if text.trim().is_empty())
 }
@@ -141,14 +142,14 @@ fn spoken(endpoint: &Endpoint, turn: &Turn) -> Vec<Value> {
     provider_state::woven(turn, endpoint).into_iter().filter_map(strand).collect()
 }
 
-/// A block on its way.
+/// A content block in progress.
 enum Block {
     Thinking { thinking: String, signature: String },
     Redacted(Value),
     Call(ToolCall),
 }
 
-/// What has come so far of an answer.
+/// Accumulates a response.
 #[derive(Default)]
 pub(crate) struct Blocks {
     provider: String,
@@ -156,12 +157,12 @@ pub(crate) struct Blocks {
     open: BTreeMap<u64, Block>,
     calls: Vec<ToolCall>,
     kept: Vec<PositionedBlock>,
-    /// Bytes of text said.
+    /// Bytes of text emitted.
     text: usize,
     bytes: usize,
     tokens: Tokens,
     stop: Option<String>,
-    /// Why it refuses, where it says.
+    /// The reason for a refusal, if given.
     why: Option<String>,
     ended: bool,
 }
@@ -200,12 +201,12 @@ impl Blocks {
             }
             Some("redacted_thinking") => Block::Redacted(block.clone()),
             Some("tool_use") => {
-                // In a stream it begins empty, and its arguments follow.
+                // In a stream the input starts empty and arrives in deltas.
                 let whole = block["input"].as_object().filter(|input| !input.is_empty());
                 let arguments = whole.map(|_| block["input"].to_string()).unwrap_or_default();
                 Block::Call(ToolCall { id: string("id"), name: string("name"), arguments })
             }
-            // What the server does by itself, or what does not exist yet.
+            // Server-side tools and unknown blocks.
             _ => return,
         };
         self.bytes += calls::EACH + block.to_string().len();
@@ -250,7 +251,7 @@ impl Blocks {
         self.kept.push(PositionedBlock { text: self.text, calls: self.calls.len(), block });
     }
 
-    /// Counts come at the beginning, at the end or both; some servers begin with zeros.
+    /// Updates token counts. They come at the start, the end or both; some servers start with zeros.
     fn count(&mut self, told: &Value) {
         let tokens = &mut self.tokens;
         for (count, name) in [
@@ -269,7 +270,7 @@ impl Blocks {
         self.why = why.map(|why| why.chars().take(200).collect()).or(self.why.take());
     }
 
-    /// All that is read, cached or not, counts as read.
+    /// Cached tokens count as input too.
     fn usage(&self) -> Usage {
         let Tokens { read, from_cache, to_cache, written } = self.tokens;
         let prompt_tokens = read + from_cache + to_cache;
@@ -304,7 +305,7 @@ impl Reader for Blocks {
             Some("message_stop") => self.ended = true,
             Some("error") => return Err(Failure::of(&event)),
             None if event["error"].is_object() => return Err(Failure::of(&event)),
-            // Pings, and what does not exist yet.
+            // Pings and unknown events.
             _ => {}
         }
         Ok(said)
@@ -342,7 +343,7 @@ impl Reader for Blocks {
         if self.stop.is_none() && !self.ended {
             return Ok(None);
         }
-        // Some servers forget to end the last block.
+        // Some servers omit the last block's end.
         for block in std::mem::take(&mut self.open).into_values() {
             self.end(block);
         }
@@ -350,7 +351,7 @@ impl Reader for Blocks {
         if self.stop.as_deref() == Some("refusal") {
             let why = self.why.as_deref().unwrap_or("it refuses for safety");
             rest.extend(ask::filtered(self.text > 0, why)?);
-            // A call that was begun before the refusal is none.
+            // Calls started before a refusal are dropped.
             self.calls.clear();
         }
         rest.extend(calls::finished(self.calls.drain(..)).into_iter().map(Delta::ToolCall));

@@ -1,4 +1,4 @@
-//! Asking a server once: the request goes out in the wire format of its endpoint, the answer comes back as deltas.
+//! One request to a server: sends it in the endpoint's wire format and reads the response as deltas.
 
 use crate::{
     Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic,
@@ -21,46 +21,46 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// How large an answer may be that comes in one piece; a picture in it takes most.
+/// Maximum size of a non-streamed response; an image takes most of it.
 const WHOLE_ANSWER: usize = 12 << 20;
-/// How long an answer may be, thoughts and arguments included, in bytes: a model that never stops must not fill the device.
+/// Maximum length of a response with reasoning and arguments, in bytes: an endless response must not fill the device.
 const LONGEST_ANSWER: usize = 1 << 20;
-/// How large the pictures and sounds of one answer may be together, in bytes.
+/// Maximum total size of the media in one response, in bytes.
 const MOST_MEDIA: usize = 24 << 20;
-/// How often a request is mended after the server said what it does not take.
+/// How often a rejected request is adapted and sent again.
 const MENDINGS: usize = 4;
 
-/// Reads the answers of one wire format, event by event.
+/// Parses responses of one wire format, event by event.
 pub(crate) trait Reader: Send {
-    /// Takes the data of one event and answers what can be said of it at once; calls wait until they are whole.
+    /// Takes the data of one event and returns the deltas available so far; calls are held back until complete.
     fn take(&mut self, event: Value) -> Result<Vec<Delta>, Failure>;
-    /// Takes an answer that came in one piece.
+    /// Takes a non-streamed response.
     fn whole(&mut self, answer: Value) -> Result<Vec<Delta>, Failure> {
         self.take(answer)
     }
-    /// `[DONE]` was told: nothing follows.
+    /// Handles the `[DONE]` marker.
     fn on_done_marker(&mut self) {}
-    /// Whether the server said that nothing follows.
+    /// Whether the server signalled the end.
     fn ended(&self) -> bool {
         false
     }
-    /// Whether there is something of an answer in it that was not said yet.
+    /// Whether anything is held back.
     fn holds(&self) -> bool;
-    /// How much of it there is, in bytes.
+    /// Size of what is held back, in bytes.
     fn held(&self) -> usize;
-    /// The calls, what is to be kept, and the end; `None` when the answer was cut off before its end was told.
+    /// The remaining calls, provider state and the end; `None` if the response was cut off.
     fn finish(&mut self) -> Result<Option<Vec<Delta>>, Failure>;
 }
 
-/// A model at a server, asked once for each request.
+/// A model on a server; makes one attempt per request.
 pub(crate) struct Model {
     endpoint: Endpoint,
-    /// What its refusals taught so far.
+    /// What earlier rejections taught.
     learnt: Learnt,
     http: ModelHttp,
 }
 
-/// What is known of a server and its model, shared by all that ask it.
+/// Learned quirks and facts of a server and model, shared by all clients.
 type Learnt = Arc<Mutex<(Quirks, Facts)>>;
 
 impl Model {
@@ -88,7 +88,7 @@ impl Provider for Model {
                 Ok(answer) => answer,
                 Err(error) => stream::once(async { Err(error) }).boxed(),
             })
-            // Servers like to repeat the key they were shown.
+            // Servers tend to repeat the API key in errors.
             .map(move |said| said.map_err(|error| error.without(key.as_deref())))
             .boxed()
     }
@@ -104,7 +104,7 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     }
 }
 
-/// What reads the answer.
+/// The response reader for the wire format.
 pub(crate) fn reader(endpoint: &Endpoint) -> Box<dyn Reader> {
     match endpoint.wire {
         Wire::OpenAi => Box::new(openai::Pieces::new(endpoint)),
@@ -138,13 +138,13 @@ async fn ask(
             Some(LearnedLimit::Quirks(quirks)) => endpoint.quirks = quirks,
             Some(LearnedLimit::Blind) => endpoint.facts.images = false,
             Some(LearnedLimit::WithoutTools) => {
-                // How to do without is for `text::fitted`, which knows it by the facts.
+                // `text::fitted` reads this fact and falls back to calls as text.
                 learnt.lock().unwrap_or_else(PoisonError::into_inner).1.tools = false;
                 let (who, model, says) = (&endpoint.provider, &endpoint.model, refusal.failure.text);
                 return Err(Error::Refused(format!("the model `{model}` of `{who}` calls no tools (it says: {says})")));
             }
             Some(LearnedLimit::Context(context)) => {
-                // So is making it fit.
+                // The next attempt is fitted to this size.
                 learnt.lock().unwrap_or_else(PoisonError::into_inner).1.context = context;
                 return Err(Error::TooLong(format!(
                     "this is too long for the model `{}` of `{}` ({context} tokens): say it in fewer words, begin a new \
@@ -164,20 +164,20 @@ async fn ask(
     Err(Error::Refused(format!("the model server `{}` takes the request in no form", endpoint.provider)))
 }
 
-/// What a request was taken with is remembered. How much the model reads and that it calls no tools another may have learnt
-/// meanwhile.
+/// Stores the quirks that made a request succeed. The context size and tool support may have been learned by another
+/// client meanwhile.
 fn remember(learnt: &Learnt, endpoint: &Endpoint) {
     let mut learnt = learnt.lock().unwrap_or_else(PoisonError::into_inner);
     let Facts { tools, context, .. } = learnt.1;
     *learnt = (endpoint.quirks, Facts { tools, context, ..endpoint.facts });
 }
 
-/// An answer with a good status.
+/// Reads a successful response.
 async fn read(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'static, Result<Delta, Error>>, Error> {
     let who = &endpoint.provider;
     let kind = answer.header("content-type").unwrap_or_default().to_ascii_lowercase();
     if kind.starts_with("application/json") {
-        // Some servers do not stream, whatever they are asked.
+        // Some servers never stream.
         return whole(endpoint, answer).await;
     }
     if kind.starts_with("text/html") {
@@ -195,12 +195,12 @@ async fn whole(endpoint: &Endpoint, answer: Streaming) -> Result<BoxStream<'stat
     Ok(stream::iter(deltas.into_iter().map(Ok)).boxed())
 }
 
-/// A failure of a server that asks for nothing.
+/// A server error without a retry delay.
 fn server(text: String) -> Error {
     Error::Server { text, after: None }
 }
 
-/// All of an answer that came as one piece of JSON.
+/// Reads a response that arrived as a single JSON document.
 fn in_one_piece(who: &str, key: Option<&str>, reader: &mut dyn Reader, bytes: &[u8]) -> Result<Vec<Delta>, Error> {
     let broken =
         |e| server(format!("the model server `{who}` sent an answer that is not JSON ({e}): check its address"));
@@ -214,7 +214,7 @@ fn in_one_piece(who: &str, key: Option<&str>, reader: &mut dyn Reader, bytes: &[
     Ok(deltas)
 }
 
-/// A body on its way.
+/// A response body stream.
 pub(crate) type Body = BoxStream<'static, http_client::Result<http_client::Bytes>>;
 
 struct Reading {
@@ -224,7 +224,7 @@ struct Reading {
     events: Events,
     reader: Box<dyn Reader>,
     halves: Halves,
-    /// What came so far where it is no stream but one piece of JSON, although nobody said so.
+    /// The bytes so far if the body turned out to be a single JSON document.
     whole: Option<Vec<u8>>,
     touched: bool,
     ready: VecDeque<Delta>,
@@ -234,7 +234,7 @@ struct Reading {
     media: usize,
 }
 
-/// The deltas of a stream of events.
+/// The deltas of an event stream.
 pub(crate) fn streamed(endpoint: &Endpoint, body: Body) -> BoxStream<'static, Result<Delta, Error>> {
     let reading = Reading {
         who: endpoint.provider.clone(),
@@ -257,7 +257,7 @@ pub(crate) fn streamed(endpoint: &Endpoint, body: Body) -> BoxStream<'static, Re
             if let Some(delta) = reading.ready.pop_front() {
                 return Some((Ok(delta), Some(reading)));
             }
-            // What came before it in the same piece is said first.
+            // Deltas before the failure in the same chunk come first.
             if let Some(error) = reading.failed.take() {
                 return Some((Err(error), None));
             }
@@ -284,7 +284,7 @@ impl Reading {
                 Error::Broken(format!("the model server `{who}` sent something that is no event stream"))
             })?,
             Some(Err(error)) => {
-                // Whether anything was said decides if asking again is safe: half an answer is not asked for twice.
+                // Retrying is safe only before the first delta: half a response is never repeated.
                 return Err(match connection_error(who, error) {
                     Error::Network(text) | Error::Timeout(text) if self.has_begun() => Error::Broken(text),
                     other => other,
@@ -316,7 +316,7 @@ impl Reading {
                     "the model server `{}` stopped in the middle of its answer: ask again",
                     self.who
                 )),
-                // Nothing is lost: it may be asked again at once.
+                // Nothing was emitted, so it may be retried at once.
                 false => Error::Network(format!(
                     "the model server `{}` stopped before the first word of its answer: ask again",
                     self.who
@@ -326,7 +326,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Whether this is one piece of JSON, told by its first letter: no line of a stream of events begins like that.
+    /// Whether this is a single JSON document, by its first character: no line of an event stream starts like that.
     fn is_whole(&mut self, bytes: &[u8]) -> bool {
         let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
         if let (false, Some(first)) = (self.touched, first) {
@@ -335,7 +335,7 @@ impl Reading {
         }
         let Some(all) = &mut self.whole else { return false };
         if all.len() + bytes.len() > WHOLE_ANSWER {
-            // As the stream it claims to be, it has no end.
+            // As an event stream it would have no end.
             self.whole = None;
             return false;
         }
@@ -393,7 +393,7 @@ fn media_bytes(delta: &Delta) -> usize {
     }
 }
 
-/// A connection that failed, as the reader has to act on it.
+/// Maps a connection failure.
 pub(crate) fn connection_error(who: &str, error: http_client::Error) -> Error {
     let text = format!("the model server `{who}` did not answer: {error}");
     match error {
@@ -404,8 +404,8 @@ pub(crate) fn connection_error(who: &str, error: http_client::Error) -> Error {
     }
 }
 
-/// What becomes of an answer that the provider's filter stopped: the words that were said stay and say so; without any it is a
-/// refusal.
+/// Handles a response stopped by the provider's content filter: text already emitted stays, with a note; without any
+/// it is a refusal.
 pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<Option<Delta>, Failure> {
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
     if said_anything {

@@ -1,17 +1,17 @@
-//! Tool calls on the wire: ids a server takes, arguments that are JSON.
+//! Tool calls on the wire: valid ids and arguments.
 
 use crate::ToolCall;
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashSet};
 
-/// What a call or block counts for besides its words, in bytes: those without any must not be endless either.
+/// Overhead counted for each call or block, in bytes, so that empty ones cannot be endless either.
 pub(crate) const EACH: usize = 64;
 
-/// The longest id OpenAI takes; others take more.
+/// OpenAI's maximum id length; others accept more.
 const LONGEST_ID: usize = 40;
 
-/// The id as every server takes it: what another made may be too long, or have points and colons in it. The same id always
-/// comes to the same, so call and result stay together.
+/// An id every server accepts: another provider's may be too long, or contain dots and colons. Deterministic, so call
+/// and result still match.
 pub(crate) fn fitting(id: &str, short: bool) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || (!short && "-_".contains(c));
     let long = if short { id.len() != 9 } else { id.is_empty() || id.len() > LONGEST_ID };
@@ -22,11 +22,11 @@ pub(crate) fn fitting(id: &str, short: bool) -> Cow<'_, str> {
     Cow::Owned(if short { hash[..9].to_owned() } else { format!("call_{hash}") })
 }
 
-/// The longest name of a tool that every server takes.
+/// Maximum length of a tool name that every server accepts.
 const LONGEST_NAME: usize = 64;
 
-/// The name of a tool as every server takes it: what a model invented stays in the conversation, and may have anything in it.
-/// The same name always comes to the same, so call and result stay together.
+/// A tool name every server accepts: a name invented by a model stays in the conversation and may contain anything.
+/// Deterministic, so call and result still match.
 pub(crate) fn fitting_name(name: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
@@ -38,24 +38,24 @@ pub(crate) fn fitting_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(first.chars().chain(fit.chars()).take(LONGEST_NAME).collect())
 }
 
-/// FNV-1a: stable between versions, which the hash of the standard library is not.
+/// FNV-1a hash; stable across versions, unlike the standard library's.
 pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The arguments of a call as an object. Those the model broke go back as an empty one: many servers refuse a history that is
-/// not JSON.
+/// The arguments of a call as an object; invalid JSON becomes an empty object, since many servers reject it in the
+/// history.
 pub(crate) fn arguments(call: &ToolCall) -> Map<String, Value> {
     serde_json::from_str(&call.arguments).unwrap_or_default()
 }
 
-/// The same as text, as the model wrote it where that is whole.
+/// The arguments as text, as the model wrote them if valid.
 pub(crate) fn arguments_text(call: &ToolCall) -> &str {
     let whole = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
     if whole { &call.arguments } else { "{}" }
 }
 
-/// Calls as a server gave them, each with an id of its own and arguments that are not nothing.
+/// Calls with unique ids and non-empty arguments.
 pub(crate) fn finished(calls: impl IntoIterator<Item = ToolCall>) -> Vec<ToolCall> {
     let mut given = HashSet::new();
     let mend = |(n, mut call): (usize, ToolCall)| {

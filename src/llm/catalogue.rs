@@ -1,7 +1,7 @@
-//! What is known of models: what they read and cost, how good and how fast they are.
+//! The model catalogue: context sizes, prices, abilities, quality and speed.
 //!
-//! A small catalogue is in the binary; a newer one is read at run time ([`Catalogue::read`]). Prices are estimates: a
-//! provider changes them when it likes, and bills what it bills.
+//! A small catalogue is built in; a newer one is read at run time ([`Catalogue::read`]). Prices are estimates: the
+//! provider's bill is authoritative.
 
 mod name;
 mod reading;
@@ -11,46 +11,45 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 use tool::prelude::{JsonSchema, schemars};
 
-/// The catalogue in the binary.
+/// The built-in catalogue.
 const BUILT_IN: &str = include_str!("models.json");
-/// What Anthropic takes for a token it keeps for five minutes, as a multiple of one it reads.
+/// Anthropic's price of a five-minute cache write, as a multiple of the input price.
 const ANTHROPIC_CACHE_WRITE: f64 = 1.25;
-/// What Ollama reads of a conversation unless it was told otherwise. It drops the beginning of what is longer, instructions
-/// first, without a word.
+/// Ollama's default context size. It silently drops the beginning of longer requests, instructions first.
 const OLLAMA_CONTEXT: u32 = 4096;
 
-/// What is known of one model.
+/// Facts about one model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Model {
     /// As `provider/model`.
     pub model: String,
-    /// As its provider calls it.
+    /// The provider's name for it.
     pub name: String,
-    /// How many tokens it reads and writes in all; 0 is not known.
+    /// Context size in tokens, input and output together; 0 if unknown.
     pub context: u32,
-    /// How many tokens one answer may have; 0 is not known.
+    /// Maximum output in tokens; 0 if unknown.
     pub output: u32,
-    /// US dollars for a million tokens read.
+    /// US dollars per million input tokens.
     pub input_price: Option<f64>,
-    /// US dollars for a million tokens read from the provider's cache.
+    /// US dollars per million cached input tokens.
     pub cached_price: Option<f64>,
-    /// US dollars for a million tokens read and written to the provider's cache.
+    /// US dollars per million input tokens written to the cache.
     #[serde(skip)]
     pub cache_write_price: Option<f64>,
-    /// US dollars for a million tokens written.
+    /// US dollars per million output tokens.
     pub output_price: Option<f64>,
-    /// Whether it calls tools in its provider's format.
+    /// Whether it supports native tool calls.
     pub tools: bool,
-    /// Whether it sees pictures.
+    /// Whether it accepts images.
     pub images: bool,
-    /// Whether it hears sound.
+    /// Whether it accepts audio.
     pub audio: bool,
-    /// Whether it reads files such as PDF.
+    /// Whether it accepts files such as PDF.
     pub files: bool,
-    /// How good its answers are beside those of others: 0 to 100.
+    /// Relative quality, 0 to 100.
     pub quality: Option<u8>,
-    /// How soon and fast it answers beside others: 0 to 100.
+    /// Relative speed, 0 to 100.
     pub speed: Option<u8>,
 }
 
@@ -60,13 +59,13 @@ impl Model {
         self.model.split_once('/').map_or("", |(provider, _)| provider)
     }
 
-    /// What it reads and does.
+    /// Its limits and abilities.
     pub fn facts(&self) -> Facts {
         let Self { context, output, tools, images, audio, files, .. } = *self;
         Facts { context, output, tools, images, audio, files }
     }
 
-    /// What it costs.
+    /// Its price.
     pub fn price(&self) -> Price {
         match (self.input_price, self.output_price) {
             (Some(0.0), Some(0.0)) => Price::Free,
@@ -81,28 +80,28 @@ impl Model {
     }
 }
 
-/// What a model costs.
+/// The price of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Price {
-    /// Nothing: it runs at home, or its provider gives it away.
+    /// Free: it runs locally, or its provider charges nothing.
     Free,
-    /// US dollars for a million tokens.
+    /// US dollars per million tokens.
     Known {
-        /// Read.
+        /// Input.
         input: f64,
-        /// Read from the provider's cache.
+        /// Cached input.
         cached: f64,
-        /// Read and written to the provider's cache.
+        /// Input written to the cache.
         cache_write: f64,
-        /// Written.
+        /// Output.
         output: f64,
     },
-    /// Nobody said; it counts as costing something.
+    /// Unknown; treated as not free.
     Unknown,
 }
 
 impl Price {
-    /// What so many tokens cost, in US dollars; `None` where nobody knows.
+    /// The cost of a usage, in US dollars; `None` if the price is unknown.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
         match *self {
             Price::Free => Some(0.0),
@@ -117,7 +116,7 @@ impl Price {
         }
     }
 
-    /// What it would cost to read and write so many tokens, in US dollars.
+    /// The estimated cost of so many input and output tokens, in US dollars.
     pub fn estimate(&self, input: u64, output: u64) -> Option<f64> {
         let total = input.saturating_add(output);
         self.cost(&Usage {
@@ -131,7 +130,7 @@ impl Price {
     }
 }
 
-/// All models something is known of, by `provider/model`; cheap to clone.
+/// All known models by `provider/model`; cheap to clone.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Catalogue {
     models: Arc<BTreeMap<String, Model>>,
@@ -139,24 +138,24 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The one in the binary.
+    /// The built-in catalogue.
     pub fn built_in() -> Self {
-        // A test reads every line of it; were it broken all the same, nothing would be known and all be tried.
+        // A test parses every entry; if it were broken, no model would be known and all be tried.
         reading::document(BUILT_IN.as_bytes()).map(reading::Document::alone).unwrap_or_default()
     }
 
-    /// A newer one over the one in the binary: a document of Hob's own form, or of models.dev's (`api.json`). Entries that
-    /// make no sense are left out. What the document does not say of a model stays as it was.
+    /// Merges a newer document over the built-in catalogue: Hob's own format, or models.dev's `api.json`. Invalid
+    /// entries are skipped. Facts a document omits stay as they were.
     ///
     /// # Errors
-    /// `BadArgs` when it is no such document, has no model in it that Hob could ask, or is larger than 8 MB.
+    /// `BadArgs` if it has neither format, names no model of a known provider, or is larger than 8 MB.
     pub fn read(document: impl AsRef<[u8]>) -> tool::Result<Self> {
         let document = reading::document(document.as_ref())?;
         Ok(document.over(Self::built_in()))
     }
 
-    /// What a document says in Hob's own form, without what is in the binary: to be kept, and read again by a Hob that may
-    /// know more.
+    /// Converts a document to Hob's own format without the built-in part, for storage; a later version may merge it
+    /// over a newer built-in catalogue.
     ///
     /// # Errors
     /// As [`Catalogue::read`].
@@ -166,12 +165,12 @@ impl Catalogue {
             .map_err(|e| tool::Error::failed(format!("the catalogue of models cannot be written down: {e}")))
     }
 
-    /// What is known of a model by its name, `provider/model`; dates and the like at its end are looked past.
+    /// Looks up a model by `provider/model`, ignoring dates and release suffixes.
     pub fn get(&self, model: &str) -> Option<&Model> {
         let (provider, name) = model.split_once('/')?;
         let provider = presets::preset(provider).map_or(provider, |p| p.id);
         self.by_name(provider, name).or_else(|| {
-            // OpenRouter hands on what others make.
+            // OpenRouter resells other vendors' models.
             let (vendor, name) = name.split_once('/').filter(|_| provider == "openrouter")?;
             self.by_name(name::vendor(vendor), name.split(':').next().unwrap_or(name))
         })
@@ -182,14 +181,14 @@ impl Catalogue {
         if let Some(found) = self.models.get(&exact) {
             return Some(found);
         }
-        // Ollama's tags say which size and packing of a model.
+        // Ollama's tags name size and quantization.
         let wanted = name::base(if provider == "ollama" { name.split(':').next().unwrap_or(name) } else { name });
         let of_provider = self.models.range(format!("{provider}/")..format!("{provider}0"));
-        // Of several dates the last in order, which is the newest.
+        // Of several dates the last in order, the newest.
         of_provider.rev().map(|(_, model)| model).find(|model| name::base(&model.name) == wanted)
     }
 
-    /// What a model reads and does, as far as that is known.
+    /// Known limits and abilities of a model.
     pub fn facts(&self, model: &str) -> Facts {
         match self.get(model) {
             Some(known) => known.facts(),
@@ -198,7 +197,7 @@ impl Catalogue {
         }
     }
 
-    /// What a model costs. One that runs at home costs nothing, and neither does reflex.
+    /// The price of a model. Local models and reflex are free.
     pub fn price(&self, model: &str) -> Price {
         if model == "reflex" || (model.starts_with("openrouter/") && model.ends_with(":free")) {
             return Price::Free;
@@ -211,7 +210,7 @@ impl Catalogue {
         }
     }
 
-    /// What a use of a model cost, in US dollars; `None` where its price is not known.
+    /// The cost of a usage of a model, in US dollars; `None` if its price is unknown.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<f64> {
         self.price(model).cost(usage)
     }

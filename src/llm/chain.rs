@@ -1,9 +1,9 @@
-//! Several models as one: when the first does not answer, the next does, and reflex last.
+//! A chain of models: when the first does not answer, the next does, with reflex last.
 //!
-//! What passes over to the next model is what says nothing about the request: no connection, silence, too many requests, a
-//! failure of the server, a spent budget. What the first model refuses (the key, the model's name, the request) is told: the
-//! person chose it, and has to hear. What one that stands in refuses is its own affair. Once anything was said there is no
-//! other model: half an answer is not begun again by somebody else.
+//! The chain falls back on failures unrelated to the request: no connection, a timeout, rate limits, a server error,
+//! an exhausted budget. A rejection by the first model (of the key, the model name, the request) is reported: the
+//! person chose it and has to know. Rejections by fallback models are not. After the first delta there is no
+//! fallback: no model continues another's half answer.
 
 use crate::{
     Confidence, Delta, Error, Health, Link, Message, Provider, Request, Routing, Strategy, ToolChoice,
@@ -16,10 +16,10 @@ use futures::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// What [`crate::Kept::provider`] says of a turn of reflex.
+/// [`crate::Kept::provider`] of reflex turns.
 const REFLEX: &str = "reflex";
 
-/// The models of a house, the chosen one first, and reflex.
+/// The configured models, the chosen one first, and reflex.
 #[derive(Clone)]
 pub struct Chain {
     links: Arc<[Link]>,
@@ -30,28 +30,28 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain that asks the links in their order, and reflex last; with `prefer_reflex` reflex comes first where it is sure.
-    /// Without links it is reflex alone.
+    /// A chain that asks the links in order, and reflex last; with `prefer_reflex` reflex comes first where it is
+    /// sure. Without links it is reflex alone.
     pub fn new(links: Vec<Link>, reflex: Arc<dyn Provider>, prefer_reflex: bool) -> Self {
         Self { links: links.into(), reflex, prefer_reflex, strategy: Strategy::Fallback, health: Arc::default() }
     }
 
-    /// The same, with another way to choose among the links.
+    /// Sets the routing strategy.
     pub fn strategy(self, strategy: Strategy) -> Self {
         Self { strategy, ..self }
     }
 
-    /// The same, with what another chain has seen of the models.
+    /// Shares another chain's health records.
     pub fn health(self, health: Arc<Health>) -> Self {
         Self { health, ..self }
     }
 
-    /// The model it goes by: the chosen one.
+    /// The chosen model.
     fn first(&self) -> &dyn Provider {
         self.links.first().map_or(&*self.reflex, |link| &*link.provider)
     }
 
-    /// The links in the order they are asked in: what failed a moment ago comes last.
+    /// The links in order of attempt; recently failed ones come last.
     fn order(&self, request: &Request) -> Vec<usize> {
         let order = router::order(self.strategy, &Needs::of(request), &self.links, &self.health);
         let (resting, ready): (Vec<_>, Vec<_>) =
@@ -81,7 +81,7 @@ impl Chain {
                 }
             }
         }
-        // Why the chosen model did not answer: what those that stand in say is their own affair.
+        // The chosen model's error; those of fallback models are not reported.
         let mut failed: Option<Error> = None;
         for at in self.order(&request) {
             let provider = &self.links[at].provider;
@@ -119,7 +119,7 @@ impl Chain {
         }
     }
 
-    /// Why the next model is asked, after those that failed.
+    /// Why the next model is tried.
     fn reason(&self, routing: &Routing) -> String {
         let chosen = match (self.links.len(), self.strategy) {
             (1, _) => "it is the only one",
@@ -136,7 +136,7 @@ impl Chain {
         }
     }
 
-    /// What reflex called is told by reflex: it makes the sentence of the results.
+    /// Whether reflex made the last calls: it also phrases their results.
     fn reflex_goes_on(&self, request: &Request) -> bool {
         let since = request.messages.iter().rev().take_while(|message| !matches!(message, Message::User(_)));
         let mut turns = since.filter_map(|message| match message {
@@ -148,14 +148,14 @@ impl Chain {
 
     async fn reflex_is_sure(&self, request: &Request) -> bool {
         let fresh = matches!(request.messages.last(), Some(Message::User(said)) if said.media().next().is_none());
-        // Without tools it is no command that is asked for, but a summary or the like.
+        // A request without tools is not a command but, for example, a summary.
         let free = request.tool_choice == ToolChoice::Auto && !request.tools.is_empty() && !request.format.is_json();
         self.prefer_reflex && fresh && free && self.reflex.would_answer(request, Confidence::Sure).await
     }
 
-    /// Whether reflex has something better to say than that the models failed. What the chosen model refused is told, and so
-    /// is a failure where no tools were offered (a summary by reflex would be none) or in the middle of a model's work: reflex
-    /// would tell of the calls that were made as if they were all that was asked for.
+    /// Whether reflex can answer better than with the models' error. Not if the chosen model rejected the request,
+    /// nor if no tools were offered (a summary by reflex would be none), nor in the middle of a model's work: reflex
+    /// would present the calls so far as the whole answer.
     async fn reflex_stands_in(&self, request: &Request, error: &Error) -> bool {
         !error.is_final()
             && !request.format.is_json()
@@ -165,7 +165,7 @@ impl Chain {
             && self.reflex.would_answer(request, Confidence::Understood).await
     }
 
-    /// The answer, with who gives it where that is not the chosen model.
+    /// Tags the stream with the answering model unless it is the chosen one.
     fn by(
         &self,
         provider: &Arc<dyn Provider>,
@@ -182,7 +182,7 @@ impl Chain {
     }
 }
 
-/// Asks, and waits until something is said or it fails.
+/// Starts a request and waits for the first delta or an error.
 async fn begin(
     provider: &Arc<dyn Provider>,
     request: Request,

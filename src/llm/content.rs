@@ -1,4 +1,4 @@
-//! What a person sends: words, pictures, sound and files, in the order they were put.
+//! Message content: text, images, audio and files, in order.
 
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, sync::Arc};
@@ -11,49 +11,49 @@ pub struct Content(pub Vec<Part>);
 /// One part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A picture, sound or file.
+    /// An image, audio or file.
     Media(Media),
 }
 
-/// What sort of thing a model is shown.
+/// The kind of media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A picture.
+    /// An image.
     Image,
-    /// Sound.
+    /// Audio.
     Audio,
-    /// Any other file: text goes in as words, the rest where the model reads such files.
+    /// Any other file: text is sent as text, the rest if the model reads such files.
     File,
 }
 
-/// A picture, sound or file.
+/// An image, audio or file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Media {
-    /// What sort of thing it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Its type, such as `image/png`.
+    /// MIME type, such as `image/png`.
     pub media_type: String,
-    /// Its name, for people; may be empty.
+    /// Display name; may be empty.
     pub name: String,
     /// Where its bytes are.
     pub source: Source,
 }
 
-/// Where the bytes of a [`Media`] are.
+/// Location of the bytes of a [`Media`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Source {
-    /// Kept by Hob under this id; whoever asks a provider turns it into bytes first.
+    /// Stored under this id; resolved to bytes before a request.
     Stored(Id),
-    /// Here. Only for the length of a request.
+    /// In memory, for the duration of a request.
     #[serde(skip)]
     Bytes(Arc<[u8]>),
 }
 
 impl Content {
-    /// Its words alone, parts divided by a line break.
+    /// Its text alone, parts separated by a line break.
     pub fn text(&self) -> Cow<'_, str> {
         let mut texts = self.0.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -68,7 +68,7 @@ impl Content {
         }
     }
 
-    /// Its pictures, sounds and files.
+    /// Its images, audio and files.
     pub fn media(&self) -> impl Iterator<Item = &Media> {
         self.0.iter().filter_map(|part| match part {
             Part::Media(media) => Some(media),
@@ -76,7 +76,7 @@ impl Content {
         })
     }
 
-    /// Whether there is neither a word nor anything else in it.
+    /// Whether it has neither text nor media.
     pub fn is_empty(&self) -> bool {
         self.media().next().is_none() && self.text().trim().is_empty()
     }

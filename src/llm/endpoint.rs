@@ -1,15 +1,15 @@
-//! Where a model is, how it is spoken to, and the provider that comes of it.
+//! Endpoints: address, wire format and quirks of a model server, and the provider built from them.
 
 use crate::{Facts, Provider, ask::Model, retry::Retrying};
 use http_client::Patience;
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc, time::Duration};
 
-/// How a server is spoken to.
+/// Wire formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wire {
-    /// OpenAI's chat completions, which most servers speak.
+    /// OpenAI's chat completions, the most common one.
     #[default]
     OpenAi,
     /// OpenAI's responses.
@@ -20,42 +20,42 @@ pub enum Wire {
     Gemini,
 }
 
-/// What a server does otherwise than its format says. Most do nothing of this.
+/// Deviations of a server from its wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Quirks {
-    /// The limit of an answer is called `max_completion_tokens`, and `max_tokens` is refused (OpenAI's own).
+    /// The output limit is called `max_completion_tokens`, and `max_tokens` is rejected (OpenAI's own).
     pub max_completion_tokens: bool,
-    /// `stream_options` is refused; usage comes without being asked for, or not at all.
+    /// `stream_options` is rejected; usage comes unasked or not at all.
     pub no_stream_options: bool,
-    /// A tool cannot be demanded: `required` and a tool by name become `auto`.
+    /// A tool call cannot be forced: `required` and a named tool become `auto`.
     pub no_tool_choice_required: bool,
-    /// Instructions come from `developer`, not from `system`.
+    /// Instructions have the role `developer` instead of `system`.
     pub system_as_developer: bool,
-    /// Thoughts of turns that call tools are demanded back as `reasoning_content` (DeepSeek).
+    /// Reasoning of turns with tool calls must be sent back as `reasoning_content` (DeepSeek).
     pub reasoning_back: bool,
-    /// Parameters of tools are cut down to the plain words of JSON Schema.
+    /// Tool parameters are reduced to basic JSON Schema.
     pub strip_schema: bool,
-    /// The temperature is fixed, and giving one is refused (reasoning models).
+    /// The temperature is fixed and must not be sent (reasoning models).
     pub no_temperature: bool,
-    /// `prompt_cache_key` is understood (OpenAI's own).
+    /// `prompt_cache_key` is supported (OpenAI's own).
     pub prompt_cache_key: bool,
-    /// PDF files may go in as a `file` part (OpenAI's own; most others refuse it, whatever the model reads).
+    /// PDF files may be sent as a `file` part (OpenAI's own; most others reject it, whatever the model reads).
     pub file_parts: bool,
-    /// Reasoning does not come encrypted, and asking for it is refused (OpenAI's models that do not reason).
+    /// Encrypted reasoning is unavailable, and requesting it is rejected (OpenAI's non-reasoning models).
     pub no_encrypted_reasoning: bool,
-    /// Ids of calls have nine letters and digits, and any other is refused (Mistral).
+    /// Call ids have nine letters and digits; any other is rejected (Mistral).
     pub short_ids: bool,
-    /// Stop sequences are refused (OpenAI's reasoning models).
+    /// Stop sequences are rejected (OpenAI's reasoning models).
     pub no_stop: bool,
-    /// A format of the answer is refused, or is beside tools (llama.cpp).
+    /// A response format is rejected, always or together with tools (llama.cpp).
     pub no_response_format: bool,
-    /// The model may make pictures (Gemini: pictures among the kinds of answer).
+    /// The model may generate images (Gemini, with images among the response modalities).
     pub makes_images: bool,
 }
 
 impl Quirks {
-    /// A server that does all as its format says.
+    /// A server that conforms to its format.
     pub const NONE: Quirks = Quirks {
         max_completion_tokens: false,
         no_stream_options: false,
@@ -74,35 +74,35 @@ impl Quirks {
     };
 }
 
-/// Where a model is and how it is asked.
+/// Address and parameters of a model.
 #[derive(Clone, Default)]
 pub struct Endpoint {
     /// The provider's name, as in `provider/model`.
     pub provider: String,
-    /// The model's name at that server.
+    /// The server's name of the model.
     pub model: String,
-    /// How it is spoken to.
+    /// The wire format.
     pub wire: Wire,
-    /// The base address, such as `http://192.168.1.5:8080/v1`; with or without the version.
+    /// The base URL, such as `http://192.168.1.5:8080/v1`; with or without the version.
     pub url: String,
-    /// The API key, where the server wants one.
+    /// The API key, if the server needs one.
     pub key: Option<String>,
-    /// The most tokens one answer may have; the server's own limit when `None`.
+    /// Maximum tokens of an answer; the server's limit if `None`.
     pub max_tokens: Option<u32>,
-    /// How long to wait for what.
+    /// Timeouts.
     pub patience: Patience,
-    /// How often to ask again.
+    /// Maximum number of retries.
     pub retries: u32,
-    /// The first pause before asking again.
+    /// Delay before the first retry.
     pub retry_delay: Duration,
-    /// What is known of the model.
+    /// Known limits and abilities of the model.
     pub facts: Facts,
-    /// What the server does otherwise.
+    /// The server's deviations.
     pub quirks: Quirks,
 }
 
 impl fmt::Debug for Endpoint {
-    /// Without the key: this may land in a log.
+    /// Omits the key: this may be logged.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
             .field("model", &format_args!("{}/{}", self.provider, self.model))
@@ -115,8 +115,8 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// The address without what is asked for, version included: `…/v1` or, for Gemini, `…/v1beta`. People write it with or
-    /// without the version, and some paste the whole of it.
+    /// The base URL with version: `…/v1` or, for Gemini, `…/v1beta`. People give it with or without the version, and
+    /// some paste the full request URL.
     pub(crate) fn base(&self) -> String {
         let (version, tails): (&str, &[&str]) = match self.wire {
             Wire::OpenAi => ("v1", &["/chat/completions"]),
@@ -131,14 +131,14 @@ impl Endpoint {
         let path = base.split_once("://").map_or(base, |(_, rest)| rest).split_once('/').map(|(_, path)| path);
         let is_version = |s: &str| s.strip_prefix('v').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
         let complete = match self.wire {
-            // Servers have their format at all sorts of paths; a bare host gets the usual one.
+            // Servers mount their API at arbitrary paths; a bare host gets the usual one.
             Wire::OpenAi | Wire::Responses => path.is_some(),
             Wire::Anthropic | Wire::Gemini => path.and_then(|p| p.rsplit('/').next()).is_some_and(is_version),
         };
         if complete { base.to_owned() } else { format!("{base}/{version}") }
     }
 
-    /// Where an answer is asked for.
+    /// The request URL.
     pub(crate) fn address(&self) -> String {
         let base = self.base();
         match self.wire {
@@ -149,7 +149,7 @@ impl Endpoint {
         }
     }
 
-    /// The headers that say who asks, and in which version of the format.
+    /// Authentication and version headers.
     pub(crate) fn headers(&self) -> Vec<(String, String)> {
         let mut headers = vec![];
         if self.wire == Wire::Anthropic {
@@ -159,27 +159,27 @@ impl Endpoint {
         headers.extend(key.map(|key| match self.wire {
             Wire::OpenAi | Wire::Responses => ("authorization".to_owned(), format!("Bearer {key}")),
             Wire::Anthropic => ("x-api-key".to_owned(), key.to_owned()),
-            // Never in the address, where Google's examples have it: addresses land in logs.
+            // Never in the URL, as in Google's examples: URLs are logged.
             Wire::Gemini => ("x-goog-api-key".to_owned(), key.to_owned()),
         }));
         headers
     }
 
-    /// How many tokens the answer to a request may have: what is asked for, within what was set and what the model can.
+    /// Maximum tokens of an answer: the requested number, within the configured and the model's limit.
     pub(crate) fn limit(&self, wanted: Option<u32>) -> Option<u32> {
         let least = [wanted, self.max_tokens].into_iter().flatten().min()?;
         Some(if self.facts.output > 0 { least.min(self.facts.output) } else { least })
     }
 }
 
-/// The model in the path of an address: `models/NAME`, where the name is not already a path; nothing in it can end the path.
+/// The model in a URL path: `models/NAME` unless the name is a path already; escaped so that it cannot end the path.
 fn model_path(model: &str) -> String {
     let path = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"-._/@".contains(b);
     path.bytes().map(|b| if plain(&b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
-/// The provider of an endpoint: it asks again after failures that pass.
+/// The provider of an endpoint; retries transient failures.
 pub fn connect(endpoint: Endpoint) -> Arc<dyn Provider> {
     let (retries, delay) = (endpoint.retries, endpoint.retry_delay);
     Arc::new(Retrying::new(Model::new(endpoint), retries, delay))

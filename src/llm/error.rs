@@ -1,62 +1,62 @@
-//! What goes wrong with a model server, as the reader has to act on it.
+//! Errors of model servers, by what the caller can do about them.
 
 use std::time::Duration;
 
 /// Why a model did not answer. Each text names the server and says what to do.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// It could not be reached, or the connection broke before anything was said.
+    /// Unreachable, or the connection broke before the first delta.
     #[error("{0}")]
     Network(String),
-    /// No connection came about in time: nothing was sent.
+    /// No connection within the timeout: nothing was sent.
     #[error("{0}")]
     Unconnected(String),
-    /// It said nothing for too long.
+    /// No response within the timeout.
     #[error("{0}")]
     Timeout(String),
-    /// It is being asked too often.
+    /// Rate-limited.
     #[error("{text}")]
     Busy {
-        /// The sentence.
+        /// The message.
         text: String,
-        /// How long the server asked to wait.
+        /// Retry-After, if given.
         after: Option<Duration>,
     },
-    /// It failed on its side.
+    /// A server-side failure.
     #[error("{text}")]
     Server {
-        /// The sentence.
+        /// The message.
         text: String,
-        /// How long the server asked to wait.
+        /// Retry-After, if given.
         after: Option<Duration>,
     },
-    /// The key, model name or request is not accepted; asking again cannot help.
+    /// The key, model name or request is rejected; retrying cannot help.
     #[error("{0}")]
     Refused(String),
-    /// The provider's content filter stopped it before anything was said.
+    /// Stopped by the provider's content filter before the first delta.
     #[error("{0}")]
     Filtered(String),
-    /// The conversation is longer than the model reads.
+    /// The conversation exceeds the model's context size.
     #[error("{0}")]
     TooLong(String),
-    /// The model does not take an option the caller asked for.
+    /// The model does not support an option the caller requested.
     #[error("{text}")]
     Unsupported {
-        /// The option, as OpenAI's format calls it.
+        /// The option, by its OpenAI name.
         option: &'static str,
-        /// The sentence.
+        /// The message.
         text: String,
     },
-    /// The stream ended or broke in the middle of an answer.
+    /// The stream ended or broke within an answer.
     #[error("{0}")]
     Broken(String),
-    /// The day's budget for models is spent; asking again helps tomorrow, or once it is raised.
+    /// The daily budget is exhausted; retrying helps tomorrow, or after it was raised.
     #[error("{0}")]
     Spent(String),
 }
 
 impl Error {
-    /// The same error without the key in its text.
+    /// The same error with the key removed from its text.
     pub(crate) fn without(mut self, key: Option<&str>) -> Self {
         let Some(key) = key.filter(|k| !k.is_empty()) else { return self };
         match &mut self {
@@ -75,12 +75,12 @@ impl Error {
         self
     }
 
-    /// Whether it says something about the request, which no waiting and no other time mends.
+    /// Whether the request itself is at fault, so that waiting cannot help.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, Error::Refused(_) | Error::Filtered(_) | Error::TooLong(_) | Error::Unsupported { .. })
     }
 
-    /// A stable word for its kind.
+    /// A stable code for its kind.
     pub fn code(&self) -> &'static str {
         match self {
             Error::Network(_) => "network",
@@ -97,7 +97,7 @@ impl Error {
         }
     }
 
-    /// Whether the same request may soon succeed when made again. After a time-out the person has waited long enough.
+    /// Whether an immediate retry may succeed. After a timeout the person has waited long enough.
     pub fn worth_retrying(&self) -> bool {
         matches!(self, Error::Network(_) | Error::Busy { .. } | Error::Server { .. })
     }

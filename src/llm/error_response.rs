@@ -1,4 +1,4 @@
-//! What servers say when they do not answer, and which error that is to the reader.
+//! Parses servers' error responses and maps them to errors.
 
 use crate::{Endpoint, Error};
 use http_client::Streaming;
@@ -6,33 +6,33 @@ use jiff::{Timestamp, fmt::rfc2822};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How much of an error body is read.
+/// Maximum number of bytes read from an error body.
 const ERROR_BODY: usize = 64 * 1024;
-/// How much of what a server says is passed on, in characters.
+/// Maximum number of characters quoted from a server's message.
 const LONGEST_SAYING: usize = 300;
 
-/// What sort of trouble a server is in.
+/// Kinds of server errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
     /// The key is not accepted.
     Key,
-    /// The account has nothing left to spend.
+    /// The account is out of credit.
     Credit,
-    /// It is asked too often.
+    /// Rate limit.
     Busy,
-    /// It waited too long itself.
+    /// An upstream timeout.
     Timeout,
-    /// It failed on its side.
+    /// A server-side failure.
     Server,
-    /// Its model wrote a call of a tool that cannot be read; the next may be better.
+    /// The model generated an unparsable tool call; the next attempt may succeed.
     Call,
-    /// It will not take this request, however often it is made.
+    /// The request is rejected permanently.
     Refused,
-    /// Its content filter stopped the request or the answer.
+    /// The content filter stopped the request or the answer.
     Filtered,
 }
 
-/// Words servers have for each trouble, the most telling first: OpenAI's `invalid_api_key` comes with the type
+/// Words that identify each kind, most specific first: OpenAI's `invalid_api_key` comes with the type
 /// `invalid_request_error`.
 const WORDS: [(ErrorKind, &[&str]); 8] = [
     (
@@ -76,7 +76,7 @@ const WORDS: [(ErrorKind, &[&str]); 8] = [
         ],
     ),
     (ErrorKind::Filtered, &["content_filter", "content_policy_violation"]),
-    // Groq's, with the type `invalid_request_error` and the status 400.
+    // Groq's, with the type `invalid_request_error` and status 400.
     (ErrorKind::Call, &["tool_use_failed"]),
     (
         ErrorKind::Refused,
@@ -94,26 +94,26 @@ const WORDS: [(ErrorKind, &[&str]); 8] = [
     ),
 ];
 
-/// What a server told of a failure, in whatever place: an answer with an error status, or an event of a stream.
+/// A failure reported by a server, in an error response or in a stream event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
-    /// What it is; `None` where the server does not tell.
+    /// Its kind, if the server tells.
     pub trouble: Option<ErrorKind>,
-    /// The server's words, on one line; may be empty. All of them until [`Failure::without`].
+    /// The server's message on one line, unabridged until [`Failure::without`]; may be empty.
     pub text: String,
-    /// How long it asks to wait.
+    /// Requested retry delay.
     pub after: Option<Duration>,
 }
 
 impl Failure {
-    /// A failure this side names.
+    /// A failure detected on this side.
     pub fn new(trouble: ErrorKind, text: impl Into<String>) -> Self {
         Self { trouble: Some(trouble), text: text.into(), after: None }
     }
 
-    /// What an error object says: `{message, type, code, status, details}`, a plain string, or any of it under `error`.
+    /// Parses an error object: `{message, type, code, status, details}`, a plain string, or any of it under `error`.
     pub fn of(value: &Value) -> Self {
-        // Google wraps the errors of a stream in a list.
+        // Google wraps stream errors in a list.
         let value = value.as_array().and_then(|all| all.first()).unwrap_or(value);
         let error = Some(&value["error"]).filter(|e| e.is_object()).unwrap_or(value);
         let texts = [
@@ -139,8 +139,8 @@ impl Failure {
         Self { trouble, text, after }
     }
 
-    /// The same in fewer words, without the key in them: servers like to repeat what they were shown. It is taken out before
-    /// anything is cut, so that no half of it stays.
+    /// Removes the key, which servers tend to repeat, and then truncates the message, so that no part of the key
+    /// remains.
     fn without(mut self, key: Option<&str>) -> Self {
         if let Some(key) = key.filter(|key| !key.is_empty()) {
             self.text = self.text.replace(key, "[key]");
@@ -149,8 +149,8 @@ impl Failure {
         self
     }
 
-    /// What became of an answer that had begun with a good status. Where anything of the answer was said, asking again is not
-    /// safe: half an answer is not asked for twice.
+    /// The error of an answer that started with a success status. After the first delta a retry is unsafe: half an
+    /// answer is never repeated.
     pub fn in_stream(self, who: &str, key: Option<&str>, begun: bool) -> Error {
         let Self { trouble, text, after } = self.without(key);
         let text = Some(text).filter(|t| !t.is_empty()).unwrap_or_else(|| "it does not say why".into());
@@ -166,7 +166,7 @@ impl Failure {
     }
 }
 
-/// The trouble an HTTP status stands for.
+/// The kind an HTTP status stands for.
 fn by_status(status: u16) -> Option<ErrorKind> {
     match status {
         401 | 403 => Some(ErrorKind::Key),
@@ -179,17 +179,17 @@ fn by_status(status: u16) -> Option<ErrorKind> {
     }
 }
 
-/// An answer with an error status.
+/// A response with an error status.
 #[derive(Debug)]
 pub(crate) struct ErrorResponse {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// What the server told.
+    /// The reported failure.
     pub failure: Failure,
 }
 
 impl ErrorResponse {
-    /// Reads the rest of an answer that is not 2xx.
+    /// Reads the body of a response that is not 2xx.
     pub async fn read(answer: Streaming, key: Option<&str>) -> Self {
         let status = answer.status;
         let told = waiting(|name| answer.header(name), Timestamp::now());
@@ -204,13 +204,13 @@ impl ErrorResponse {
         Self { status, failure }
     }
 
-    /// The error, in words that say what to do.
+    /// The error, with a message that says what to do.
     pub fn into_error(self, endpoint: &Endpoint) -> Error {
         let (who, model, status) = (&endpoint.provider, &endpoint.model, self.status);
         let Failure { trouble, text, after } = self.failure;
         let said = if text.is_empty() { text } else { format!(" (it says: {text})") };
-        // The status decides, but for what servers tell only in words: Google answers 400 to a wrong key, Groq to a call its
-        // model wrote badly.
+        // The status decides, except for what some servers only put into words: Google answers 400 to a wrong key,
+        // Groq to a malformed call of its model.
         let trouble = match (trouble, by_status(status)) {
             (Some(telling @ (ErrorKind::Key | ErrorKind::Credit | ErrorKind::Call | ErrorKind::Filtered)), _) => {
                 telling
@@ -265,7 +265,7 @@ impl ErrorResponse {
     }
 }
 
-/// Whether a server says that the request is longer than its model reads.
+/// Whether the server says that the request exceeds the context size.
 fn is_about_length(says: &str) -> bool {
     const LENGTH: [&str; 6] = [
         "context length",
@@ -292,8 +292,8 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How long the headers of an answer ask to wait: milliseconds, seconds, or until a date. The date is counted from the server's
-/// own clock where it tells that: a device without a battery may be years off.
+/// The retry delay from the headers: milliseconds, seconds, or a date. A date is compared with the server's own clock
+/// if it sends one, since a device without a battery may be years off.
 fn waiting<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp) -> Option<Duration> {
     if let Some(milliseconds) = header("retry-after-ms").and_then(|ms| ms.trim().parse::<f64>().ok()) {
         return seconds_of(milliseconds / 1000.0);

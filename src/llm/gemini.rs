@@ -1,4 +1,4 @@
-//! Google's generateContent: how a request is written and an answer read.
+//! Google's generateContent API: request and response formats.
 
 use crate::{
     Delta, Endpoint, Message, ProviderState, Request, ResponseFormat, ToolCall, ToolChoice, ToolDefinition, Turn,
@@ -15,17 +15,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// What fits into a message.
+/// Media a message can carry.
 const CARRIES: Carries = Carries {
     images: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
     largest_image: usize::MAX,
     audio: &["audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac"],
     files: &["application/pdf"],
 };
-/// What stands in for the signature of a call another model made: from Gemini 3 on, the first call of a turn has to have one.
+/// Placeholder signature for calls of other models: since Gemini 3 the first call of a turn must have one.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// What goes back with a turn, by its calls in order, and where its text was signed.
+/// Provider state of a turn: the signatures of its calls in order, and the position of signed text.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Signed {
@@ -37,7 +37,7 @@ struct Signed {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct SignedCall {
-    /// The id the model gave; most give none.
+    /// The model's call id; most send none.
     id: Option<String>,
     signature: Option<String>,
 }
@@ -45,7 +45,7 @@ struct SignedCall {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct SignedText {
-    /// How many bytes of text came before the signed part.
+    /// Bytes of text before the signed part.
     at: usize,
     signature: String,
 }
@@ -53,7 +53,7 @@ struct SignedText {
 /// The request body.
 pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     let (system, rest) = turns::instructions(&request.messages);
-    // Only ids of its own mean something to it.
+    // It only knows its own ids.
     let own = |m: &Message| match m {
         Message::Assistant(turn) => signed(turn, endpoint).map(|signed| signed.calls),
         _ => None,
@@ -116,14 +116,14 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
 fn declaration(tool: &ToolDefinition) -> Value {
     let mut declared = json!({"name": tool.name, "description": tool.description});
     let parameters = schema::plain(&tool.parameters);
-    // An object without properties is refused; a function without parameters is not.
+    // An object without properties is rejected; a function without parameters is not.
     if parameters.get("properties").is_some() {
         declared["parameters"] = parameters;
     }
     declared
 }
 
-/// What was kept of a turn, where it was this model's.
+/// The provider state of a turn, if this model produced it.
 fn signed(turn: &Turn, endpoint: &Endpoint) -> Option<Signed> {
     provider_state::own(turn, endpoint).and_then(|value| Signed::deserialize(value).ok())
 }
@@ -156,7 +156,7 @@ fn spoken(endpoint: &Endpoint, turn: &Turn) -> Vec<Value> {
     let signed = signed(turn, endpoint);
     let mut parts = vec![];
     let text = signed.as_ref().and_then(|s| s.text.as_ref());
-    // A signed part is not joined with one that is not.
+    // Signed parts are never merged with unsigned ones.
     let at = text.map_or(turn.content.len(), |t| t.at).min(turn.content.len());
     let (before, after) = turn.content.split_at_checked(at).unwrap_or((&turn.content, ""));
     if !before.is_empty() {
@@ -184,20 +184,20 @@ fn spoken(endpoint: &Endpoint, turn: &Turn) -> Vec<Value> {
     parts
 }
 
-/// Whether a model refuses calls without a signature: from Gemini 3 on, which names without a number stand for by now.
+/// Whether the model rejects calls without a signature: since Gemini 3, which unversioned names refer to.
 fn wants_signatures(model: &str) -> bool {
     let version = model.rsplit('/').next().and_then(|name| name.strip_prefix("gemini-")).unwrap_or_default();
     let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
     if digits.is_empty() { version.ends_with("-latest") } else { digits.parse::<u32>().is_ok_and(|n| n >= 3) }
 }
 
-/// What has come so far of an answer.
+/// Accumulates a response.
 #[derive(Default)]
 pub(crate) struct Parts {
     provider: String,
     calls: Vec<ToolCall>,
     signed: Signed,
-    /// Bytes of text said.
+    /// Bytes of text emitted.
     text: usize,
     bytes: usize,
     media: bool,
@@ -229,7 +229,7 @@ impl Parts {
             said.push(if thought { Delta::Thinking(text.to_owned()) } else { Delta::Text(text.to_owned()) });
         }
         let data = &part["inlineData"];
-        // What it drew while it thought is no part of the answer.
+        // Images drawn while thinking are not part of the answer.
         if let (Some(media_type), Some(base64), false) = (data["mimeType"].as_str(), data["data"].as_str(), thought) {
             let made = parts::generated_media(media_type, base64);
             self.media |= made.is_some();
@@ -297,7 +297,7 @@ impl Reader for Parts {
         Ok(said)
     }
 
-    /// Without `alt=sse` the answer is a list of what would be the events.
+    /// Without `alt=sse` the response is a list of the events.
     fn whole(&mut self, answer: Value) -> Result<Vec<Delta>, Failure> {
         match answer {
             Value::Array(events) => {

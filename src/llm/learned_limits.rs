@@ -1,4 +1,4 @@
-//! What a server's refusal teaches about how to ask it, so that the same request can be made in a form it takes.
+//! Learns from rejections how a request must be changed for this server.
 
 use crate::{
     Endpoint, Kind, Media, Message, Quirks, Request, Wire,
@@ -6,25 +6,24 @@ use crate::{
     sampling::{self, OptionRefused},
 };
 
-/// What to change before asking again.
+/// How to change the request before retrying.
 #[derive(Debug, PartialEq)]
 pub(crate) enum LearnedLimit {
-    /// The server has these habits, for good.
+    /// Apply these quirks from now on.
     Quirks(Quirks),
-    /// What was kept of earlier turns is not accepted any more: another model, other keys at the provider.
+    /// Drop the provider state of earlier turns: it belongs to another model or account.
     WithoutKept,
-    /// The model does not see pictures, although nobody knew.
+    /// The model turned out not to support images.
     Blind,
-    /// The model calls no tools in its provider's format, although nobody knew.
+    /// The model turned out not to support native tool calls.
     WithoutTools,
-    /// An option of the request is not taken.
+    /// An option of the request is unsupported.
     Option(OptionRefused),
-    /// The model reads no more than so many tokens, although nobody knew.
+    /// The model turned out to have this context size, in tokens.
     Context(u32),
 }
 
-/// What stands before the number of tokens where a server says how many its model reads: OpenAI and vLLM, llama.cpp, LM Studio,
-/// Anthropic, Google.
+/// Phrases before the context size in error messages: OpenAI and vLLM, llama.cpp, LM Studio, Anthropic, Google.
 const READS: [&str; 5] = [
     "maximum context length is ",
     "available context size (",
@@ -32,10 +31,10 @@ const READS: [&str; 5] = [
     " tokens > ",
     "maximum number of tokens allowed (",
 ];
-/// A context below this is none, in tokens.
+/// Minimum plausible context size, in tokens.
 const LEAST: u32 = 512;
 
-/// What can be learnt of a refusal. Each lesson is learnt once: one that changes nothing is none.
+/// What a rejection teaches; `None` if it would change nothing, so each limit is learned once.
 pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse) -> Option<LearnedLimit> {
     let says = refusal.failure.text.to_lowercase();
     let says = |word: &str| says.contains(word);
@@ -52,7 +51,7 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse
     if kept.into_iter().any(says) && refusal.status == 404 && has_kept(request, &endpoint.provider) {
         return Some(LearnedLimit::WithoutKept);
     }
-    // llama.cpp refuses a format with 500.
+    // llama.cpp rejects a format with 500.
     let is_option = [400, 422, 500, 501].contains(&refusal.status);
     if let Some(option) =
         sampling::refused_option(endpoint, request, &refusal.failure.text.to_lowercase()).filter(|_| is_option)
@@ -73,7 +72,7 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse
         endpoint.wire == Wire::Responses && says("encrypted content") && says("not supported");
     quirks.no_tool_choice_required |=
         request.tool_choice.demands_call() && (says("tool_choice") || says("tool choice"));
-    // Gemini's are plain from the first.
+    // Gemini's schemas are basic already.
     quirks.strip_schema |= endpoint.wire != Wire::Gemini && !request.tools.is_empty() && says("schema");
     if quirks != known {
         return Some(LearnedLimit::Quirks(quirks));
@@ -81,20 +80,20 @@ pub(crate) fn of(endpoint: &Endpoint, request: &Request, refusal: &ErrorResponse
     (kept.into_iter().any(says) && has_kept(request, &endpoint.provider)).then_some(LearnedLimit::WithoutKept)
 }
 
-/// Whether a server says that its model sees no pictures at all; one that is too large or broken is another matter.
+/// Whether the server says that its model does not support images at all, as opposed to a large or broken image.
 fn tells_blindness(status: u16, says: impl Fn(&str) -> bool + Copy) -> bool {
     const PICTURES: [&str; 5] = ["image", "vision", "multimodal", "multi-modal", "mmproj"];
     const NOT: [&str; 5] = ["not support", "unsupported", "unknown variant", "mmproj", "no endpoints found"];
     const OTHER: [&str; 6] = ["format", "media type", "large", "size", "dimension", "decode"];
-    // llama.cpp says it with 500, OpenRouter with 404.
+    // llama.cpp answers 500, OpenRouter 404.
     [400, 404, 415, 422, 500, 501].contains(&status)
         && PICTURES.into_iter().any(says)
         && NOT.into_iter().any(says)
         && !OTHER.into_iter().any(says)
 }
 
-/// Whether a server says that its model calls no tools at all; one tool or one way to use them is another matter. The words
-/// are those of Ollama, vLLM, OpenRouter, Groq, Google and llama.cpp, the last of which says it with 500.
+/// Whether the server says that its model does not support tools at all, as opposed to one tool or option. The
+/// phrases are those of Ollama, vLLM, OpenRouter, Groq, Google and llama.cpp, which answers 500.
 fn tells_no_tools(status: u16, says: impl Fn(&str) -> bool) -> bool {
     const NONE: [&str; 7] = [
         "does not support tools",
@@ -108,8 +107,8 @@ fn tells_no_tools(status: u16, says: impl Fn(&str) -> bool) -> bool {
     [400, 404, 422, 500, 501].contains(&status) && NONE.into_iter().any(says)
 }
 
-/// How many tokens a request may have by what a server says that refused one as too long. Where that was known, ours are
-/// counted too low for this model: a little less is tried.
+/// The context size according to the rejection. If it was known already, Hob's token estimate is too low for this
+/// model, and a slightly smaller size is used.
 fn tells_context(refusal: &ErrorResponse, known: u32) -> Option<u32> {
     let says = refusal.failure.text.to_lowercase();
     let after = READS
@@ -136,7 +135,7 @@ fn is_kept(turn: &crate::Turn, provider: &str) -> bool {
     turn.kept.as_ref().is_some_and(|kept| kept.provider == provider)
 }
 
-/// Takes out what was kept for that provider.
+/// Drops that provider's state from the request.
 pub(crate) fn forget_kept(request: &mut Request, provider: &str) {
     for message in &mut request.messages {
         if let Message::Assistant(turn) = message

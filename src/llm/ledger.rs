@@ -1,7 +1,7 @@
-//! What was asked of models and what it cost, by day and model, and the budget of a day.
+//! Model usage and cost by day and model, and the daily budget.
 //!
-//! What is recorded may wait up to five seconds to share a commit; what was spent today is in memory too, so the budget
-//! holds at once.
+//! Writes may wait up to five seconds to share a commit. Today's spending is also in memory, so the budget applies
+//! immediately.
 
 use crate::{Price, Usage};
 use jiff::{ToSpan, civil::Date};
@@ -22,19 +22,19 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// How many days are kept.
+/// Days of history kept.
 const KEPT: i32 = 400;
-/// How many days are in memory: today, and what a clock that is set anew may come back to.
+/// Days in memory: today, and the dates a clock adjustment may return to.
 const IN_MEMORY: usize = 4;
-/// What a model of unknown price is taken to cost, so that a budget stops it too: more than most small models cost, and less
-/// than the largest. In US dollars for a million tokens.
+/// The assumed price of a model of unknown price, in US dollars per million tokens, so that a budget limits it too:
+/// above most small models, below the largest.
 const GUESS: Price = Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 5.0 };
-/// How long it is waited for answers under way that may use up the budget.
+/// How long a request waits for concurrent answers that may use up the budget.
 const OTHERS: Duration = Duration::from_secs(30);
-/// The index by day and model.
+/// Index by day and model.
 const BY_DAY: u8 = 0;
 
-/// What one model was asked on one day.
+/// Usage of one model on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Spent {
     /// As `2026-11-22`, in the household's time zone.
@@ -45,13 +45,13 @@ struct Spent {
     prompt: u64,
     cached: u64,
     completion: u64,
-    /// In millionths of a US dollar.
+    /// Cost in millionths of a US dollar.
     micros: u64,
-    /// Requests whose price nobody knew.
+    /// Requests of unknown price.
     unpriced: u64,
-    /// Requests whose tokens nobody told.
+    /// Requests with estimated token counts.
     estimated: u64,
-    /// What the requests of unknown price are taken to have cost, in millionths of a US dollar.
+    /// Assumed cost of requests of unknown price, in millionths of a US dollar.
     guessed: u64,
 }
 
@@ -81,7 +81,7 @@ impl Spent {
         }
     }
 
-    /// Counts one answer.
+    /// Adds one answer.
     fn add(&mut self, usage: &Usage, cost: Option<f64>, estimated: bool) {
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.requests, 1);
@@ -95,76 +95,76 @@ impl Spent {
     }
 }
 
-/// What was asked of models on one day.
+/// Usage of one day.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Day {
     /// As `2026-11-22`, in the household's time zone.
     pub date: String,
-    /// How often a model was asked.
+    /// Number of requests.
     pub requests: u64,
-    /// Tokens read.
+    /// Input tokens.
     pub prompt_tokens: u64,
-    /// Of those, from the provider's cache.
+    /// Cached input tokens.
     pub cached_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub completion_tokens: u64,
-    /// In US dollars, as far as prices are known.
+    /// Known cost, in US dollars.
     pub cost: f64,
-    /// Requests whose price is not known.
+    /// Requests of unknown price.
     pub unpriced: u64,
-    /// What these are taken to have cost, in US dollars: it counts against the budget, and is not in `cost`.
+    /// Assumed cost of these, in US dollars: counts against the budget, not included in `cost`.
     pub guessed: f64,
-    /// The same by model, the dearest first.
+    /// Usage by model, most expensive first.
     pub models: Vec<ModelUse>,
 }
 
-/// What one model was asked on one day.
+/// Usage of one model on one day.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUse {
     /// As `provider/model`.
     pub model: String,
-    /// How often it was asked.
+    /// Number of requests.
     pub requests: u64,
-    /// Tokens read.
+    /// Input tokens.
     pub prompt_tokens: u64,
-    /// Of those, from the provider's cache.
+    /// Cached input tokens.
     pub cached_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub completion_tokens: u64,
-    /// In US dollars, as far as its price is known.
+    /// Known cost, in US dollars.
     pub cost: f64,
-    /// Requests whose price is not known.
+    /// Requests of unknown price.
     pub unpriced: u64,
-    /// Requests whose tokens are an estimate: the provider told none, or the answer was broken off.
+    /// Requests with estimated token counts: the provider reported none, or the answer was cut off.
     pub estimated: u64,
 }
 
-/// What was spent, and what may be.
+/// Tracks spending against the budget.
 pub struct Ledger {
     records: Collection<Spent>,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
-    /// Told when what was set aside is free again.
+    /// Notified when a reservation is released.
     freed: Notify,
 }
 
 #[derive(Default)]
 struct State {
-    /// By day and model, with the id it is stored under.
+    /// By day and model, with the record's id.
     counts: BTreeMap<(Date, String), (Id, Spent)>,
-    /// The days that were read from the store.
+    /// Days loaded from the store.
     read: BTreeSet<Date>,
-    /// The day on which old counts were last forgotten.
+    /// The day of the last pruning.
     pruned: Option<Date>,
     /// In millionths of a US dollar.
     budget: Option<u64>,
-    /// What the answers under way are expected to cost, likewise.
+    /// Reserved for answers in progress, likewise.
     held: u64,
-    /// What each model was asked since the start; its day is empty.
+    /// Usage by model since start-up; the day is empty.
     since_start: BTreeMap<String, Spent>,
-    /// The day for which it was told that the budget is spent.
+    /// The last day on which the exhausted budget was reported.
     told: Option<Date>,
     when_spent: Option<WhenSpent>,
 }
@@ -172,10 +172,10 @@ struct State {
 type WhenSpent = Arc<dyn Fn(f64, f64) + Send + Sync>;
 
 impl Ledger {
-    /// The ledger in a store. One for a house: two would not know of each other's counts.
+    /// Opens the ledger of a store. Open it once: two ledgers would not see each other's counts.
     ///
     /// # Errors
-    /// `Damaged` when what was counted today cannot be read.
+    /// `Damaged` if today's counts cannot be read.
     pub fn open(store: &Store, clock: Arc<dyn Clock>) -> store::Result<Self> {
         let ledger = Self { records: store.collection(), clock, state: Mutex::default(), freed: Notify::new() };
         let today = ledger.today();
@@ -191,7 +191,7 @@ impl Ledger {
         self.clock.local().date()
     }
 
-    /// Brings a day into memory; those longest ago leave it.
+    /// Loads a day into memory and evicts the oldest ones.
     fn read_day(&self, state: &mut State, day: Date) -> store::Result<()> {
         if state.read.contains(&day) {
             return Ok(());
@@ -210,12 +210,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// Counts an answer of a model; `cost` is in US dollars, `None` where nobody knows the price.
+    /// Counts an answer; `cost` is in US dollars, `None` if the price is unknown.
     pub(crate) fn record(&self, model: &str, usage: &Usage, cost: Option<f64>) {
         self.count(model, usage, cost, false);
     }
 
-    /// The same where the tokens are an estimate.
+    /// Counts an answer with estimated token counts.
     pub(crate) fn record_estimate(&self, model: &str, usage: &Usage, cost: Option<f64>) {
         self.count(model, usage, cost, true);
     }
@@ -225,7 +225,7 @@ impl Ledger {
         let mut state = self.lock();
         let first_of_the_day = state.pruned.replace(today) != Some(today);
         if let Err(error) = self.read_day(&mut state, today) {
-            // Counted all the same, beside what cannot be read.
+            // Counted in a separate record.
             tracing::warn!(%error, "what was counted of models today cannot be read");
         }
         let since_start =
@@ -236,8 +236,8 @@ impl Ledger {
             .entry((today, model.to_owned()))
             .or_insert_with(|| (Id::new(), Spent::none(today.to_string(), model)));
         spent.add(usage, cost, estimated);
-        // The whole count, so that writing it twice, or after one that was lost, is right as well. It is sent while the state is
-        // held: a later count never overtakes.
+        // Writes the total, so that repeated or lost writes are harmless. Sent while the lock is held, so that writes
+        // stay in order.
         let (id, spent, records) = (*id, spent.clone(), self.records.clone());
         self.records.store().write_later(move |tx| records.put(tx, id, &Stamp::household("models"), &spent).map(drop));
         if first_of_the_day {
@@ -250,7 +250,7 @@ impl Ledger {
         }
     }
 
-    /// Whom to tell, once a day, that the budget is spent.
+    /// The callback and amounts to report an exhausted budget, once a day.
     fn spent_now(&self, state: &mut State, today: Date) -> Option<(WhenSpent, f64, f64)> {
         let (spent, budget) = (spent_on(state, today), state.budget?);
         if spent < budget || state.told == Some(today) {
@@ -260,7 +260,7 @@ impl Ledger {
         state.when_spent.clone().map(|hear| (hear, dollars(spent), dollars(budget)))
     }
 
-    /// Forgets what is older than 400 days.
+    /// Deletes counts older than 400 days.
     fn prune(&self, today: Date) {
         let Ok(first) = today.checked_sub(KEPT.days()) else { return };
         let (records, first) = (self.records.clone(), first.to_string());
@@ -278,16 +278,16 @@ impl Ledger {
         }
     }
 
-    /// What each model was asked since the start.
+    /// Usage by model since start-up.
     pub fn since_start(&self) -> Vec<ModelUse> {
         let counts: Vec<Spent> = self.lock().since_start.values().cloned().collect();
         day(String::new(), counts.into_iter()).models
     }
 
-    /// The days of the last `n` on which a model was asked, the latest first.
+    /// Days with usage among the last `n`, latest first.
     ///
     /// # Errors
-    /// `Damaged` when what was counted cannot be read.
+    /// `Damaged` if the counts cannot be read.
     pub fn days(&self, n: u16) -> store::Result<Vec<Day>> {
         let today = self.today();
         let first = today.checked_sub((i32::from(n.max(1)) - 1).min(KEPT).days()).unwrap_or(today);
@@ -298,7 +298,7 @@ impl Ledger {
         for entry in stored {
             by_day.entry(entry.value.day.clone()).or_default().insert(entry.id, entry.value);
         }
-        // What is in memory is newer.
+        // Counts in memory are newer.
         for (id, spent) in state.counts.range((first, String::new())..).map(|(_, count)| count) {
             if spent.day <= today.to_string() {
                 by_day.entry(spent.day.clone()).or_default().insert(*id, spent.clone());
@@ -308,7 +308,7 @@ impl Ledger {
         Ok(by_day.into_iter().rev().map(|(date, counts)| day(date, counts.into_values())).collect())
     }
 
-    /// Today so far; nothing counted where no model was asked yet.
+    /// Today's usage so far.
     ///
     /// # Errors
     /// As [`Ledger::days`].
@@ -317,7 +317,7 @@ impl Ledger {
         Ok(self.days(1)?.into_iter().find(|day| day.date == date).unwrap_or(Day { date, ..Day::default() }))
     }
 
-    /// What was spent today, in millionths of a US dollar, with a guess for what nobody knows the price of.
+    /// Today's spending including assumed costs, in millionths of a US dollar.
     fn spent_micros(&self) -> u64 {
         let (today, mut state) = (self.today(), self.lock());
         if let Err(error) = self.read_day(&mut state, today) {
@@ -326,41 +326,41 @@ impl Ledger {
         spent_on(&state, today)
     }
 
-    /// How much may be spent in a day, in US dollars; `None` is any amount. What is no amount counts as nothing.
+    /// Sets the daily budget in US dollars; `None` is unlimited, an invalid amount counts as zero.
     pub fn set_budget(&self, budget: Option<f64>) {
         let mut state = self.lock();
         state.budget = budget.map(micros);
         state.told = None;
     }
 
-    /// How much may be spent in a day, in US dollars.
+    /// The daily budget in US dollars.
     pub fn budget(&self) -> Option<f64> {
         self.lock().budget.map(dollars)
     }
 
-    /// How much of today's budget is left, in US dollars; `None` where there is none. What is of unknown price counts with a
-    /// guess, see [`Day::guessed`].
+    /// What remains of today's budget, in US dollars; `None` if unlimited. Includes assumed costs, see
+    /// [`Day::guessed`].
     pub fn left(&self) -> Option<f64> {
         let budget = self.lock().budget?;
         Some(dollars(budget.saturating_sub(self.spent_micros())))
     }
 
-    /// Hears, once a day, that the budget is spent: what was spent and what was allowed, in US dollars. Called by whoever
-    /// recorded the last of it, so it must not wait.
+    /// Sets a callback for the first time each day the budget is exhausted, with the amounts spent and allowed in US
+    /// dollars. It must not block.
     pub fn when_spent(&self, hear: impl Fn(f64, f64) + Send + Sync + 'static) {
         self.lock().when_spent = Some(Arc::new(hear));
     }
 
-    /// Sets aside what a question is expected to cost, so that many at once do not each spend what is left of the day. Where
-    /// answers under way may take all of it, they are waited for: most cost less than was thought.
+    /// Reserves the expected cost of a request, so that concurrent requests cannot each spend the rest of the budget.
+    /// If answers in progress may use up the rest, waits for them: most cost less than reserved.
     ///
     /// # Errors
-    /// Why nothing more may be asked now that costs money, in a sentence.
+    /// A sentence that says why no paid request is allowed now.
     pub(crate) async fn hold(self: &Arc<Self>, price: Price, expected: &Usage) -> Result<Hold, String> {
         let until = Instant::now() + OTHERS;
         loop {
             let mut freed = pin!(self.freed.notified());
-            // From here on nothing is freed unheard.
+            // Registers before checking, so that no release is missed.
             freed.as_mut().enable();
             match self.hold_now(price, expected) {
                 Err(full) if full.passes && timeout_at(until, freed).await.is_ok() => {}
@@ -396,14 +396,14 @@ impl Ledger {
     }
 }
 
-/// Why nothing was set aside.
+/// Why nothing was reserved.
 struct Full {
     sentence: String,
-    /// Whether it may pass, for it is answers under way that take the rest.
+    /// Whether answers in progress hold the rest, so that waiting may help.
     passes: bool,
 }
 
-/// What was set aside for one answer, until this is dropped.
+/// A reservation for one answer, released on drop.
 pub(crate) struct Hold {
     ledger: Arc<Ledger>,
     micros: u64,
@@ -418,7 +418,7 @@ impl Drop for Hold {
     }
 }
 
-/// The counts of one day.
+/// The records of one day.
 fn on(day: Date) -> Walk {
     Walk::prefix(BY_DAY, order::text(&day.to_string()))
 }
@@ -428,7 +428,7 @@ fn spent_on(state: &State, day: Date) -> u64 {
     of_day.fold(0, |sum, (_, (_, spent))| sum.saturating_add(spent.micros).saturating_add(spent.guessed))
 }
 
-/// US dollars in millionths. Less than nothing, and what is no number, is nothing.
+/// US dollars to millionths; negative and invalid amounts become zero.
 fn micros(dollars: f64) -> u64 {
     (dollars.max(0.0) * 1e6).round() as u64
 }
@@ -437,14 +437,14 @@ fn dollars(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
 
-/// An amount for people; of less than ten cents its parts too.
+/// An amount for people; with more digits below ten cents.
 fn format_cost(micros: u64) -> String {
     let digits = if (1..100_000).contains(&micros) { 4 } else { 2 };
     format!("${:.digits$}", dollars(micros))
 }
 
 fn day(date: String, counts: impl Iterator<Item = Spent>) -> Day {
-    // A model may be there twice: counted under another id while the store could not be read.
+    // A model may appear twice: counted in another record while the store could not be read.
     let mut models: BTreeMap<String, (u64, ModelUse)> = BTreeMap::new();
     let mut guessed: u64 = 0;
     for spent in counts {

@@ -1,11 +1,9 @@
-//! Model providers behind one trait: messages in, a stream of deltas out.
+//! Layer 2: model providers behind one trait. Messages in, a stream of deltas out.
 //!
-//! A provider turns a [`Request`] into [`Delta`]s and nothing else: it never runs a tool and keeps no state
-//! between requests. [`connect`] makes one of an [`Endpoint`], in the wire format its server speaks; `reflex` implements the
-//! same trait.
+//! A provider turns a [`Request`] into [`Delta`]s and nothing else: it never runs a tool and keeps no state between
+//! requests. [`connect`] creates one from an [`Endpoint`]; `reflex` implements the same trait.
 
-/// What a provider around another tells of itself: what that one tells. A question that is left to the trait's default would be
-/// answered as if nothing were known.
+/// Forwards metadata to the inner provider. Without it a wrapper would answer with the trait's defaults.
 macro_rules! about {
     ($self:ident => $inner:expr) => {
         fn model(&$self) -> String {
@@ -88,81 +86,81 @@ use futures::{future::BoxFuture, stream::BoxStream};
 /// One request to a model.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The conversation, the system prompt first.
+    /// The conversation, starting with the system prompt.
     pub messages: Vec<Message>,
-    /// The tools it may call.
+    /// The tools the model may call.
     pub tools: Vec<ToolDefinition>,
-    /// Whether it may, must or must not call one.
+    /// Whether it may, must or must not call a tool.
     pub tool_choice: ToolChoice,
-    /// The most tokens the answer may have by default; the provider's own limit when `None`.
+    /// Default maximum of output tokens; the provider's limit if `None`.
     pub max_tokens: Option<u32>,
-    /// How freely it chooses its words by default, 0 to 2; the provider's own when `None`.
+    /// Default temperature, 0 to 2; the provider's default if `None`.
     pub temperature: Option<f32>,
-    /// What the caller asks for beyond these defaults: honoured, or the request is refused.
+    /// Options the caller requested: honoured, or the request is rejected.
     pub sampling: Sampling,
     /// The format of the final answer.
     pub format: ResponseFormat,
-    /// For whom this is asked: what is spent is counted for them.
+    /// The person whose usage this is.
     pub user: Option<tool::UserId>,
 }
 
 impl Request {
-    /// The most tokens the answer may have: what the caller asks for, else the default.
+    /// Maximum output tokens: the caller's, else the default.
     pub fn most_tokens(&self) -> Option<u32> {
         self.sampling.max_tokens.or(self.max_tokens)
     }
 }
 
-/// What a provider says next.
+/// A piece of a streamed answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
-    /// Who answers, where that is not what [`Provider::model`] says: one of several. Comes first.
+    /// The answering model, if it is not [`Provider::model`]. Comes first.
     By {
         /// As `provider/model`, or `reflex`.
         model: String,
         /// See [`Provider::acts_by_word`].
         by_word: bool,
     },
-    /// Which models were tried, and why. Comes before what is said, or before the error where none answered.
+    /// Which models were tried and why. Comes before the text, or before the error if none answered.
     Routing(Box<Routing>),
-    /// More of the answer.
+    /// Answer text.
     Text(String),
-    /// More of the model's refusal to answer, where its server marks it as one.
+    /// Refusal text, if the server marks it.
     Refusal(String),
-    /// More of its reasoning, where it shows that.
+    /// Reasoning text, if the model shows it.
     Thinking(String),
-    /// A whole tool call, all fragments joined.
+    /// A complete tool call.
     ToolCall(ToolCall),
-    /// A picture or sound the model made.
+    /// An image or audio the model generated.
     Media(Media),
-    /// What the provider wants back with the next request of this conversation.
+    /// Provider state to send back with the next request of this conversation.
     Keep(ProviderState),
-    /// The provider's content filter stopped the answer here; the text before it stays. With a sentence for people.
+    /// The content filter stopped the answer here; the text before it stays. Carries a sentence for people.
     Filtered(String),
     /// The end; nothing follows.
     Done {
-        /// Whether the answer was cut short by a length limit.
+        /// Whether the answer was cut off by a length limit.
         cut: bool,
-        /// What it cost, where the provider says.
+        /// Token usage, if reported.
         usage: Usage,
     },
 }
 
-/// What is known of a model. Nothing is known of a model nobody described: then all is tried.
+/// Limits and abilities of a model. Unknown models keep the defaults, so everything is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Facts {
-    /// How many tokens it reads and writes in all; 0 is not known.
+    /// Context size in tokens, input and output together; 0 if unknown.
     pub context: u32,
-    /// How many tokens one answer may have; 0 is not known.
+    /// Maximum output in tokens; 0 if unknown.
     pub output: u32,
-    /// Whether it calls tools in its provider's format. A model that does not is driven through text.
+    /// Whether it supports native tool calls. Other models get tools as text.
     pub tools: bool,
-    /// Whether it sees pictures.
+    /// Whether it accepts images.
     pub images: bool,
-    /// Whether it hears sound.
+    /// Whether it accepts audio.
     pub audio: bool,
-    /// Whether it reads files such as PDF.
+    /// Whether it accepts files such as PDF.
     pub files: bool,
 }
 
@@ -172,36 +170,36 @@ impl Default for Facts {
     }
 }
 
-/// How sure a provider has to be of itself.
+/// How confident a provider must be to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confidence {
-    /// It knows just what was meant.
+    /// It is certain what was meant.
     Sure,
-    /// It has something better to say than that it did not understand.
+    /// It has a better answer than "I did not understand".
     Understood,
 }
 
-/// A model that can be asked.
+/// A model.
 pub trait Provider: Send + Sync + 'static {
     /// The provider and model, as `provider/model`; `reflex` for the built-in one.
     fn model(&self) -> String;
-    /// Whether it reads the prompt, memories and what was said before; a provider that reads the last message alone needs
-    /// none of them, and nothing in them can mislead it.
+    /// Whether it reads the prompt, memories and history. A provider that reads only the last message needs none of
+    /// them, and cannot be misled by them.
     fn reads_context(&self) -> bool {
         true
     }
-    /// Whether it calls only what the person said word by word, so that their words are their yes.
+    /// Whether it only makes calls the person requested literally, so that the request counts as approval.
     fn acts_by_word(&self) -> bool {
         false
     }
-    /// What is known of it.
+    /// Its limits and abilities.
     fn facts(&self) -> Facts {
         Facts::default()
     }
-    /// Whether it has an answer of that surety to this request. Models answer anything.
+    /// Whether it can answer this request with that confidence. Models answer anything.
     fn would_answer(&self, _request: &Request, _surety: Confidence) -> BoxFuture<'static, bool> {
         Box::pin(async { true })
     }
-    /// Asks; the stream ends with [`Delta::Done`] or an error, and dropping it aborts the request.
+    /// Sends a request; the stream ends with [`Delta::Done`] or an error, and dropping it aborts the request.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, Error>>;
 }

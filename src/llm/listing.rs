@@ -1,22 +1,22 @@
-//! Which models a server offers: for choosing one, and for trying a key.
+//! Lists a server's models: for choosing one, and for validating a key.
 
 use crate::{Endpoint, Error, Wire, ask, error_response::ErrorResponse};
 use http_client::{ModelHttp, Patience};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long a list may take.
+/// Timeout.
 const WAIT: Duration = Duration::from_secs(10);
-/// How large a list may be.
+/// Maximum response size in bytes.
 const LARGEST: usize = 1 << 20;
-/// How many models of one server are listed.
+/// Maximum number of models per server.
 const MOST: usize = 2000;
 
-/// The names of the models a server offers, in its order. The model of the endpoint does not matter.
+/// The names of a server's models, in its order. The endpoint's model is ignored.
 ///
 /// # Errors
-/// `Refused` when the key or the address is wrong, and what is no list; `Network`, `Timeout`, `Busy` and `Server` as with every
-/// request. The texts never have the key in them.
+/// `Refused` if the key or the address is wrong or the response is not a list; `Network`, `Timeout`, `Busy` and
+/// `Server` as with every request. The texts never contain the key.
 pub async fn models_of(endpoint: &Endpoint) -> Result<Vec<String>, Error> {
     let http = ModelHttp::new(Patience { first_byte: WAIT, idle: WAIT, overall: WAIT });
     let listed = async {
@@ -35,7 +35,7 @@ pub async fn models_of(endpoint: &Endpoint) -> Result<Vec<String>, Error> {
     listed.await.map_err(|error| error.without(endpoint.key.as_deref()))
 }
 
-/// Where a list of models is that needs a key, where the list itself is for everybody.
+/// An address that requires a key, for servers whose model list is public.
 fn gate(endpoint: &Endpoint) -> Option<String> {
     let openrouter = endpoint.url.starts_with("https://openrouter.ai/");
     (openrouter && endpoint.key.is_some()).then(|| format!("{}/key", endpoint.url.trim_end_matches('/')))
@@ -45,7 +45,7 @@ fn gate(endpoint: &Endpoint) -> Option<String> {
 fn address(endpoint: &Endpoint) -> String {
     let base = endpoint.base();
     match endpoint.wire {
-        // The layer that speaks OpenAI's format has no list; the house behind it has.
+        // The OpenAI-compatible API has no list; the native API has.
         Wire::OpenAi | Wire::Responses => match base.strip_suffix("/compatibility/v1") {
             Some(house) => format!("{house}/v1/models?page_size=500&endpoint=chat"),
             None => format!("{base}/models"),

@@ -1,20 +1,20 @@
-//! The one message type between agent and providers.
+//! The message type shared by agent and providers.
 
 use crate::Content;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool::prelude::{JsonSchema, schemars};
 
-/// One message of a conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Message {
     /// Instructions.
     System(String),
-    /// What the person said or sent.
+    /// A message of the person.
     User(Content),
-    /// What the model said, and the tools it wants called.
+    /// Text and tool calls of the model.
     Assistant(Turn),
-    /// What one call gave.
+    /// The result of a call.
     Tool(ToolResult),
 }
 
@@ -23,64 +23,64 @@ impl Message {
     pub fn user(said: impl Into<Content>) -> Self {
         Message::User(said.into())
     }
-    /// Words of the model alone.
+    /// A model turn with text only.
     pub fn text_only(text: impl Into<String>) -> Self {
         Message::Assistant(Turn { content: text.into(), ..Turn::default() })
     }
-    /// Words of the model and the calls it wants.
+    /// A model turn with text and calls.
     pub fn calls(text: impl Into<String>, tool_calls: Vec<ToolCall>) -> Self {
         Message::Assistant(Turn { content: text.into(), tool_calls, ..Turn::default() })
     }
 }
 
-/// What a model said in one turn.
+/// A model turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Turn {
-    /// Its words; may be empty beside tool calls.
+    /// Its text; may be empty beside tool calls.
     pub content: String,
-    /// The calls it wants, in order.
+    /// Its tool calls, in order.
     pub tool_calls: Vec<ToolCall>,
-    /// What its provider wants back unchanged with the next request.
+    /// Provider state to send back unchanged with the next request.
     pub kept: Option<ProviderState>,
 }
 
-/// What a provider demands back with the conversation: signed thoughts, encrypted reasoning, signatures of calls. It goes back
-/// to that provider alone; to any other it means nothing.
+/// State a provider requires back with the conversation: signed or encrypted reasoning, call signatures. Sent to that
+/// provider only; meaningless to any other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProviderState {
     /// The provider, as in `provider/model`.
     pub provider: String,
-    /// In the provider's own form.
+    /// In the provider's own format.
     pub value: Value,
 }
 
-/// A call a model wants made.
+/// A tool call requested by a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The provider's id for it, to be given back with the result.
+    /// The provider's id for it, to be sent back with the result.
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments as JSON text, exactly as the model wrote them: they may be broken.
+    /// The arguments as JSON text, exactly as the model wrote them: may be invalid.
     pub arguments: String,
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The id of the call it answers.
+    /// The id of the call.
     pub call_id: String,
     /// The tool's name.
     pub name: String,
     /// For the model: text or JSON.
     pub content: String,
-    /// For the person: one plain sentence, where the tool has one. Never sent to a model on the wire.
+    /// For the person: one sentence, if the tool has one. Never sent to a model.
     pub say: Option<String>,
     /// Whether it failed.
     pub is_error: bool,
 }
 
-/// A tool as a model sees it.
+/// A tool as presented to a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolDefinition {
     /// Its name.
@@ -95,14 +95,14 @@ pub struct ToolDefinition {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolChoice {
-    /// As it sees fit.
+    /// It decides.
     #[default]
     Auto,
     /// It must not.
     None,
-    /// It must call one.
+    /// It must call a tool.
     Required,
-    /// It must call this one.
+    /// It must call this tool.
     #[serde(untagged)]
     Named {
         /// The tool's name.
@@ -111,43 +111,43 @@ pub enum ToolChoice {
 }
 
 impl ToolChoice {
-    /// Whether a tool has to be called.
+    /// Whether a call is required.
     pub fn demands_call(&self) -> bool {
         matches!(self, ToolChoice::Required | ToolChoice::Named { .. })
     }
 }
 
-/// What a request cost, in tokens.
+/// Token usage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Tokens read.
+    /// Input tokens.
     pub prompt_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub completion_tokens: u64,
-    /// Both.
+    /// Sum of both.
     pub total_tokens: u64,
-    /// Of those read, how many came from a cache.
+    /// Cached input tokens.
     #[serde(default)]
     pub cached_tokens: u64,
-    /// What it cost, in millionths of a US dollar, where the price is known.
+    /// Cost in millionths of a US dollar, if the price is known.
     #[serde(skip)]
     pub micros: Option<u64>,
-    /// Of those read, how many were written to the provider's cache, where that costs more: only to reckon what it cost.
+    /// Input tokens written to the provider's cache where that costs extra; only for computing the cost.
     #[serde(skip)]
     pub written_to_cache: u64,
 }
 
-/// More tokens than any request has.
+/// Plausibility limit for token counts.
 const MOST_TOKENS: u64 = 1 << 40;
 
-/// A number of tokens as a server tells it: it may tell any number, and these are added up for years.
+/// A token count from a server, limited to a plausible value since counts are summed for years.
 pub(crate) fn tokens(told: &Value) -> Option<u64> {
     told.as_u64().map(|tokens| tokens.min(MOST_TOKENS))
 }
 
 impl Usage {
-    /// What it cost, in US dollars; `None` where the price is not known.
+    /// Cost in US dollars; `None` if the price is unknown.
     pub fn cost(&self) -> Option<f64> {
         self.micros.map(|micros| micros as f64 / 1e6)
     }
@@ -155,13 +155,13 @@ impl Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        // A server may tell any number.
+        // A server may report any number.
         self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
         self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
         self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
         self.written_to_cache = self.written_to_cache.saturating_add(other.written_to_cache);
-        // What is known: a model of unknown price does not make the others' unknown.
+        // Known costs add up; an unknown one does not hide them.
         self.micros = self.micros.into_iter().chain(other.micros).reduce(|a, b| a.saturating_add(b));
     }
 }

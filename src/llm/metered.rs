@@ -1,4 +1,4 @@
-//! What a model is asked goes into the ledger, and no more is asked than the day's budget has.
+//! Records the usage of every request in the ledger, and rejects requests beyond the daily budget.
 
 use crate::{Delta, Error, Ledger, Price, Provider, Request, Usage, ledger::Hold, payload, router};
 use futures::{
@@ -7,11 +7,11 @@ use futures::{
 };
 use std::{sync::Arc, task::ready, time::Instant};
 
-/// How long an answer is expected to be, in tokens, while nobody has said it.
+/// Expected length of an answer, in tokens.
 const ANSWER: u64 = 1_000;
 
-/// A model that is paid for: refuses when the day's budget is spent, and writes down what every answer cost. What costs
-/// nothing is written down too, and never refused.
+/// A provider with accounting: rejects paid requests when the daily budget is exhausted, and records the cost of
+/// every answer. Free usage is recorded too, and never rejected.
 pub struct Metered {
     inner: Arc<dyn Provider>,
     ledger: Arc<Ledger>,
@@ -19,7 +19,7 @@ pub struct Metered {
 }
 
 impl Metered {
-    /// Wraps `inner`, whose tokens cost `price`.
+    /// Wraps `inner` with the price of its tokens.
     pub fn new(inner: Arc<dyn Provider>, ledger: Arc<Ledger>, price: Price) -> Self {
         Self { inner, ledger, price }
     }
@@ -67,7 +67,7 @@ impl Provider for Metered {
     }
 }
 
-/// What an answer to so many tokens is expected to take: most are shorter than this.
+/// The expected usage of a request with so many input tokens: most answers are shorter.
 fn expected(read: u64, most: Option<u32>) -> Usage {
     usage(read, most.map_or(ANSWER, |most| ANSWER.min(most.into())))
 }
@@ -77,8 +77,8 @@ fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
     Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0, micros: None, written_to_cache: 0 }
 }
 
-/// What one answer has cost so far. An answer that is broken off, by the person or the line, was paid for as well, and so was
-/// the prompt of one that was given up before its first word: then what is written down is an estimate.
+/// Usage of one answer so far. An answer aborted by the person or the network costs money too, and so does the prompt
+/// of one abandoned before its first delta: these are recorded as estimates.
 struct Tally {
     ledger: Arc<Ledger>,
     model: String,
@@ -87,19 +87,19 @@ struct Tally {
     /// In bytes.
     written: u64,
     at: At,
-    /// What is set aside for it, until it is written down.
+    /// The reservation, until the usage is recorded.
     hold: Option<Hold>,
     asked: Instant,
 }
 
-/// How far an answer is.
+/// The progress of an answer.
 #[derive(PartialEq)]
 enum At {
-    /// Nobody wanted to hear it yet, so nothing was sent.
+    /// Not polled yet, so nothing was sent.
     Unsent,
     Sent,
     Said,
-    /// It is written down, or cost nothing.
+    /// Recorded, or free.
     Closed,
 }
 
@@ -110,8 +110,8 @@ impl Tally {
         }
     }
 
-    /// Takes note of a failure: where nothing was said, nothing is paid; but what was silent for too long, or broke off, may
-    /// have thought, and was sent all there is to read.
+    /// Handles a failure. Without any delta nothing is charged, except after a timeout or a broken connection: the
+    /// server may have reasoned, and received the whole input.
     fn fail(&mut self, error: &Error) {
         let ms = self.asked.elapsed().as_millis() as u64;
         tracing::debug!(model = self.model, ms, bytes = self.written, code = error.code(), "model request failed");
@@ -127,7 +127,7 @@ impl Tally {
         }
     }
 
-    /// Takes note of what is said; the end is told what all of it cost.
+    /// Counts a delta; adds the cost to the final one.
     fn hear(&mut self, delta: &mut Delta) {
         match delta {
             Delta::Text(text) | Delta::Refusal(text) | Delta::Thinking(text) => self.more(text.len()),
@@ -155,7 +155,7 @@ impl Tally {
         self.written += bytes as u64;
     }
 
-    /// Writes down what was used and answers what it cost, in US dollars.
+    /// Records the usage and returns its cost in US dollars.
     fn close(&mut self, told: Option<Usage>) -> Option<f64> {
         self.at = At::Closed;
         let usage = told.unwrap_or_else(|| usage(self.read, self.written.div_ceil(4)));

@@ -1,4 +1,4 @@
-//! The wire format most model servers share, OpenAI's chat completions: how a request is written. Answers: `wire.rs`.
+//! OpenAI's chat completions, the format most servers share: requests. For responses see `wire.rs`.
 
 pub(crate) use crate::wire::Pieces;
 
@@ -9,7 +9,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// What fits into a message.
+/// Media a message can carry.
 const CARRIES: Carries = Carries {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     largest_image: usize::MAX,
@@ -72,12 +72,13 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     body
 }
 
-/// The parameters of a tool as this server takes them.
+/// A tool's parameters in the form this server accepts.
 pub(crate) fn parameters(endpoint: &Endpoint, tool: &ToolDefinition) -> Value {
     if endpoint.quirks.strip_schema { schema::plain(&tool.parameters) } else { schema::rooted(&tool.parameters) }
 }
 
-/// What OpenAI finds a cached prompt by: requests of one person mostly begin alike. It says nothing about them.
+/// The key OpenAI routes cached prompts by: requests of one person usually share a prefix. Does not identify the
+/// person.
 pub(crate) fn cache_key(endpoint: &Endpoint, request: &Request) -> Option<Value> {
     let user = request.user.filter(|_| endpoint.quirks.prompt_cache_key)?;
     Some(format!("hob-{:016x}", calls::fnv(user.0.as_bytes())).into())
@@ -146,7 +147,7 @@ fn assistant(endpoint: &Endpoint, turn: &Turn) -> Value {
         message["reasoning_details"] = details.clone();
     }
     if endpoint.quirks.reasoning_back {
-        // Where tools are given, every turn is to have thoughts, also one of another model; an empty text is refused by some.
+        // With tools, every turn must have reasoning, even one of another model; some reject an empty text.
         let names: Vec<&str> = tool_calls.iter().map(|call| call.name.as_str()).collect();
         let stand_in = || if names.is_empty() { " ".into() } else { format!("Next: {}.", names.join(", ")).into() };
         let thoughts = own.map(|kept| &kept["reasoning_content"]).filter(|t| t.is_string());

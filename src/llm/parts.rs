@@ -1,16 +1,16 @@
-//! What a person sent, as pieces a wire format can carry: what a model cannot take becomes a few words about it.
+//! Converts content to pieces a wire format can carry; what a model cannot take becomes a short note.
 
 use crate::{Content, Facts, Kind, Media, Part, Source};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::{borrow::Cow, sync::Arc};
 
-/// How much of one text file a model is shown, in bytes; less where it reads less.
+/// Maximum bytes of a text file shown to a model; less for small contexts.
 const LONGEST_TEXT: usize = 256 << 10;
 
-/// The media types a wire format carries.
+/// Media types a wire format can carry.
 pub(crate) struct Carries {
     pub images: &'static [&'static str],
-    /// How long a picture may be in base64, in bytes.
+    /// Maximum base64 length of an image, in bytes.
     pub largest_image: usize,
     pub audio: &'static [&'static str],
     pub files: &'static [&'static str],
@@ -19,32 +19,32 @@ pub(crate) struct Carries {
 /// One piece of a message.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece<'a> {
-    /// Words of the person, of a text file, or about what the model does not take.
+    /// Text: of the person, of a text file, or a note about unsupported media.
     Text(Cow<'a, str>),
-    /// A picture, sound or file in base64.
+    /// An image, audio or file in base64.
     Data {
         kind: Kind,
         /// Such as `image/png`, without parameters.
         media_type: String,
-        /// For people; never empty.
+        /// Display name; never empty.
         name: &'a str,
         base64: String,
     },
 }
 
-/// About what a note takes besides the name in it, in bytes.
+/// Approximate length of a note without the name, in bytes.
 const NOTE: usize = 120;
 
-/// What a model will be shown of a picture, sound or file.
+/// The form in which a model gets an image, audio or file.
 #[derive(Debug, PartialEq)]
 pub(crate) enum MediaForm {
-    /// Words, of so many bytes.
+    /// Text, of so many bytes.
     Words(usize),
-    /// The thing itself.
+    /// The media itself.
     Itself,
 }
 
-/// What [`pieces`] makes of it, without making it. A wire format may carry less: then a note stands for the thing itself.
+/// Predicts what [`pieces`] makes of it. A wire format may carry less, and then a note replaces the media.
 pub(crate) fn media_form(media: &Media, facts: &Facts) -> MediaForm {
     let note = NOTE + media.name.len();
     let Source::Bytes(bytes) = &media.source else { return MediaForm::Words(note) };
@@ -55,13 +55,13 @@ pub(crate) fn media_form(media: &Media, facts: &Facts) -> MediaForm {
     let itself = match media.kind {
         Kind::Image => facts.images,
         Kind::Audio => facts.audio,
-        // No wire format carries others.
+        // No wire format carries other types.
         Kind::File => facts.files && media_type == "application/pdf",
     };
     if itself { MediaForm::Itself } else { MediaForm::Words(note) }
 }
 
-/// The pieces of a message for a model of which that is known; never none.
+/// The pieces of a message for a model with these facts; never empty.
 pub(crate) fn pieces<'a>(content: &'a Content, facts: &Facts, carries: &Carries) -> Vec<Piece<'a>> {
     let mut all: Vec<Piece<'a>> = content
         .0
@@ -73,13 +73,13 @@ pub(crate) fn pieces<'a>(content: &'a Content, facts: &Facts, carries: &Carries)
         })
         .collect();
     if all.is_empty() {
-        // Servers refuse a message without anything in it.
+        // Servers reject an empty message.
         all.push(Piece::Text("(nothing)".into()));
     }
     all
 }
 
-/// The pieces as one text, where there is nothing but words.
+/// The pieces as a single text, if all are text.
 pub(crate) fn words<'a>(pieces: &'a [Piece<'_>]) -> Option<Cow<'a, str>> {
     let texts: Option<Vec<&str>> = pieces
         .iter()
@@ -121,7 +121,7 @@ fn piece<'a>(media: &'a Media, facts: &Facts, carries: &Carries) -> Piece<'a> {
         let others = if carried.is_empty() { String::new() } else { format!(", only of {}", carried.join(", ")) };
         return note(format!("this model does not {does_not} of the type {media_type}{others}"));
     }
-    // A picture that is refused would be refused with every message from then on.
+    // An oversized image would be rejected with every message from then on.
     let most = carries.largest_image / 4 * 3;
     if media.kind == Kind::Image && bytes.len() > most {
         let most = most as f64 / f64::from(1 << 20);
@@ -130,7 +130,7 @@ fn piece<'a>(media: &'a Media, facts: &Facts, carries: &Carries) -> Piece<'a> {
     Piece::Data { kind: media.kind, media_type, name, base64: STANDARD.encode(bytes) }
 }
 
-/// A media type without parameters, in the spelling servers know.
+/// A MIME type without parameters, in the common spelling.
 fn plain_type(media_type: &str) -> String {
     let plain = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match plain.as_str() {
@@ -143,7 +143,7 @@ fn plain_type(media_type: &str) -> String {
     }
 }
 
-/// Whether a file of that type is words.
+/// Whether a file of that type is text.
 fn is_text(media_type: &str) -> bool {
     const TEXTS: [&str; 12] = [
         "application/json",
@@ -165,7 +165,7 @@ fn is_text(media_type: &str) -> bool {
         || TEXTS.contains(&media_type)
 }
 
-/// How much of a text file a model is shown, in bytes: two a token leave about half of what it reads for the rest.
+/// Maximum bytes of a text file: two per token leave about half of the context for the rest.
 fn longest_text(facts: &Facts) -> usize {
     match facts.context {
         0 => LONGEST_TEXT,
@@ -173,7 +173,7 @@ fn longest_text(facts: &Facts) -> usize {
     }
 }
 
-/// A text file as words.
+/// A text file as text.
 fn text(name: &str, bytes: &[u8], facts: &Facts) -> String {
     let limit = longest_text(facts);
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -183,12 +183,12 @@ fn text(name: &str, bytes: &[u8], facts: &Facts) -> String {
     } else {
         String::new()
     };
-    // Half a character at the cut is none.
+    // Drop a character split at the cut.
     let shown = if cut.is_empty() { &shown } else { shown.trim_end_matches('\u{fffd}') };
     format!("[file {name}]\n{}{cut}\n[end of file {name}]", shown.trim_end())
 }
 
-/// A picture or sound a model made; nothing where the base64 is broken.
+/// An image or audio generated by a model; `None` if the base64 is invalid.
 pub(crate) fn generated_media(media_type: &str, base64: &str) -> Option<Media> {
     let media_type = plain_type(media_type);
     let kind = match media_type.split('/').next() {
@@ -207,7 +207,7 @@ pub(crate) fn generated_media(media_type: &str, base64: &str) -> Option<Media> {
     Some(Media { kind, name: format!("{name}.{ending}"), media_type, source: Source::Bytes(bytes) })
 }
 
-/// The media type and base64 of a `data:` URL.
+/// MIME type and base64 of a `data:` URL.
 pub(crate) fn data_url(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
 }

@@ -1,42 +1,42 @@
-//! Who offers models: where each provider is, how it is spoken to, where its key comes from.
+//! Known providers: addresses, wire formats and key variables.
 
 use crate::{Endpoint, Quirks, Wire};
 use std::net::IpAddr;
 
-/// A provider Hob knows.
+/// A known provider.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preset {
     /// As in `provider/model`.
     pub id: &'static str,
-    /// Other ids people use for it.
+    /// Alternative ids.
     pub aliases: &'static [&'static str],
-    /// What people call it.
+    /// Display name.
     pub name: &'static str,
-    /// How it is spoken to at its usual address; see [`Preset::wire_at`].
+    /// Wire format at its default address; see [`Preset::wire_at`].
     pub wire: Wire,
-    /// Its usual address; empty where only the person knows it.
+    /// Default address; empty if only the person knows it.
     pub url: &'static str,
-    /// Where it was before; empty where it never moved. A key that was given for that address is good at the usual one.
+    /// Former address, or empty. A key stored for it is valid for the current one.
     pub former_url: &'static str,
-    /// The environment variable with its key.
+    /// Environment variable of the key.
     pub key_env: &'static str,
-    /// The environment variable with another address.
+    /// Environment variable that overrides the address.
     pub url_env: &'static str,
-    /// Whether it answers nobody without a key.
+    /// Whether it requires a key.
     pub needs_key: bool,
-    /// Whether it is a server of one's own; see [`Preset::free_at`].
+    /// Whether it is a self-hosted server; see [`Preset::free_at`].
     pub local: bool,
-    /// Whether its models' calls may come as text at its usual address; see [`Preset::reads_text_at`].
+    /// Whether its models may write calls as text at its default address; see [`Preset::reads_text_at`].
     pub reads_text: bool,
-    /// The model that is used where a key is set and nobody named a model; empty where there is none.
+    /// Default model if a key is set; empty if there is none.
     pub default_model: &'static str,
     /// Where to get a key, or what to start, in a sentence.
     pub key_hint: &'static str,
-    /// What it does otherwise than its format says, at its usual address; see [`Preset::quirks_for`].
+    /// Quirks at its default address; see [`Preset::quirks_for`].
     pub quirks: Quirks,
 }
 
-/// A provider in the cloud that speaks chat completions and wants a key; the rest is said where it differs.
+/// Defaults of cloud providers: chat completions, key required.
 const CLOUD: Preset = Preset {
     id: "",
     aliases: &[],
@@ -54,13 +54,13 @@ const CLOUD: Preset = Preset {
     quirks: Quirks::NONE,
 };
 
-/// A server of one's own.
+/// Defaults of self-hosted servers.
 const OWN: Preset = Preset { needs_key: false, local: true, reads_text: true, ..CLOUD };
 
-/// All of them, in the order they are shown.
+/// All presets, in display order.
 ///
-/// `openai` is spoken to by Responses: from GPT-5.4 on, OpenAI refuses tools together with reasoning in chat completions, and
-/// thoughts are kept from one tool call to the next only there.
+/// `openai` uses Responses: since GPT-5.4 OpenAI rejects tools together with reasoning in chat completions, and only
+/// Responses keeps reasoning between tool calls.
 pub const PRESETS: &[Preset] = &[
     Preset {
         id: "anthropic",
@@ -128,7 +128,7 @@ pub const PRESETS: &[Preset] = &[
         key_env: "MISTRAL_API_KEY",
         url_env: "MISTRAL_BASE_URL",
         key_hint: "Make one at console.mistral.ai under API keys.",
-        // It refuses fields it does not know, and tells the usage unasked.
+        // It rejects unknown fields, and reports usage unasked.
         quirks: Quirks { no_stream_options: true, short_ids: true, ..Quirks::NONE },
         ..CLOUD
     },
@@ -180,12 +180,12 @@ pub const PRESETS: &[Preset] = &[
         name: "Perplexity",
         wire: Wire::Responses,
         url: "https://api.perplexity.ai/v1",
-        // Its chat completions, which ended on 27 September 2026.
+        // Its chat completions, retired on 27 September 2026.
         former_url: "https://api.perplexity.ai/.",
         key_env: "PERPLEXITY_API_KEY",
         url_env: "PERPLEXITY_BASE_URL",
         key_hint: "Make one at perplexity.ai in the settings under API; it begins with pplx-.",
-        // It refuses fields it does not know, `include` among them; its reasoning never comes as an item.
+        // It rejects unknown fields, including `include`; it never sends reasoning items.
         quirks: Quirks {
             no_stream_options: true,
             no_tool_choice_required: true,
@@ -256,28 +256,28 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// The providers that answer, or stand in, by themselves where their keys are in the environment; the first first.
+/// Providers used automatically if their keys are in the environment, in order of preference.
 pub const FROM_ENVIRONMENT: [&str; 5] = ["anthropic", "openai", "google", "deepseek", "groq"];
 
-/// A provider by its id or another name for it.
+/// Looks up a preset by id or alias.
 pub fn preset(id: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.id == id || preset.aliases.contains(&id))
 }
 
 impl Preset {
-    /// How it is spoken to under an address. Whoever stands in for OpenAI at another one, a proxy or a server at home, is
-    /// sure to know chat completions and often nothing else.
+    /// The wire format at an address. A proxy or local server in OpenAI's place supports chat completions, and often
+    /// nothing else.
     pub fn wire_at(&self, url: &str) -> Wire {
         if self.wire == Wire::Responses && !self.is_at_home_with(url) { Wire::OpenAi } else { self.wire }
     }
 
-    /// Whether calls are to be read from the text of its models under an address: servers that hand on many makers' open
-    /// models leave some of them there. What the makers of closed models write into their text is a quotation.
+    /// Whether calls are parsed from its models' text at this address: servers that host open models of many vendors
+    /// leave some calls in the text. In the text of closed models' own servers a call is a quotation.
     pub fn reads_text_at(&self, url: &str) -> bool {
         self.reads_text || (self.id == "openai" && !self.is_at_home_with(url))
     }
 
-    /// What it does otherwise than its format says, asked for this model under this address.
+    /// Its quirks for this model at this address.
     pub fn quirks_for(&self, model: &str, url: &str) -> Quirks {
         let usual = if self.id == "openai" && !self.is_at_home_with(url) { Quirks::NONE } else { self.quirks };
         let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
@@ -297,13 +297,13 @@ impl Preset {
         }
     }
 
-    /// Whether what is asked under this address costs nothing: it is a server of one's own, and stands in the house.
+    /// Whether requests to this address are free: a self-hosted server in the local network.
     pub fn free_at(&self, url: &str) -> bool {
         (self.local || self.id == "custom") && in_the_house(if url.is_empty() { self.url } else { url })
     }
 
-    /// A model of this provider: where it is and how it is asked. An empty `url` is the usual one. Patience, retries and
-    /// facts are left to be filled in.
+    /// An endpoint for a model of this provider. An empty `url` is the default one. Timeouts, retries and facts are
+    /// left to the caller.
     pub fn endpoint(&self, model: &str, url: &str, key: Option<String>) -> Endpoint {
         let url = if url.is_empty() { self.url } else { url };
         Endpoint {
@@ -319,13 +319,13 @@ impl Preset {
 
     /// Whether that address is the provider's own.
     fn is_at_home_with(&self, url: &str) -> bool {
-        // OpenAI has hosts for parts of the world too, such as eu.api.openai.com.
+        // OpenAI has regional hosts too, such as eu.api.openai.com.
         let (asked, own) = (host(url), host(self.url));
         url.is_empty() || asked == own || asked.strip_suffix(&own).is_some_and(|part| part.ends_with('.'))
     }
 }
 
-/// Whether an address is of this device or the network it is in.
+/// Whether an address is on this device or the local network.
 fn in_the_house(url: &str) -> bool {
     let host = host(url);
     match host.parse::<IpAddr>() {
@@ -338,7 +338,7 @@ fn in_the_house(url: &str) -> bool {
     }
 }
 
-/// The host in a URL, in lower case.
+/// The host of a URL, in lower case.
 fn host(url: &str) -> String {
     let after = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = after.split(['/', '?', '#']).next().unwrap_or_default();

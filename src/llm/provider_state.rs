@@ -1,39 +1,39 @@
-//! What a provider wants back unchanged, at the place in the turn where it stood.
+//! Provider state: blocks sent back unchanged, at their original position within the turn.
 
 use crate::{Endpoint, ProviderState, ToolCall, Turn};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Blocks to give back, and of which model they are: another model of the same provider cannot read them.
+/// Blocks and the model they belong to: another model of the same provider cannot read them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Blocks {
     model: String,
     blocks: Vec<PositionedBlock>,
 }
 
-/// One block, and how much of the turn came before it.
+/// A block and its position within the turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PositionedBlock {
-    /// How many bytes of text.
+    /// Bytes of text before it.
     pub text: usize,
-    /// How many calls.
+    /// Calls before it.
     pub calls: usize,
     /// The provider's own block.
     pub block: Value,
 }
 
-/// A piece of a turn, in the order it was said.
+/// A piece of a turn, in original order.
 #[derive(Debug, PartialEq)]
 pub(crate) enum TurnPiece<'a> {
-    /// Words; never empty.
+    /// Text; never empty.
     Text(&'a str),
     /// A call.
     Call(&'a ToolCall),
-    /// A block to give back.
+    /// A block to send back.
     Kept(Value),
 }
 
-/// What is to be kept of an answer; nothing where there are no blocks.
+/// The provider state of an answer; `None` without blocks.
 pub(crate) fn keep(provider: &str, model: &str, blocks: Vec<PositionedBlock>) -> Option<ProviderState> {
     if blocks.is_empty() {
         return None;
@@ -42,13 +42,13 @@ pub(crate) fn keep(provider: &str, model: &str, blocks: Vec<PositionedBlock>) ->
     Some(ProviderState { provider: provider.to_owned(), value })
 }
 
-/// What was kept of a turn for this very model; another's means nothing to it.
+/// The state of a turn, if it belongs to this model.
 pub(crate) fn own<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Option<&'a Value> {
     let kept = turn.kept.as_ref().filter(|kept| kept.provider == endpoint.provider)?;
     (kept.value["model"] == endpoint.model).then_some(&kept.value)
 }
 
-/// About how many tokens of what was kept of a turn go back to that model, named as `provider/model`.
+/// Approximate tokens of a turn's state that are sent back to that model, named `provider/model`.
 pub(crate) fn tokens(turn: &Turn, model: &str) -> usize {
     let own = |kept: &&ProviderState| {
         model.split_once('/').is_some_and(|(who, model)| kept.provider == who && kept.value["model"] == model)
@@ -56,12 +56,12 @@ pub(crate) fn tokens(turn: &Turn, model: &str) -> usize {
     turn.kept.as_ref().filter(own).map_or(0, |kept| kept.value.to_string().len() / 4)
 }
 
-/// A turn as it was said: words, calls and what was kept, each in its place. Of another model's turn, words and calls remain.
+/// A turn in original order: text, calls and this model's state. Of other models' turns only text and calls.
 pub(crate) fn woven<'a>(turn: &'a Turn, endpoint: &Endpoint) -> Vec<TurnPiece<'a>> {
     let kept = own(turn, endpoint).and_then(|value| Blocks::deserialize(value).ok()).unwrap_or_default();
     let (mut strands, mut text, mut calls) = (vec![], 0, 0);
     let mut up_to = |strands: &mut Vec<TurnPiece<'a>>, to_text: usize, to_calls: usize| {
-        // The text may have been shortened since; a character is never cut.
+        // The text may have been truncated since; never split a character.
         let to_text = (text..=to_text.min(turn.content.len())).rev().find(|at| turn.content.is_char_boundary(*at));
         if let Some(said) = to_text.and_then(|to| turn.content.get(text..to)).filter(|said| !said.is_empty()) {
             strands.push(TurnPiece::Text(said));
@@ -107,7 +107,7 @@ mod tests {
             };
             woven(&turn, &endpoint(provider, model)).iter().map(word).collect::<Vec<_>>().join(" ")
         };
-        // The fifth byte is in the middle of a letter.
+        // Byte five is within a character.
         assert_eq!(show("p", "m"), "first \"Grü\" second a third \"ße an alle\" b far");
         assert_eq!(show("p", "other"), "\"Grüße an alle\" a b");
         assert_eq!(show("q", "m"), "\"Grüße an alle\" a b");

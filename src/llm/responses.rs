@@ -1,5 +1,5 @@
-//! OpenAI's responses: how a request is written and an answer read. Nothing is kept at the provider; what its reasoning models
-//! want back travels encrypted with the conversation.
+//! OpenAI's Responses API: request and response formats. Nothing is stored at the provider; encrypted reasoning
+//! travels with the conversation.
 
 use crate::{
     Delta, Endpoint, Kind, Message, Request, ToolCall, ToolChoice, ToolDefinition, Usage,
@@ -15,14 +15,14 @@ use crate::{
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 
-/// What fits into a message.
+/// Media a message can carry.
 const CARRIES: Carries = Carries {
     images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     largest_image: usize::MAX,
     audio: &[],
     files: &["application/pdf"],
 };
-/// The least an answer may be limited to.
+/// The API's minimum for the output limit.
 const LEAST_TOKENS: u32 = 16;
 
 /// The request body.
@@ -60,7 +60,7 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     }
     let tool = |tool: &ToolDefinition| {
         let parameters = openai::parameters(endpoint, tool);
-        // Strict is the default here, and would demand every optional parameter.
+        // Strict is the default here, and would require every optional parameter.
         json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": parameters, "strict": false})
     };
     let tools: Vec<Value> = request.tools.iter().map(tool).collect();
@@ -80,7 +80,7 @@ pub(crate) fn body(endpoint: &Endpoint, request: &Request) -> Value {
     body
 }
 
-/// The format without the level that chat completions put around a schema.
+/// The format without the nesting that chat completions use for a schema.
 fn flat(mut format: Value) -> Value {
     if let Some(Value::Object(schema)) = format.as_object_mut().and_then(|f| f.remove("json_schema")) {
         for (name, value) in schema {
@@ -90,8 +90,7 @@ fn flat(mut format: Value) -> Value {
     format
 }
 
-/// Whether a model may reason, so that its reasoning can be asked for: OpenAI's older ones and those of
-/// ChatGPT refuse that.
+/// Whether a model may reason, so that reasoning can be requested: OpenAI's older models and ChatGPT's reject that.
 fn reasons(model: &str) -> bool {
     !["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|old| model.starts_with(old)) && !model.contains("-chat")
 }
@@ -140,21 +139,21 @@ fn part(piece: &Piece<'_>) -> Value {
     }
 }
 
-/// What has come so far of an answer.
+/// Accumulates a response.
 #[derive(Default)]
 pub(crate) struct Items {
     provider: String,
     model: String,
-    /// Calls by their place in the answer.
+    /// Calls by output index.
     calls: BTreeMap<u64, ToolCall>,
     kept: Vec<PositionedBlock>,
-    /// Messages whose text came piece by piece, by their place.
+    /// Messages streamed as text deltas, by output index.
     told: HashSet<u64>,
-    /// How many items came one by one.
+    /// Number of streamed items.
     done: u64,
-    /// A new message began after some text.
+    /// Whether a new message began after some text.
     gap: bool,
-    /// Bytes of text said.
+    /// Bytes of text emitted.
     text: usize,
     bytes: usize,
     usage: Usage,
@@ -204,7 +203,7 @@ impl Items {
         }
     }
 
-    /// A whole item.
+    /// Handles a complete item.
     fn item(&mut self, at: u64, item: &Value, said: &mut Vec<Delta>) {
         self.done += 1;
         match item["type"].as_str() {
@@ -219,7 +218,7 @@ impl Items {
                     self.refuse(&part["refusal"], said);
                 }
             }
-            // Only what comes encrypted can be given back, for nothing is stored there.
+            // Only encrypted reasoning can be sent back, since nothing is stored there.
             Some("reasoning") if item["encrypted_content"].is_string() => {
                 let words = ["type", "id", "summary", "encrypted_content"];
                 let block: Map<String, Value> =
@@ -231,7 +230,7 @@ impl Items {
         }
     }
 
-    /// The whole response, at the end of a stream or instead of one.
+    /// Handles the complete response, at the end of a stream or without one.
     fn response(&mut self, response: &Value, said: &mut Vec<Delta>) -> Result<(), Failure> {
         if response["status"] == "failed" || response["error"].is_object() {
             return Err(Failure::of(&response["error"]));
@@ -251,7 +250,7 @@ impl Items {
         if response["status"] == "incomplete" {
             self.incomplete = response["incomplete_details"]["reason"].as_str().map(str::to_owned);
         }
-        // Where items did not come one by one, they are here.
+        // Items that were not streamed.
         if self.done == 0 {
             for (at, item) in (0..).zip(response["output"].as_array().into_iter().flatten()) {
                 self.item(at, item, said);
@@ -302,7 +301,7 @@ impl Reader for Items {
             }
             Some("response.failed") => {
                 let error = Some(&event["response"]["error"]).filter(|error| error.is_object());
-                // Perplexity tells it beside the response.
+                // Perplexity reports it beside the response.
                 return Err(Failure::of(error.unwrap_or(&event)));
             }
             Some("error") => return Err(Failure::of(&event)),

@@ -1,4 +1,4 @@
-//! Asking again: when nothing was said yet and the same request may succeed.
+//! Retries requests that failed before the first delta.
 
 use crate::{Delta, Error, Provider, Request};
 use futures::{
@@ -7,11 +7,11 @@ use futures::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// The longest pause of our own. One that a server asks for is kept to, as long as all of them together would have been no
-/// longer: a person is waiting.
+/// Maximum backoff. A server's Retry-After is honoured as long as the total stays below the sum of our own delays: a
+/// person is waiting.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// A provider that asks again after failures that pass: up to `times` more, pausing `first`, then twice as long.
+/// A provider that retries transient failures up to `times` times, with exponential backoff starting at `first`.
 pub(crate) struct Retrying<P> {
     inner: Arc<P>,
     times: u32,
@@ -66,8 +66,8 @@ impl<P: Provider> Provider for Retrying<P> {
     }
 }
 
-/// Whether asking `left` times more can help: a server that wants to be left alone for an hour does so all the while, and
-/// somebody else may answer at once.
+/// Whether `left` retries can help: a server that asks for an hour of silence will not recover in time, and a
+/// fallback may answer at once.
 fn in_reach(error: &Error, left: u32) -> bool {
     match error {
         Error::Busy { after: Some(after), .. } | Error::Server { after: Some(after), .. } => {
@@ -77,7 +77,7 @@ fn in_reach(error: &Error, left: u32) -> bool {
     }
 }
 
-/// What the server asked for, else twice as long each time, with jitter so that many Hobs do not come back at once.
+/// The server's Retry-After, else exponential backoff with jitter, so that many Hobs do not return at once.
 fn pause(error: &Error, first: Duration, tried: u32) -> Duration {
     let grown = first.saturating_mul(1 << tried.min(10));
     match error {
@@ -93,7 +93,7 @@ mod tests {
     use futures::TryStreamExt;
     use std::sync::Mutex;
 
-    /// Answers from a script, one entry a request.
+    /// Scripted answers, one entry per request.
     struct Script(Mutex<Vec<Vec<Result<Delta, Error>>>>);
 
     impl Provider for Script {

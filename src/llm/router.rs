@@ -1,4 +1,4 @@
-//! In what order models are asked: by what the request needs, and by what a person cares for.
+//! Routing: orders models by the request's needs and the person's strategy.
 
 use crate::{Catalogue, Facts, Kind, Message, Price, Provider, Request, provider_state};
 use serde::{Deserialize, Serialize};
@@ -11,34 +11,34 @@ use std::{
 use tokio::time::Instant;
 use tool::prelude::{JsonSchema, schemars};
 
-/// How one of several models is chosen for a message.
+/// How a model is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
-    /// The one that costs least.
+    /// Lowest price.
     Cheapest,
-    /// The one that begins to answer soonest.
+    /// Shortest time to the first token.
     Fastest,
-    /// The one with the best answers.
+    /// Highest quality.
     Smartest,
-    /// Good answers for little money, and soon.
+    /// A balance of quality, price and speed.
     #[default]
     Balanced,
-    /// The first; the others, in their order, where it fails.
+    /// The first; the others in order, if it fails.
     Fallback,
 }
 
-/// How many answers make a measurement.
+/// Minimum number of answers for a measurement.
 const ENOUGH: u32 = 3;
-/// How much the newest measurement counts.
+/// Weight of the latest measurement.
 const NEWEST: f64 = 0.3;
-/// How long a model that could not be reached is left alone.
+/// How long an unreachable model is tried last.
 const REST: Duration = Duration::from_secs(30);
-/// How many tokens an answer is taken to have.
+/// Assumed tokens of an answer.
 const ANSWER: u64 = 500;
-/// How many tokens a picture, a minute of sound or a file is taken to have.
+/// Assumed tokens of an image, a minute of audio or a file.
 const MEDIA: u64 = 1000;
-/// At what price of one answer, in US dollars, thrift counts half.
+/// The price of an answer, in US dollars, that halves the price score.
 const HALF: f64 = 0.01;
 
 /// One of several models.
@@ -46,16 +46,16 @@ const HALF: f64 = 0.01;
 pub struct Link {
     /// The model.
     pub provider: Arc<dyn Provider>,
-    /// What it costs.
+    /// Its price.
     pub price: Price,
-    /// How good its answers are, 0 to 100; see [`crate::Model`].
+    /// Quality, 0 to 100; see [`crate::Model`].
     pub quality: Option<u8>,
-    /// How soon and fast it answers, 0 to 100.
+    /// Speed, 0 to 100.
     pub speed: Option<u8>,
 }
 
 impl Link {
-    /// A model with what the catalogue knows of it.
+    /// A model with the catalogue's facts.
     pub fn new(provider: Arc<dyn Provider>, catalogue: &Catalogue) -> Self {
         let name = provider.model();
         let known = catalogue.get(&name);
@@ -63,29 +63,29 @@ impl Link {
         Self { provider, price: catalogue.price(&name), quality, speed }
     }
 
-    /// The same at another price: what stands in the house costs nothing, see [`crate::Preset::free_at`].
+    /// Overrides the price: local servers are free, see [`crate::Preset::free_at`].
     pub fn at(self, price: Price) -> Self {
         Self { price, ..self }
     }
 }
 
-/// What a request asks of a model.
+/// What a request needs of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Needs {
-    /// It is to call tools.
+    /// Tool calls.
     pub tools: bool,
-    /// It is shown pictures.
+    /// Images.
     pub images: bool,
-    /// It is played sound.
+    /// Audio.
     pub audio: bool,
-    /// It is given files that are no text.
+    /// Files other than text.
     pub files: bool,
-    /// How many tokens it has to read, roughly.
+    /// Approximate number of input tokens.
     pub tokens: u64,
 }
 
 impl Needs {
-    /// The needs of a request, whoever is asked: what was kept for one model is not counted.
+    /// The needs of a request for any model, without provider state.
     pub fn of(request: &Request) -> Self {
         let mut needs = Needs { tools: !request.tools.is_empty(), tokens: tokens(request, ""), ..Needs::default() };
         for message in &request.messages {
@@ -94,7 +94,7 @@ impl Needs {
                 match media.kind {
                     Kind::Image => needs.images = true,
                     Kind::Audio => needs.audio = true,
-                    // Text goes in as words.
+                    // Text files are sent as text.
                     Kind::File => needs.files |= media.media_type == "application/pdf",
                 }
             }
@@ -102,7 +102,7 @@ impl Needs {
         needs
     }
 
-    /// How many of them a model does not meet. What is not known of it is taken for met.
+    /// How many needs a model does not meet; unknown abilities count as met.
     fn unmet(&self, facts: Facts) -> usize {
         let narrow = facts.context > 0 && self.tokens > u64::from(facts.context);
         let lacks = [
@@ -116,7 +116,7 @@ impl Needs {
     }
 }
 
-/// How many tokens a request has for a model, named as `provider/model`, roughly: four characters each.
+/// Approximate input tokens for a model named `provider/model`: four characters each.
 pub(crate) fn tokens(request: &Request, model: &str) -> u64 {
     let message = |message: &Message| match message {
         Message::System(text) => text.len() as u64 / 4,
@@ -132,8 +132,8 @@ pub(crate) fn tokens(request: &Request, model: &str) -> u64 {
     said + tools.sum::<usize>() as u64
 }
 
-/// What was seen of models while they were asked: how soon they answer, and which could not be reached. Kept in memory alone;
-/// share one between the chains of a house, so that a change of settings forgets nothing.
+/// Observed latency and availability of models. Kept in memory; share one between chains, so that a change of
+/// settings keeps it.
 #[derive(Default)]
 pub struct Health(Mutex<HashMap<String, ObservedModel>>);
 
@@ -150,7 +150,7 @@ impl Health {
         f(all.entry(model.to_owned()).or_default())
     }
 
-    /// A model began to answer after that long.
+    /// Records the time to the first delta.
     pub(crate) fn answered(&self, model: &str, after: Duration) {
         self.with(model, |seen| {
             let after = after.as_secs_f64();
@@ -161,29 +161,29 @@ impl Health {
         });
     }
 
-    /// A model could not be reached, or said nothing in time.
+    /// Records that a model was unreachable or timed out.
     pub(crate) fn failed(&self, model: &str) {
         self.with(model, |seen| seen.resting = Some(Instant::now() + REST));
     }
 
-    /// Whether a model failed a moment ago.
+    /// Whether a model failed recently.
     pub(crate) fn resting(&self, model: &str) -> bool {
         self.with(model, |seen| seen.resting.is_some_and(|until| Instant::now() < until))
     }
 
-    /// How soon a model answers, once that was seen often enough.
+    /// Measured time to the first delta, once there are enough measurements.
     pub(crate) fn first_word(&self, model: &str) -> Option<Duration> {
         self.with(model, |seen| (seen.times >= ENOUGH).then(|| Duration::from_secs_f64(seen.first_word)))
     }
 }
 
-/// The order in which models are asked, as places in `links`: those that have what is needed by the strategy, then those that
-/// lack something, the least first.
+/// The order of attempts, as indices of `links`: models that meet all needs by strategy, then the others by number of
+/// unmet needs.
 pub(crate) fn order(strategy: Strategy, needs: &Needs, links: &[Link], health: &Health) -> Vec<usize> {
     let ranks: Vec<(usize, Option<f64>)> =
         links.iter().map(|link| (needs.unmet(link.provider.facts()), rank(strategy, needs, link, health))).collect();
     let mut order: Vec<usize> = (0..links.len()).collect();
-    // A stable sort: what is equal stays as the person put it.
+    // The sort is stable, so ties keep the configured order.
     order.sort_by(|a, b| ranks[*a].0.cmp(&ranks[*b].0).then_with(|| known_first(ranks[*a].1, ranks[*b].1)));
     order
 }
@@ -197,7 +197,7 @@ fn known_first(a: Option<f64>, b: Option<f64>) -> Ordering {
     }
 }
 
-/// Where a model stands, the least first; `None` where too little is known of it.
+/// The sort key of a model, lowest first; `None` if too little is known.
 fn rank(strategy: Strategy, needs: &Needs, link: &Link, health: &Health) -> Option<f64> {
     let cost = || link.price.estimate(needs.tokens, ANSWER);
     let wait = || {
@@ -217,7 +217,7 @@ fn rank(strategy: Strategy, needs: &Needs, link: &Link, health: &Health) -> Opti
     }
 }
 
-/// How many seconds a model of that speed is taken to think before its first word: 6 of the slowest, a fifth of the fastest.
+/// Assumed seconds to the first token for a speed score: 6 for the slowest, a fifth for the fastest.
 fn usual_wait(speed: u8) -> f64 {
     6.0 - 0.058 * f64::from(speed.min(100))
 }

@@ -1,26 +1,26 @@
-//! How a request was routed: which models were tried, in which order, and why one of them answered.
+//! Routing reports: which models were tried, in which order, and why one of them answered.
 
 use crate::{Error, Strategy};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tool::prelude::{JsonSchema, schemars};
 
-/// The most attempts that are recorded; the oldest are dropped.
+/// Maximum number of recorded attempts; the oldest are dropped.
 const MOST: usize = 50;
-/// The longest reason, in characters.
+/// Maximum length of a reason, in characters.
 const REASON: usize = 300;
 
-/// How a request came to the model that answered.
+/// How a request was routed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Routing {
-    /// How the order of the models was chosen; null where there was only one.
+    /// The strategy that ordered the models; null if there was only one.
     pub strategy: Option<Strategy>,
-    /// The model that answered; null where none did.
+    /// The model that answered; null if none did.
     pub model: Option<String>,
-    /// Why it was that model, in a sentence.
+    /// Why this model, in a sentence.
     pub reason: String,
-    /// The models that were tried, in order: every failure of the run, and the last answer.
+    /// The attempts in order: every failure of the run, and the last answer.
     pub attempts: Vec<Attempt>,
 }
 
@@ -30,29 +30,29 @@ pub struct Routing {
 pub struct Attempt {
     /// As `provider/model`, or `reflex`.
     pub model: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// The kind of failure: `network`, `unconnected`, `timeout`, `busy`, `server`, `refused`, `content_filter`, `broken` or
-    /// `spent`; null for an answer.
+    /// The error code: `network`, `unconnected`, `timeout`, `busy`, `server`, `refused`, `content_filter`, `broken`
+    /// or `spent`; null for an answer.
     pub code: Option<String>,
-    /// Why it failed, in a sentence; null for an answer.
+    /// The error in a sentence; null for an answer.
     pub error: Option<String>,
-    /// How long it took to begin its answer or to fail, in milliseconds.
+    /// Time to the first delta or the failure, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// It answered.
     Answered,
-    /// It did not, and the next was tried.
+    /// It failed, and the next was tried.
     Failed,
 }
 
 impl Routing {
-    /// The routing where there is one model and nothing to choose.
+    /// The routing of a single model.
     pub fn direct(model: &str) -> Self {
         let mut routing = Self::default();
         routing.answered(model, "it is the only one", Duration::ZERO);
@@ -77,7 +77,7 @@ impl Routing {
         });
     }
 
-    /// The routing of a run so far, with that of its next turn: failures are kept, of answers only the last.
+    /// Appends the routing of the run's next turn: failures are kept, of answers only the last.
     pub fn then(self, next: Routing) -> Routing {
         let failures = self.attempts.into_iter().filter(|attempt| attempt.outcome == Outcome::Failed);
         let mut attempts: Vec<Attempt> = failures.chain(next.attempts).collect();

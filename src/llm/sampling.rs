@@ -1,33 +1,33 @@
-//! What a caller asks of an answer: how it is sampled, and in which format it comes.
+//! Options of an answer: sampling and format.
 //!
-//! These options bind. A provider honours each of them or refuses the request with [`Error::Unsupported`]; it drops none.
-//! Defaults a person configured are [`Request::max_tokens`] and [`Request::temperature`], which give way to these.
+//! A provider honours each of them or rejects the request with [`Error::Unsupported`]; none is dropped. Configured
+//! defaults are [`Request::max_tokens`] and [`Request::temperature`], which these override.
 
 use crate::{Endpoint, Error, Message, Quirks, Request, Wire};
 use serde_json::{Value, json};
 
-/// The most stop sequences sent to a provider; those of a longer list are left to [`crate::StopFilter`].
+/// Maximum number of stop sequences sent to a provider; longer lists are left to [`crate::StopFilter`].
 const NATIVE_STOPS: usize = 4;
-/// The least limit OpenAI's responses take.
+/// The minimum output limit of OpenAI's Responses.
 const LEAST_OUTPUT: u32 = 16;
-/// What divides the sections of a system prompt.
+/// Separator of system prompt sections.
 const DIVIDER: &str = "\n\n---\n\n";
 
 /// Sampling options of one request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sampling {
-    /// The most tokens the answer may have.
+    /// Maximum output tokens.
     pub max_tokens: Option<u32>,
     /// 0 to 2.
     pub temperature: Option<f64>,
     /// Nucleus sampling, 0 to 1.
     pub top_p: Option<f64>,
-    /// Sample from the so many likeliest tokens.
+    /// Sample from this many most likely tokens.
     pub top_k: Option<u32>,
-    /// The answer ends before any of these. Whoever reads the answer cuts it with [`crate::StopFilter`] as well: some
-    /// providers know no stop sequences, and text-driven models must not stop within a call.
+    /// The answer ends before any of these. The reader applies [`crate::StopFilter`] as well: some providers have no
+    /// stop sequences, and models with tools as text must not stop within a call.
     pub stop: Vec<String>,
-    /// Makes answers repeatable, as far as the provider can.
+    /// Makes answers repeatable as far as the provider can.
     pub seed: Option<i64>,
     /// -2 to 2.
     pub presence_penalty: Option<f64>,
@@ -43,13 +43,13 @@ pub enum ResponseFormat {
     Text,
     /// Any JSON object.
     JsonObject,
-    /// JSON that fits a schema.
+    /// JSON that matches a schema.
     JsonSchema {
-        /// What the caller calls it.
+        /// The caller's name for it.
         name: String,
         /// The JSON Schema.
         schema: Value,
-        /// Whether the provider is to enforce it while it samples.
+        /// Whether the provider enforces it while sampling.
         strict: bool,
     },
 }
@@ -75,8 +75,8 @@ impl ResponseFormat {
     }
 }
 
-/// The effective temperature: the caller's, else the configured one where the server takes any. Three digits, for 0.7 is
-/// 0.699999988 to a float.
+/// The effective temperature: the caller's, else the configured one if the server accepts any. Rounded to three
+/// digits, since 0.7 is 0.699999988 as a float.
 pub(crate) fn temperature(endpoint: &Endpoint, request: &Request) -> Option<Value> {
     let configured = || {
         request.temperature.filter(|t| t.is_finite() && !endpoint.quirks.no_temperature).map(|t| round(f64::from(t)))
@@ -88,16 +88,16 @@ fn round(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
-/// Stop sequences to be sent to the server.
+/// The stop sequences to send.
 pub(crate) fn stops(endpoint: &Endpoint, request: &Request) -> Option<Vec<String>> {
     let stop = &request.sampling.stop;
-    // Anthropic refuses blank ones.
+    // Anthropic rejects blank ones.
     let sendable = |s: &String| endpoint.wire != Wire::Anthropic || !s.trim().is_empty();
     let native = !endpoint.quirks.no_stop && stop.len() <= NATIVE_STOPS && stop.iter().all(sendable);
     (native && !stop.is_empty()).then(|| stop.clone())
 }
 
-/// Writes each option that is set under the name this format has for it.
+/// Writes each option that is set under this format's name.
 pub(crate) fn write(into: &mut Value, options: [(&str, Option<Value>); 5]) {
     for (name, value) in options {
         if let Some(value) = value {
@@ -111,14 +111,14 @@ pub(crate) fn enforces_format(endpoint: &Endpoint, request: &Request) -> bool {
     let known = match endpoint.wire {
         Wire::OpenAi | Wire::Responses => true,
         Wire::Anthropic => false,
-        // Older models refuse it beside functions.
+        // Older models reject it together with functions.
         Wire::Gemini => request.tools.is_empty(),
     };
     known && request.format.is_json() && !endpoint.quirks.no_response_format
 }
 
-/// The request with its format as an instruction, where the server does not enforce it. `json_object` is told in any case:
-/// OpenAI refuses it where no message speaks of JSON.
+/// Adds the format as an instruction if the server does not enforce it. Always for `json_object`: OpenAI rejects it
+/// unless a message mentions JSON.
 pub(crate) fn instructed(endpoint: &Endpoint, mut request: Request) -> Request {
     let told = request.format == ResponseFormat::JsonObject || !enforces_format(endpoint, &request);
     if !request.format.is_json() || !told {
@@ -144,7 +144,7 @@ pub(crate) fn openai_format(format: &ResponseFormat) -> Option<Value> {
     }
 }
 
-/// Refuses a request with an option that this wire format has no word for.
+/// Rejects options this wire format does not have.
 ///
 /// # Errors
 /// [`Error::Unsupported`], which names the option.
@@ -174,7 +174,7 @@ pub(crate) fn check(endpoint: &Endpoint, request: &Request) -> Result<(), Error>
     }
 }
 
-/// The error for an option that this model does not take, with what its server says.
+/// The error for an unsupported option, with the server's message.
 pub(crate) fn unsupported(endpoint: &Endpoint, option: &'static str, says: &str) -> Error {
     let says = if says.is_empty() { String::new() } else { format!(" (it says: {says})") };
     let hint = match option {
@@ -190,16 +190,16 @@ pub(crate) fn unsupported(endpoint: &Endpoint, option: &'static str, says: &str)
     Error::Unsupported { option, text }
 }
 
-/// What a server's refusal says about an option.
+/// A rejected option.
 #[derive(Debug, PartialEq)]
 pub(crate) enum OptionRefused {
-    /// The server never takes it, and Hob sees to it by itself.
+    /// The server never accepts it, and Hob handles it itself.
     Learnt(Quirks),
-    /// Only the server could have honoured it.
+    /// Only the server could honour it.
     Unsupported(&'static str),
 }
 
-/// Which option of the request a refusal (in lower case) is about, if any.
+/// The option a rejection (in lower case) is about, if any.
 pub(crate) fn refused_option(endpoint: &Endpoint, request: &Request, says: &str) -> Option<OptionRefused> {
     const FORMATS: [&str; 8] = [
         "response_format",
@@ -214,7 +214,7 @@ pub(crate) fn refused_option(endpoint: &Endpoint, request: &Request, says: &str)
     let known = endpoint.quirks;
     let invalid = says.contains("invalid schema") && !says.contains("function");
     if enforces_format(endpoint, request) && (invalid || FORMATS.iter().any(|word| says.contains(word))) {
-        // The server knows the format and refuses this schema: only the caller can change it.
+        // The server supports the format and rejects this schema: only the caller can change it.
         return Some(match invalid {
             true => OptionRefused::Unsupported("response_format"),
             false => OptionRefused::Learnt(Quirks { no_response_format: true, ..known }),
@@ -259,7 +259,7 @@ mod tests {
         };
         let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
         let format = ResponseFormat::JsonSchema { name: "n".into(), schema, strict: true };
-        // What a person configured gives way.
+        // Configured defaults are dropped.
         let configured = Request { max_tokens: Some(900), temperature: Some(1.5), ..Request::default() };
         Request { messages: vec![Message::user("hi")], sampling, format, ..configured }
     }

@@ -1,17 +1,17 @@
-//! The parameters of tools as servers take them: each refuses other words of JSON Schema.
+//! Converts tool parameters to the subset of JSON Schema each server accepts.
 
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 
-/// How deep a schema is followed; what is deeper may be anything.
+/// Maximum depth; anything deeper is unconstrained.
 const DEEPEST: usize = 16;
-/// How many schemas one may come to: one that refers to itself twice doubles with each step down.
+/// Maximum number of subschemas after expansion: one that refers to itself twice doubles with each level.
 const MOST: usize = 1000;
-/// Words that unite schemas. At the root most servers refuse them.
+/// Union keywords. Most servers reject them at the root.
 const UNIONS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
-/// A schema whose root is a plain object with properties: every server demands that. Where the root unites several, all their
-/// properties may be given, and what all of them require must be.
+/// A schema whose root is a plain object with properties, as every server requires. A root union becomes one object
+/// with all properties, requiring those that all branches require.
 pub(crate) fn rooted(schema: &Value) -> Value {
     let mut root = schema.as_object().map(|map| referred(map, schema)).unwrap_or_default();
     let mut properties = root.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -38,14 +38,14 @@ pub(crate) fn rooted(schema: &Value) -> Value {
     root.into()
 }
 
-/// The same in the few words Gemini's `Schema` has (a part of OpenAPI's): no `$ref`, `const`, `oneOf`, `allOf`,
-/// `additionalProperties` or several types; an `enum` has texts alone; `anyOf` stands alone.
+/// Reduces a schema to Gemini's `Schema` (a subset of OpenAPI's): no `$ref`, `const`, `oneOf`, `allOf`,
+/// `additionalProperties` or multiple types; `enum` has texts only; `anyOf` stands alone.
 pub(crate) fn plain(schema: &Value) -> Value {
     let schema = rooted(schema);
     simple(&schema, &Root { schema: &schema, left: Cell::new(MOST) }, 0)
 }
 
-/// Where references point, and how many more schemas may come of it.
+/// The document for references, and the remaining number of subschemas.
 struct Root<'a> {
     schema: &'a Value,
     left: Cell<usize>,
@@ -155,8 +155,8 @@ fn object(map: &Map<String, Value>, out: &mut Map<String, Value>, root: &Root<'_
     }
 }
 
-/// One of several: constants become an `enum`, a `null` beside one other becomes `nullable`, and else `anyOf` stands alone with the
-/// description in its branches.
+/// Converts a union: constants become an `enum`, a `null` beside one other becomes `nullable`; else `anyOf` stands
+/// alone with the description in its branches.
 fn union(branches: &[Value], mut out: Map<String, Value>, root: &Root<'_>, depth: usize) -> Value {
     let is_null = |b: &&Value| b["type"] == "null" || b.get("const").is_some_and(Value::is_null);
     let nullable = branches.iter().any(|b| is_null(&b));
@@ -187,7 +187,7 @@ fn union(branches: &[Value], mut out: Map<String, Value>, root: &Root<'_>, depth
     match branches.as_slice() {
         [] => anything_about(out, json!({"type": "string"})),
         [one] => {
-            // The field's own words say more than those of its type.
+            // The field's description takes precedence over its type's.
             let Value::Object(mut one) = simpler(one) else { return out.into() };
             one.extend(out);
             one.into()
@@ -196,7 +196,7 @@ fn union(branches: &[Value], mut out: Map<String, Value>, root: &Root<'_>, depth
     }
 }
 
-/// A schema with what it refers to and what it unites in its place.
+/// Resolves references and merges `allOf`.
 fn followed(map: &Map<String, Value>, root: &Value) -> Map<String, Value> {
     let mut map = referred(map, root);
     let Some(Value::Array(all)) = map.remove("allOf") else { return map };
@@ -213,10 +213,10 @@ fn followed(map: &Map<String, Value>, root: &Value) -> Map<String, Value> {
     map
 }
 
-/// A schema with what it refers to in its place.
+/// Resolves references.
 fn referred(map: &Map<String, Value>, root: &Value) -> Map<String, Value> {
     let mut map = map.clone();
-    // A definition may refer on; how often is bounded, for it may refer to itself.
+    // Bounded, since a definition may refer to itself.
     for _ in 0..DEEPEST {
         let Some(Value::String(to)) = map.remove("$ref") else { break };
         let target = to.strip_prefix('#').and_then(|pointer| root.pointer(pointer)).and_then(Value::as_object);
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// One property, as Gemini is told of it.
+    /// A property in Gemini's form.
     fn gemini_property(property: Value) -> Value {
         let schema = json!({"$schema": "x", "type": "object", "additionalProperties": false, "title": "T",
             "$defs": {"City": {"type": "object", "properties": {"name": {"type": "string", "title": "N"}}},

@@ -1,4 +1,4 @@
-//! A provider that answers from a script, for tests of what is built on providers.
+//! A scripted provider, for tests.
 
 use crate::{Confidence, Delta, Error, Facts, Provider, ProviderState, Request, Usage};
 use futures::{
@@ -14,7 +14,7 @@ use std::{
 
 pub(crate) type Said = Result<Delta, Error>;
 
-/// Answers one entry of its script a request, after a while; the last entry again and again. Counts its requests.
+/// Answers one script entry per request after a delay, and repeats the last one. Counts requests.
 #[derive(Default)]
 pub(crate) struct Script {
     pub name: &'static str,

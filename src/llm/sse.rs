@@ -1,9 +1,9 @@
-//! Server-sent events from bytes, however they are cut.
+//! Parses server-sent events from arbitrary chunks.
 
-/// A line or an event longer than this is none of a model server; those with a picture in them are long.
+/// Maximum length of a line or event in bytes; those with an image are long.
 const LONGEST: usize = 12 << 20;
 
-/// Gathers bytes into the data of whole events.
+/// Collects bytes into the data of complete events.
 #[derive(Default)]
 pub(crate) struct Events {
     line: Vec<u8>,
@@ -13,12 +13,12 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Takes the next bytes and answers the data of every event they complete; `None` when one is absurdly long.
+    /// Takes bytes and returns the data of every completed event; `None` if one is too long.
     pub fn feed(&mut self, bytes: &[u8]) -> Option<Vec<String>> {
         let mut done = vec![];
         for &byte in bytes {
             match byte {
-                // The second half of CR LF.
+                // Second half of CR LF.
                 b'\n' if std::mem::take(&mut self.after_cr) => {}
                 b'\n' | b'\r' => {
                     self.after_cr = byte == b'\r';
@@ -39,12 +39,12 @@ impl Events {
         Some(done)
     }
 
-    /// What is left when the stream ends: some servers forget the last blank line.
+    /// The remainder at the end of the stream: some servers omit the last blank line.
     pub fn finish(&mut self) -> Option<String> {
         self.end_line().or_else(|| self.data.take())
     }
 
-    /// Ends a line; a blank one ends the event and answers its data.
+    /// Ends a line; a blank one ends the event and returns its data.
     fn end_line(&mut self) -> Option<String> {
         let mut line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
         if !std::mem::replace(&mut self.begun, true) && line.starts_with('\u{feff}') {

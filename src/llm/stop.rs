@@ -1,37 +1,37 @@
-//! Stop sequences: cutting an answer where one begins, also across the pieces of a stream.
+//! Stop sequences: truncates an answer at the first one, even across chunks.
 
-/// Passes text on until a stop sequence, or until so many bytes. What may be the beginning of a stop sequence is held back.
+/// Passes text on until a stop sequence or a length limit. A possible start of a stop sequence is held back.
 #[derive(Debug, Default)]
 pub struct StopFilter {
     stops: Vec<String>,
     held: String,
-    /// How many bytes may still follow; any number when `None`.
+    /// Remaining bytes; unlimited if `None`.
     left: Option<usize>,
     end: Option<End>,
 }
 
-/// Why nothing more is passed on.
+/// Why the filter ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// A stop sequence.
     Stop,
-    /// The limit of bytes.
+    /// The length limit.
     Length,
 }
 
 impl StopFilter {
-    /// A filter for these sequences and at most so many bytes; empty sequences are none.
+    /// A filter with these sequences and a length limit in bytes; empty sequences are ignored.
     pub fn new(stops: &[String], most: Option<usize>) -> Self {
         let stops = stops.iter().filter(|stop| !stop.is_empty()).cloned().collect();
         Self { stops, left: most, ..Self::default() }
     }
 
-    /// Changes how many more bytes are passed on.
+    /// Changes the remaining length.
     pub fn limit(&mut self, most: Option<usize>) {
         self.left = most;
     }
 
-    /// Takes more text and returns what of it can be shown.
+    /// Takes text and returns the part that may be shown.
     pub fn take(&mut self, text: &str) -> String {
         if self.end.is_some() {
             return String::new();
@@ -51,13 +51,13 @@ impl StopFilter {
         self.within(shown)
     }
 
-    /// What was held back: at the end of the answer it was no stop sequence.
+    /// Returns what was held back, at the end of the answer.
     pub fn rest(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         self.within(held)
     }
 
-    /// Why nothing more is passed on, where that is so.
+    /// Why the filter ended, if it did.
     pub fn end(&self) -> Option<End> {
         self.end
     }
@@ -79,7 +79,7 @@ impl StopFilter {
 mod tests {
     use super::*;
 
-    /// The text in pieces of so many characters.
+    /// Feeds the text in pieces of so many characters.
     fn shown(stops: &[&str], most: Option<usize>, text: &str, size: usize) -> (String, Option<End>) {
         let stops: Vec<String> = stops.iter().map(|s| s.to_string()).collect();
         let mut filter = StopFilter::new(&stops, most);

@@ -1,23 +1,24 @@
-//! Characters whose two halves come in different events. A server that counts in UTF-16 may cut an answer in the middle of an
-//! emoji: then one event ends a string with `\ud83d` and the next begins one with `\ude00`, and neither is good JSON alone.
+//! Joins surrogate pairs that are split across events. A server that counts in UTF-16 may cut an answer within an
+//! emoji: one event ends a string with `\ud83d` and the next starts one with `\ude00`, and neither is valid JSON
+//! alone.
 
-/// Joins such halves.
+/// Joins the halves.
 #[derive(Default)]
 pub(crate) struct Halves {
-    /// The first half that the last event ended with.
+    /// The high surrogate at the end of the last event.
     first: Option<u16>,
 }
 
 impl Halves {
-    /// An event that is no JSON because of half a character: with the character where its second half stands, and with the
-    /// replacement character for a half that stays alone.
+    /// An event with its halves repaired: the character at its second half, and the replacement character for an
+    /// unpaired half.
     pub fn joined(&mut self, event: &str) -> String {
         let before = self.first.take();
         let mut text = String::with_capacity(event.len());
         let (mut rest, mut opens) = (event, false);
         while let Some(c) = rest.chars().next() {
             let Some(half) = escape(rest) else {
-                // The letter after a backslash is no beginning of anything.
+                // An escaped backslash starts no escape.
                 let length =
                     if c == '\\' { 1 + rest[1..].chars().next().map_or(0, char::len_utf8) } else { c.len_utf8() };
                 text.push_str(&rest[..length]);
@@ -44,10 +45,10 @@ impl Halves {
     }
 }
 
-/// How long such an escape is: `\ud83d`.
+/// Length of an escape such as `\ud83d`.
 const ESCAPE: usize = 6;
 
-/// The half of a character that is escaped at the beginning of this.
+/// The surrogate escaped at the start of the text.
 fn escape(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok().filter(|code| is_first(*code) || is_second(*code))

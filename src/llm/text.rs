@@ -1,13 +1,13 @@
-//! Models that call tools in text, and models with little room.
+//! Models that write calls as text, and models with small contexts.
 //!
-//! Many a model on the own network was trained to write its calls as text, in a form of its family, and its server passes
-//! them on as words. [`fitted`] puts three things around a provider, each where it is needed: what is asked is made to fit
-//! the model's context; a model that calls no tools is told of them in its prompt, and given results in words;
-//! and calls that are written as text are read, and not shown: of a model that calls no tools in another way, and of servers
-//! that pass on as words what their models write. Elsewhere a call in the text is a quotation, and is shown.
+//! Many local models are trained to write calls as text, in a form of their family, and their servers pass that on.
+//! [`fitted`] wraps a provider with three layers, each where needed: requests are fitted to the model's context; a
+//! model without native tool calls gets tools and results as text; and calls written as text are parsed and hidden,
+//! for such models and for servers known to leave calls in the text. Elsewhere a call in the text is a quotation and
+//! stays visible.
 //!
-//! Marks of a family count wherever they stand, where the tool they name is in the request. JSON without marks counts only
-//! where it is the whole answer, or the only fenced block after at most a sentence: else it may be an example.
+//! Marks of a family count anywhere, if the named tool is in the request. Unmarked JSON counts only if it is the
+//! whole answer, or the only fenced block after at most a sentence: else it may be an example.
 
 mod bare;
 mod driven;
@@ -33,14 +33,14 @@ use reader::Reader;
 use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc};
 
-/// The same provider, who is asked no more than fits its context, who is told of tools in words where it knows no other way,
-/// and whose calls are then read from its text; with `reads_text` also where it knows another way, see
-/// [`crate::Preset::reads_text_at`]. A provider that reads no context needs none of that.
+/// Wraps a provider: fits requests to its context, presents tools as text if it has no native calls, and parses its
+/// calls from text; with `reads_text` also if it has native calls, see [`crate::Preset::reads_text_at`]. Providers
+/// that read no context are returned unchanged.
 pub fn fitted(inner: Arc<dyn Provider>, reads_text: bool) -> Arc<dyn Provider> {
     if inner.reads_context() { Arc::new(Fitted { inner, reads_text }) } else { inner }
 }
 
-/// How often a request is made anew because its refusal has taught something of the model.
+/// How often a request is rebuilt after a rejection taught something about the model.
 const LESSONS: usize = 3;
 
 struct Fitted {
@@ -58,7 +58,7 @@ impl Provider for Fitted {
                 let facts = inner.facts();
                 let mut answer = stream_for_model(&inner, reads_text, request.clone());
                 match answer.next().await {
-                    // Its server said just now that it calls no tools, or reads less: in another form it may answer.
+                    // Its server just reported missing tool support or a smaller context: it may accept another form.
                     Some(Err(Error::Refused(_) | Error::TooLong(_))) if inner.facts() != facts => {}
                     Some(said) => return stream::iter([said]).chain(answer).boxed(),
                     None => return stream::empty().boxed(),
@@ -70,7 +70,7 @@ impl Provider for Fitted {
     }
 }
 
-/// Asks, in the form for what is known of the model by now.
+/// Sends the request in the form for the currently known facts.
 fn stream_for_model(
     inner: &Arc<dyn Provider>,
     reads_text: bool,
@@ -97,7 +97,7 @@ fn stream_for_model(
 /// The tools by which a model finds others.
 const FINDERS: [&str; 2] = ["search_tools", "get_tool_help"];
 
-/// Tools that were found in this conversation: a model that calls in words calls them as those it was shown.
+/// Tools found earlier in this conversation: a model that writes calls as text may call them by name.
 fn found(messages: &[Message]) -> Vec<ToolDefinition> {
     let told = messages.iter().filter_map(|message| match message {
         Message::Tool(result) if FINDERS.contains(&&*result.name) => {
@@ -116,11 +116,11 @@ fn found(messages: &[Message]) -> Vec<ToolDefinition> {
     tools.filter_map(tool).collect()
 }
 
-/// An answer that is being read.
+/// An answer being read.
 struct Answer {
     inner: BoxStream<'static, Result<Delta, Error>>,
     reader: Reader,
-    /// What is to be said before more is read.
+    /// Deltas to emit before more is read.
     next: VecDeque<Result<Delta, Error>>,
     over: bool,
 }
@@ -143,7 +143,7 @@ impl Answer {
                     self.next.push_back(Ok(Delta::Done { cut, usage }));
                 }
                 Some(Ok(other)) => self.next.push_back(Ok(other)),
-                // What was held back is said before the error: nothing is called in an answer that broke.
+                // Text held back is emitted before the error; no call of a failed answer is made.
                 Some(Err(error)) => {
                     self.say(|reader| reader.end(true));
                     self.next.retain(|delta| !matches!(delta, Ok(Delta::ToolCall(_))));

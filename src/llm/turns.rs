@@ -1,18 +1,18 @@
-//! Conversations for formats with two speakers who take turns, and instructions apart from both.
+//! Conversations for formats with two alternating roles and separate instructions.
 
 use crate::Message;
 use serde_json::Value;
 
-/// Who speaks.
+/// A role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaker {
-    /// The person, and the results of tools.
+    /// The person, and tool results.
     User,
     /// The model.
     Model,
 }
 
-/// The instructions at the beginning, and the messages after them.
+/// The leading instructions, and the messages after them.
 pub(crate) fn instructions(messages: &[Message]) -> (Vec<&str>, &[Message]) {
     let first = messages.iter().position(|m| !matches!(m, Message::System(_))).unwrap_or(messages.len());
     let (head, rest) = messages.split_at(first);
@@ -26,13 +26,13 @@ pub(crate) fn instructions(messages: &[Message]) -> (Vec<&str>, &[Message]) {
     (texts, rest)
 }
 
-/// An instruction in the middle of a conversation, where only the person and the model speak.
+/// An instruction within the conversation, as user text.
 pub(crate) fn instruction(text: &str) -> String {
     format!("[Instruction of the system, not of the person: {text}]")
 }
 
-/// The messages by turns: what follows from the same side is joined into one, the person begins and has the last word.
-/// `parts` writes one message, `note` a few words of our own.
+/// The messages in alternating roles: consecutive ones of one role are joined, and the first and last are the
+/// person's. `parts` converts one message, `note` a short text.
 pub(crate) fn alternating(
     messages: &[Message],
     parts: impl Fn(&Message) -> Vec<Value>,

@@ -1,4 +1,4 @@
-//! Pieces of an answer in OpenAI's chat completions as they arrive, joined into deltas.
+//! Responses of OpenAI's chat completions: joins fragments into deltas.
 
 use crate::{
     Delta, Endpoint, ProviderState, ToolCall, Usage,
@@ -13,19 +13,19 @@ use serde_json::{Map, Value, json};
 struct Open {
     index: Option<i64>,
     call: ToolCall,
-    /// What the server wants back with the call (Gemini through its OpenAI door).
+    /// Provider state of the call (Gemini through its OpenAI-compatible API).
     extra: Option<Value>,
 }
 
-/// What has come so far.
+/// Accumulates a response.
 #[derive(Default)]
 pub(crate) struct Pieces {
     provider: String,
     model: String,
-    /// Whether thoughts are demanded back.
+    /// Whether reasoning must be sent back.
     reasoning_back: bool,
     thoughts: String,
-    /// Thoughts in parts, which OpenRouter wants back where its providers do.
+    /// Structured reasoning, which OpenRouter wants back if its providers do.
     details: Vec<Value>,
     open: Vec<Open>,
     finish: Option<String>,
@@ -46,7 +46,7 @@ impl Pieces {
     }
 
     fn fragment(&mut self, fragment: &Value, said: &mut Vec<Delta>) {
-        // Servers have two names for it, and some send both.
+        // There are two names for it, and some servers send both.
         let thinking = ["reasoning_content", "reasoning"].iter().find_map(|name| fragment[*name].as_str());
         if let Some(thinking) = thinking {
             self.think(thinking, said);
@@ -57,7 +57,7 @@ impl Pieces {
                 for part in parts {
                     match &part["thinking"] {
                         Value::String(thinking) => self.think(thinking, said),
-                        // Mistral's thoughts are parts within a part.
+                        // Mistral nests reasoning within a part.
                         Value::Array(inner) => {
                             inner.iter().filter_map(|p| p["text"].as_str()).for_each(|t| self.think(t, said));
                         }
@@ -102,7 +102,7 @@ impl Pieces {
         }
     }
 
-    /// Fragments of one part of the thoughts have its index and type: words are joined, the rest is said once.
+    /// Joins fragments of a reasoning part by index and type: texts are appended, other fields set.
     fn detail(&mut self, fragment: &Value) {
         let Some(fragment) = fragment.as_object() else { return };
         let size = |value: &Value| match value {
@@ -132,8 +132,8 @@ impl Pieces {
         }
     }
 
-    /// A fragment belongs to the call of its index. Servers have habits: some give every parallel call the same index, so
-    /// another id begins another call; some give none, so the id alone decides; some repeat one id under several indexes.
+    /// Adds a fragment to the call of its index. Servers deviate: some give every parallel call the same index, so
+    /// another id starts another call; some give none, so the id decides; some repeat one id under several indexes.
     fn join(&mut self, fragment: &Value) {
         let index = fragment["index"].as_i64();
         let id = fragment["id"].as_str().filter(|id| !id.is_empty());
@@ -153,7 +153,7 @@ impl Pieces {
             self.bytes += id.len().saturating_sub(open.call.id.len());
             open.call.id = id.to_owned();
         }
-        // An empty signature is refused when it comes back.
+        // An empty signature is rejected when sent back.
         let worth = |extra: &&Value| !extra.is_null() && extra["google"]["thought_signature"] != "";
         if let Some(extra) = fragment.get("extra_content").filter(worth) {
             self.bytes += extra.to_string().len();
@@ -206,7 +206,7 @@ impl Reader for Pieces {
             self.usage = usage(&event["usage"]);
         }
         let mut said = vec![];
-        // Of several answers the first; which need not come first.
+        // Of several choices the first by index.
         let is_first = |choice: &&Value| choice["index"].as_u64().unwrap_or(0) == 0;
         if let Some(choice) = event["choices"].as_array().and_then(|all| all.iter().find(is_first)) {
             if let Some(reason) = choice["finish_reason"].as_str().filter(|r| !r.is_empty()) {
@@ -215,7 +215,7 @@ impl Reader for Pieces {
             if let Some(error) = choice.get("error").filter(|e| !e.is_null()) {
                 return Err(Failure::of(error));
             }
-            // A chunk of a stream and a whole answer differ in one word; the latter is over, also where it does not say why.
+            // `message` instead of `delta` marks a complete response, even without a finish reason.
             self.done |= choice["message"].is_object();
             for word in ["delta", "message"] {
                 self.fragment(&choice[word], &mut said);
@@ -259,19 +259,19 @@ impl Reader for Pieces {
     }
 }
 
-/// What a request cost, in the server's words.
+/// Token usage as reported by the server.
 fn usage(told: &Value) -> Usage {
     let n = |v: &Value| tokens(v).unwrap_or(0);
     let (prompt_tokens, completion_tokens) = (n(&told["prompt_tokens"]), n(&told["completion_tokens"]));
     let total = tokens(&told["total_tokens"]);
-    // xAI counts thoughts in the sum alone.
+    // xAI includes reasoning only in the total.
     let completion_tokens = completion_tokens.max(total.unwrap_or(0).saturating_sub(prompt_tokens));
     let cached = tokens(&told["prompt_tokens_details"]["cached_tokens"]);
     Usage {
         prompt_tokens,
         completion_tokens,
         total_tokens: total.unwrap_or(prompt_tokens + completion_tokens),
-        // DeepSeek's word.
+        // DeepSeek's name.
         cached_tokens: cached.unwrap_or_else(|| n(&told["prompt_cache_hit_tokens"])),
         micros: None,
         written_to_cache: 0,
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn habits_of_servers() {
         let n = Value::Null;
-        // The usual: text, then two parallel calls in interleaved fragments.
+        // Regular: text, then two parallel calls in interleaved fragments.
         let usual = [
             delta(json!({"role": "assistant", "content": "Hel"})),
             delta(json!({"content": "lo"})),
@@ -334,7 +334,7 @@ mod tests {
         let two = vec![triple("a", "f", "{\"x\":1}"), triple("b", "g", "{}")];
         assert_eq!(run(&usual), ("Hello".into(), two.clone(), Some(false)));
 
-        // Every call under index 0, told apart by id; calls although the reason says stop.
+        // Every call under index 0, distinguished by id; calls although the finish reason is stop.
         let same_index = [
             call(0.into(), "a".into(), "f".into(), json!({"x": 1})),
             call(0.into(), "b".into(), "g".into(), "{}".into()),
@@ -342,7 +342,7 @@ mod tests {
         ];
         assert_eq!(run(&same_index), ("".into(), two.clone(), Some(false)));
 
-        // No index at all, id repeated on each fragment.
+        // No index, the id repeated on each fragment.
         let no_index = [
             call(n.clone(), "a".into(), "f".into(), "{\"x\":".into()),
             call(n.clone(), "a".into(), "f".into(), "1}".into()),
@@ -351,7 +351,7 @@ mod tests {
         ];
         assert_eq!(run(&no_index), ("".into(), two, Some(false)));
 
-        // One id under two indexes: two calls, the second with an id of its own.
+        // One id under two indexes: two calls, the second with a new id.
         let same_id = [
             call(0.into(), "a".into(), "f".into(), "{}".into()),
             call(1.into(), "a".into(), "g".into(), "{}".into()),
@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn thoughts_told_only_in_the_sum_were_written_as_well() {
         for (told, written, total) in [
-            // xAI counts them beside the answer.
+            // xAI counts it separately.
             (json!({"prompt_tokens": 10120, "completion_tokens": 1499, "total_tokens": 14428}), 4308, 14428),
             (json!({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}), 2, 5),
             (json!({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 1}), 2, 1),

@@ -1,38 +1,38 @@
-//! What a schedule or a trigger does: it calls a tool, gives the agent a prompt, or tells the person something.
+//! The action of a schedule or trigger: call a tool, give the agent a prompt, or notify the person.
 
 use registry::Registry;
 use tool::{PreauthorizedCall, prelude::*};
 
-/// The tool a prompt is given to.
+/// The tool that runs prompts.
 pub(crate) const PROMPT: &str = "run_prompt";
-/// The tool that tells a person something.
+/// The tool that notifies a person.
 pub(crate) const NOTIFY: &str = "notify";
-/// The longest a prompt and a message may be, in characters, and arguments, in bytes of JSON.
+/// Maximum length of a prompt or message, in characters, and of arguments, in bytes of JSON.
 const LONGEST_PROMPT: usize = 8000;
 const LONGEST_MESSAGE: usize = 2000;
 const LONGEST_ARGUMENTS: usize = 64 * 1024;
 
-/// What is to be done, as an object.
+/// The action, as an object.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-// What is taken under other names is not in the schema.
+// Field aliases are not in the schema.
 #[schemars(extend("additionalProperties" = true))]
 pub struct ActionObject {
-    /// What it is; told by the other fields when left out.
+    /// The kind of action; inferred from the other fields if omitted.
     #[serde(rename = "type")]
     kind: Option<ActionKind>,
     /// The name of the tool to call.
     #[serde(alias = "name", alias = "toolName")]
     tool: Option<String>,
-    /// What the tool is called with.
+    /// Arguments for the tool.
     #[serde(alias = "args", alias = "parameters")]
     arguments: Option<Value>,
-    /// What the agent is asked to do.
+    /// The task for the agent.
     prompt: Option<String>,
-    /// What the person is told.
+    /// The message to the person.
     #[serde(alias = "text")]
     message: Option<String>,
-    /// For a prompt: the conversation it goes on in; a new one when left out.
+    /// For a prompt: the conversation to continue; a new one if omitted.
     conversation_id: Option<Id>,
 }
 
@@ -42,13 +42,13 @@ pub struct ActionObject {
 pub enum ActionKind {
     /// Call a tool.
     Tool,
-    /// Ask the agent.
+    /// Prompt the agent.
     Prompt,
-    /// Tell the person.
+    /// Notify the person.
     Notify,
 }
 
-/// What is to be done, as the parameters of a tool say it: one of `tool`, `prompt`, `message` and `action`.
+/// The action as tool parameters: one of `tool`, `prompt`, `message` and `action`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ActionArgs {
     pub tool: Option<String>,
@@ -58,54 +58,52 @@ pub(crate) struct ActionArgs {
     pub action: Option<ActionObject>,
 }
 
-/// What is to be done.
+/// An action.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
     /// Call a tool.
     Tool { name: String, arguments: Value },
-    /// Ask the agent, in a conversation or a new one.
+    /// Prompt the agent, in a conversation or a new one.
     Prompt { text: String, conversation: Option<Id> },
-    /// Tell the person.
+    /// Notify the person.
     Notify(String),
 }
 
 impl ActionArgs {
-    /// What was chosen; `None` when nothing was said.
+    /// The chosen action; `None` if the parameters name none.
     ///
     /// # Errors
-    /// `BadArgs` when more than one thing was, or it is empty or too long.
-    pub fn chosen(self) -> Result<Option<Action>> {
+    /// `BadArgs` if they name more than one, or one that is empty or too long.
+    pub fn parse(self) -> Result<Option<Action>> {
         let Self { mut tool, mut arguments, mut prompt, mut message, action } = self;
         let (mut kind, mut conversation) = (None, None);
         if let Some(object) = action {
             if tool.is_some() || prompt.is_some() || message.is_some() || arguments.is_some() {
-                return Err(Error::bad_args("say what to do either in `action` or beside it, not both"));
+                return Err(Error::bad_args("give the action either in `action` or beside it, not both"));
             }
             (kind, conversation) = (object.kind, object.conversation_id);
             (tool, arguments, prompt, message) = (object.tool, object.arguments, object.prompt, object.message);
         }
         match kind {
-            // A prompt or a message is easily written under the other's name.
+            // Callers often confuse `prompt` and `message`.
             Some(ActionKind::Prompt) if prompt.is_none() => prompt = message.take(),
             Some(ActionKind::Notify) if message.is_none() => message = prompt.take(),
             _ => {}
         }
         let chosen = match (tool, prompt, message) {
             (None, None, None) if arguments.is_some() => {
-                return Err(Error::bad_args("`arguments` are for a `tool`: name it"));
+                return Err(Error::bad_args("`arguments` need a `tool`: name it"));
             }
             (None, None, None) if kind.is_none() => return Ok(None),
             (Some(name), None, None) => Action::Tool { name, arguments: arguments.take().unwrap_or_else(|| json!({})) },
             (None, Some(text), None) => Action::Prompt { text, conversation },
             (None, None, Some(text)) => Action::Notify(text),
             _ => {
-                return Err(Error::bad_args(
-                    "give exactly one of `tool` (with `arguments`), `prompt` and `message`: one thing is done",
-                ));
+                return Err(Error::bad_args("give exactly one of `tool` (with `arguments`), `prompt` and `message`"));
             }
         };
         if arguments.is_some() {
-            return Err(Error::bad_args("`arguments` are for a `tool`; a prompt or a message has none"));
+            return Err(Error::bad_args("`arguments` need a `tool`; a prompt or message takes none"));
         }
         let fits = matches!(
             (kind, &chosen),
@@ -115,7 +113,7 @@ impl ActionArgs {
                 | (Some(ActionKind::Notify), Action::Notify(_))
         );
         if !fits {
-            return Err(Error::bad_args("the `type` of the action and what is in it do not go together"));
+            return Err(Error::bad_args("the action's `type` does not match its fields"));
         }
         chosen.checked().map(Some)
     }
@@ -141,8 +139,8 @@ impl Action {
         })
     }
 
-    /// Writes it down as a call of a tool, judged for this caller and for when they are not there. `title` is what it is
-    /// called by people, `about` when it comes: "every day at 07:00".
+    /// Turns the action into a pre-authorized tool call, judged for this caller and for running unattended. `title`
+    /// is its name for people, `about` when it runs: "every day at 07:00".
     ///
     /// # Errors
     /// As [`Registry::arm`].
@@ -161,14 +159,14 @@ impl Action {
         };
         let armed = registry.arm(cx, &name, arguments, about).await?;
         if registry.get(&armed.tool).is_some_and(|tool| tool.automates) {
-            let text = format!("`{}` cannot be what happens later: say what is to be done itself", armed.tool);
+            let text = format!("`{}` cannot be scheduled: give the action itself", armed.tool);
             return Err(Error::bad_args(text));
         }
         Ok(armed)
     }
 }
 
-/// What an armed call does, as it is told: `{"type": "tool", "tool", "arguments"}`, `{"type": "prompt", "prompt"}` or
+/// A pre-authorized call as JSON: `{"type": "tool", "tool", "arguments"}`, `{"type": "prompt", "prompt"}` or
 /// `{"type": "notify", "message"}`.
 pub(crate) fn action_json(armed: &PreauthorizedCall) -> Value {
     let text = |field: &str| armed.args.get(field).and_then(Value::as_str);
@@ -194,7 +192,7 @@ mod tests {
     use super::*;
     use crate::testing::House;
 
-    fn chosen(args: Value) -> Result<Option<Action>> {
+    fn parse(args: Value) -> Result<Option<Action>> {
         let field = |name: &str| args.get(name).cloned();
         let text = |name: &str| field(name).and_then(|v| v.as_str().map(str::to_owned));
         ActionArgs {
@@ -204,7 +202,7 @@ mod tests {
             message: text("message"),
             action: field("action").map(|a| serde_json::from_value(a).unwrap()),
         }
-        .chosen()
+        .parse()
     }
 
     #[test]
@@ -226,7 +224,7 @@ mod tests {
             (json!({"action": {"type": "notify", "prompt": "hi"}}), notify()),
         ];
         for (args, wanted) in rows {
-            assert_eq!(chosen(args.clone()).unwrap(), wanted, "{args}");
+            assert_eq!(parse(args.clone()).unwrap(), wanted, "{args}");
         }
         let (long, huge) = ("x".repeat(LONGEST_PROMPT + 1), "x".repeat(LONGEST_ARGUMENTS));
         for (args, word) in [
@@ -234,8 +232,8 @@ mod tests {
             (json!({"message": "m", "prompt": "x"}), "exactly one"),
             (json!({"tool": "ping", "action": {"tool": "ping"}}), "not both"),
             (json!({"arguments": {}}), "name it"),
-            (json!({"prompt": "x", "arguments": {}}), "has none"),
-            (json!({"action": {"type": "tool", "prompt": "x"}}), "do not go together"),
+            (json!({"prompt": "x", "arguments": {}}), "takes none"),
+            (json!({"action": {"type": "tool", "prompt": "x"}}), "does not match its fields"),
             (json!({"action": {"type": "tool"}}), "exactly one"),
             (json!({"tool": " "}), "empty"),
             (json!({"prompt": ""}), "empty"),
@@ -244,7 +242,7 @@ mod tests {
             (json!({"message": long}), "longer than"),
             (json!({"tool": "ping", "arguments": {"x": huge}}), "64 KB"),
         ] {
-            let error = chosen(args).unwrap_err();
+            let error = parse(args).unwrap_err();
             assert!(matches!(&error, Error::BadArgs(text) if text.contains(word)), "{word}: {error}");
         }
     }

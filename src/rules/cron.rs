@@ -1,4 +1,4 @@
-//! `cron`: the schedules as one tool with an `action`, as GoClaw has it.
+//! `cron`: manages schedules with one tool and an `action` parameter, as GoClaw does.
 
 use crate::{
     action::ActionObject,
@@ -8,74 +8,75 @@ use registry::Verdict;
 use scheduler::Missed;
 use tool::prelude::*;
 
-/// What is done.
+/// The operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verb {
-    /// Show the jobs.
+    /// List jobs.
     List,
-    /// Make one.
+    /// Create a job.
     Add,
-    /// The same.
+    /// Alias of add.
     Create,
-    /// Change one.
+    /// Change a job.
     Update,
-    /// Delete one.
+    /// Delete a job.
     Remove,
-    /// The same.
+    /// Alias of remove.
     Delete,
-    /// Run one now.
+    /// Run a job now.
     Run,
-    /// How one stands, or how many there are.
+    /// Show a job's state, or a summary of all.
     Status,
-    /// Let one rest.
+    /// Pause a job.
     Pause,
-    /// Let it go on.
+    /// Resume a job.
     Resume,
-    /// When it ran.
+    /// Show past runs.
     History,
 }
 
-/// Manage scheduled tasks with one tool: list, add, update, remove, run, status, pause, resume, history. `add` needs `name`,
-/// `schedule` and one of `prompt` (the agent does it), `message` (the person is told) and `tool`; the others need `jobId`.
+/// Manage scheduled tasks with one tool: list, add, update, remove, run, status, pause, resume, history. `add` needs
+/// `name`, `schedule` and one of `prompt` (a task for the agent), `message` (a notice to the person) and `tool`; the
+/// others need `jobId`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Cron {
-    /// What is to be done.
+    /// The operation.
     action: Verb,
-    /// The id of the job, or its name.
+    /// Id or name of the job.
     job_id: Option<String>,
-    /// The same.
+    /// Same as jobId.
     id: Option<String>,
-    /// What it is called.
+    /// Name of the job.
     name: Option<String>,
-    /// When: a cron pattern (`0 7 * * 1-5`), `every 15 minutes`, `in 10 minutes`, a moment (2026-11-20T14:30), or an object
-    /// with a `type` of cron, interval or once.
+    /// When to run: a cron pattern (`0 7 * * 1-5`), `every 15 minutes`, `in 10 minutes`, a date-time
+    /// (2026-11-20T14:30), or an object with a `type` of cron, interval or once.
     #[schemars(extend("type" = ["string", "object"]))]
     schedule: Option<Value>,
-    /// The same, as a cron pattern.
+    /// The schedule as a cron pattern.
     expression: Option<String>,
-    /// What the agent is asked to do.
+    /// The task for the agent.
     prompt: Option<String>,
-    /// What the person is told.
+    /// The message to the person.
     message: Option<String>,
-    /// The tool that is called.
+    /// The tool to call.
     tool: Option<String>,
-    /// What the tool is called with.
+    /// Arguments for the tool.
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     arguments: Option<Value>,
-    /// What it does, as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type": "notify",
-    /// "message"}.
+    /// The action as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type":
+    /// "notify", "message"}.
     payload: Option<ActionObject>,
-    /// The time zone of its times.
+    /// Time zone of the schedule.
     timezone: Option<String>,
-    /// Whether it runs.
+    /// Whether the job is active.
     enabled: Option<bool>,
-    /// What becomes of missed times: once, skip or all.
+    /// Policy for missed runs: once, skip or all.
     missed: Option<Missed>,
-    /// A word about it.
+    /// Short description.
     description: Option<String>,
-    /// Of list and history: how many.
+    /// For list and history: maximum number of results.
     limit: Option<u32>,
 }
 
@@ -84,7 +85,7 @@ pub(crate) async fn cron(desk: ScheduleTools, cx: Cx, mut args: Cron) -> Result<
     args.schedule = args.schedule.or(args.expression.take().map(Value::String));
     let job = || {
         let id = args.job_id.clone().or_else(|| args.name.clone());
-        id.ok_or_else(|| Error::bad_args("say which job: give `jobId`, an id or a name that `list` shows"))
+        id.ok_or_else(|| Error::bad_args("give `jobId`: an id or a name from `list`"))
     };
     match args.action {
         Verb::List => {
@@ -106,7 +107,7 @@ pub(crate) async fn cron(desk: ScheduleTools, cx: Cx, mut args: Cron) -> Result<
             let enabled = Some(args.action == Verb::Resume);
             schedules::update(desk, cx, Update { task_id: job()?, enabled, ..Update::default() }).await
         }
-        // Deleting is a right of its own, and may be asked about.
+        // Deleting needs a permission of its own, and may need approval.
         Verb::Remove | Verb::Delete => cx.call("delete_scheduled_task", json!({"taskId": job()?})).await,
         Verb::Run => {
             may(&desk, &cx, "trigger_task")?;
@@ -123,11 +124,11 @@ pub(crate) async fn cron(desk: ScheduleTools, cx: Cx, mut args: Cron) -> Result<
     }
 }
 
-/// Whoever may not call a tool may not call it by this name either.
+/// Refuses an operation whose own tool is denied to the caller.
 fn may(desk: &ScheduleTools, cx: &Cx, name: &str) -> Result<()> {
     let Some(tool) = desk.registry.get(name) else { return Ok(()) };
     let decision = desk.registry.explain(cx, &tool, &json!({})).0;
-    // A list that allows `cron` allows what it does; a deny of what it does denies it.
+    // An allow list with `cron` covers its operations; denying an operation's own tool denies it here too.
     match decision.verdict == Verdict::Deny && (decision.rule.starts_with("denied") || decision.rule == "role") {
         true => Err(Error::denied(decision.reason)),
         false => Ok(()),
@@ -138,7 +139,7 @@ fn added(args: Cron) -> Result<Create> {
     let missing = |what: &str| Error::bad_args(format!("`add` needs `{what}`"));
     Ok(Create {
         schedule: args.schedule.ok_or_else(|| missing("schedule"))?,
-        // What it says will do for a name.
+        // The message doubles as a name.
         name: args
             .name
             .or_else(|| Some(args.message.as_ref().or(args.prompt.as_ref())?.chars().take(80).collect()))
@@ -158,7 +159,7 @@ fn added(args: Cron) -> Result<Create> {
 
 fn updated(task_id: String, args: Cron) -> Update {
     Update {
-        // Without an id the name says which.
+        // Without an id the name identifies the job.
         name: args.name.filter(|_| args.job_id.is_some()),
         task_id,
         schedule: args.schedule,
@@ -207,7 +208,7 @@ mod tests {
             (json!({"action": "status"}), "2 things are scheduled: “bins” every day at 07:00, and 1 more."),
             (json!({"action": "status", "jobId": "ping it"}), "“ping it” has not run yet."),
             (json!({"action": "run", "id": "ping it"}), "“ping it” has run: Pong."),
-            (json!({"action": "history", "jobId": "ping it"}), "“ping it” last ran today at 14:30, and all went well."),
+            (json!({"action": "history", "jobId": "ping it"}), "“ping it” last ran today at 14:30 successfully."),
             (json!({"action": "pause", "name": "bins"}), "“bins” is paused."),
             (json!({"action": "resume", "jobId": "bins"}), "I have changed “bins”: every day at 07:00."),
             (
@@ -228,7 +229,7 @@ mod tests {
             (json!({"action": "explode"}), "action"),
             (json!({"action": "add"}), "needs `schedule`"),
             (json!({"action": "add", "schedule": "in 1 hour"}), "needs `name`"),
-            (json!({"action": "run"}), "which job"),
+            (json!({"action": "run"}), "give `jobId`"),
             (json!({"action": "remove", "jobId": "nothing"}), "not_found"),
             (json!({"action": "update", "jobId": "nothing"}), "not_found"),
         ] {
@@ -262,7 +263,7 @@ mod tests {
             let answer = said(&house, args).await;
             assert!(answer.starts_with("denied"), "{tool}: {answer}");
         }
-        // And the other way round: they are one right.
+        // The reverse holds too: both names share one permission.
         deny("cron").await;
         let made = house.cx().call("create_scheduled_task", json!({"name": "b", "schedule": "in 1 hour"})).await;
         assert!(matches!(made, Err(Error::Denied(_))), "{made:?}");

@@ -1,4 +1,4 @@
-//! Schedules: what is to happen at a time, or again and again, as tools.
+//! Schedule tools: run something at a time, once or repeatedly.
 
 mod sentences;
 
@@ -14,29 +14,29 @@ use std::time::Duration;
 use store::Entry;
 use tool::{PreauthorizedCall, When, prelude::*};
 
-/// The longest name and description, in characters.
+/// Maximum length of name and description, in characters.
 const LONGEST_NAME: usize = 200;
 const LONGEST_TEXT: usize = 2000;
-/// How many are listed: at most, and without a word about it; and the same of runs.
+/// Page size: maximum and default, of schedules and of runs.
 const MOST: u32 = 50;
 const LISTED: u32 = 20;
 const RUNS: u32 = 10;
-/// How often a run that went wrong is tried again, without a word about it, and how many seconds later.
+/// Default number of retries, and default delay before the first one, in seconds.
 const RETRIES: u32 = 2;
 const RETRY_DELAY: u32 = 60;
-/// How long a run begun by hand is waited for.
+/// How long to wait for a run started by hand.
 const PATIENCE: Duration = Duration::from_secs(45);
 
-/// What the tools work with.
+/// The state of the schedule tools.
 #[derive(Clone)]
 pub struct ScheduleTools {
     pub(crate) scheduler: Scheduler,
     pub(crate) registry: Registry,
 }
 
-/// What is to happen at a time, or again and again.
+/// The schedule tools.
 pub fn family(scheduler: Scheduler, registry: Registry) -> Family<ScheduleTools> {
-    Family::new("scheduler", "What is to happen at a time, or again and again.", ScheduleTools { scheduler, registry })
+    Family::new("scheduler", "Run something at a time, once or repeatedly.", ScheduleTools { scheduler, registry })
         .area(Area::Memory)
         .title("Schedules")
         .phrases(include_str!("schedules.en"))
@@ -76,47 +76,49 @@ pub fn family(scheduler: Scheduler, registry: Registry) -> Family<ScheduleTools>
         .persists_instructions()
 }
 
-/// Have something done at a time, or again and again: `tool` with `arguments` calls a tool, `prompt` asks the agent to do
-/// something, `message` tells the person something (a reminder). Give one of them; with none the name is the message.
+/// Schedule an action once or repeatedly: `tool` with `arguments` calls a tool, `prompt` gives the agent a task,
+/// `message` sends the person a reminder. Give one of them; without any, the name is the message.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Create {
-    /// What it is called.
+    /// Name of the task.
     pub name: String,
-    /// When: a cron pattern with 5 fields, or 6 with seconds first (`0 7 * * 1-5`, `@daily`), `every 15 minutes`,
-    /// `every monday at 8:00`, `PT15M`, `in 10 minutes`, `tomorrow at 7:00`, or a moment (2026-11-20T14:30); or an object:
-    /// {"type": "cron", "expression"}, {"type": "interval", "every"} or {"type": "once", "at"}.
+    /// When to run: a cron pattern with 5 fields, or 6 with seconds first (`0 7 * * 1-5`, `@daily`), `every 15
+    /// minutes`, `every monday at 8:00`, `PT15M`, `in 10 minutes`, `tomorrow at 7:00`, or a date-time
+    /// (2026-11-20T14:30); or an object: {"type": "cron", "expression"}, {"type": "interval", "every"} or {"type":
+    /// "once", "at"}.
     #[schemars(extend("type" = ["string", "object"]))]
     pub schedule: Value,
-    /// The tool that is called.
+    /// The tool to call.
     pub tool: Option<String>,
-    /// What the tool is called with.
+    /// Arguments for the tool.
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub arguments: Option<Value>,
-    /// What the agent is asked to do.
+    /// The task for the agent.
     pub prompt: Option<String>,
-    /// What the person is told.
+    /// The message to the person.
     pub message: Option<String>,
-    /// The same as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type": "notify", "message"}.
+    /// The action as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type":
+    /// "notify", "message"}.
     pub action: Option<ActionObject>,
-    /// The time zone of its times, such as Europe/Vienna. Default: the household's.
+    /// Time zone of the schedule, such as Europe/Vienna. Default: the household's.
     pub timezone: Option<String>,
-    /// Whether it runs from now on. Default: true.
+    /// Whether it is active. Default: true.
     pub enabled: Option<bool>,
-    /// What becomes of times that passed while Hob was off: one run for all of them (once), none (skip), one each (all).
+    /// Policy for runs missed while Hob was off: one run for all of them (once), none (skip), one each (all).
     pub missed: Option<Missed>,
-    /// How often a run that went wrong is tried again. Default: 2.
+    /// Retries after a failed run. Default: 2.
     #[schemars(range(max = 10))]
     pub retries: Option<u32>,
-    /// Seconds until the first of these; each takes twice as long as the one before. Default: 60.
+    /// Seconds before the first retry; doubles with each further one. Default: 60.
     #[schemars(range(min = 1, max = 86_400))]
     pub retry_delay_seconds: Option<u32>,
-    /// It has no more times after this day or moment.
+    /// No runs after this day or date-time.
     pub end_at: Option<String>,
-    /// It has no more times after so many runs.
+    /// Maximum number of runs.
     #[schemars(range(min = 1))]
     pub max_runs: Option<u32>,
-    /// A word about it.
+    /// Short description.
     pub description: Option<String>,
 }
 
@@ -129,10 +131,10 @@ pub(crate) async fn create(desk: ScheduleTools, cx: Cx, args: Create) -> Result<
     let ends_ms = args.end_at.as_deref().map(|end| end_of(&cx, end)).transpose()?.flatten();
     let (tool, arguments, prompt, message, action) =
         (args.tool, args.arguments, args.prompt, args.message, args.action);
-    let chosen = ActionArgs { tool, arguments, prompt, message, action }.chosen()?;
-    let chosen = chosen.unwrap_or_else(|| Action::Notify(name.clone()));
+    let parse = ActionArgs { tool, arguments, prompt, message, action }.parse()?;
+    let parse = parse.unwrap_or_else(|| Action::Notify(name.clone()));
     let new = New {
-        action: chosen.arm(&cx, &desk.registry, &name, &about).await?,
+        action: parse.arm(&cx, &desk.registry, &name, &about).await?,
         name,
         description,
         written: written(&args.schedule),
@@ -149,7 +151,7 @@ pub(crate) async fn create(desk: ScheduleTools, cx: Cx, args: Create) -> Result<
     Ok(Output::json(sentences::task(&kept, &*clock))?.say(sentence))
 }
 
-/// The schedule as it was written: a text as it is, an object as JSON.
+/// The schedule as written: text unchanged, an object as JSON.
 fn written(schedule: &Value) -> String {
     match schedule {
         Value::String(text) => text.trim().chars().take(LONGEST_NAME).collect(),
@@ -167,7 +169,7 @@ fn described(text: Option<String>) -> Result<Option<String>> {
     }
 }
 
-/// The moment after which there are no more times: the end of a day, or the moment itself. Nothing is no end.
+/// Parses `endAt`: the end of a day, or a moment. Empty means no end.
 fn end_of(cx: &Cx, text: &str) -> Result<Option<i64>> {
     if text.trim().is_empty() {
         return Ok(None);
@@ -177,28 +179,28 @@ fn end_of(cx: &Cx, text: &str) -> Result<Option<i64>> {
     let end = match &when {
         When::At(at) => at.timestamp(),
         When::Day(day) => {
-            let beyond = |_| Error::bad_args(format!("the day {day} is beyond the calendar: give another"));
+            let beyond = |_| Error::bad_args(format!("the day {day} is out of range: give another"));
             let next = day.checked_add(1.day()).and_then(|next| next.to_zoned(clock.zone())).map_err(beyond)?;
             next.timestamp() - jiff::SignedDuration::from_millis(1)
         }
     };
     if end <= clock.now() {
-        return Err(Error::bad_args(format!("`endAt` has passed already ({when}): give one that is to come")));
+        return Err(Error::bad_args(format!("`endAt` is in the past ({when}): give a future time")));
     }
     Ok(Some(end.as_millisecond()))
 }
 
-/// List what is scheduled: what comes next first, then what is paused or over.
+/// List scheduled tasks: upcoming first, then paused and finished ones.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct List {
-    /// Only those that run, or only those that are paused or over.
+    /// True for active tasks only, false for paused or finished ones only.
     pub enabled: Option<bool>,
-    /// Only those with these words in name or description.
+    /// Only tasks with these words in name or description.
     pub search: Option<String>,
-    /// How many (default: 20, max: 50).
+    /// Maximum number of results (default: 20, max: 50).
     pub limit: Option<u32>,
-    /// How many to pass over.
+    /// Number of results to skip.
     pub offset: Option<u32>,
 }
 
@@ -218,7 +220,7 @@ pub(crate) async fn list(desk: ScheduleTools, cx: Cx, args: List) -> Result<Outp
     Ok(Output::json(json!({"count": tasks.len(), "hasMore": has_more, "tasks": tasks}))?.say(sentence))
 }
 
-/// How one task stands, or how many there are and what comes next.
+/// The state of one task, or a summary of all.
 pub(crate) fn status(desk: &ScheduleTools, cx: &Cx, which: Option<&str>) -> Result<Output> {
     let clock = &*cx.ports().clock;
     if let Some(which) = which {
@@ -236,45 +238,45 @@ pub(crate) fn status(desk: &ScheduleTools, cx: &Cx, which: Option<&str>) -> Resu
     Ok(Output::json(content)?.say(sentences::listed(&some, all.len(), &clock.local())))
 }
 
-/// Change a scheduled task; what is not given stays as it is. `enabled: false` pauses it.
+/// Change a scheduled task; omitted fields stay unchanged. `enabled: false` pauses it.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Update {
-    /// The id of the task, or its name.
+    /// Id or name of the task.
     pub task_id: String,
-    /// What it is called.
+    /// New name.
     pub name: Option<String>,
-    /// When, as for create_scheduled_task.
+    /// New schedule, as for create_scheduled_task.
     #[schemars(extend("type" = ["string", "object"]))]
     pub schedule: Option<Value>,
-    /// The tool that is called.
+    /// The tool to call.
     pub tool: Option<String>,
-    /// What the tool is called with.
+    /// Arguments for the tool.
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub arguments: Option<Value>,
-    /// What the agent is asked to do.
+    /// The task for the agent.
     pub prompt: Option<String>,
-    /// What the person is told.
+    /// The message to the person.
     pub message: Option<String>,
-    /// The same as an object.
+    /// The action as an object.
     pub action: Option<ActionObject>,
-    /// The time zone of its times.
+    /// Time zone of the schedule.
     pub timezone: Option<String>,
-    /// Whether it runs.
+    /// Whether it is active.
     pub enabled: Option<bool>,
-    /// What becomes of missed times: once, skip or all.
+    /// Policy for missed runs: once, skip or all.
     pub missed: Option<Missed>,
-    /// How often a run that went wrong is tried again.
+    /// Retries after a failed run.
     #[schemars(range(max = 10))]
     pub retries: Option<u32>,
-    /// Seconds until the first of these.
+    /// Seconds before the first retry.
     #[schemars(range(min = 1, max = 86_400))]
     pub retry_delay_seconds: Option<u32>,
-    /// It has no more times after this day or moment; an empty text takes that back.
+    /// No runs after this day or date-time; an empty text removes the limit.
     pub end_at: Option<String>,
-    /// It has no more times after so many runs; 0 takes that back.
+    /// Maximum number of runs; 0 removes the limit.
     pub max_runs: Option<u32>,
-    /// A word about it.
+    /// Short description.
     pub description: Option<String>,
 }
 
@@ -282,12 +284,12 @@ pub(crate) async fn update(desk: ScheduleTools, cx: Cx, args: Update) -> Result<
     let found = desk.scheduler.find(&cx, &args.task_id)?;
     let clock = cx.ports().clock.clone();
     let name = args.name.as_deref().map(|name| required_text("name", name, LONGEST_NAME)).transpose()?;
-    let recurrence = moved(&cx, &found.value, args.schedule.as_ref(), args.timezone.as_deref())?;
+    let recurrence = new_recurrence(&cx, &found.value, args.schedule.as_ref(), args.timezone.as_deref())?;
     let (tool, arguments, prompt, message, action) =
         (args.tool, args.arguments, args.prompt, args.message, args.action);
-    let chosen = ActionArgs { tool, arguments, prompt, message, action }.chosen()?;
+    let parse = ActionArgs { tool, arguments, prompt, message, action }.parse()?;
     let title = name.as_deref().unwrap_or(&found.value.name);
-    let action = rearmed(&desk, &cx, &found.value, chosen, recurrence.as_ref(), title).await?;
+    let action = new_call(&desk, &cx, &found.value, parse, recurrence.as_ref(), title).await?;
     let change = Change {
         description: described(args.description)?,
         recurrence,
@@ -305,8 +307,8 @@ pub(crate) async fn update(desk: ScheduleTools, cx: Cx, args: Update) -> Result<
     Ok(Output::json(sentences::task(&kept, &*clock))?.say(sentence))
 }
 
-/// When it is to come from now on; a zone alone moves the times of a pattern.
-fn moved(
+/// The new recurrence; a new time zone alone moves the times of a cron pattern.
+fn new_recurrence(
     cx: &Cx,
     schedule: &Schedule,
     wanted: Option<&Value>,
@@ -324,26 +326,23 @@ fn moved(
         (None, zone, Some(expression)) => {
             Ok(Some((schedule.written.clone(), parse(&Value::String(expression), zone, clock)?)))
         }
-        (None, Some(_), None) => {
-            Err(Error::bad_args("only times on the wall have a time zone: give the `schedule` together with it"))
-        }
+        (None, Some(_), None) => Err(Error::bad_args("an interval has no time zone: give a cron `schedule` with it")),
     }
 }
 
-/// The call it makes from now on, where that is another. What a person said yes to, they said yes to at its times: at others
-/// they are asked again.
-async fn rearmed(
+/// The new pre-authorized call, if it changes. Consent was given for specific times, so a new schedule asks again.
+async fn new_call(
     desk: &ScheduleTools,
     cx: &Cx,
     schedule: &Schedule,
-    chosen: Option<Action>,
+    parse: Option<Action>,
     recurrence: Option<&(String, Recurrence)>,
     title: &str,
 ) -> Result<Option<PreauthorizedCall>> {
     let local = cx.ports().clock.local();
     let recurs = recurrence.map(|(_, recurrence)| recurrence.clone()).or_else(|| schedule.recurrence());
     let about = recurs.map(|recurrence| recurrence.text(&local)).unwrap_or_default();
-    if let Some(action) = chosen {
+    if let Some(action) = parse {
         return action.arm(cx, &desk.registry, title, &about).await.map(Some);
     }
     let before = schedule.action();
@@ -353,11 +352,11 @@ async fn rearmed(
     desk.registry.arm(cx, &before.tool, before.args, &about).await.map(Some)
 }
 
-/// Delete a scheduled task with its history: it runs no more.
+/// Delete a scheduled task and its history.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Delete {
-    /// The id of the task, or its name.
+    /// Id or name of the task.
     pub task_id: String,
 }
 
@@ -369,11 +368,11 @@ pub(crate) async fn delete(desk: ScheduleTools, cx: Cx, args: Delete) -> Result<
     Ok(Output::json(json!({"taskId": gone.id, "name": gone.value.name, "deleted": true}))?.say(sentence))
 }
 
-/// Show when a scheduled task ran and what came of it, the latest run first.
+/// Show past runs of a scheduled task with their results, latest first.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct History {
-    /// The id of the task, or its name.
+    /// Id or name of the task.
     pub task_id: String,
     pub limit: Option<u32>,
 }
@@ -392,18 +391,18 @@ pub(crate) async fn history(desk: ScheduleTools, cx: Cx, args: History) -> Resul
     Ok(Output::json(content)?.say(sentence))
 }
 
-/// Run a scheduled task now, besides its times.
+/// Run a scheduled task now, in addition to its schedule.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Trigger {
-    /// The id of the task, or its name.
+    /// Id or name of the task.
     pub task_id: String,
 }
 
 pub(crate) async fn trigger(desk: ScheduleTools, cx: Cx, args: Trigger) -> Result<Output> {
     let found = desk.scheduler.find(&cx, &args.task_id)?;
-    // What was agreed for its times is not agreed for any moment.
-    desk.registry.judge(&cx, &found.value.action(), "now, because it is run by hand").await?;
+    // Consent for the scheduled times does not cover other times.
+    desk.registry.judge(&cx, &found.value.action(), "now, started by hand").await?;
     let run = desk.scheduler.fire_now(&cx, &found.id.to_string(), PATIENCE).await?;
     let clock = &*cx.ports().clock;
     let mut content = sentences::run(&run, clock);

@@ -1,5 +1,4 @@
-//! What the tests of this crate share: a house with a real store, registry and scheduler, a clock that is set by hand, and
-//! tools that note how they were called.
+//! Test support: a real store, registry and scheduler, a manual clock, and tools that record their calls.
 
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use registry::Registry;
@@ -8,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use store::Store;
 use tool::{AgentId, Bus, Channel, Clock, Ports, Principal, Role, UserId, Via, prelude::*};
 
-/// A clock that is set by hand, in Vienna.
+/// A manual clock, in Vienna.
 pub(crate) struct SetClock(Mutex<Timestamp>);
 
 impl SetClock {
@@ -30,10 +29,10 @@ impl Clock for SetClock {
     }
 }
 
-/// What the tools of the house were called with, in order: the name and the arguments.
+/// Recorded calls in order: tool name and arguments.
 pub(crate) type Calls = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// A house: Friday, 20 November 2026, 14:30 in Vienna.
+/// The test setup. It is Friday, 20 November 2026, 14:30 in Vienna.
 pub(crate) struct House {
     pub clock: Arc<SetClock>,
     pub registry: Registry,
@@ -71,7 +70,7 @@ impl House {
         Cx::root(self.ports.clone(), Principal::owner(), Via::direct(Channel::Api))
     }
 
-    /// A direct call by somebody else.
+    /// A direct call by another person.
     pub fn other(&self) -> Cx {
         let principal = Principal { user: UserId(Id::new()), role: Role::Member, agent: AgentId::GENERAL };
         Cx::root(self.ports.clone(), principal, Via::direct(Channel::Api))
@@ -82,50 +81,50 @@ impl House {
     }
 }
 
-/// Say that one is there.
+/// Reply to a ping.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Ping {
-    /// Told again.
+    /// Returned unchanged.
     #[serde(default)]
     n: i64,
 }
 
-/// Move a thing.
+/// Move something.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Move {
-    /// Which.
+    /// The pin.
     pin: u8,
-    /// Where.
+    /// The level.
     #[serde(default)]
     high: bool,
 }
 
-/// Go wrong.
+/// Always fail.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Break {}
 
-/// Tell the person.
+/// Notify the person.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Notify {
-    /// What.
+    /// The message.
     text: String,
-    /// Under which heading.
+    /// The title.
     title: Option<String>,
 }
 
-/// Ask the agent.
+/// Prompt the agent.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Prompt {
-    /// What.
+    /// The prompt.
     prompt: String,
-    /// What the conversation is called.
+    /// Title of the conversation.
     title: Option<String>,
-    /// Which.
+    /// Id of the conversation.
     conversation_id: Option<Id>,
 }
 

@@ -1,4 +1,4 @@
-//! Triggers: what is to happen when something else does, as tools.
+//! Trigger tools: run something when something else happens.
 
 mod matching;
 mod record;
@@ -9,7 +9,7 @@ mod watch;
 mod tests;
 
 use crate::action::{Action, ActionArgs, ActionObject, action_json};
-use matching::{Op, has_places};
+use matching::{Op, has_placeholders};
 use record::{BY_NAME, BY_TRIGGER, Call, Check, Config, Firing, Kind, Status, Trigger};
 use records::required_text;
 use registry::Registry;
@@ -20,15 +20,15 @@ use watch::{Fired, FiredBy};
 
 pub use watch::Triggers;
 
-/// How many triggers one person may have.
+/// Maximum number of triggers per person.
 const MOST: usize = 200;
-/// The longest name and description, in characters.
+/// Maximum length of name and description, in characters.
 const LONGEST_NAME: usize = 200;
 const LONGEST_TEXT: usize = 2000;
 
-/// What is to happen when something else does.
+/// The trigger tools.
 pub fn family(triggers: Triggers) -> Family<Triggers> {
-    Family::new("triggers", "What is to happen when something else does.", triggers)
+    Family::new("triggers", "Run something when something else happens.", triggers)
         .area(Area::Memory)
         .phrases(include_str!("triggers.en"))
         .tool("create_trigger", Risk::Write, create)
@@ -51,45 +51,46 @@ pub fn family(triggers: Triggers) -> Family<Triggers> {
         .tags("remove automation rule")
         .tool("fire_trigger", Risk::Write, fire)
         .automates()
-        // Its own times fire it as it was agreed.
-        .additive_where(|_, cx, _| is_at_its_time(cx))
+        // Its own schedule fires it as pre-authorized.
+        .additive_where(|_, cx, _| is_own_schedule(cx))
         .tags("run test automation now")
         .tool("get_trigger_history", Risk::Observe, history)
         .tags("log fired when why automation")
 }
 
-/// Have something done when something else happens: at times, on an event, or when what a tool answers becomes so. What is
-/// done is one of `tool` with `arguments`, `prompt`, or `message` to the person. Texts in it may hold `{{topic}}`,
-/// `{{data.FIELD}}` of an event or `{{value}}` of a condition.
+/// Create a trigger: run an action on a schedule, on an event, or when a tool's result becomes true. The action is
+/// one of `tool` with `arguments`, `prompt` for the agent, or `message` to the person. Texts in it may use
+/// `{{topic}}` and `{{data.FIELD}}` of an event or `{{value}}` of a condition.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Create {
-    /// What it is called.
+    /// Name of the trigger.
     name: String,
-    /// What makes it fire.
+    /// The cause that fires it.
     r#type: Kind,
     /// For `schedule`: {"schedule": "0 7 * * *", "timezone"?}. For `event`: {"topic": "pin:changed", "match"?: {"pin": 4}}.
     /// For `condition`: {"check": {"tool", "arguments"?, "path"?, "op", "value"?}, "everySeconds"?}; it fires when the
     /// comparison (eq, ne, gt, gte, lt, lte, contains, changed) becomes true.
     config: Value,
-    /// The tool that is called.
+    /// The tool to call.
     tool: Option<String>,
-    /// What it is called with.
+    /// Arguments for the tool.
     arguments: Option<Value>,
-    /// What the agent is asked to do.
+    /// The task for the agent.
     prompt: Option<String>,
-    /// What the person is told.
+    /// The message to the person.
     message: Option<String>,
-    /// The same as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type": "notify", "message"}.
+    /// The action as an object: {"type": "tool", "tool", "arguments"}, {"type": "prompt", "prompt"} or {"type":
+    /// "notify", "message"}.
     action: Option<ActionObject>,
-    /// What it is for.
+    /// Short description.
     description: Option<String>,
-    /// Whether it waits from now on. Default: true.
+    /// Whether it is active. Default: true.
     enabled: Option<bool>,
-    /// The least seconds between two firings. Default: 1.
+    /// Minimum number of seconds between two firings. Default: 1.
     #[schemars(range(max = 86_400))]
     cooldown_seconds: Option<u32>,
-    /// The most firings in an hour. Default: 60.
+    /// Maximum number of firings per hour. Default: 60.
     #[schemars(range(min = 1, max = 3600))]
     max_per_hour: Option<u32>,
 }
@@ -105,10 +106,10 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
     let Create { tool, arguments, prompt, message, action, .. } = args;
     let action = ActionArgs { tool, arguments, prompt, message, action };
     let about = when(args.r#type, &args.config);
-    let action = armed(&triggers, &cx, action, &name, &about).await?.ok_or_else(|| {
-        Error::bad_args("say what is to happen: one of `tool` with `arguments`, `prompt` or `message`")
-    })?;
-    let check = looks(&triggers, &cx, &config).await?;
+    let action = armed(&triggers, &cx, action, &name, &about)
+        .await?
+        .ok_or_else(|| Error::bad_args("give an action: one of `tool` with `arguments`, `prompt` or `message`"))?;
+    let check = condition_call(&triggers, &cx, &config).await?;
     let trigger = Trigger {
         name,
         description: text(args.description)?,
@@ -123,19 +124,19 @@ async fn create(triggers: Triggers, cx: Cx, args: Create) -> Result<Output> {
     };
     let planned = planning(&triggers, &cx, times);
     let mut added = parts.shelf.add_all_with(&cx, "create_trigger", vec![(trigger, false)], planned).await?;
-    let entry = added.pop().ok_or_else(|| Error::failed("the trigger was not kept: try again"))?;
+    let entry = added.pop().ok_or_else(|| Error::failed("the trigger could not be stored: try again"))?;
     triggers.put(&entry);
     let sentence = format!("The trigger “{}” is set: {about}.", entry.value.name);
     Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
 }
 
-/// The times of a trigger that has some.
+/// The recurrence of a schedule trigger.
 fn times(cx: &Cx, config: &Config) -> Result<Option<Recurrence>> {
     let Config::Schedule { schedule, timezone } = config else { return Ok(None) };
     scheduler::parse(schedule, timezone.as_deref(), &*cx.ports().clock).map(Some)
 }
 
-/// What is written with a trigger: its times, or that it has none now.
+/// Plans its schedule in the trigger's write, or removes it.
 fn planning(
     triggers: &Triggers,
     cx: &Cx,
@@ -169,7 +170,7 @@ fn planning(
     }
 }
 
-/// What is to happen, judged as this caller's; `None` when nothing was said.
+/// The pre-authorized call, judged for this caller; `None` if the parameters name no action.
 async fn armed(
     triggers: &Triggers,
     cx: &Cx,
@@ -177,21 +178,21 @@ async fn armed(
     name: &str,
     about: &str,
 ) -> Result<Option<PreauthorizedCall>> {
-    let Some(mut action) = action.chosen()? else { return Ok(None) };
+    let Some(mut action) = action.parse()? else { return Ok(None) };
     let registry = &triggers.parts().registry;
-    // What is not known yet cannot be judged: something of the right type stands for it.
+    // Placeholders are unknown at this point, so they are judged with sample values of the right type.
     let mut places = None;
     if let Action::Tool { name, arguments } = &mut action
-        && has_places(arguments)
+        && has_placeholders(arguments)
     {
         let (tool, plain) = registry.plainly(cx, name, arguments.clone())?;
-        (*name, *arguments) = (tool.name.to_string(), stood_in(&plain, &tool.parameters));
+        (*name, *arguments) = (tool.name.to_string(), with_sample_values(&plain, &tool.parameters));
         places = Some(plain);
     }
     let mut armed = action.arm(cx, registry, name, about).await?;
-    if armed.consented && (places.is_some() || has_places(&armed.args)) {
+    if armed.consented && (places.is_some() || has_placeholders(&armed.args)) {
         return Err(Error::bad_args(format!(
-            "`{}` needs a person's yes, which is for the very arguments: leave out the `{{{{…}}}}`",
+            "`{}` needs approval of its exact arguments: leave out the `{{{{…}}}}`",
             armed.tool
         )));
     }
@@ -201,8 +202,8 @@ async fn armed(
     Ok(Some(armed))
 }
 
-/// Arguments in which something of the type the schema wants stands where an event's data will be.
-fn stood_in(arguments: &Value, parameters: &Value) -> Value {
+/// Arguments with sample values of the schema's type in place of placeholders.
+fn with_sample_values(arguments: &Value, parameters: &Value) -> Value {
     let mut arguments = arguments.clone();
     for (name, value) in arguments.as_object_mut().into_iter().flatten() {
         let schema = &parameters["properties"][name];
@@ -220,17 +221,20 @@ fn stood_in(arguments: &Value, parameters: &Value) -> Value {
     arguments
 }
 
-/// What a condition looks with: a tool that only looks, judged as this caller's.
-async fn looks(triggers: &Triggers, cx: &Cx, config: &Config) -> Result<Option<Call>> {
+/// The call that evaluates a condition: a read-only tool, judged for this caller.
+async fn condition_call(triggers: &Triggers, cx: &Cx, config: &Config) -> Result<Option<Call>> {
     let Config::Condition { check: Check { tool, arguments, op, value, .. }, .. } = config else { return Ok(None) };
     if *op != Op::Changed && value.is_null() {
-        return Err(Error::bad_args("the check needs a `value` to compare with, or the op `changed`"));
+        return Err(Error::bad_args("the check needs a `value` to compare with, or the operator `changed`"));
     }
     let registry: &Registry = &triggers.parts().registry;
     let armed = registry.arm(cx, tool, arguments.clone(), "again and again").await?;
     match registry.get(&armed.tool) {
         Some(found) if found.risk == Risk::Observe => Ok(Some(armed.into())),
-        _ => Err(Error::bad_args(format!("`{}` does more than look: a condition may only look", armed.tool))),
+        _ => Err(Error::bad_args(format!(
+            "`{}` changes something: a condition may only call read-only tools",
+            armed.tool
+        ))),
     }
 }
 
@@ -240,14 +244,14 @@ async fn looks(triggers: &Triggers, cx: &Cx, config: &Config) -> Result<Option<C
 struct List {
     /// Only those of this type.
     r#type: Option<Kind>,
-    /// Only those that wait, or only those that are paused.
+    /// True for active triggers only, false for paused ones only.
     enabled: Option<bool>,
-    /// Only those with these words in name or description.
+    /// Only triggers with these words in name or description.
     search: Option<String>,
-    /// How many. Default: 20.
+    /// Maximum number of results. Default: 20.
     #[schemars(range(min = 1, max = 50))]
     limit: Option<u32>,
-    /// How many to pass over.
+    /// Number of results to skip.
     offset: Option<u32>,
 }
 
@@ -275,11 +279,11 @@ async fn list(triggers: Triggers, cx: Cx, args: List) -> Result<Output> {
     Ok(Output::json(json!({"triggers": all, "count": all.len(), "hasMore": page.more}))?.say(sentence))
 }
 
-/// Look at one trigger.
+/// Show one trigger.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Which {
-    /// Its id, or its name.
+    /// Id or name of the trigger.
     trigger_id: String,
 }
 
@@ -289,34 +293,34 @@ async fn get(triggers: Triggers, cx: Cx, args: Which) -> Result<Output> {
     Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
 }
 
-/// Change a trigger; what is left out stays as it is.
+/// Change a trigger; omitted fields stay unchanged.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Update {
-    /// Its id, or its name.
+    /// Id or name of the trigger.
     trigger_id: String,
-    /// What it is called.
+    /// New name.
     name: Option<String>,
-    /// What makes it fire; its type stays.
+    /// New configuration; the type stays.
     config: Option<Value>,
-    /// The tool that is called.
+    /// The tool to call.
     tool: Option<String>,
-    /// What it is called with.
+    /// Arguments for the tool.
     arguments: Option<Value>,
-    /// What the agent is asked to do.
+    /// The task for the agent.
     prompt: Option<String>,
-    /// What the person is told.
+    /// The message to the person.
     message: Option<String>,
-    /// The same as an object.
+    /// The action as an object.
     action: Option<ActionObject>,
-    /// What it is for.
+    /// Short description.
     description: Option<String>,
-    /// Whether it waits.
+    /// Whether it is active.
     enabled: Option<bool>,
-    /// The least seconds between two firings.
+    /// Minimum number of seconds between two firings.
     #[schemars(range(max = 86_400))]
     cooldown_seconds: Option<u32>,
-    /// The most firings in an hour.
+    /// Maximum number of firings per hour.
     #[schemars(range(min = 1, max = 3600))]
     max_per_hour: Option<u32>,
 }
@@ -335,10 +339,10 @@ async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
     let mut action = armed(&triggers, &cx, action, &called, &about).await?;
     let (old, anew) = (before.value.action.armed(), args.config.is_some());
     if action.is_none() && anew && old.consented {
-        // A yes was for another reason to do it.
+        // Consent was given for another cause.
         action = Some(parts.registry.arm(&cx, &old.tool, old.args, &about).await?);
     }
-    let check = if anew { looks(&triggers, &cx, &config).await? } else { before.value.check.clone() };
+    let check = if anew { condition_call(&triggers, &cx, &config).await? } else { before.value.check.clone() };
     let description = args.description.map(|d| text(Some(d))).transpose()?;
     let (enabled, cooldown, per_hour) = (args.enabled, args.cooldown_seconds, args.max_per_hour);
     let (action, written) = (action.map(Call::from), written.to_string());
@@ -350,7 +354,7 @@ async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
         t.cooldown_s = cooldown.unwrap_or(t.cooldown_s).min(86_400);
         t.per_hour = per_hour.unwrap_or(t.per_hour).clamp(1, 3600);
         if anew {
-            // What it saw was seen by another look.
+            // The last observation belongs to the old check.
             (t.config, t.seen) = (written.clone(), String::new());
             t.check.clone_from(&check);
         }
@@ -364,13 +368,13 @@ async fn update(triggers: Triggers, cx: Cx, args: Update) -> Result<Output> {
     Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
 }
 
-/// Pause a trigger, or let it go on.
+/// Pause or resume a trigger.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Pause {
-    /// Its id, or its name.
+    /// Id or name of the trigger.
     trigger_id: String,
-    /// False lets it go on.
+    /// True pauses it, false resumes it.
     #[serde(default = "yes")]
     paused: bool,
 }
@@ -382,7 +386,7 @@ fn yes() -> bool {
 async fn pause(triggers: Triggers, cx: Cx, args: Pause) -> Result<Output> {
     let parts = triggers.parts();
     let before = parts.shelf.find_own(&cx, &args.trigger_id)?;
-    // Of times that have passed, there are none to go on with.
+    // A schedule entirely in the past cannot resume.
     let times = match Config::read(before.value.kind, &config_of(&before.value)) {
         Ok(config) if !args.paused => times(&cx, &config)?,
         _ => None,
@@ -400,11 +404,11 @@ async fn pause(triggers: Triggers, cx: Cx, args: Pause) -> Result<Output> {
     Ok(Output::json(trigger_json(&cx, &entry))?.say(sentence))
 }
 
-/// Delete a trigger with its history.
+/// Delete a trigger and its history.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Delete {
-    /// Its id, or its name.
+    /// Id or name of the trigger.
     trigger_id: String,
 }
 
@@ -420,32 +424,32 @@ async fn delete(triggers: Triggers, cx: Cx, args: Delete) -> Result<Output> {
     };
     let gone = parts.shelf.remove_with(&cx, &id.to_string(), also).await?;
     triggers.drop_live(gone.id);
-    let sentence = format!("The trigger “{}” is gone.", gone.value.name);
+    let sentence = format!("The trigger “{}” is deleted.", gone.value.name);
     Ok(Output::json(json!({"deleted": true, "id": gone.id, "name": gone.value.name}))?.say(sentence))
 }
 
-/// Fire a trigger now, whatever it waits for. What it does counts as called by whoever fires it.
+/// Fire a trigger now. Its action counts as called by whoever fires it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Fire {
-    /// Its id, or its name.
+    /// Id or name of the trigger.
     trigger_id: String,
 }
 
 async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
     let entry = triggers.parts().shelf.find_own(&cx, &args.trigger_id)?;
     let about = json!({"topic": "manual", "data": {}, "at": cx.ports().clock.now().to_string()});
-    // Its own times fire it as it was agreed (nothing else can be written down to call this); anybody else makes the call
-    // themselves, and is judged for it.
-    let fired = match is_at_its_time(&cx) && entry.value.kind == Kind::Schedule {
-        true => triggers.fire_at_its_time(&entry, &about, cx.label()).await?,
+    // Its own schedule fires it as pre-authorized (no other stored call may name this tool); any other caller makes
+    // the call themselves, and is judged for it.
+    let fired = match is_own_schedule(&cx) && entry.value.kind == Kind::Schedule {
+        true => triggers.fire_on_schedule(&entry, &about, cx.label()).await?,
         false => triggers.fire(&entry, "it was fired by hand".into(), &about, FiredBy::Caller(&cx)).await,
     };
     let Fired { status, result } = fired;
     if status == Status::Interrupted {
-        // Nobody must fire it again: the firing itself goes on.
+        // The firing resumes by itself, so the caller must not retry.
         let answer = json!({"id": entry.id, "name": entry.value.name, "status": status, "result": null});
-        return Ok(Output::json(answer)?.say("It goes on when Hob has started again."));
+        return Ok(Output::json(answer)?.say("It resumes when Hob has restarted."));
     }
     let given = result?;
     let sentence = given.say.clone().unwrap_or_else(|| format!("The trigger “{}” has fired.", entry.value.name));
@@ -455,18 +459,18 @@ async fn fire(triggers: Triggers, cx: Cx, args: Fire) -> Result<Output> {
     Ok(output)
 }
 
-/// Whether a time fires it, and nobody by hand.
-fn is_at_its_time(cx: &Cx) -> bool {
+/// Whether its schedule fires it, not a person.
+fn is_own_schedule(cx: &Cx) -> bool {
     cx.via().channel == Channel::Machine && cx.run().is_none() && *cx.maker() == Owner::Core
 }
 
-/// When a trigger fired, why, and how it went; the latest first.
+/// Show past firings of a trigger with cause and result, latest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct History {
-    /// Its id, or its name.
+    /// Id or name of the trigger.
     trigger_id: String,
-    /// How many. Default: 10.
+    /// Maximum number of results. Default: 10.
     #[schemars(range(min = 1, max = 50))]
     limit: Option<u32>,
 }
@@ -499,7 +503,7 @@ fn text(given: Option<String>) -> Result<String> {
     }
 }
 
-/// A trigger as it is told.
+/// A trigger as JSON.
 fn trigger_json(cx: &Cx, entry: &Entry<Trigger>) -> Value {
     let t = &entry.value;
     let config = config_of(t);
@@ -524,17 +528,17 @@ fn config_of(t: &Trigger) -> Value {
     serde_json::from_str(&t.config).unwrap_or_default()
 }
 
-/// What it waits for, in words.
+/// Its cause, in words.
 fn when(kind: Kind, config: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match kind {
-        Kind::Schedule => format!("at the times of `{}`", text(&config["schedule"])),
+        Kind::Schedule => format!("on the schedule `{}`", text(&config["schedule"])),
         Kind::Event => match config["match"].as_object().filter(|m| !m.is_empty()) {
             Some(fields) => {
                 let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{k} {}", wished(v))).collect();
-                format!("when `{}` is told with {}", text(&config["topic"]), fields.join(" and "))
+                format!("on `{}` with {}", text(&config["topic"]), fields.join(" and "))
             }
-            None => format!("when `{}` is told", text(&config["topic"])),
+            None => format!("on `{}`", text(&config["topic"])),
         },
         Kind::Condition => {
             let check = &config["check"];

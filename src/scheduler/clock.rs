@@ -1,67 +1,69 @@
-//! Whether the clock on the wall can be believed, and by how much it was set.
+//! Tells whether the wall clock can be trusted, and by how much it was adjusted.
 //!
-//! A device without a battery wakes up in 1970, or where it fell asleep; the network sets its clock later. Until then times
-//! on the wall mean nothing, and what comes at intervals goes by the time that passes.
+//! A device without a battery boots in 1970 or at the time it was switched off; the network sets its clock later.
+//! Until then cron and one-time schedules wait, and intervals follow elapsed time.
 
 use std::time::{Duration, Instant};
 
-/// No clock that is set shows less: the beginning of 2025, in milliseconds since 1970.
+/// A clock before 2025 (milliseconds since 1970) has not been set.
 pub(crate) const EARLIEST: i64 = 1_735_689_600_000;
-/// How much a clock may go wrong between two looks without having been set.
+/// Drift between two readings, in milliseconds, that does not count as an adjustment.
 const SLACK: i64 = 2000;
-/// How far behind the newest time seen a clock may be and still be right: it was put back a little meanwhile.
-const BEHIND: i64 = 60_000;
-/// A clock that nobody has set for so long will not be set: it is believed as it is.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// How far, in milliseconds, a trusted clock may be behind the newest time seen: it was set back a little meanwhile.
+const MAX_BEHIND: i64 = 60_000;
+/// A clock that was not set for this long is trusted as it is.
+const TRUST_AFTER: Duration = Duration::from_secs(3600);
 
-/// The clock on the wall beside one that only goes forward.
+/// Compares the wall clock with a monotonic clock.
 #[derive(Debug)]
-pub(crate) struct Wall {
+pub(crate) struct WallClock {
     shown: i64,
     looked: Instant,
     began: Instant,
-    /// The newest time anybody has seen, in milliseconds since 1970.
+    /// The newest time ever seen, in milliseconds since 1970.
     newest: i64,
-    believed: bool,
+    trusted: bool,
 }
 
-/// What follows from a look at the clock.
+/// The outcome of reading the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Look {
-    /// By how many milliseconds what goes by time that passes has to be moved.
+pub(crate) struct ClockReading {
+    /// Milliseconds by which times that follow elapsed time have to shift.
     pub shift: Option<i64>,
-    /// Whether what goes by the wall has to be looked at anew.
+    /// Whether times that follow the wall clock have to be planned again.
     pub anew: bool,
 }
 
-impl Wall {
-    /// The first look. `newest` is the newest time that was seen before.
+impl WallClock {
+    /// The first reading. `newest` is the newest time seen before.
     pub fn new(shown: i64, newest: i64, at: Instant) -> Self {
-        let believed = shown >= EARLIEST && shown + BEHIND >= newest;
-        Self { shown, looked: at, began: at, newest, believed }
+        let trusted = shown >= EARLIEST && shown + MAX_BEHIND >= newest;
+        Self { shown, looked: at, began: at, newest, trusted }
     }
 
-    /// Whether times on the wall count.
-    pub fn is_believed(&self) -> bool {
-        self.believed
+    /// Whether the wall clock is trusted.
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
     }
 
-    /// Another look.
-    pub fn look(&mut self, shown: i64, at: Instant) -> Look {
+    /// A further reading.
+    pub fn read(&mut self, shown: i64, at: Instant) -> ClockReading {
         let passed = at.saturating_duration_since(self.looked).as_millis() as i64;
         let set_by = shown.saturating_sub(self.shown).saturating_sub(passed);
-        let (was, set) = (self.believed, set_by.saturating_abs() > SLACK);
+        let (was, set) = (self.trusted, set_by.saturating_abs() > SLACK);
         (self.shown, self.looked) = (shown, at);
-        self.believed = match was {
+        self.trusted = match was {
             _ if shown < EARLIEST => false,
-            // Whoever sets a clock knows why.
+            // A clock that was just set is trusted.
             true => true,
-            false => set || shown + BEHIND >= self.newest || at.saturating_duration_since(self.began) >= PATIENCE,
+            false => {
+                set || shown + MAX_BEHIND >= self.newest || at.saturating_duration_since(self.began) >= TRUST_AFTER
+            }
         };
-        Look {
-            // Forward, a clock that was right passes time over in which nothing ran; else it was just put right.
+        ClockReading {
+            // A trusted clock set forward skips time in which nothing ran; an untrusted one was only corrected.
             shift: (set && (set_by < 0 || !was)).then_some(set_by),
-            anew: self.believed && ((set && set_by < 0) || !was),
+            anew: self.trusted && ((set && set_by < 0) || !was),
         }
     }
 }
@@ -72,15 +74,15 @@ mod tests {
 
     const NOW: i64 = 1_795_000_000_000;
 
-    /// Looks at a clock a second apart each, and what follows from each: (shift, anew, believed).
+    /// Reads a clock once a second and returns (shift, anew, trusted) for each reading.
     fn looks(first: i64, newest: i64, shown: &[i64]) -> Vec<(Option<i64>, bool, bool)> {
         let at = Instant::now();
-        let mut wall = Wall::new(first, newest, at);
-        let told = |(n, shown): (usize, &i64)| {
-            let look = wall.look(*shown, at + Duration::from_secs(n as u64 + 1));
-            (look.shift, look.anew, wall.is_believed())
+        let mut wall = WallClock::new(first, newest, at);
+        let read = |(n, shown): (usize, &i64)| {
+            let look = wall.read(*shown, at + Duration::from_secs(n as u64 + 1));
+            (look.shift, look.anew, wall.is_trusted())
         };
-        shown.iter().enumerate().map(told).collect()
+        shown.iter().enumerate().map(read).collect()
     }
 
     #[test]
@@ -103,10 +105,10 @@ mod tests {
         let woke = 40_000;
         let set = looks(woke, NOW, &[woke + 1000, NOW + 5000, NOW + 6000]);
         assert_eq!(set, [(None, false, false), (Some(NOW + 5000 - woke - 2000), true, true), (None, false, true)]);
-        // It fell asleep long before the newest time anybody saw, and catches up.
+        // Switched off long before the newest time seen, and catching up.
         let asleep = looks(NOW - 62_000, NOW, &[NOW - 61_000, NOW - 60_000]);
         assert_eq!(asleep, [(None, false, false), (None, true, true)]);
-        // Back to the beginning, and set again.
+        // Reset to 1970, and set again.
         let lost = looks(NOW, NOW, &[5000, NOW + 2000]);
         assert_eq!(lost.iter().map(|l| (l.1, l.2)).collect::<Vec<_>>(), [(false, false), (true, true)]);
     }
@@ -114,12 +116,12 @@ mod tests {
     #[test]
     fn a_clock_that_nobody_sets_is_believed_in_the_end() {
         let at = Instant::now();
-        let mut wall = Wall::new(NOW - 86_400_000, NOW, at);
-        assert!(!wall.is_believed());
-        let later = wall.look(NOW - 86_400_000 + 3_600_000, at + PATIENCE);
-        assert_eq!((later, wall.is_believed()), (Look { shift: None, anew: true }, true));
-        let mut unset = Wall::new(1000, NOW, at);
-        unset.look(3_601_000, at + PATIENCE);
-        assert!(!unset.is_believed(), "1970 is never believed");
+        let mut wall = WallClock::new(NOW - 86_400_000, NOW, at);
+        assert!(!wall.is_trusted());
+        let later = wall.read(NOW - 86_400_000 + 3_600_000, at + TRUST_AFTER);
+        assert_eq!((later, wall.is_trusted()), (ClockReading { shift: None, anew: true }, true));
+        let mut unset = WallClock::new(1000, NOW, at);
+        unset.read(3_601_000, at + TRUST_AFTER);
+        assert!(!unset.is_trusted(), "1970 is never trusted");
     }
 }

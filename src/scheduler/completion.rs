@@ -1,4 +1,4 @@
-//! How runs end: what came of them is written down, many in one commit, and followed up.
+//! Completion of runs: stores their results, many per commit, and follows up with retries, events and notices.
 
 use crate::{Kind, Run, Schedule, Scheduler, Status, Who, engine::Claimed, record::BY_SCHEDULE};
 use serde_json::{Value, json};
@@ -8,25 +8,25 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tool::{Error, Id, Label, Output, PreauthorizedCall, Result, Scope, UserId};
 
-/// How many results share a commit.
-pub(crate) const TOGETHER: usize = 256;
-/// The most that is kept of what came of a run, in bytes.
+/// Maximum number of results per commit.
+pub(crate) const BATCH: usize = 256;
+/// Maximum stored length of a result, in bytes.
 const RESULT: usize = 2048;
-/// How many runs of a schedule are kept, and after how many it is looked whether there are more.
-const KEPT: usize = 100;
+/// Runs kept per schedule; also how often pruning is attempted.
+const RUNS_KEPT: usize = 100;
 const LOOKED: u32 = 50;
-/// How long until another try, at most, in milliseconds: a day.
+/// Maximum retry delay, in milliseconds: a day.
 const LONGEST: i64 = 86_400_000;
-/// How many refusals in a row stop a schedule.
-const REFUSALS: u32 = 3;
-/// How long a run may be put off because too many calls were made in a minute, in milliseconds.
-const CROWDED: i64 = 3_600_000;
-/// How long after the store failed it is tried again.
-const AGAIN: Duration = Duration::from_secs(2);
+/// Consecutive refusals that stop a schedule.
+const MAX_REFUSALS: u32 = 3;
+/// How long a run may be postponed by rate limits, in milliseconds.
+const MAX_POSTPONE: i64 = 3_600_000;
+/// Delay before retrying after a store error.
+const STORE_RETRY: Duration = Duration::from_secs(2);
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Done {
+pub(crate) struct RunResult {
     pub user: UserId,
     pub id: Id,
     pub run: Id,
@@ -38,20 +38,20 @@ pub(crate) struct Done {
     conversation: Option<Id>,
 }
 
-/// What follows from a failure.
+/// How a failure is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
-    /// It may go better another time.
+    /// Transient: retry.
     Again,
-    /// It was not even begun: there were too many calls. After so many seconds there is room.
+    /// Rate-limited before it started: try again after this many seconds.
     Crowded(u64),
-    /// It is forbidden, or the person is gone.
+    /// Forbidden, or the person was removed.
     Refused,
-    /// It will go wrong in the same way.
+    /// Permanent: a retry would fail in the same way.
     Final,
 }
 
-impl Done {
+impl RunResult {
     pub fn new(claimed: &Claimed, result: Result<Output>) -> Self {
         let failure = result.as_ref().err().map(|error| match error {
             Error::RateLimited(_) => Failure::Crowded(error.retry_after().unwrap_or(60)),
@@ -81,47 +81,49 @@ impl Done {
         }
     }
 
-    /// Hob had ended in the middle of it, and nobody knows how far it came. `done` names the tools that changed something.
+    /// The result of a run that was interrupted at an unknown point. `done` names the tools that changed something.
     pub fn interrupted(claimed: &Claimed, done: &str) -> Self {
         let mut text =
-            "Hob ended in the middle of it, and it was not begun again: it may have been done already, or still go on"
-                .to_owned();
+            "interrupted when Hob stopped, and not repeated: it may have completed or still be in progress".to_owned();
         if !done.is_empty() && done != format!("`{}`", claimed.schedule.tool) {
-            text.push_str(&format!(" (begun or done: {done})"));
+            text.push_str(&format!(" (started or completed: {done})"));
         }
         Self { status: Status::Interrupted, ..Self::new(claimed, Err(Error::BadArgs(text))) }
     }
 
-    /// Hob had ended just after it was done.
+    /// The result of a run whose call completed just before Hob stopped.
     pub fn answer_lost(claimed: &Claimed) -> Self {
-        Self::new(claimed, Ok(Output::text("It was done. Hob was interrupted right after it, so its answer is lost.")))
+        Self::new(
+            claimed,
+            Ok(Output::text("Completed, but Hob was interrupted right after it and the answer was lost.")),
+        )
     }
 }
 
-/// What is told once it is written.
-pub(crate) struct Ended {
-    done: Done,
-    /// `None` when the schedule was deleted meanwhile.
+/// What to publish once the result is stored.
+pub(crate) struct StoredResult {
+    done: RunResult,
+    /// `None` if the schedule was deleted meanwhile.
     schedule: Option<Schedule>,
     by_hand: bool,
 }
 
 impl Scheduler {
-    /// Writes down how runs ended, until nobody sends any more.
-    pub(crate) async fn write_ends(self, mut results: mpsc::UnboundedReceiver<Done>) {
+    /// Stores results until all senders are dropped.
+    pub(crate) async fn store_results(self, mut results: mpsc::UnboundedReceiver<RunResult>) {
         let mut some = vec![];
-        while results.recv_many(&mut some, TOGETHER).await > 0 {
+        while results.recv_many(&mut some, BATCH).await > 0 {
             let done = std::mem::take(&mut some);
-            // A run that is not known to have ended would be made again.
+            // Without its stored result a run would be made again.
             while let Err(error) = self.end(done.clone()).await {
-                tracing::error!(%error, "how runs ended could not be kept; it is tried again");
-                tokio::time::sleep(AGAIN).await;
+                tracing::error!(%error, "run results could not be stored; retrying");
+                tokio::time::sleep(STORE_RETRY).await;
             }
         }
     }
 
-    /// Writes down how runs ended, and tells it.
-    pub(crate) async fn end(&self, done: Vec<Done>) -> store::Result<()> {
+    /// Stores the results of runs, and publishes them.
+    pub(crate) async fn end(&self, done: Vec<RunResult>) -> store::Result<()> {
         let (this, now) = (self.clone(), self.now());
         let ended =
             self.0.schedules.store().write(move |tx| {
@@ -133,10 +135,10 @@ impl Scheduler {
         Ok(())
     }
 
-    fn end_one(&self, tx: &Tx, done: &Done, now: i64) -> store::Result<Ended> {
+    fn end_one(&self, tx: &Tx, done: &RunResult, now: i64) -> store::Result<StoredResult> {
         let scope = Scope::User(done.user);
         let (mut by_hand, mut attempt) = (false, 1);
-        // From here on its outcome tells whether it was made.
+        // From here on the stored result says whether the call was made.
         self.0.runs.store().forget_effect(tx, done.run)?;
         let run = self.0.runs.change(tx, scope, done.label, done.run, &mut |run: &mut Run| {
             (run.status, run.finished_ms) = (done.status, Some(now));
@@ -156,7 +158,7 @@ impl Scheduler {
         };
         let schedule = match self.0.schedules.change(tx, scope, Label::Own, done.id, end) {
             Ok(kept) => kept.value,
-            Err(store::Error::Missing(_)) => return Ok(Ended { done: done.clone(), schedule: None, by_hand }),
+            Err(store::Error::Missing(_)) => return Ok(StoredResult { done: done.clone(), schedule: None, by_hand }),
             Err(error) => return Err(error),
         };
         if schedule.kind == Kind::Reminder && !schedule.enabled {
@@ -164,21 +166,21 @@ impl Scheduler {
         } else if schedule.runs.is_multiple_of(LOOKED) {
             self.prune(tx, done.user, done.id)?;
         }
-        Ok(Ended { done: done.clone(), schedule: Some(schedule), by_hand })
+        Ok(StoredResult { done: done.clone(), schedule: Some(schedule), by_hand })
     }
 
-    /// Forgets the oldest runs of a schedule.
+    /// Deletes the oldest runs of a schedule.
     fn prune(&self, tx: &Tx, user: UserId, id: Id) -> store::Result<()> {
         let scope = Scope::User(user);
         let mut runs: Vec<Id> =
             self.0.runs.find(tx, scope, BY_SCHEDULE, id.as_bytes())?.iter().map(|run| run.id).collect();
         runs.sort_unstable();
-        let old = runs.len().saturating_sub(KEPT);
+        let old = runs.len().saturating_sub(RUNS_KEPT);
         runs[..old].iter().try_for_each(|run| self.0.runs.remove(tx, scope, *run).map(drop))
     }
 
-    fn tell_end(&self, ended: &Ended) {
-        let Ended { done, schedule, by_hand } = ended;
+    fn tell_end(&self, ended: &StoredResult) {
+        let StoredResult { done, schedule, by_hand } = ended;
         let Some(schedule) = schedule else { return self.plan().forget(done.id) };
         match schedule.kind == Kind::Reminder && !schedule.enabled {
             true => self.plan().forget(done.id),
@@ -193,7 +195,7 @@ impl Scheduler {
         let name = &schedule.name;
         if done.status == Status::Interrupted {
             let text = format!(
-                "Hob was interrupted while it did “{name}”, and did not begin it again: it may be done, or still go on. See whether it is."
+                "Hob was interrupted during “{name}” and did not repeat it: it may have completed or still be in progress. Please check."
             );
             self.notice(done.user, schedule, text);
         } else if !schedule.enabled && !schedule.stopped.is_empty() {
@@ -202,24 +204,24 @@ impl Scheduler {
         }
     }
 
-    /// Tells the person something, where they can be told.
+    /// Sends the person a notice, if a way to do so exists.
     fn notice(&self, user: UserId, schedule: &Schedule, text: String) {
         let (scheduler, who) = (self.clone(), Who { user, agent: schedule.agent, clear: false });
         let args = json!({"text": text, "title": schedule.name});
         let armed = PreauthorizedCall { tool: "notify".into(), version: 0, args, digest: [0; 32], consented: false };
         tokio::spawn(async move {
-            let told = scheduler.perform(&who, &armed, Label::Own, &CancellationToken::new(), None).await;
-            if let Err(error) = told {
-                tracing::warn!(%error, "a person could not be told about a schedule");
+            let shown = scheduler.perform(&who, &armed, Label::Own, &CancellationToken::new(), None).await;
+            if let Err(error) = shown {
+                tracing::warn!(%error, "a person could not be shown about a schedule");
             }
         });
     }
 }
 
 impl Schedule {
-    /// One of its runs ended.
-    fn end(&mut self, done: &Done, by_hand: bool, attempt: u32, now: i64) {
-        // Another may have taken its place meanwhile.
+    /// Updates the schedule after one of its runs ended.
+    fn end(&mut self, done: &RunResult, by_hand: bool, attempt: u32, now: i64) {
+        // Another run may have started meanwhile.
         if self.running == Some(done.run) {
             self.running = None;
         }
@@ -230,7 +232,7 @@ impl Schedule {
         self.refused = if done.failure == Some(Failure::Refused) { self.refused.saturating_add(1) } else { 0 };
         let again = done.failure.filter(|_| !by_hand && self.enabled).and_then(|f| self.again(f, attempt, done, now));
         match again {
-            // Its next time comes first: that is another try too.
+            // If the next due time comes first, it serves as the retry.
             Some((at, attempt)) if self.next_ms.is_none_or(|next| next > at) => {
                 (self.retry_ms, self.retry_slot_ms, self.retry_attempt) = (Some(at), done.scheduled_ms, attempt);
             }
@@ -239,24 +241,24 @@ impl Schedule {
             }
             _ => {}
         }
-        if self.refused >= REFUSALS {
+        if self.refused >= MAX_REFUSALS {
             self.enabled = false;
-            self.stopped = cut(format!("it was refused {REFUSALS} times in a row ({})", done.text));
+            self.stopped = cut(format!("it was refused {MAX_REFUSALS} times in a row ({})", done.text));
         }
         if self.next_ms.is_none() && self.retry_ms.is_none() && self.running.is_none() {
             self.enabled = false;
         }
     }
 
-    /// When it is tried again, and as which attempt.
-    fn again(&self, failure: Failure, attempt: u32, done: &Done, now: i64) -> Option<(i64, u32)> {
+    /// When to retry, and the number of that attempt.
+    fn again(&self, failure: Failure, attempt: u32, done: &RunResult, now: i64) -> Option<(i64, u32)> {
         match failure {
             Failure::Again if attempt <= self.retries => {
                 let doubled = 1_i64.checked_shl(attempt - 1).filter(|n| *n > 0).unwrap_or(LONGEST);
                 let delay = self.retry_delay_ms.saturating_mul(doubled).clamp(0, LONGEST);
                 Some((now.saturating_add(delay), attempt + 1))
             }
-            Failure::Crowded(seconds) if now - done.scheduled_ms < CROWDED => {
+            Failure::Crowded(seconds) if now - done.scheduled_ms < MAX_POSTPONE => {
                 Some((now.saturating_add(1000 * i64::try_from(seconds).unwrap_or(60)), attempt))
             }
             _ => None,
@@ -264,7 +266,7 @@ impl Schedule {
     }
 }
 
-/// A text short enough to be kept.
+/// Truncates a text for storage.
 fn cut(mut text: String) -> String {
     if text.len() > RESULT {
         let end = (0..=RESULT - 3).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

@@ -1,48 +1,48 @@
-//! How many calls are made at once: prompts, which take minutes, are counted apart, so that no reminder waits for them.
+//! Concurrency limits. Prompts take minutes and have their own limit, so that reminders never wait for them.
 
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// How many calls are made at once, besides prompts.
+/// Maximum number of concurrent calls, besides prompts.
 const CALLS: usize = 12;
-/// How many prompts are answered at once.
+/// Maximum number of concurrent prompts.
 const PROMPTS: usize = 4;
-/// The tool a prompt is given to.
+/// The tool that runs prompts.
 pub(crate) const PROMPT: &str = "run_prompt";
 
-/// The turns there are.
-pub(crate) struct Turns {
+/// The slots for concurrent calls.
+pub(crate) struct CallSlots {
     calls: Arc<Semaphore>,
     prompts: Arc<Semaphore>,
 }
 
-impl Default for Turns {
+impl Default for CallSlots {
     fn default() -> Self {
         Self { calls: Arc::new(Semaphore::new(CALLS)), prompts: Arc::new(Semaphore::new(PROMPTS)) }
     }
 }
 
-impl Turns {
-    /// Those for calls of this tool.
+impl CallSlots {
+    /// The slots for calls of this tool.
     pub fn of(&self, tool: &str) -> &Arc<Semaphore> {
         if tool == PROMPT { &self.prompts } else { &self.calls }
     }
 
-    /// How many are free.
-    pub fn free(&self) -> Free {
-        Free { calls: self.calls.available_permits(), prompts: self.prompts.available_permits() }
+    /// The number of free slots.
+    pub fn free(&self) -> FreeSlots {
+        FreeSlots { calls: self.calls.available_permits(), prompts: self.prompts.available_permits() }
     }
 }
 
-/// How many turns are free.
+/// The number of free slots of each kind.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Free {
+pub(crate) struct FreeSlots {
     calls: usize,
     prompts: usize,
 }
 
-impl Free {
-    /// Of those for calls of this tool.
+impl FreeSlots {
+    /// The free slots for calls of this tool.
     pub fn of(&mut self, tool: &str) -> &mut usize {
         if tool == PROMPT { &mut self.prompts } else { &mut self.calls }
     }

@@ -1,8 +1,7 @@
-//! Cron patterns on clocks that are put forward and back.
+//! Cron patterns across daylight saving changes.
 //!
-//! A pattern names times on the wall. A time that the clocks skip is run at the first moment after the gap; one that comes
-//! twice is run the first time. Where every hour is meant (`*/15 * * * *`) it is elapsed time that counts: whatever the
-//! clocks do, each real quarter of an hour has its run, and what is skipped never was.
+//! A time that the clocks skip runs at the first moment after the gap; a time that occurs twice runs the first time.
+//! A pattern that covers every hour (`*/15 * * * *`) follows elapsed time: each real quarter of an hour has its run.
 
 use croner::{
     Cron,
@@ -15,11 +14,11 @@ use jiff::{
 };
 use tool::{Error, Result};
 
-/// The longest pattern, in bytes.
+/// Maximum pattern length, in bytes.
 const LONGEST: usize = 128;
-/// How many days are looked through for one that fits: a 29 February that is a Monday may be forty years away.
+/// How many days are searched for a match: a 29 February on a Monday may be forty years away.
 const DAYS: usize = 41 * 366;
-/// Names for patterns.
+/// Named patterns.
 const NAMES: &[(&str, &str)] = &[
     ("@yearly", "0 0 1 1 *"),
     ("@annually", "0 0 1 1 *"),
@@ -30,15 +29,15 @@ const NAMES: &[(&str, &str)] = &[
     ("@hourly", "0 * * * *"),
 ];
 
-/// A pattern that has been read.
+/// A parsed pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     cron: Cron,
-    /// Whether every hour is meant, so that elapsed time counts.
+    /// Whether it covers every hour and so follows elapsed time.
     elapsed: bool,
 }
 
-/// The expression as it is kept: its fields with one space between them, a name as what it stands for.
+/// Normalizes an expression: single spaces, names expanded.
 pub(crate) fn normal(expression: &str) -> String {
     let fields: Vec<&str> = expression.split_whitespace().collect();
     let plain = fields.join(" ");
@@ -46,15 +45,15 @@ pub(crate) fn normal(expression: &str) -> String {
 }
 
 impl Pattern {
-    /// Reads a pattern of five fields, or six with seconds first, as [`normal`] leaves it.
+    /// Parses a pattern of five fields, or six with seconds first, normalized by [`normal`].
     ///
     /// # Errors
-    /// `BadArgs` when it is none.
+    /// `BadArgs` if it is not a cron pattern.
     pub fn read(expression: &str) -> Result<Self> {
         let wrong = |why: &str| {
             let shown: String = expression.chars().take(64).collect();
             Error::bad_args(format!(
-                "`{shown}` is no cron pattern ({why}): write minute, hour, day of month, month and day of week, such as \
+                "`{shown}` is not a cron pattern ({why}): write minute, hour, day of month, month and day of week, such as \
                  `0 7 * * 1-5` for 07:00 on weekdays"
             ))
         };
@@ -65,7 +64,7 @@ impl Pattern {
         if !(5..=6).contains(&fields.len()) {
             return Err(wrong(&format!("it has {} fields", fields.len())));
         }
-        // `0/15` is not everybody's cron, but clear.
+        // `0/15` is not standard cron, but unambiguous.
         let parser =
             CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).sloppy_ranges(true).build();
         let cron = parser.parse(expression).map_err(|e| wrong(&e.to_string()))?;
@@ -77,17 +76,17 @@ impl Pattern {
             || (of.days_of_week.values().is_empty() && !of.days_of_week.has_modifiers())
             || weekday.split(',').any(|part| part == "L" || part == "+L");
         if empty {
-            return Err(wrong("a field names nothing"));
+            return Err(wrong("a field matches nothing"));
         }
         let elapsed = hours.len() == 24;
         Ok(Self { cron, elapsed })
     }
 
-    /// Refuses what never comes, such as 30 February.
+    /// Refuses dates that never occur, such as 30 February.
     ///
     /// # Errors
     /// `BadArgs`.
-    pub fn comes(&self, from: DateTime) -> Result<()> {
+    pub fn check_occurs(&self, from: DateTime) -> Result<()> {
         let mut day = from.date();
         for _ in 0..DAYS {
             let (year, month, of) = (i32::from(day.year()), day.month() as u32, &self.cron.pattern);
@@ -101,30 +100,30 @@ impl Pattern {
             let Ok(next) = day.tomorrow() else { break };
             day = next;
         }
-        Err(Error::bad_args(format!("`{}` names a day that never comes: look at day and month", self.cron.pattern)))
+        Err(Error::bad_args(format!("`{}` names a day that never occurs: check day and month", self.cron.pattern)))
     }
 
-    /// The parsed fields, to be told in words.
+    /// The parsed fields, for a description in words.
     pub fn fields(&self) -> &croner::CronPattern {
         &self.cron.pattern
     }
 
-    /// The first time after `after`.
+    /// The first due time after `after`.
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         if self.elapsed { self.next_elapsed(after, zone) } else { self.next_on_wall(after, zone) }
     }
 
-    /// The first time on the wall after `from`, or at it where it counts too.
+    /// The first wall-clock match after `from`, or at it if `inclusive`.
     fn wall(&self, from: DateTime, inclusive: bool) -> Option<DateTime> {
         self.cron.find_next_occurrence(&from, inclusive).ok()
     }
 
-    /// Each time on the wall is one moment; the first of these after `after`.
+    /// The first due time after `after`, where each wall-clock time counts once.
     fn next_on_wall(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let offset = zone.to_offset(after);
         let now = offset.to_datetime(after);
         let mut wall = match zone.to_ambiguous_timestamp(now).offset() {
-            // The second time round: what is shown until the end of it had its turn.
+            // Within the repeated hour: its wall-clock times already ran the first time.
             AmbiguousOffset::Fold { before, after: second } if second == offset => {
                 let back = zone.preceding(after.checked_add(jiff::SignedDuration::from_nanos(1)).ok()?).next()?;
                 self.wall(before.to_datetime(back.timestamp()), true)?
@@ -144,7 +143,7 @@ impl Pattern {
         }
     }
 
-    /// The first moment after `after` at which the wall shows a time of the pattern.
+    /// The first moment after `after` whose wall-clock time matches the pattern.
     fn next_elapsed(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let offset = zone.to_offset(after);
         let now = offset.to_datetime(after);
@@ -152,7 +151,7 @@ impl Pattern {
         if let AmbiguousOffset::Fold { before, after: second } = zone.to_ambiguous_timestamp(now).offset()
             && before == offset
         {
-            // The first time round: what is left of it, and then all of the second.
+            // Within the first pass of a repeated hour: its remainder, then all of the second pass.
             let back = zone.following(after).next()?.timestamp();
             let first = before.to_timestamp(wall).ok()?;
             if first < back {
@@ -176,9 +175,9 @@ impl Pattern {
     }
 }
 
-/// The first moment after the gap that swallows `wall`; `later` is the offset behind it.
+/// The first moment after the gap that contains `wall`; `later` is the offset after the gap.
 fn gap_end(wall: DateTime, later: jiff::tz::Offset, zone: &TimeZone) -> Option<Timestamp> {
-    // With the later offset the time lies before the gap, so the gap is what comes next.
+    // With the later offset the time is before the gap, so the gap is the next transition.
     let before = later.to_timestamp(wall).ok()?;
     Some(zone.following(before).next()?.timestamp())
 }
@@ -187,7 +186,7 @@ fn gap_end(wall: DateTime, later: jiff::tz::Offset, zone: &TimeZone) -> Option<T
 mod tests {
     use super::*;
 
-    /// The next times after a local time, as they are told there.
+    /// The next due times after a local time, formatted in that zone.
     fn next(expression: &str, zone: &str, after: &str, n: usize) -> Vec<String> {
         let zone = TimeZone::get(zone).unwrap();
         let pattern = Pattern::read(&normal(expression)).unwrap();
@@ -209,19 +208,20 @@ mod tests {
         let rows: &[(&str, &str, &str, &[&str])] = &[
             ("30 2 * * *", vienna, "2026-03-28T12:00", &["03-29 03:00:00+02", "03-30 02:30:00+02"]),
             ("30 2,14 * * *", vienna, "2026-03-28T15:00", &["03-29 03:00:00+02", "03-29 14:30:00+02"]),
-            // Several skipped times become one moment, and are one run.
+            // Several skipped times collapse into one run.
             ("*/15 2 * * *", vienna, "2026-03-28T02:45", &["03-29 03:00:00+02", "03-30 02:00:00+02"]),
             ("0 2,3 * * *", vienna, "2026-03-29T00:00", &["03-29 03:00:00+02", "03-30 02:00:00+02"]),
             ("30 2 * * *", vienna, "2026-10-24T12:00", &["10-25 02:30:00+02", "10-26 02:30:00+01"]),
             ("*/15 2 * * *", vienna, "2026-10-25T02:40", &["10-25 02:45:00+02", "10-26 02:00:00+01"]),
-            // Seen from within the second time round.
+            // During the second pass of the repeated hour.
             ("*/15 2,3 * * *", vienna, "2026-10-25T01:10:00Z", &["10-25 03:00:00+01", "10-25 03:15:00+01"]),
             ("0 3 * * *", vienna, "2026-10-25T01:00:00Z", &["10-25 03:00:00+01", "10-26 03:00:00+01"]),
             ("* * 2 * * *", vienna, "2026-10-25T01:30:00.5Z", &["10-26 02:00:00+01"]),
-            // Half an hour at Lord Howe: 02:00 to 02:30 is skipped on 4 October and 01:30 to 02:00 comes twice on 5 April.
+            // Lord Howe shifts by half an hour: 02:00 to 02:30 is skipped on 4 October and 01:30 to 02:00 occurs
+            // twice on 5 April.
             ("15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00", &["10-04 02:30:00+11", "10-05 02:15:00+11"]),
             ("45 1 * * *", "Australia/Lord_Howe", "2026-04-04T12:00", &["04-05 01:45:00+11", "04-06 01:45:00+1030"]),
-            // A whole day that never was: Samoa had no 30 December 2011.
+            // A skipped day: Samoa had no 30 December 2011.
             ("0 7 30 12 *", "Pacific/Apia", "2011-12-01T00:00", &["12-31 00:00:00+14", "12-30 07:00:00+14"]),
             (
                 "0 7 * * *",
@@ -229,13 +229,13 @@ mod tests {
                 "2011-12-29T00:00",
                 &["12-29 07:00:00-10", "12-31 00:00:00+14", "12-31 07:00:00+14"],
             ),
-            // Midnight itself is skipped in Beirut.
+            // Beirut skips midnight itself.
             ("0 0 * * *", "Asia/Beirut", "2026-03-28T12:00", &["03-29 01:00:00+03", "03-30 00:00:00+03"]),
         ];
         for (expression, zone, after, wanted) in rows {
-            let told: Vec<String> = next(expression, zone, after, wanted.len());
-            let told: Vec<String> = told.iter().map(|t| t.replace("+10:30", "+1030")).collect();
-            assert_eq!(told, *wanted, "{expression} {zone} {after}");
+            let shown: Vec<String> = next(expression, zone, after, wanted.len());
+            let shown: Vec<String> = shown.iter().map(|t| t.replace("+10:30", "+1030")).collect();
+            assert_eq!(shown, *wanted, "{expression} {zone} {after}");
         }
     }
 
@@ -256,7 +256,7 @@ mod tests {
                 at = next;
             }
         }
-        // On the half hour, each hour: both times that 02:30 is shown.
+        // On the half hour, hourly: both passes of 02:30.
         let twice = next("30 * * * *", "Europe/Vienna", "2026-10-25T01:00", 4);
         assert_eq!(twice, ["10-25 01:30:00+02", "10-25 02:30:00+02", "10-25 02:30:00+01", "10-25 03:30:00+01"]);
         let skipped = next("30 * * * *", "Europe/Vienna", "2026-03-29T01:00", 2);
@@ -322,11 +322,11 @@ mod tests {
         assert!(Pattern::read(&"1,".repeat(200)).unwrap_err().message().contains("too long"));
         let from: DateTime = "2026-11-20T14:30".parse().unwrap();
         for never in ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 31 4 +1"] {
-            let error = Pattern::read(never).unwrap().comes(from).unwrap_err();
-            assert!(error.message().contains("never comes"), "{never}: {error}");
+            let error = Pattern::read(never).unwrap().check_occurs(from).unwrap_err();
+            assert!(error.message().contains("never occurs"), "{never}: {error}");
         }
         for rare in ["0 0 29 2 *", "0 0 29 2 +1", "0 0 * 2 1#5"] {
-            Pattern::read(rare).unwrap().comes(from).unwrap();
+            Pattern::read(rare).unwrap().check_occurs(from).unwrap();
         }
     }
 }

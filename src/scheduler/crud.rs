@@ -1,4 +1,4 @@
-//! Making, changing and looking at schedules: as a person, and as part of another record's write.
+//! Creating, changing and listing schedules: for a person, and as part of another record's write.
 
 use crate::{
     Kind, Missed, Recurrence, Run, Schedule, Scheduler,
@@ -9,114 +9,114 @@ use serde_json::json;
 use store::{Audience, Entry, Stamp, Tx, Visit, Walk, order};
 use tool::{AgentId, Cx, Error, Id, Label, PreauthorizedCall, Result, Scope, UserId};
 
-/// How many schedules one person may have.
+/// Maximum number of schedules per person.
 const MOST: usize = 20_000;
-/// How often what belongs to another record is tried again.
+/// Retries of a schedule that belongs to another record.
 const RETRIES: u32 = 3;
-/// How many candidates are named when a name fits several.
+/// How many candidates an ambiguous name lists.
 const NAMED: usize = 5;
 
-/// A schedule to be made.
+/// A schedule to create.
 #[derive(Debug, Clone)]
 pub struct New {
-    /// What it is called.
+    /// Display name.
     pub name: String,
-    /// A word about it.
+    /// Short description.
     pub description: String,
-    /// When, as it was written.
+    /// The recurrence as written.
     pub written: String,
-    /// When.
+    /// The parsed recurrence.
     pub recurrence: Recurrence,
     /// The call it makes.
     pub action: PreauthorizedCall,
-    /// Whether its times count.
+    /// Whether it is active.
     pub enabled: bool,
-    /// What becomes of missed times.
+    /// Policy for missed times.
     pub missed: Missed,
-    /// How often a run that went wrong is tried again.
+    /// How often a failed run is retried.
     pub retries: u32,
-    /// How long until the first of these, in milliseconds.
+    /// Delay before the first retry, in milliseconds.
     pub retry_delay_ms: i64,
-    /// After this moment it has no more times.
+    /// No due times after this moment.
     pub ends_ms: Option<i64>,
-    /// After so many runs it has no more times; 0 is any number.
+    /// No due times after this many runs; 0 means unlimited.
     pub max_runs: u32,
 }
 
-/// What is to be another about a schedule; what is `None` stays.
+/// Changes to a schedule; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// What it is called.
+    /// Display name.
     pub name: Option<String>,
-    /// A word about it.
+    /// Short description.
     pub description: Option<String>,
-    /// When, as it was written, and as it was read.
+    /// The recurrence as written, and parsed.
     pub recurrence: Option<(String, Recurrence)>,
     /// The call it makes.
     pub action: Option<PreauthorizedCall>,
-    /// Whether its times count.
+    /// Whether it is active.
     pub enabled: Option<bool>,
-    /// What becomes of missed times.
+    /// Policy for missed times.
     pub missed: Option<Missed>,
-    /// How often a run that went wrong is tried again.
+    /// How often a failed run is retried.
     pub retries: Option<u32>,
-    /// How long until the first of these, in milliseconds.
+    /// Delay before the first retry, in milliseconds.
     pub retry_delay_ms: Option<i64>,
-    /// After this moment it has no more times; `Some(None)` is never.
+    /// No due times after this moment; `Some(None)` removes the limit.
     pub ends_ms: Option<Option<i64>>,
-    /// After so many runs it has no more times; 0 is any number.
+    /// No due times after this many runs; 0 means unlimited.
     pub max_runs: Option<u32>,
 }
 
-/// A schedule that belongs to another record, in whose write it is made: nobody sees it among their own.
+/// A schedule owned by another record and created in that record's write; hidden from lists.
 #[derive(Debug, Clone)]
 pub struct Planned {
-    /// Whose it is.
+    /// The person it runs for.
     pub user: UserId,
-    /// The agent that acts for them.
+    /// The agent acting for them.
     pub agent: AgentId,
-    /// The id of the record it belongs to, which becomes its own.
+    /// The id of the owning record, which becomes the schedule's id.
     pub key: Id,
-    /// What it is for: not [`Kind::Task`].
+    /// Its purpose; not [`Kind::Task`].
     pub kind: Kind,
-    /// What it is called, for events and the log.
+    /// Name in events and the log.
     pub name: String,
-    /// When, as it was written.
+    /// The recurrence as written.
     pub written: String,
-    /// When.
+    /// The parsed recurrence.
     pub recurrence: Recurrence,
     /// The call it makes.
     pub action: PreauthorizedCall,
-    /// What becomes of missed times.
+    /// Policy for missed times.
     pub missed: Missed,
-    /// Where the record's content came from.
+    /// The label of the owning record.
     pub label: Label,
 }
 
-/// Something a person is to be told at a moment, on account of another record.
+/// A notice to a person at a given time, on behalf of another record.
 #[derive(Debug, Clone)]
 pub struct Reminder {
-    /// Who is told.
+    /// The recipient.
     pub user: UserId,
-    /// The agent that acts for them.
+    /// The agent acting for them.
     pub agent: AgentId,
-    /// The id of the record it belongs to.
+    /// The id of the owning record.
     pub key: Id,
-    /// When.
+    /// When to send it.
     pub at: jiff::Timestamp,
-    /// The heading.
+    /// Title.
     pub title: String,
-    /// What they are told.
+    /// Text.
     pub text: String,
-    /// Where it came from.
+    /// The label of the owning record.
     pub label: Label,
 }
 
 impl Scheduler {
-    /// Keeps a schedule of this caller, in one commit.
+    /// Creates a schedule for this caller, in one commit.
     ///
     /// # Errors
-    /// `BadArgs` when it would never run, or there are too many; `Unavailable` when the disk is full.
+    /// `BadArgs` if it would never run or the caller has too many; `Unavailable` if the disk is full.
     pub async fn create(&self, cx: &Cx, new: New) -> Result<Entry<Schedule>> {
         let now = self.now();
         let mut schedule = Schedule::new(new.name, new.written, &new.recurrence, cx.agent(), &new.action);
@@ -135,7 +135,7 @@ impl Scheduler {
         Ok(kept)
     }
 
-    /// Too many schedules are a mistake, of a loop perhaps.
+    /// Refuses to exceed the limit; so many schedules are probably a loop.
     fn room(&self, cx: &Cx) -> Result<()> {
         let mut counts = self.0.counts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let count = match counts.get_mut(&cx.user()) {
@@ -147,17 +147,17 @@ impl Scheduler {
         };
         if *count >= MOST {
             return Err(Error::bad_args(format!(
-                "you have {MOST} scheduled tasks, and there is no room for more: delete some, `list_scheduled_tasks` shows them"
+                "you have {MOST} scheduled tasks, which is the limit: delete some; `list_scheduled_tasks` shows them"
             )));
         }
         *count += 1;
         Ok(())
     }
 
-    /// Changes the schedule this caller means, by its id or its name.
+    /// Changes one of the caller's schedules, by id or name.
     ///
     /// # Errors
-    /// As [`Scheduler::find`]; `BadArgs` when it would never run any more although it is to.
+    /// As [`Scheduler::find`]; `BadArgs` if it is to be active but would never run.
     pub async fn update(&self, cx: &Cx, which: &str, change: Change) -> Result<Entry<Schedule>> {
         let found = self.find(cx, which)?;
         let (now, zone, this) = (self.now(), self.0.ports.clock.zone(), self.clone());
@@ -179,7 +179,7 @@ impl Scheduler {
         Ok(changed)
     }
 
-    /// Deletes the schedule this caller means, with its history.
+    /// Deletes one of the caller's schedules, with its history.
     ///
     /// # Errors
     /// As [`Scheduler::find`].
@@ -199,7 +199,7 @@ impl Scheduler {
         Ok(found)
     }
 
-    /// A schedule and its runs go.
+    /// Deletes a schedule and its runs.
     pub(crate) fn remove(&self, tx: &Tx, user: UserId, id: Id) -> store::Result<bool> {
         let scope = Scope::User(user);
         for run in self.0.runs.find(tx, scope, BY_SCHEDULE, id.as_bytes())? {
@@ -208,10 +208,10 @@ impl Scheduler {
         self.0.schedules.remove(tx, scope, id)
     }
 
-    /// The schedule this caller means: an id, or a name (the whole of it, else some words of it).
+    /// Finds one of the caller's schedules by id, exact name, or words of the name.
     ///
     /// # Errors
-    /// `NotFound`; `BadArgs` when several fit, with their ids.
+    /// `NotFound`; `BadArgs` if several match, with their ids.
     pub fn find(&self, cx: &Cx, which: &str) -> Result<Entry<Schedule>> {
         let which = which.trim();
         if let Ok(id) = which.parse::<Id>() {
@@ -244,11 +244,10 @@ impl Scheduler {
         }
     }
 
-    /// The schedules of this caller that `wanted` lets through: those with a next time first, the soonest of them before
-    /// the others.
+    /// The caller's schedules that pass `wanted`: those with a due time first, soonest first.
     ///
     /// # Errors
-    /// `Failed` when the data cannot be read.
+    /// `Failed` if the data cannot be read.
     pub fn list(&self, cx: &Cx, wanted: impl Fn(&Schedule) -> bool) -> Result<Vec<Entry<Schedule>>> {
         let keep = |entry: &Entry<Schedule>| if wanted(&entry.value) { Visit::Yes } else { Visit::No };
         let mut all = self.0.schedules.walk(cx, &Walk::prefix(BY_NAME, []), keep)?;
@@ -256,10 +255,10 @@ impl Scheduler {
         Ok(all)
     }
 
-    /// The latest runs of a schedule, the newest first.
+    /// The latest runs of a schedule, newest first.
     ///
     /// # Errors
-    /// `Failed` when the data cannot be read.
+    /// `Failed` if the data cannot be read.
     pub fn history(&self, cx: &Cx, schedule: Id, limit: usize) -> Result<Vec<Entry<Run>>> {
         let mut kept = 0;
         let keep = |_: &Entry<Run>| {
@@ -269,11 +268,10 @@ impl Scheduler {
         Ok(self.0.runs.walk(cx, &Walk::prefix(BY_SCHEDULE, schedule.as_bytes()).down(), keep)?)
     }
 
-    /// Within the write of the record it belongs to: keeps a schedule under that record's id, in the place of an earlier
-    /// one.
+    /// Creates or replaces the schedule of a record, within that record's write.
     ///
     /// # Errors
-    /// As every write.
+    /// Any store error.
     pub fn plan_in(&self, tx: &Tx, planned: &Planned) -> store::Result<()> {
         let (user, key) = (planned.user, planned.key);
         let recurrence = &planned.recurrence;
@@ -282,7 +280,7 @@ impl Scheduler {
         (schedule.kind, schedule.missed, schedule.retries) = (planned.kind, planned.missed, RETRIES);
         schedule.changed_ms = self.now();
         schedule.next_ms = match recurrence {
-            // A moment that has just passed is made up for, and not forgotten.
+            // A moment that has just passed still runs.
             Recurrence::Once { at, .. } => Some(*at),
             _ => transitions::next(&schedule, self.now(), &self.0.ports.clock.zone()),
         };
@@ -299,11 +297,10 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Within the write of the record it belonged to: forgets the schedule, with its runs; nothing happens where there is
-    /// none.
+    /// Deletes the schedule of a record with its runs, within that record's write; does nothing if there is none.
     ///
     /// # Errors
-    /// As every write.
+    /// Any store error.
     pub fn forget(&self, tx: &Tx, user: UserId, key: Id) -> store::Result<()> {
         if self.remove(tx, user, key)? {
             self.plan().announce(user, key, Id::new(), true);
@@ -312,11 +309,10 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Within the write of the record it belongs to: tells a person something at a moment, in the place of an earlier
-    /// reminder of the same record.
+    /// Creates or replaces the reminder of a record, within that record's write.
     ///
     /// # Errors
-    /// As every write.
+    /// Any store error.
     pub fn remind(&self, tx: &Tx, reminder: Reminder) -> store::Result<()> {
         let Reminder { user, agent, key, at, title, text, label } = reminder;
         let args = json!({"text": text, "title": title});
@@ -339,7 +335,7 @@ impl Scheduler {
         )
     }
 
-    /// A schedule of a person is new or another: the plan and whoever listens hear of it.
+    /// Updates the plan and publishes an event after a person's schedule changed.
     fn planned(&self, entry: &Entry<Schedule>, change: &str) {
         self.plan().put(entry.id, entry.owner, &entry.value);
         self.0.changed.notify_one();
@@ -355,7 +351,7 @@ impl Scheduler {
     }
 }
 
-/// Changes a schedule; where its times are others, they count from `now` on.
+/// Applies `change`; a changed recurrence counts from `now`.
 fn apply(schedule: &mut Schedule, change: &Change, now: i64, zone: &jiff::tz::TimeZone) {
     let set = |field: &mut String, value: &Option<String>| value.iter().for_each(|v| field.clone_from(v));
     set(&mut schedule.name, &change.name);
@@ -368,7 +364,7 @@ fn apply(schedule: &mut Schedule, change: &Change, now: i64, zone: &jiff::tz::Ti
     if let Some(action) = &change.action {
         schedule.set_action(action);
     }
-    // What is over and gets another time is to run then.
+    // A finished schedule with a new recurrence becomes active again.
     let on = change.enabled.unwrap_or(schedule.enabled || (change.recurrence.is_some() && schedule.is_over()));
     if let Some((written, recurrence)) = &change.recurrence {
         schedule.set_recurrence(written.clone(), recurrence);
@@ -395,9 +391,7 @@ fn words(text: &str) -> Vec<String> {
 
 fn not_found(which: &str) -> Error {
     let which: String = which.chars().take(80).collect();
-    Error::not_found(format!(
-        "there is no scheduled task `{which}`: `list_scheduled_tasks` shows what there is, with ids"
-    ))
+    Error::not_found(format!("there is no scheduled task `{which}`: `list_scheduled_tasks` lists them with ids"))
 }
 
 fn several(which: &str, meant: &[Entry<Schedule>]) -> Error {

@@ -1,10 +1,10 @@
-//! The engine: it sleeps until something is due, claims it in the store, and makes the calls.
+//! The engine: sleeps until a schedule is due, claims it in the store, and makes its call.
 
 use crate::{
     Run, Schedule, Scheduler, Status, Who,
-    clock::Wall,
-    completion::Done,
-    concurrency::{Free, PROMPT},
+    clock::WallClock,
+    completion::RunResult,
+    concurrency::{FreeSlots, PROMPT},
     transitions,
 };
 use futures::FutureExt;
@@ -19,23 +19,23 @@ use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tool::{Error, Id, Label, Scope, UserId};
 
-/// How many schedules one transaction claims.
+/// Schedules claimed per transaction.
 const CHUNK: usize = 500;
-/// How many claimed runs may wait for their turn.
+/// Maximum number of claimed runs that wait for a slot.
 const WAITING: usize = 1000;
-/// How long the clock on the wall is not looked at, at most, while anything is planned: it may be set.
-const NAP: Duration = Duration::from_millis(500);
-/// The same while a change was announced whose write has not ended yet.
-const BLINK: Duration = Duration::from_millis(20);
-/// How long runs have to end by themselves when Hob closes.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// How long after the store failed it is tried again.
-pub(crate) const AGAIN: Duration = Duration::from_secs(2);
-/// How often what is old is forgotten, and how long after a start for the first time.
-const TIDY: Duration = Duration::from_secs(86_400);
-const SETTLED: Duration = Duration::from_secs(60);
+/// Longest sleep while anything is planned, since the wall clock may be set meanwhile.
+const MAX_SLEEP: Duration = Duration::from_millis(500);
+/// Longest sleep while an announced change is outstanding.
+const ANNOUNCED_SLEEP: Duration = Duration::from_millis(20);
+/// How long runs may take to finish when Hob shuts down.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
+/// Delay before retrying after a store error.
+pub(crate) const STORE_RETRY: Duration = Duration::from_secs(2);
+/// How often old runs are deleted, and how long after start-up for the first time.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(86_400);
+const FIRST_PRUNE: Duration = Duration::from_secs(60);
 
-/// A run that is to be made.
+/// A claimed run, ready to be made.
 #[derive(Debug, Clone)]
 pub(crate) struct Claimed {
     pub user: UserId,
@@ -46,44 +46,44 @@ pub(crate) struct Claimed {
     pub label: Label,
     /// Whether an earlier process claimed it.
     pub recovered: bool,
-    /// Whether others can read along with whoever began it.
+    /// Whether it was started over an unencrypted connection.
     pub clear: bool,
 }
 
-/// A schedule as a claim left it.
+/// A schedule after it was claimed.
 struct ClaimedSchedule {
     id: Id,
     user: UserId,
-    /// `None` when it is gone.
+    /// `None` if it was deleted.
     schedule: Option<Schedule>,
-    /// The run that is to be made.
+    /// The run to make.
     run: Option<(Id, Run)>,
     label: Label,
 }
 
-/// What the engine works with while it runs.
+/// The state of a running engine.
 pub(crate) struct Work {
     pub running: JoinSet<()>,
-    pub done: mpsc::UnboundedSender<Done>,
+    pub done: mpsc::UnboundedSender<RunResult>,
     pub cancel: CancellationToken,
 }
 
 impl Scheduler {
-    /// Begins, once in a process: what was interrupted is seen to, and from then on everything runs at its time, until
-    /// `closing`. The task ends when what could end by itself has, and all of it is written down; it has to be waited for
-    /// before the store is let go of.
+    /// Starts the engine, once per process: recovers interrupted runs, then runs everything when due until `closing`.
+    /// The task ends after the remaining runs have finished and their results are stored; await it before closing the
+    /// store.
     pub fn start(&self, closing: CancellationToken) -> tokio::task::JoinHandle<()> {
         let (scheduler, again) = (self.clone(), self.0.started.swap(true, Ordering::Relaxed));
         tokio::spawn(async move {
             if again {
-                return tracing::error!("the schedules run already: they are not started twice");
+                return tracing::error!("the scheduler is already running and was not started twice");
             }
             let (done, results) = mpsc::unbounded_channel();
-            let ends = tokio::spawn(scheduler.clone().write_ends(results));
+            let ends = tokio::spawn(scheduler.clone().store_results(results));
             let cancel = CancellationToken::new();
             let mut work = Work { running: JoinSet::new(), done, cancel };
             scheduler.run(&mut work, &closing).await;
-            scheduler.farewell(work).await;
+            scheduler.drain(work).await;
             let _ = ends.await;
             scheduler.0.started.store(false, Ordering::Relaxed);
         })
@@ -91,63 +91,63 @@ impl Scheduler {
 
     async fn run(&self, work: &mut Work, closing: &CancellationToken) {
         let newest = newest_seen();
-        let (now, at) = self.both_clocks();
-        let mut wall = Wall::new(now, newest, at);
-        if !wall.is_believed() {
-            tracing::warn!("the clock is not set yet: what comes at times on the wall waits until it is");
+        let (now, at) = self.read_clocks();
+        let mut wall = WallClock::new(now, newest, at);
+        if !wall.is_trusted() {
+            tracing::warn!("the clock is not set yet: cron and one-time schedules wait until it is");
         }
-        if self.take_up(work, newest, wall.is_believed(), closing).await.is_none() {
+        if self.load(work, newest, wall.is_trusted(), closing).await.is_none() {
             return;
         }
-        let mut tidy_at = Instant::now() + SETTLED;
-        // What was claimed is always begun: the loop is left only between two claims.
+        let mut prune_at = Instant::now() + FIRST_PRUNE;
+        // A claimed run is always started: the loop exits only between claims.
         while !closing.is_cancelled() {
-            let (now, at) = self.both_clocks();
-            let look = wall.look(now, at);
+            let (now, at) = self.read_clocks();
+            let look = wall.read(now, at);
             if look.shift.is_some() || look.anew {
                 tracing::info!(by_ms = look.shift, "the clock was set");
                 if let Err(error) = self.replan(look.shift).await {
-                    tracing::error!(%error, "the schedules could not be planned anew");
+                    tracing::error!(%error, "due times could not be recomputed");
                 }
             }
-            if tidy_at <= Instant::now() {
-                tidy_at = Instant::now() + TIDY;
+            if prune_at <= Instant::now() {
+                prune_at = Instant::now() + PRUNE_INTERVAL;
                 self.forget_old().await;
             }
-            self.see_announced();
+            self.apply_announced();
             while work.running.try_join_next().is_some() {}
             let room = WAITING.saturating_sub(work.running.len()).min(CHUNK);
-            let due = self.plan().due(now, wall.is_believed(), room);
+            let due = self.plan().due(now, wall.is_trusted(), room);
             if due.is_empty() {
-                closing.run_until_cancelled(self.nap(now, room)).await;
+                closing.run_until_cancelled(self.sleep_until_due(now, room)).await;
             } else if let Err(error) = self.claim(work, now, due).await {
-                tracing::error!(%error, "what is due could not be claimed; it is tried again");
-                closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await;
+                tracing::error!(%error, "due schedules could not be claimed; retrying");
+                closing.run_until_cancelled(tokio::time::sleep(STORE_RETRY)).await;
             }
         }
     }
 
-    /// The clock on the wall, and the steady one, at the same moment: whoever is put to sleep between the two looks again.
-    fn both_clocks(&self) -> (i64, Instant) {
+    /// Reads the wall clock and the monotonic clock together; reads again if the thread was suspended in between.
+    fn read_clocks(&self) -> (i64, Instant) {
         loop {
             let (at, now) = ((self.0.steady)(), self.now());
-            if (self.0.steady)().saturating_duration_since(at) < BLINK {
+            if (self.0.steady)().saturating_duration_since(at) < ANNOUNCED_SLEEP {
                 return (now, at);
             }
         }
     }
 
-    /// Sleeps until the next is due or something is new.
-    async fn nap(&self, now: i64, room: usize) {
+    /// Sleeps until the next due time or until the plan changes.
+    async fn sleep_until_due(&self, now: i64, room: usize) {
         let changed = self.0.changed.notified();
-        let (next, expects) = {
+        let (next, has_announced) = {
             let plan = self.plan();
-            (plan.next(), plan.expects())
+            (plan.next(), plan.has_announced())
         };
-        let most = if expects { BLINK } else { NAP };
+        let most = if has_announced { ANNOUNCED_SLEEP } else { MAX_SLEEP };
         let wait = match next {
-            None if !expects => return changed.await,
-            // What is due and was not taken waits for the clock, or for room.
+            None if !has_announced => return changed.await,
+            // A due schedule that was not taken waits for the clock or for a slot.
             Some(next) if next > now && room > 0 => Duration::from_millis((next - now) as u64).min(most),
             _ => most,
         };
@@ -157,7 +157,7 @@ impl Scheduler {
         }
     }
 
-    /// Claims what is due: one write notes the runs and moves each schedule on to its next time. Then the calls are made.
+    /// Claims due schedules: one write stores the runs and advances each schedule. Then the calls are made.
     async fn claim(&self, work: &mut Work, now: i64, due: Vec<(Id, UserId)>) -> store::Result<()> {
         let (this, zone, free) = (self.clone(), self.0.ports.clock.zone(), self.0.turns.free());
         let claimed = self.0.schedules.store().write(move |tx| {
@@ -172,7 +172,7 @@ impl Scheduler {
             };
             self.plan().put(seen.id, seen.user, &schedule);
             if let Some((run, claimed)) = seen.run {
-                self.go(work, claimed_run(seen.user, seen.id, run, &claimed, schedule, seen.label, false));
+                self.spawn_call(work, to_claimed(seen.user, seen.id, run, &claimed, schedule, seen.label, false));
             }
         }
         Ok(())
@@ -184,7 +184,7 @@ impl Scheduler {
         (id, user): (Id, UserId),
         now: i64,
         zone: &TimeZone,
-        free: &mut Free,
+        free: &mut FreeSlots,
     ) -> store::Result<ClaimedSchedule> {
         let (scope, mut runs) = (Scope::User(user), vec![]);
         let take = &mut |schedule: &mut Schedule| {
@@ -212,11 +212,11 @@ impl Scheduler {
         Ok(ClaimedSchedule { id, user, schedule: Some(kept.value), run: going, label })
     }
 
-    /// Makes the call of a claimed run once it is its turn, and hands on what came of it.
-    pub(crate) fn go(&self, work: &mut Work, claimed: Claimed) {
+    /// Makes the call of a claimed run when a slot is free, and sends its result.
+    pub(crate) fn spawn_call(&self, work: &mut Work, claimed: Claimed) {
         let (scheduler, done, cancel) = (self.clone(), work.done.clone(), work.cancel.clone());
         let turns = self.0.turns.of(&claimed.schedule.tool).clone();
-        // Taken here where there is one, so that the next claim counts right.
+        // Acquired here if a slot is free, so that the next claim counts correctly.
         let turn = turns.clone().try_acquire_owned();
         work.running.spawn(async move {
             let _turn = match turn {
@@ -230,20 +230,20 @@ impl Scheduler {
                     },
                 },
             };
-            if let Some(ended) = scheduler.make(&claimed, &cancel).await {
+            if let Some(ended) = scheduler.make_call(&claimed, &cancel).await {
                 let _ = done.send(ended);
             }
         });
     }
 
-    /// Makes the call of a claimed run. `None` when it was not begun, or was stopped because Hob closes: the next start sees
-    /// to it.
-    pub(crate) async fn make(&self, claimed: &Claimed, cancel: &CancellationToken) -> Option<Done> {
+    /// Makes the call of a claimed run. `None` if it did not start or was stopped by shutdown; the next start
+    /// recovers it.
+    pub(crate) async fn make_call(&self, claimed: &Claimed, cancel: &CancellationToken) -> Option<RunResult> {
         let armed = claimed.schedule.action();
-        // The store marks what the call changes. Its beginning is counted where it may be what ended Hob, and shown where it
-        // takes minutes.
+        // The store marks the call's effects. The start is recorded where the call may be what crashed Hob, and where
+        // it takes minutes.
         if claimed.recovered || armed.tool == PROMPT {
-            self.note_begun(claimed, cancel).await?;
+            self.record_start(claimed, cancel).await?;
         }
         let who = Who { user: claimed.user, agent: claimed.schedule.agent, clear: claimed.clear };
         let call = self.perform(&who, &armed, claimed.label, cancel, Some(claimed.run));
@@ -251,12 +251,12 @@ impl Scheduler {
         if cancel.is_cancelled() && matches!(&made, Ok(Err(Error::Unavailable(_)))) {
             return None;
         }
-        let result = made.unwrap_or_else(|_| Err(Error::failed("it broke inside; the log has more")));
-        Some(Done::new(claimed, result))
+        let result = made.unwrap_or_else(|_| Err(Error::failed("internal error; see the log")));
+        Some(RunResult::new(claimed, result))
     }
 
-    /// `None` when it cannot be noted any more.
-    async fn note_begun(&self, claimed: &Claimed, cancel: &CancellationToken) -> Option<()> {
+    /// Stores that the run started; `None` if its schedule was deleted or Hob shuts down.
+    async fn record_start(&self, claimed: &Claimed, cancel: &CancellationToken) -> Option<()> {
         let again = claimed.recovered;
         loop {
             let now = self.now();
@@ -269,20 +269,20 @@ impl Scheduler {
             match noted.await {
                 Ok(_) => return Some(()),
                 Err(store::Error::Missing(_)) => return None,
-                Err(error) => tracing::error!(%error, "that a run begins could not be noted; it is tried again"),
+                Err(error) => tracing::error!(%error, "the start of a run could not be stored; retrying"),
             }
-            cancel.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
+            cancel.run_until_cancelled(tokio::time::sleep(STORE_RETRY)).await?;
         }
     }
 
-    /// The clock was set: what goes by it is planned anew.
+    /// Recomputes the due times after the clock was set.
     async fn replan(&self, shift: Option<i64>) -> store::Result<()> {
         let (now, zone) = (self.now(), self.0.ports.clock.zone());
         let all = self.plan().all();
         self.change_all(all, move |schedule| transitions::replan(schedule, now, shift, &zone)).await
     }
 
-    /// Changes many schedules, some hundred a commit; `change` says whether it changed one.
+    /// Changes many schedules, some hundred per commit; `change` returns whether it changed one.
     pub(crate) async fn change_all(
         &self,
         all: Vec<(Id, UserId)>,
@@ -314,8 +314,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Looks for the changes that other records' writes announced.
-    fn see_announced(&self) {
+    /// Applies changes announced by other records' writes.
+    fn apply_announced(&self) {
         let announced = self.plan().announced();
         for one in announced {
             let found = self.0.schedules.get_in(Scope::User(one.user), one.id).ok().flatten();
@@ -323,23 +323,23 @@ impl Scheduler {
             match found {
                 Some(found) if found.value.revision >= one.revision => plan.put(one.id, one.user, &found.value),
                 None if one.gone => plan.forget(one.id),
-                _ => plan.not_yet(one),
+                _ => plan.put_back(one),
             }
         }
     }
 
-    /// Lets runs end that can do so soon; the others are stopped, and seen to at the next start.
-    async fn farewell(&self, mut work: Work) {
+    /// Lets runs finish that can do so soon; stops the others, which the next start recovers.
+    async fn drain(&self, mut work: Work) {
         let all = async { while work.running.join_next().await.is_some() {} };
-        if tokio::time::timeout(FAREWELL, all).await.is_err() {
+        if tokio::time::timeout(SHUTDOWN_GRACE, all).await.is_err() {
             work.cancel.cancel();
             while work.running.join_next().await.is_some() {}
         }
     }
 }
 
-/// A run as it goes on its way.
-pub(crate) fn claimed_run(
+/// Builds a [`Claimed`] from a stored run.
+pub(crate) fn to_claimed(
     user: UserId,
     id: Id,
     run_id: Id,
@@ -352,8 +352,8 @@ pub(crate) fn claimed_run(
     Claimed { user, id, run: run_id, scheduled_ms, schedule, label, recovered, clear }
 }
 
-/// The newest time the store has seen, where the system's clock is behind it, in milliseconds since 1970; else 0. Ids never
-/// go back, and the store keeps the newest.
+/// The newest time the store has seen if the system clock is behind it, in milliseconds since 1970; else 0. Ids are
+/// monotonic, and the store keeps the newest.
 fn newest_seen() -> i64 {
     let shown = jiff::Timestamp::now().as_millisecond();
     let newest = i64::try_from(Id::new().millis()).unwrap_or(i64::MAX);

@@ -1,9 +1,9 @@
-//! Layer 2: what is to happen when. A [`Scheduler`] keeps schedules and makes their calls at their times, each time once,
-//! over restarts and jumps of the clock.
+//! Layer 2: the scheduler. A [`Scheduler`] stores schedules and runs their calls when due, exactly once, across
+//! restarts and clock changes.
 //!
-//! A time is *claimed* in the store before its call is made, so that no end of the process loses it. The id of the run is the
-//! idempotency key of the call ([`store::with_effect`]), so that none makes it twice: at the next start a call that has
-//! changed nothing is made, one that was made counts as done, and what nobody can know is told to the person.
+//! A due time is *claimed* in the store before its call runs, so a crash never loses it. The run's id is the call's
+//! idempotency key ([`store::with_effect`]), so a crash never repeats it. At the next start a call without effects is
+//! made again, a completed one counts as done, and an uncertain one is reported to the person.
 
 mod clock;
 mod completion;
@@ -26,7 +26,7 @@ pub use crud::{Change, New, Planned, Reminder};
 pub use record::{Kind, Missed, Run, Schedule, Status, Who};
 pub use when::{Recurrence, parse};
 
-use concurrency::Turns;
+use concurrency::CallSlots;
 use plan::Plan;
 use std::{
     collections::HashMap,
@@ -37,12 +37,12 @@ use store::{Collection, Store};
 use tokio::sync::Notify;
 use tool::{Ports, Role, UserId};
 
-/// What a person may do today; `None` when they are gone.
+/// Looks up a person's current role; `None` if the person was removed.
 pub type People = Arc<dyn Fn(UserId) -> Option<Role> + Send + Sync>;
-/// Whether calling a tool twice is as good as once. It decides about runs that an older Hob had begun, which kept no marks.
-pub type Repeats = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// Whether a tool is idempotent. Only consulted for runs started by older versions, which stored no effect marks.
+pub type IsIdempotent = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// The schedules of everybody; cheap to clone.
+/// Everybody's schedules; cheap to clone.
 #[derive(Clone)]
 pub struct Scheduler(Arc<Inner>);
 
@@ -51,30 +51,30 @@ struct Inner {
     runs: Collection<Run>,
     ports: Ports,
     people: People,
-    repeats: Repeats,
-    /// What is due when; empty until it is started.
+    is_idempotent: IsIdempotent,
+    /// In-memory due times; empty until started.
     plan: Mutex<Plan>,
-    /// Something about the plan is new.
+    /// Notified when the plan changes.
     changed: Notify,
-    turns: Turns,
+    turns: CallSlots,
     started: AtomicBool,
-    /// How many schedules a person has, once it was counted.
+    /// Cached number of schedules per person.
     counts: Mutex<HashMap<UserId, usize>>,
-    /// A clock that only goes forward, whatever the one on the wall is set to.
+    /// A monotonic clock, independent of the wall clock.
     steady: Box<dyn Fn() -> Instant + Send + Sync>,
 }
 
 impl Scheduler {
-    /// The schedules in `store`. Nothing is due before [`Scheduler::start`].
-    pub fn new(store: &Store, ports: Ports, people: People, repeats: Repeats) -> Self {
-        Self::with_steady(store, ports, people, repeats, Box::new(Instant::now))
+    /// Opens the schedules in `store`. Nothing runs before [`Scheduler::start`].
+    pub fn new(store: &Store, ports: Ports, people: People, is_idempotent: IsIdempotent) -> Self {
+        Self::with_steady(store, ports, people, is_idempotent, Box::new(Instant::now))
     }
 
     fn with_steady(
         store: &Store,
         ports: Ports,
         people: People,
-        repeats: Repeats,
+        is_idempotent: IsIdempotent,
         steady: Box<dyn Fn() -> Instant + Send + Sync>,
     ) -> Self {
         Self(Arc::new(Inner {
@@ -82,10 +82,10 @@ impl Scheduler {
             runs: store.collection(),
             ports,
             people,
-            repeats,
+            is_idempotent,
             plan: Mutex::default(),
             changed: Notify::new(),
-            turns: Turns::default(),
+            turns: CallSlots::default(),
             started: AtomicBool::new(false),
             counts: Mutex::default(),
             steady,

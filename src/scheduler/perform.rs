@@ -1,16 +1,16 @@
-//! Making a call that was written down, when no person is there.
+//! Makes a pre-authorized call when no person is present.
 
 use crate::{Scheduler, Who};
 use tokio_util::sync::CancellationToken;
 use tool::{Bounds, Channel, Consent, Cx, Error, Id, Label, Output, Peer, PreauthorizedCall, Principal, Result, Via};
 
 impl Scheduler {
-    /// Makes a call on behalf of `who`, as they may now: their role of today counts, and what they said yes to when the call
-    /// was written down. `label` is that of the record it stands in. `effect` is the
-    /// idempotency key of the call.
+    /// Makes a call on behalf of `who`, with their current role and the consent they gave when the call was stored.
+    /// `label` is the label of the record that stores the call; `effect` is the call's idempotency key.
     ///
     /// # Errors
-    /// `Denied` when the person is gone or may no longer; `Unavailable` when it was stopped; what the tool answers.
+    /// `Denied` if the person was removed or lost the right; `Unavailable` if it was stopped; otherwise the tool's
+    /// error.
     pub async fn perform(
         &self,
         who: &Who,
@@ -20,7 +20,7 @@ impl Scheduler {
         effect: Option<Id>,
     ) -> Result<Output> {
         let Some(role) = (self.0.people)(who.user) else {
-            return Err(Error::denied("the person this was made for does not live here any more"));
+            return Err(Error::denied("the person this was created for was removed"));
         };
         let principal = Principal { user: who.user, role, agent: who.agent };
         let via = Via { channel: Channel::Machine, chat: None, peer: Peer::Machine, clear: who.clear };
@@ -33,7 +33,7 @@ impl Scheduler {
             () = cancel.cancelled() => Err(Error::unavailable(format!("`{}` was stopped: Hob is closing", armed.tool))),
             done = cx.call(&armed.tool, armed.args.clone()) => done,
         };
-        // What it read on the way counts as much as where its answer says it is from.
+        // Content read on the way taints the answer too.
         done.map(|output| Output { label: output.label.max(cx.label()), ..output })
     }
 }

@@ -1,4 +1,4 @@
-//! What is due when, in memory: made from the store at the start, and kept true by every change.
+//! The in-memory plan: which schedule is due when. Built from the store at start-up and updated with every change.
 
 use crate::Schedule;
 use std::{
@@ -7,10 +7,10 @@ use std::{
 };
 use tool::{Id, UserId};
 
-/// How long a change is waited for that was announced within a write: then the write was undone.
-const UNDONE: Duration = Duration::from_secs(30);
+/// How long to wait for an announced change; after that its write was rolled back.
+const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is due when.
+/// Due times by schedule.
 #[derive(Default)]
 pub(crate) struct Plan {
     due: BTreeSet<(i64, Id)>,
@@ -22,23 +22,23 @@ struct PlannedTime {
     user: UserId,
     due: Option<i64>,
     needs_clock: bool,
-    /// Of two reports about one schedule the newer counts, in whatever order they come.
+    /// Of two updates of one schedule the newer revision wins, in whatever order they arrive.
     revision: Id,
 }
 
-/// A change that a write in progress will make.
+/// A change announced by a write in progress.
 #[derive(Clone, Copy)]
 pub(crate) struct Announced {
     pub user: UserId,
     pub id: Id,
-    /// The revision it will have, or the moment it was taken away.
+    /// The revision it will have, or the moment of its deletion.
     pub revision: Id,
     pub gone: bool,
     since: Instant,
 }
 
 impl Plan {
-    /// How a schedule stands.
+    /// Adds or updates a schedule.
     pub fn put(&mut self, id: Id, user: UserId, schedule: &Schedule) {
         let (due, needs_clock, revision) = (schedule.due(), schedule.needs_clock(), schedule.revision);
         let known = self.known.entry(id).or_insert(PlannedTime { user, due: None, needs_clock, revision: Id::NIL });
@@ -52,7 +52,7 @@ impl Plan {
         self.due.extend(due.map(|due| (due, id)));
     }
 
-    /// A schedule is gone.
+    /// Removes a schedule.
     pub fn forget(&mut self, id: Id) {
         if let Some(known) = self.known.remove(&id)
             && let Some(due) = known.due
@@ -61,45 +61,42 @@ impl Plan {
         }
     }
 
-    /// Those whose time has come, the oldest first; without those that go by the wall unless `believed`.
-    pub fn due(&self, now: i64, believed: bool, most: usize) -> Vec<(Id, UserId)> {
+    /// Due schedules, oldest first; only those independent of the wall clock unless `trusted`.
+    pub fn due(&self, now: i64, trusted: bool, most: usize) -> Vec<(Id, UserId)> {
         let come =
             self.due.iter().take_while(|(due, _)| *due <= now).filter_map(|(_, id)| Some((*id, self.known.get(id)?)));
-        come.filter(|(_, known)| believed || !known.needs_clock)
-            .take(most)
-            .map(|(id, known)| (id, known.user))
-            .collect()
+        come.filter(|(_, known)| trusted || !known.needs_clock).take(most).map(|(id, known)| (id, known.user)).collect()
     }
 
-    /// When the next is due; `None` when nothing is planned.
+    /// The next due time, if anything is planned.
     pub fn next(&self) -> Option<i64> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// All that have a time.
+    /// All schedules with a due time.
     pub fn all(&self) -> Vec<(Id, UserId)> {
         self.due.iter().filter_map(|(_, id)| Some((*id, self.known.get(id)?.user))).collect()
     }
 
-    /// A write in progress changes a schedule, or takes it away.
+    /// Announces that a write in progress changes or deletes a schedule.
     pub fn announce(&mut self, user: UserId, id: Id, revision: Id, gone: bool) {
         self.announced.push(Announced { user, id, revision, gone, since: Instant::now() });
     }
 
-    /// What was announced and has not been seen yet.
+    /// Takes the announced changes that have not been seen yet.
     pub fn announced(&mut self) -> Vec<Announced> {
         std::mem::take(&mut self.announced)
     }
 
-    /// It cannot be seen yet: it is looked for again, for a while.
-    pub fn not_yet(&mut self, announced: Announced) {
-        if announced.since.elapsed() < UNDONE {
+    /// Puts back a change that is not visible yet, to look for it again for a while.
+    pub fn put_back(&mut self, announced: Announced) {
+        if announced.since.elapsed() < ANNOUNCE_TIMEOUT {
             self.announced.push(announced);
         }
     }
 
-    /// Whether something announced is still to be seen.
-    pub fn expects(&self) -> bool {
+    /// Whether an announced change is still outstanding.
+    pub fn has_announced(&self) -> bool {
         !self.announced.is_empty()
     }
 }

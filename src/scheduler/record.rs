@@ -1,4 +1,4 @@
-//! What is kept: schedules with how they stand, and their runs.
+//! Stored records: schedules with their state, and their runs.
 
 use crate::Recurrence;
 use serde::{Deserialize, Serialize};
@@ -8,31 +8,31 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// The index of a person's own schedules by name; hidden ones are not in it.
+/// Index of a person's own schedules by name; hidden ones are not indexed.
 pub(crate) const BY_NAME: u8 = 1;
-/// The index of runs by their schedule.
+/// Index of runs by schedule.
 pub(crate) const BY_SCHEDULE: u8 = 1;
 
-/// Whom a call is made for.
+/// On whose behalf a call is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Who {
     /// The person.
     pub user: UserId,
-    /// The agent that acts for them.
+    /// The agent acting for the person.
     pub agent: AgentId,
-    /// Whether they asked for it over a wire that others can read.
+    /// Whether the request arrived over an unencrypted connection.
     pub clear: bool,
 }
 
-/// What a schedule is for.
+/// The purpose of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
-    /// A person made it, and sees it.
+    /// Created by a person and visible to them.
     #[default]
     Task,
-    /// It belongs to another record, a calendar event say, and is gone once it has run.
+    /// Owned by another record, such as a calendar event; deleted after it ran.
     Reminder,
-    /// It belongs to a trigger.
+    /// Owned by a trigger.
     Trigger,
 }
 
@@ -41,16 +41,16 @@ impl Coded for Kind {
     const UNKNOWN: Self = Kind::Trigger;
 }
 
-/// What becomes of times that passed while nothing could run.
+/// What happens to due times that passed while nothing could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Missed {
     /// One run for all of them, as soon as possible.
     #[default]
     Once,
-    /// They are noted and left out.
+    /// They are recorded as missed and skipped.
     Skip,
-    /// A run for each, one after the other, for the latest hundred of them.
+    /// One run each, in order, for the latest hundred.
     All,
 }
 
@@ -59,27 +59,27 @@ impl Coded for Missed {
     const UNKNOWN: Self = Missed::Skip;
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Its time has come, and it waits for its turn.
+    /// Due, and waiting for a free slot.
     Waiting,
-    /// It has begun.
+    /// Started and not finished.
     Started,
-    /// It ended well.
+    /// Succeeded.
     Ok,
-    /// It went wrong.
+    /// Failed.
     Failed,
     /// Its time passed while nothing could run.
     Missed,
-    /// Hob ended in the middle of it, and it could not be repeated safely.
+    /// Hob stopped during the run, and it could not be repeated safely.
     Interrupted,
-    /// The run before it was still going on.
+    /// Skipped because the previous run was still in progress.
     Skipped,
 }
 
 impl Status {
-    /// The status as one word.
+    /// The wire name of the status.
     pub fn word(self) -> &'static str {
         match self {
             Status::Waiting => "waiting",
@@ -106,35 +106,36 @@ impl Coded for Status {
     const UNKNOWN: Self = Status::Failed;
 }
 
-/// What kind of recurrence it is, as it is stored.
+/// The kind of recurrence, as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum RecurrenceKind {
     Cron,
     Every,
     Once,
-    /// One that this code does not know: it never comes.
+    /// Unknown to this version; never due.
     Never,
 }
 
-impl Coded for Sort {
-    const ALL: &'static [Self] = &[Sort::Cron, Sort::Every, Sort::Once, Sort::Never];
-    const UNKNOWN: Self = Sort::Never;
+impl Coded for RecurrenceKind {
+    const ALL: &'static [Self] =
+        &[RecurrenceKind::Cron, RecurrenceKind::Every, RecurrenceKind::Once, RecurrenceKind::Never];
+    const UNKNOWN: Self = RecurrenceKind::Never;
 }
 
-/// A call that is made at its times. Times are milliseconds since 1970. New fields go last.
+/// A call that runs at its due times. Times are milliseconds since 1970. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// A word about it.
+    /// Short description.
     pub description: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(with = "store::coded")]
     pub kind: Kind,
-    /// When, as it was written.
+    /// The recurrence as the person wrote it.
     pub written: String,
     #[serde(with = "store::coded")]
-    pub(crate) sort: Sort,
+    pub(crate) sort: RecurrenceKind,
     pub(crate) expression: String,
     pub(crate) zone: String,
     pub(crate) every_ms: i64,
@@ -145,48 +146,48 @@ pub struct Schedule {
     pub(crate) args: String,
     pub(crate) digest: [u8; 32],
     pub(crate) consented: bool,
-    /// The agent that acts for the person.
+    /// The agent acting for the person.
     pub agent: AgentId,
-    /// Whether its times count.
+    /// Whether it is active.
     pub enabled: bool,
-    /// What becomes of missed times.
+    /// Policy for missed times.
     #[serde(with = "store::coded")]
     pub missed: Missed,
-    /// How often a run that went wrong is tried again.
+    /// How often a failed run is retried.
     pub retries: u32,
-    /// How long until the first of these; each takes twice as long as the one before.
+    /// Delay before the first retry, in milliseconds; doubles with each further one.
     pub retry_delay_ms: i64,
-    /// After this it has no more times.
+    /// No due times after this.
     pub ends_ms: Option<i64>,
-    /// After so many runs it has no more times; 0 is any number.
+    /// No due times after this many runs; 0 means unlimited.
     pub max_runs: u32,
-    /// Its next time.
+    /// Next due time.
     pub next_ms: Option<i64>,
-    /// When the last run is tried again.
+    /// When the last run is retried.
     pub retry_ms: Option<i64>,
     pub(crate) retry_slot_ms: i64,
     pub(crate) retry_attempt: u32,
-    /// The run that has not ended yet.
+    /// The unfinished run, if any.
     pub running: Option<Id>,
-    /// The time its last run was for.
+    /// The due time of the last run.
     pub last_ms: Option<i64>,
-    /// How the last run ended; 0 is none yet, else the number of the status and one.
+    /// Status of the last run: 0 is none, else the status code plus one.
     pub(crate) last_status: u8,
-    /// How many runs it has had.
+    /// Number of runs so far.
     pub runs: u32,
-    /// How many of them went wrong in the end.
+    /// Number of runs that failed after all retries.
     pub failures: u32,
-    /// How many in a row were refused.
+    /// Number of consecutive refusals.
     pub(crate) refused: u32,
-    /// The conversation its last prompt was answered in.
+    /// The conversation that answered its last prompt.
     pub conversation: Option<Id>,
     /// When a person last changed it.
     pub changed_ms: i64,
-    /// New with every change of how it stands.
+    /// New with every state change.
     pub(crate) revision: Id,
-    /// Why it stopped by itself; empty where it did not.
+    /// Why it was stopped automatically; empty if it was not.
     pub stopped: String,
-    /// The latest of its times that was dealt with, whatever came of it.
+    /// The latest due time that was handled, whatever the outcome.
     pub(crate) taken_ms: Option<i64>,
 }
 
@@ -203,7 +204,7 @@ impl Record for Schedule {
 }
 
 impl Schedule {
-    /// A schedule that has not begun yet: its times count from `now` on.
+    /// A new schedule without due times yet.
     pub(crate) fn new(
         name: String,
         written: String,
@@ -216,7 +217,7 @@ impl Schedule {
             description: String::new(),
             kind: Kind::Task,
             written: String::new(),
-            sort: Sort::Never,
+            sort: RecurrenceKind::Never,
             expression: String::new(),
             zone: String::new(),
             every_ms: 0,
@@ -254,14 +255,14 @@ impl Schedule {
         schedule
     }
 
-    /// When it comes; `None` where a newer Hob wrote something this one does not know.
+    /// The recurrence; `None` if a newer version stored one this version does not know.
     pub fn recurrence(&self) -> Option<Recurrence> {
         let zone = Some(self.zone.clone()).filter(|zone| !zone.is_empty());
         match self.sort {
-            Sort::Cron => Some(Recurrence::Cron { expression: self.expression.clone(), zone }),
-            Sort::Every => Some(Recurrence::Every { ms: self.every_ms, anchor: self.at_ms }),
-            Sort::Once => Some(Recurrence::Once { at: self.at_ms, zone }),
-            Sort::Never => None,
+            RecurrenceKind::Cron => Some(Recurrence::Cron { expression: self.expression.clone(), zone }),
+            RecurrenceKind::Every => Some(Recurrence::Every { ms: self.every_ms, anchor: self.at_ms }),
+            RecurrenceKind::Once => Some(Recurrence::Once { at: self.at_ms, zone }),
+            RecurrenceKind::Never => None,
         }
     }
 
@@ -270,14 +271,14 @@ impl Schedule {
             (written, String::new(), String::new(), 0, 0);
         match recurrence {
             Recurrence::Cron { expression, zone } => {
-                (self.sort, self.expression) = (Sort::Cron, expression.clone());
+                (self.sort, self.expression) = (RecurrenceKind::Cron, expression.clone());
                 self.zone = zone.clone().unwrap_or_default();
             }
             Recurrence::Every { ms, anchor } => {
-                (self.sort, self.every_ms, self.at_ms) = (Sort::Every, *ms, *anchor);
+                (self.sort, self.every_ms, self.at_ms) = (RecurrenceKind::Every, *ms, *anchor);
             }
             Recurrence::Once { at, zone } => {
-                (self.sort, self.at_ms) = (Sort::Once, *at);
+                (self.sort, self.at_ms) = (RecurrenceKind::Once, *at);
                 self.zone = zone.clone().unwrap_or_default();
             }
         }
@@ -302,7 +303,7 @@ impl Schedule {
         self.consented = armed.consented;
     }
 
-    /// How its last run ended.
+    /// Status of the last run.
     pub fn last_status(&self) -> Option<Status> {
         self.last_status.checked_sub(1).map(Status::of)
     }
@@ -311,13 +312,13 @@ impl Schedule {
         self.last_status = status.code().saturating_add(1);
     }
 
-    /// Whether nothing will come of it any more by itself.
+    /// Whether it will never run again by itself.
     pub fn is_over(&self) -> bool {
         !self.enabled && self.next_ms.is_none() && self.running.is_none()
     }
 
-    /// When something is to be done about it: its next time, or its next try. While it runs, what waits for the end of the
-    /// run is not due.
+    /// When the engine must act: at the next due time or retry. While a run is in progress, whatever waits for its
+    /// end is not due.
     pub(crate) fn due(&self) -> Option<i64> {
         if !self.enabled {
             return None;
@@ -329,46 +330,47 @@ impl Schedule {
         }
     }
 
-    /// Whether its times are those of the clock on the wall, so that they mean nothing before that is set.
+    /// Whether it depends on the wall clock, and so must wait until that is set.
     pub(crate) fn needs_clock(&self) -> bool {
         match self.sort {
-            Sort::Cron | Sort::Never => true,
-            Sort::Every => false,
-            // A moment before anybody can have meant it was reckoned on a clock that was not set.
-            Sort::Once => self.at_ms >= crate::clock::EARLIEST,
+            RecurrenceKind::Cron | RecurrenceKind::Never => true,
+            RecurrenceKind::Every => false,
+            // An earlier moment was computed on a clock that had not been set.
+            RecurrenceKind::Once => self.at_ms >= crate::clock::EARLIEST,
         }
     }
 }
 
-/// One run of a schedule, or times that passed without one. Times are milliseconds since 1970. New fields go last.
+/// One run of a schedule, or due times that passed without one. Times are milliseconds since 1970. New fields go
+/// last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its schedule.
+    /// The schedule it belongs to.
     pub schedule: Id,
-    /// The time it was for; the latest of them where it stands for several.
+    /// Its due time; the latest one if it stands for several.
     pub scheduled_ms: i64,
-    /// When it began.
+    /// Start time.
     pub started_ms: Option<i64>,
-    /// When it ended.
+    /// End time.
     pub finished_ms: Option<i64>,
-    /// How it stands.
+    /// Its state.
     #[serde(with = "store::coded")]
     pub status: Status,
-    /// 1, and more where it was tried again.
+    /// Attempt number, from 1.
     pub attempt: u32,
-    /// For how many times it stands; no more than a thousand are counted.
+    /// How many due times it stands for, 1000 at most.
     pub count: u32,
-    /// What came of it, cut where it is long.
+    /// The result, truncated.
     pub result: String,
-    /// Why it went wrong.
+    /// The error, if it failed.
     pub error: String,
-    /// Whether a person began it, besides its times.
+    /// Whether a person started it by hand.
     pub by_hand: bool,
-    /// How often it was begun anew after Hob had ended in the middle of it.
+    /// How often it was restarted after Hob stopped in the middle of it.
     pub repeats: u32,
-    /// Whether its call is made under its id as an idempotency key, so that a call without a mark has changed nothing.
+    /// Whether its id is the call's idempotency key, so that a call without a mark has changed nothing.
     pub(crate) keyed: bool,
-    /// Whether a person began it over a wire that others can read.
+    /// Whether a person started it over an unencrypted connection.
     pub(crate) clear: bool,
 }
 

@@ -1,10 +1,10 @@
-//! At a start: what was planned, what was interrupted, and what is too old. And runs that a person begins by hand.
+//! Start-up: loads the plan, recovers interrupted runs and deletes old ones. Also runs that a person starts by hand.
 
 use crate::{
     Kind, Run, Schedule, Scheduler, Status,
-    completion::{Done, TOGETHER},
+    completion::{BATCH, RunResult},
     concurrency::PROMPT,
-    engine::{AGAIN, Claimed, Work, claimed_run},
+    engine::{Claimed, STORE_RETRY, Work, to_claimed},
     transitions,
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -13,52 +13,52 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Result, Scope};
 
-/// How often a run is begun anew that Hob did not live to see the end of: it may be what ended it.
+/// How often an interrupted run is restarted: it may be what crashes Hob.
 pub(crate) const REPEATS: u32 = 5;
-/// How long runs, and schedules that are over, are kept, in milliseconds: 30 days.
+/// Retention of runs and finished schedules, in milliseconds: 30 days.
 const OLD: u64 = 30 * 86_400_000;
-/// How many old records one commit forgets.
+/// Old records deleted per commit.
 const CHUNK: usize = 500;
 
 impl Scheduler {
-    /// Reads every schedule into the plan, and sees to the runs that had not ended. `None` when Hob closes meanwhile.
-    pub(crate) async fn take_up(
+    /// Loads every schedule into the plan and recovers unfinished runs. `None` if Hob shuts down meanwhile.
+    pub(crate) async fn load(
         &self,
         work: &mut Work,
         newest: i64,
-        believed: bool,
+        trusted: bool,
         closing: &CancellationToken,
     ) -> Option<()> {
         let interrupted = loop {
-            match self.read(newest, believed).await {
+            match self.read(newest, trusted).await {
                 Ok(interrupted) => break interrupted,
-                Err(error) => tracing::error!(%error, "the schedules could not be read; it is tried again"),
+                Err(error) => tracing::error!(%error, "the schedules could not be read; retrying"),
             }
-            closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
+            closing.run_until_cancelled(tokio::time::sleep(STORE_RETRY)).await?;
         };
         let mut over = vec![];
         for (entry, run) in interrupted {
             loop {
-                match self.see_to(work, &entry, run).await {
+                match self.recover_run(work, &entry, run).await {
                     Ok(ended) => break over.extend(ended),
                     Err(error) => {
-                        tracing::error!(%error, "an interrupted run could not be recovered; it is tried again")
+                        tracing::error!(%error, "an interrupted run could not be recovered; retrying")
                     }
                 }
-                closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
+                closing.run_until_cancelled(tokio::time::sleep(STORE_RETRY)).await?;
             }
         }
-        for some in over.chunks(TOGETHER) {
+        for some in over.chunks(BATCH) {
             while let Err(error) = self.end(some.to_vec()).await {
-                tracing::error!(%error, "how runs ended could not be kept; it is tried again");
-                closing.run_until_cancelled(tokio::time::sleep(AGAIN)).await?;
+                tracing::error!(%error, "run results could not be stored; retrying");
+                closing.run_until_cancelled(tokio::time::sleep(STORE_RETRY)).await?;
             }
         }
         Some(())
     }
 
-    /// Reads every schedule into the plan; answers those with a run that had not ended.
-    async fn read(&self, newest: i64, believed: bool) -> store::Result<Vec<(Entry<Schedule>, Id)>> {
+    /// Loads every schedule into the plan; returns those with an unfinished run.
+    async fn read(&self, newest: i64, trusted: bool) -> store::Result<Vec<(Entry<Schedule>, Id)>> {
         let (this, now, zone) = (self.clone(), self.now(), self.0.ports.clock.zone());
         let read = tokio::task::spawn_blocking(move || {
             let (mut interrupted, mut moved) = (vec![], vec![]);
@@ -66,7 +66,7 @@ impl Scheduler {
                 if entry.value.enabled {
                     this.plan().put(entry.id, entry.owner, &entry.value);
                 }
-                if transitions::resume(&mut entry.value, now, newest, believed, &zone) {
+                if transitions::resume(&mut entry.value, now, newest, trusted, &zone) {
                     moved.push((entry.id, entry.owner));
                 }
                 if let Some(run) = entry.value.running {
@@ -78,13 +78,18 @@ impl Scheduler {
         let failed = |e| store::Error::Io(format!("the schedules could not be read: {e}"));
         let (interrupted, moved) = read.await.map_err(failed)??;
         let zone = self.0.ports.clock.zone();
-        self.change_all(moved, move |schedule| transitions::resume(schedule, now, newest, believed, &zone)).await?;
+        self.change_all(moved, move |schedule| transitions::resume(schedule, now, newest, trusted, &zone)).await?;
         Ok(interrupted)
     }
 
-    /// Recovers a run that had been claimed, or had begun, when Hob ended: makes its call if it has changed nothing yet, else
-    /// returns how the run ended.
-    async fn see_to(&self, work: &mut Work, entry: &Entry<Schedule>, run_id: Id) -> store::Result<Option<Done>> {
+    /// Recovers a run that was claimed or started when Hob stopped: makes its call if it has changed nothing yet,
+    /// else returns its result.
+    async fn recover_run(
+        &self,
+        work: &mut Work,
+        entry: &Entry<Schedule>,
+        run_id: Id,
+    ) -> store::Result<Option<RunResult>> {
         let (scope, label, id) = (Scope::User(entry.owner), entry.label, entry.id);
         let Some(run) = self.0.runs.get_in(scope, run_id)?.map(|found| found.value) else {
             let free = move |schedule: &mut Schedule| {
@@ -95,22 +100,22 @@ impl Scheduler {
             return Ok(None);
         };
         let tool = entry.value.tool.clone();
-        let claimed = claimed_run(entry.owner, id, run_id, &run, entry.value.clone(), label, true);
+        let claimed = to_claimed(entry.owner, id, run_id, &run, entry.value.clone(), label, true);
         let effect = self.0.runs.store().effect(run_id)?;
-        Ok(match outcome(&run, effect.as_ref(), &tool, || (self.0.repeats)(&tool)) {
+        Ok(match outcome(&run, effect.as_ref(), &tool, || (self.0.is_idempotent)(&tool)) {
             Outcome::Again => {
-                self.go(work, claimed);
+                self.spawn_call(work, claimed);
                 None
             }
-            Outcome::Made => Some(Done::answer_lost(&claimed)),
-            Outcome::Unknown => Some(Done::interrupted(&claimed, &effect.map(|e| e.done()).unwrap_or_default())),
+            Outcome::Made => Some(RunResult::answer_lost(&claimed)),
+            Outcome::Unknown => Some(RunResult::interrupted(&claimed, &effect.map(|e| e.done()).unwrap_or_default())),
         })
     }
 
-    /// Forgets runs that are older than a month, and schedules that were over before that.
+    /// Deletes runs older than a month, and schedules that finished before that.
     pub(crate) async fn forget_old(&self) {
         if let Err(error) = self.forget_before(Id::new().millis().saturating_sub(OLD)).await {
-            tracing::warn!(%error, "old runs could not be forgotten");
+            tracing::warn!(%error, "old runs could not be deleted");
         }
     }
 
@@ -146,11 +151,11 @@ impl Scheduler {
         self.0.runs.store().forget_effects_before(before).await
     }
 
-    /// Runs a schedule now, besides its times. Answers the run, and how it ended where it did within `patience`; it goes on
-    /// without anybody waiting for it.
+    /// Runs a schedule now, in addition to its due times. Returns the run, with its result if it finished within
+    /// `patience`; otherwise it continues in the background.
     ///
     /// # Errors
-    /// As [`Scheduler::find`]; `Unavailable` when it is running already, or the disk is full.
+    /// As [`Scheduler::find`]; `Unavailable` if it is already running or the disk is full.
     pub async fn fire_now(&self, cx: &Cx, which: &str, patience: Duration) -> Result<Entry<Run>> {
         let found = self.find(cx, which)?;
         let (this, now, user, id, by) = (self.clone(), self.now(), cx.user(), found.id, cx.label());
@@ -174,10 +179,10 @@ impl Scheduler {
                 stored.clone_from(&value);
                 Ok(())
             })?;
-            Ok(Some(Ok(claimed_run(user, id, run_id, &run, schedule, label, false))))
+            Ok(Some(Ok(to_claimed(user, id, run_id, &run, schedule, label, false))))
         });
         let claimed: Claimed = match claimed.await? {
-            None => return Err(Error::not_found("it was deleted a moment ago")),
+            None => return Err(Error::not_found("it was just deleted")),
             Some(Err(name)) => {
                 return Err(Error::unavailable(format!("`{name}` is running already: wait until it has ended")));
             }
@@ -187,10 +192,10 @@ impl Scheduler {
         let (scheduler, run_id) = (self.clone(), claimed.run);
         let (ended, end) = oneshot::channel();
         tokio::spawn(async move {
-            if let Some(done) = scheduler.make(&claimed, &CancellationToken::new()).await
+            if let Some(done) = scheduler.make_call(&claimed, &CancellationToken::new()).await
                 && let Err(error) = scheduler.end(vec![done]).await
             {
-                tracing::error!(%error, "how a run ended could not be kept");
+                tracing::error!(%error, "a run's result could not be stored");
             }
             let _ = ended.send(());
         });
@@ -200,21 +205,21 @@ impl Scheduler {
     }
 }
 
-/// What is to be done about a run that was cut short.
+/// How an interrupted run is recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// Its call has changed nothing: it is made.
+    /// Its call has changed nothing: make it again.
     Again,
-    /// Its call was made; only the answer is lost.
+    /// Its call completed; only the answer is lost.
     Made,
-    /// It may have been made, or partly, or still goes on by itself.
+    /// It may have completed, wholly or in part, or may still be in progress.
     Unknown,
 }
 
-/// `idempotent` says whether making the call twice is as good as once; it decides about runs of a Hob that kept no marks.
+/// Decides how to recover a run. `idempotent` only matters for runs of older versions, which stored no marks.
 fn outcome(run: &Run, effect: Option<&Effect>, tool: &str, idempotent: impl Fn() -> bool) -> Outcome {
     match effect {
-        // A prompt only begins there, and goes on as a run of the agent.
+        // A prompt is only started by the call, and continues as a run of the agent.
         Some(effect) if effect.is_whole() && tool != PROMPT => Outcome::Made,
         Some(_) => Outcome::Unknown,
         None if run.repeats >= REPEATS => Outcome::Unknown,

@@ -129,7 +129,7 @@ impl Dispatch for Door {
                 "outside" => Ok(Output::text("from the web").from_outside()),
                 "run_prompt" => Ok(Output::json(json!({"conversationId": Id::NIL, "response": "hi"}))?),
                 "notify" => Ok(Output::json(args)?),
-                _ => Ok(Output::json(json!({"n": args["n"]}))?.say("Done.")),
+                _ => Ok(Output::json(json!({"n": args["n"]}))?.say("RunResult.")),
             }
         })
     }
@@ -238,7 +238,7 @@ impl Life {
     fn runs(&self, id: Id) -> Vec<String> {
         let mut all = self.scheduler.history(&self.cx(), id, usize::MAX).unwrap();
         all.reverse();
-        all.iter().map(told).collect()
+        all.iter().map(shown).collect()
     }
 
     /// Waits until what was planned has been done.
@@ -274,21 +274,21 @@ impl Life {
     }
 }
 
-fn told(entry: &Entry<Run>) -> String {
+fn shown(entry: &Entry<Run>) -> String {
     let run = &entry.value;
     let at = Timestamp::from_millisecond(run.scheduled_ms).unwrap().to_zoned(TimeZone::get("Europe/Vienna").unwrap());
     let at = at.strftime("%H:%M:%S").to_string();
-    let mut told = format!("{}@{}", run.status.word(), at.strip_suffix(":00").unwrap_or(&at));
+    let mut shown = format!("{}@{}", run.status.word(), at.strip_suffix(":00").unwrap_or(&at));
     if run.count > 1 {
-        told += &format!(" x{}", run.count);
+        shown += &format!(" x{}", run.count);
     }
     if run.attempt > 1 {
-        told += &format!(" try {}", run.attempt);
+        shown += &format!(" try {}", run.attempt);
     }
     if run.repeats > 0 {
-        told += &format!(" again {}", run.repeats);
+        shown += &format!(" again {}", run.repeats);
     }
-    told
+    shown
 }
 
 /// A call that a person said yes to.

@@ -1,37 +1,37 @@
-//! What becomes of a schedule whose time has come: pure functions over the record.
+//! State transitions of a schedule, as pure functions over the record.
 
-use crate::{Missed, Run, Schedule, Status, clock::EARLIEST, record::Sort, when::Clockwork};
+use crate::{Missed, Run, Schedule, Status, clock::EARLIEST, record::RecurrenceKind, when::CompiledRecurrence};
 use jiff::tz::TimeZone;
 use tool::Id;
 
-/// How late a time may be met and still be on time, in milliseconds.
+/// How late a run may start and still count as on time, in milliseconds.
 const GRACE: i64 = 60_000;
-/// How many missed times have a run of their own.
+/// How many missed times get a run of their own.
 const MOST: u32 = 100;
-/// How far a clock may be put back so that what ran does not run again; one that is put back further had been wrong, and
-/// waiting for it would be silence for days.
+/// How far a clock may be set back without repeating runs. A clock set back further had been wrong, and waiting for
+/// it would mean days without runs.
 const REPEATS: i64 = 36 * 3_600_000;
 
-/// A run that is to be written down.
+/// A run to store.
 pub(crate) type NewRun = (Id, Run);
 
-/// Takes what is due up to `now`, and moves on to the next time. The runs that come of it are answered; one of them, at
-/// most, is to be made: it is the one `schedule.running` names. `free` says whether it can begin at once.
+/// Takes everything due up to `now` and advances to the next due time. Returns the runs to store; the one that
+/// `schedule.running` names, if any, is to be made. `free` tells whether it can start at once.
 pub(crate) fn take(id: Id, schedule: &mut Schedule, now: i64, household: &TimeZone, free: bool) -> Vec<NewRun> {
     if schedule.due().is_none_or(|due| due > now) {
         return vec![];
     }
     schedule.revision = Id::new();
-    let Some(work) = schedule.recurrence().and_then(|recurrence| recurrence.clockwork(household)) else {
+    let Some(work) = schedule.recurrence().and_then(|recurrence| recurrence.compile(household)) else {
         schedule.next_ms = None;
         return vec![];
     };
     let mut runs = vec![];
     match schedule.next_ms.filter(|next| *next <= now) {
         Some(first) => {
-            // A new time comes in the place of another try.
+            // A new due time replaces a retry.
             schedule.retry_ms = None;
-            let last = times(id, schedule, &work, first, now, free, &mut runs);
+            let last = handle_due(id, schedule, &work, first, now, free, &mut runs);
             schedule.taken_ms = schedule.taken_ms.max(Some(last));
             schedule.next_ms = work.next_after(last).filter(|next| schedule.ends_ms.is_none_or(|ends| *next <= ends));
         }
@@ -51,11 +51,11 @@ pub(crate) fn take(id: Id, schedule: &mut Schedule, now: i64, household: &TimeZo
     runs
 }
 
-/// The times from `first` up to `now`: what runs, what is noted. Answers the last that is dealt with.
-fn times(
+/// Handles the due times from `first` up to `now` according to the missed policy. Returns the last one handled.
+fn handle_due(
     id: Id,
     schedule: &mut Schedule,
-    work: &Clockwork,
+    work: &CompiledRecurrence,
     first: i64,
     now: i64,
     free: bool,
@@ -105,7 +105,7 @@ fn times(
     }
 }
 
-/// A run begins, or waits for its turn. The first attempt counts as a run of the schedule.
+/// Starts a run, or queues it. The first attempt counts as a run of the schedule.
 pub(crate) fn begin(
     id: Id,
     schedule: &mut Schedule,
@@ -123,7 +123,7 @@ pub(crate) fn begin(
     (run, Run { schedule: id, scheduled_ms, started_ms: free.then_some(now), status, count, attempt, ..blank() })
 }
 
-/// A run about which nothing is known.
+/// A run with default values.
 pub(crate) fn blank() -> Run {
     Run {
         schedule: Id::NIL,
@@ -142,8 +142,8 @@ pub(crate) fn blank() -> Run {
     }
 }
 
-/// The clock was set, or is believed from now on: `shift` is by how much, for what goes by the time that passes. Answers
-/// whether anything about the schedule is another.
+/// Recomputes the due times after the clock was set or became trusted. `shift` moves times that follow elapsed time.
+/// Returns whether the schedule changed.
 pub(crate) fn replan(schedule: &mut Schedule, now: i64, shift: Option<i64>, household: &TimeZone) -> bool {
     let before = (schedule.next_ms, schedule.retry_ms);
     if let Some(by) = shift {
@@ -155,16 +155,16 @@ pub(crate) fn replan(schedule: &mut Schedule, now: i64, shift: Option<i64>, hous
         }
     }
     match schedule.sort {
-        Sort::Cron => {
+        RecurrenceKind::Cron => {
             let ran = schedule.taken_ms.filter(|last| *last > now && last.saturating_sub(now) <= REPEATS);
             let next = next(schedule, ran.unwrap_or(now), household);
-            // What was missed stays missed, and is seen to when it is taken.
+            // A missed time stays, and is handled when it is taken.
             if schedule.next_ms.is_some_and(|planned| planned > now) {
                 schedule.next_ms = next;
             }
         }
-        // No interval is longer than itself: the clock was in the future once.
-        Sort::Every if schedule.next_ms.is_some_and(|next| next.saturating_sub(now) > schedule.every_ms) => {
+        // A wait longer than the interval was computed on a clock ahead of time.
+        RecurrenceKind::Every if schedule.next_ms.is_some_and(|next| next.saturating_sub(now) > schedule.every_ms) => {
             schedule.at_ms = now;
             schedule.next_ms = Some(now.saturating_add(schedule.every_ms));
         }
@@ -177,16 +177,16 @@ pub(crate) fn replan(schedule: &mut Schedule, now: i64, shift: Option<i64>, hous
     changed
 }
 
-/// What was read at the start, seen from the clock as it is now. `newest` is the newest time that was seen before.
-pub(crate) fn resume(schedule: &mut Schedule, now: i64, newest: i64, believed: bool, household: &TimeZone) -> bool {
+/// Adjusts a schedule loaded at start-up to the current clock. `newest` is the newest time seen before.
+pub(crate) fn resume(schedule: &mut Schedule, now: i64, newest: i64, trusted: bool, household: &TimeZone) -> bool {
     let Some(next) = schedule.next_ms.filter(|_| schedule.enabled) else { return false };
     if schedule.needs_clock() {
-        return believed && replan(schedule, now, None, household);
+        return trusted && replan(schedule, now, None, household);
     }
-    let left = match (believed, next < EARLIEST) {
-        // What was left of it when Hob was last seen alive.
+    let left = match (trusted, next < EARLIEST) {
+        // What remained of the interval when Hob last ran.
         (false, _) => next.saturating_sub(newest).clamp(0, schedule.every_ms.max(0)),
-        // It was planned on a clock that had not been set.
+        // Planned on a clock that had not been set.
         (true, true) => schedule.every_ms.max(0),
         (true, false) => return replan(schedule, now, None, household),
     };
@@ -196,9 +196,9 @@ pub(crate) fn resume(schedule: &mut Schedule, now: i64, newest: i64, believed: b
     true
 }
 
-/// The next time after `after` that still counts.
+/// The first due time after `after` within the schedule's end.
 pub(crate) fn next(schedule: &Schedule, after: i64, household: &TimeZone) -> Option<i64> {
-    let next = schedule.recurrence()?.clockwork(household)?.next_after(after)?;
+    let next = schedule.recurrence()?.compile(household)?.next_after(after)?;
     Some(next).filter(|next| schedule.ends_ms.is_none_or(|ends| *next <= ends))
 }
 

@@ -1,84 +1,84 @@
-//! When something comes: by a cron pattern, at an interval, or once.
+//! Recurrences: cron patterns, intervals and single moments.
 
 use crate::{cron, cron::Pattern, words};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp, Zoned, tz::TimeZone};
 use serde_json::{Map, Value};
 use tool::{Clock, Error, Result, When};
 
-/// The longest text that is read.
+/// Maximum length of a recurrence text, in bytes.
 const LONGEST: usize = 200;
-/// The shortest interval, and the longest, in milliseconds: a second, and ten years.
+/// Shortest and longest interval, in milliseconds: a second, and ten years.
 const SHORTEST: i64 = 1000;
 const FARTHEST: i64 = 3653 * 86_400_000;
-/// How many times are counted; a clock may have stood for years.
+/// Counting of missed times stops here; a device may have been off for years.
 pub(crate) const COUNTED: u32 = 1000;
 
-/// When something comes. Moments are milliseconds since 1970.
+/// When a schedule is due. Times are milliseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recurrence {
-    /// At the times of a cron pattern of five fields, or six with seconds first.
+    /// A cron pattern of five fields, or six with seconds first.
     Cron {
-        /// The fields, with one space between them.
+        /// The fields, separated by one space.
         expression: String,
-        /// Where its times are those on the wall; the household's zone when it has none of its own.
+        /// IANA time zone; `None` for the household's.
         zone: Option<String>,
     },
-    /// Again and again, as time passes.
+    /// A fixed interval of elapsed time.
     Every {
         /// The interval.
         ms: i64,
-        /// Where it is counted from.
+        /// The moment it is counted from.
         anchor: i64,
     },
-    /// At one moment.
+    /// A single moment.
     Once {
         /// The moment.
         at: i64,
-        /// The zone it is told in; the household's when it has none of its own.
+        /// IANA time zone for display; `None` for the household's.
         zone: Option<String>,
     },
 }
 
 impl Recurrence {
-    /// Its first moment after `after`, with the clocks of `household` where it has no zone of its own.
+    /// The first due time after `after`; `household` is the zone if it has none of its own.
     pub fn next_after(&self, after: Timestamp, household: &TimeZone) -> Option<Timestamp> {
-        let next = self.clockwork(household)?.next_after(after.as_millisecond())?;
+        let next = self.compile(household)?.next_after(after.as_millisecond())?;
         Timestamp::from_millisecond(next).ok()
     }
 
-    /// In words: "every day at 07:00", "every 15 minutes", "once on Friday 20 November at 14:30". `now` is in the
-    /// household's zone.
+    /// A sentence for people: "every day at 07:00", "every 15 minutes", "once on Friday 20 November at 14:30". `now`
+    /// is in the household's zone.
     pub fn text(&self, now: &Zoned) -> String {
         words::describe_recurrence(self, now)
     }
 
-    /// The same, read and ready to be asked often; `None` when it cannot be read.
-    pub(crate) fn clockwork(&self, household: &TimeZone) -> Option<Clockwork> {
+    /// Compiles it for repeated evaluation; `None` if it cannot be parsed.
+    pub(crate) fn compile(&self, household: &TimeZone) -> Option<CompiledRecurrence> {
         Some(match self {
             Self::Cron { expression, zone } => {
-                Clockwork::Cron(Box::new(Pattern::read(expression).ok()?), zone_of(zone.as_deref(), household))
+                CompiledRecurrence::Cron(Box::new(Pattern::read(expression).ok()?), zone_of(zone.as_deref(), household))
             }
-            Self::Every { ms, anchor } => Clockwork::Every { ms: (*ms).max(SHORTEST), anchor: *anchor },
-            Self::Once { at, .. } => Clockwork::Once(*at),
+            Self::Every { ms, anchor } => CompiledRecurrence::Every { ms: (*ms).max(SHORTEST), anchor: *anchor },
+            Self::Once { at, .. } => CompiledRecurrence::Once(*at),
         })
     }
 }
 
-/// A zone by its name; the household's where there is none, or the name is not known any more.
+/// A zone by name; the household's if there is no name or it is unknown.
 pub(crate) fn zone_of(name: Option<&str>, household: &TimeZone) -> TimeZone {
     name.and_then(|name| TimeZone::get(name).ok()).unwrap_or_else(|| household.clone())
 }
 
-/// A recurrence that has been read. Moments are milliseconds since 1970.
+/// A compiled recurrence. Times are milliseconds since 1970.
 #[derive(Debug, Clone)]
-pub(crate) enum Clockwork {
+pub(crate) enum CompiledRecurrence {
     Cron(Box<Pattern>, TimeZone),
     Every { ms: i64, anchor: i64 },
     Once(i64),
 }
 
-impl Clockwork {
-    /// The first moment after `after`.
+impl CompiledRecurrence {
+    /// The first due time after `after`.
     pub fn next_after(&self, after: i64) -> Option<i64> {
         match self {
             Self::Cron(pattern, zone) => {
@@ -93,11 +93,10 @@ impl Clockwork {
         }
     }
 
-    /// The last moment up to `until`, where `first` is one and not beyond it. It takes as long for a year of seconds as for
-    /// an hour.
+    /// The last due time up to `until`; `first` is a due time not after it. Takes logarithmic time in the span.
     pub fn latest(&self, first: i64, until: i64) -> i64 {
         let up_to = |after: i64| self.next_after(after).filter(|next| *next <= until);
-        // Back from the end in longer and longer strides, to one after which there is a moment.
+        // Step back from the end in doubling strides until a due time follows.
         let (mut stride, mut found) = (Some(1000_i64), first);
         while let Some(from) = stride.and_then(|stride| until.checked_sub(stride)).filter(|from| *from > first) {
             if let Some(moment) = up_to(from) {
@@ -106,7 +105,7 @@ impl Clockwork {
             }
             stride = stride.and_then(|stride| stride.checked_mul(2));
         }
-        // From there on, halving what is left.
+        // Then bisect.
         let mut beyond = until;
         while beyond.saturating_sub(found) > 1 {
             let middle = found + beyond.saturating_sub(found) / 2;
@@ -115,11 +114,11 @@ impl Clockwork {
                 None => beyond = middle,
             }
         }
-        // The end itself may be one.
+        // The end itself may be due.
         up_to(found).unwrap_or(found)
     }
 
-    /// How many moments there are from `first`, which is one, up to `until`; no more than [`COUNTED`] are counted.
+    /// Counts the due times from `first` up to `until`, at most [`COUNTED`].
     pub fn count(&self, first: i64, until: i64) -> u32 {
         let (mut count, mut at) = (1, first);
         while count < COUNTED
@@ -131,18 +130,18 @@ impl Clockwork {
     }
 }
 
-/// Reads when something is to come: a cron pattern (`0 7 * * 1-5`, `@daily`), `every 15 minutes`, `every monday at 8:00`,
-/// an ISO duration (`PT15M`), `in 10 minutes`, `tomorrow at 7:00`, an ISO date-time; or an object with a `type` of `cron`,
-/// `interval` or `once`. Times on the wall are those of `zone` (an IANA name), else of the household.
+/// Parses a recurrence: a cron pattern (`0 7 * * 1-5`, `@daily`), `every 15 minutes`, `every monday at 8:00`, an ISO
+/// duration (`PT15M`), `in 10 minutes`, `tomorrow at 7:00`, an ISO date-time; or an object with a `type` of `cron`,
+/// `interval` or `once`. WallClock-clock times are in `zone` (an IANA name) or the household's zone.
 ///
 /// # Errors
-/// `BadArgs` that says how to write it: what cannot be read, has passed, or never comes.
+/// `BadArgs` that shows the correct form, for anything that cannot be parsed, is in the past, or never occurs.
 pub fn parse(schedule: &Value, zone: Option<&str>, clock: &dyn Clock) -> Result<Recurrence> {
     let named = |name: &str| {
         let known = TimeZone::get(name.trim()).ok().and_then(|zone| zone.iana_name().map(str::to_owned));
         known.ok_or_else(|| {
             let name: String = name.chars().take(64).collect();
-            Error::bad_args(format!("`{name}` is no time zone: use a name such as Europe/Vienna"))
+            Error::bad_args(format!("`{name}` is not a time zone: use a name such as Europe/Vienna"))
         })
     };
     match schedule {
@@ -153,12 +152,12 @@ pub fn parse(schedule: &Value, zone: Option<&str>, clock: &dyn Clock) -> Result<
             Reader::new(inner.or(zone).map(named).transpose()?, clock).object(fields)
         }
         _ => Err(Error::bad_args(
-            "the schedule is neither a text such as `0 7 * * 1-5` or `every 15 minutes`, nor an object with a `type`",
+            "the schedule must be a text such as `0 7 * * 1-5` or `every 15 minutes`, or an object with a `type`",
         )),
     }
 }
 
-/// What a text is read with.
+/// Context for parsing.
 struct Reader<'c> {
     zone: Option<String>,
     local: Zoned,
@@ -250,7 +249,7 @@ impl<'c> Reader<'c> {
     }
 
     fn cron(&self, expression: &str) -> Result<Recurrence> {
-        Pattern::read(expression)?.comes(self.local.datetime())?;
+        Pattern::read(expression)?.check_occurs(self.local.datetime())?;
         Ok(Recurrence::Cron { expression: expression.to_owned(), zone: self.zone.clone() })
     }
 
@@ -268,7 +267,7 @@ impl<'c> Reader<'c> {
         let unread = |_| {
             let text: String = text.chars().take(64).collect();
             Error::bad_args(format!(
-                "`{text}` is no schedule: write a cron pattern (`0 7 * * 1-5`), `every 15 minutes`, `in 10 minutes`, \
+                "`{text}` is not a schedule: write a cron pattern (`0 7 * * 1-5`), `every 15 minutes`, `in 10 minutes`, \
                  `tomorrow at 7:00`, or a moment such as 2026-11-20T14:30"
             ))
         };
@@ -284,7 +283,7 @@ impl<'c> Reader<'c> {
         let now = self.clock.now().as_millisecond();
         if at <= now {
             let now = self.local.strftime("%Y-%m-%d %H:%M");
-            return Err(Error::bad_args(format!("that moment has passed: it is {now} now; give one that is to come")));
+            return Err(Error::bad_args(format!("that moment has passed (it is {now} now): give a future one")));
         }
         if at - now > 10 * FARTHEST {
             return Err(Error::bad_args("that moment is more than a century away: give one that is nearer"));
@@ -293,11 +292,11 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// A stretch of time in milliseconds: `15 minutes`, `1 hour and 30 minutes`, `2h30m`, `an hour`, `PT15M`. A day is 24 hours.
+/// A duration in milliseconds: `15 minutes`, `1 hour and 30 minutes`, `2h30m`, `an hour`, `PT15M`. A day is 24 hours.
 fn span(text: &str) -> Result<i64> {
     let wrong = || {
         let text: String = text.trim().chars().take(64).collect();
-        Error::bad_args(format!("`{text}` is no stretch of time: write it as `15 minutes`, `2 hours` or `PT15M`"))
+        Error::bad_args(format!("`{text}` is not a duration: write it as `15 minutes`, `2 hours` or `PT15M`"))
     };
     let text = text.trim().to_lowercase().replace(" and ", " ");
     let text = match text.split_once(' ') {
@@ -309,7 +308,7 @@ fn span(text: &str) -> Result<i64> {
     let span: Span = text.parse().map_err(|_| wrong())?;
     if span.get_months() != 0 || span.get_years() != 0 {
         return Err(Error::bad_args(
-            "months and years are not equally long: write a cron pattern such as `0 9 1 * *` for 09:00 on the first",
+            "months and years vary in length: write a cron pattern such as `0 9 1 * *` for 09:00 on the first",
         ));
     }
     let duration: SignedDuration = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;

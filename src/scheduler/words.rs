@@ -1,4 +1,4 @@
-//! Recurrences in words, for people: told, and read where they are plain.
+//! Recurrences in words: formats them for people, and parses plain ones.
 
 use crate::{Recurrence, cron::Pattern, when::zone_of};
 use jiff::{Timestamp, Zoned, civil};
@@ -19,13 +19,13 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-/// The units of an interval, in milliseconds, the greatest first.
+/// Units of an interval in milliseconds, largest first.
 const UNITS: [(&str, i64); 5] =
     [("week", 604_800_000), ("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)];
-/// How many times of day are told one by one.
-const TOLD: usize = 4;
+/// How many times of day are listed one by one.
+const MAX_TIMES_LISTED: usize = 4;
 
-/// A recurrence in words; `now` is in the household's zone.
+/// Describes a recurrence in words; `now` is in the household's zone.
 pub(crate) fn describe_recurrence(recurrence: &Recurrence, now: &Zoned) -> String {
     match recurrence {
         Recurrence::Every { ms, .. } => format!("every {}", interval(*ms)),
@@ -45,7 +45,7 @@ pub(crate) fn describe_recurrence(recurrence: &Recurrence, now: &Zoned) -> Strin
     }
 }
 
-/// "Friday 20 November at 14:30", with the year where it is another.
+/// "Friday 20 November at 14:30", with the year if it is not the current one.
 pub(crate) fn moment(at: &Zoned, now: &Zoned) -> String {
     let year = if at.year() == now.year() { String::new() } else { format!(" {}", at.year()) };
     let month = MONTHS[(at.month() as usize - 1).min(11)];
@@ -56,12 +56,12 @@ fn day_name(at: &Zoned) -> &'static str {
     DAYS[at.weekday().to_sunday_zero_offset() as usize % 7]
 }
 
-/// The zone, where it is not the household's.
+/// " (Europe/Vienna)" if the zone is not the household's.
 fn elsewhere(zone: Option<&str>, now: &Zoned) -> String {
     zone.filter(|zone| now.time_zone().iana_name() != Some(zone)).map(|zone| format!(" ({zone})")).unwrap_or_default()
 }
 
-/// "07:00", with seconds where there are any.
+/// "07:00", with seconds if not zero.
 fn time(time: civil::Time) -> String {
     match time.second() {
         0 => format!("{:02}:{:02}", time.hour(), time.minute()),
@@ -76,7 +76,7 @@ fn interval(ms: i64) -> String {
     }
     let (mut rest, mut parts) = (ms, vec![]);
     for (unit, length) in UNITS {
-        // Weeks only where they are whole: "10 days" and not "1 week 3 days".
+        // Weeks only if whole: "10 days" and not "1 week 3 days".
         let n = if unit == "week" && rest % length != 0 { 0 } else { rest / length };
         rest -= n * length;
         if n > 0 {
@@ -89,11 +89,11 @@ fn interval(ms: i64) -> String {
     parts.join(" ")
 }
 
-/// A pattern in words, where it is one people have words for.
+/// A cron pattern in words, if it has a common name.
 fn pattern(pattern: &Pattern) -> Option<String> {
     let of = pattern.fields();
     let (seconds, minutes, hours) = (of.seconds.values(), of.minutes.values(), of.hours.values());
-    let day = days_told(pattern)?;
+    let day = describe_days(pattern)?;
     if hours.len() == 24 && day == "every day" {
         return match (minutes.as_slice(), seconds.as_slice()) {
             (all, each) if all.len() == 60 => match stepped(each, 60) {
@@ -113,7 +113,7 @@ fn pattern(pattern: &Pattern) -> Option<String> {
         return Some(format!("every {step} hours"));
     }
     let [second] = seconds.as_slice() else { return None };
-    if hours.len() * minutes.len() > TOLD {
+    if hours.len() * minutes.len() > MAX_TIMES_LISTED {
         return None;
     }
     let times: Vec<String> = hours
@@ -125,7 +125,7 @@ fn pattern(pattern: &Pattern) -> Option<String> {
     Some(format!("{day} at {}", listed(&times)))
 }
 
-/// The distance between values that begin at 0 and are equally far apart, all the way round; one value is the whole round.
+/// The step of values that start at 0 and are evenly spaced around `round`; a single value is the whole round.
 fn stepped(values: &[u16], round: u16) -> Option<u16> {
     let step = match values {
         [0] => round,
@@ -137,7 +137,7 @@ fn stepped(values: &[u16], round: u16) -> Option<u16> {
 }
 
 /// "every day", "every Monday and Thursday", "on the 1st of every month", "every 24 December".
-fn days_told(pattern: &Pattern) -> Option<String> {
+fn describe_days(pattern: &Pattern) -> Option<String> {
     let of = pattern.fields();
     let fields: Vec<&str> = of.as_str().split(' ').collect();
     let (days, months, weekdays) = (of.days.values(), of.months.values(), of.days_of_week.values());
@@ -149,7 +149,7 @@ fn days_told(pattern: &Pattern) -> Option<String> {
                 [1, 2, 3, 4, 5] => "every weekday".into(),
                 [0, 1, 2, 3, 4, 5, 6] => "every day".into(),
                 some => {
-                    // The week begins on Monday, and so does the list.
+                    // Weeks start on Monday.
                     let mut some = some.to_vec();
                     some.sort_by_key(|day| (day + 6) % 7);
                     let names: Vec<&str> = some.iter().filter_map(|day| DAYS.get(usize::from(*day)).copied()).collect();
@@ -192,10 +192,11 @@ fn listed<T: AsRef<str>>(all: &[T]) -> String {
     }
 }
 
-/// `monday and thursday at 8:00`, as it follows "every", as a cron pattern; `None` when it begins with no day.
+/// Parses what follows "every", such as `monday and thursday at 8:00`, into a cron pattern; `None` if it does not
+/// start with a day.
 ///
 /// # Errors
-/// `BadArgs` when the time is missing or none.
+/// `BadArgs` if the time is missing or invalid.
 pub(crate) fn days(text: &str) -> Result<Option<String>> {
     let (days, at) = match text.split_once(" at ") {
         Some((days, at)) => (days, Some(at)),
@@ -243,7 +244,7 @@ pub(crate) fn days(text: &str) -> Result<Option<String>> {
     times.dedup();
     let (minute, second) = (times[0].minute(), times[0].second());
     if times.iter().any(|t| t.minute() != minute || t.second() != second) {
-        return Err(Error::bad_args("these times are at different minutes of the hour: make a schedule for each"));
+        return Err(Error::bad_args("these times have different minutes: create a schedule for each"));
     }
     let hours = times.iter().map(|t| t.hour().to_string()).collect::<Vec<_>>().join(",");
     let seconds = if second == 0 { String::new() } else { format!("{second} ") };
@@ -252,10 +253,11 @@ pub(crate) fn days(text: &str) -> Result<Option<String>> {
 
 fn no_time(text: &str) -> Error {
     let text: String = text.trim().chars().take(40).collect();
-    Error::bad_args(format!("`{text}` is no time of day: write it as 07:00 or 7pm"))
+    Error::bad_args(format!("`{text}` is not a time of day: write it as 07:00 or 7pm"))
 }
 
-/// `at 19:00`, `today at 7pm`, `tomorrow at 7`: the moment, after `local`; `None` when it is written otherwise.
+/// Parses `at 19:00`, `today at 7pm` or `tomorrow at 7` into the next such moment after `local`; `None` for other
+/// forms.
 ///
 /// # Errors
 /// `BadArgs` for a day without a time.
@@ -266,7 +268,7 @@ pub(crate) fn clock_time(text: &str, local: &Zoned) -> Result<Option<Zoned>> {
         _ => (None, text),
     };
     let at = rest.strip_prefix("at ").unwrap_or(rest);
-    // A number alone might be anything.
+    // A bare number is ambiguous.
     let bare = day.is_none() && at == rest && at.bytes().all(|b| b.is_ascii_digit());
     let Some(time) = time_of_day(at).filter(|_| !bare) else {
         return if day.is_some() { Err(no_time(if at.is_empty() { text } else { at })) } else { Ok(None) };
@@ -274,7 +276,7 @@ pub(crate) fn clock_time(text: &str, local: &Zoned) -> Result<Option<Zoned>> {
     let on = |days: i64| {
         let date = local.date().checked_add(jiff::Span::new().days(days));
         date.and_then(|date| date.to_datetime(time).to_zoned(local.time_zone().clone()))
-            .map_err(|_| Error::bad_args("that day is beyond the calendar: give another"))
+            .map_err(|_| Error::bad_args("that day is out of range: give another"))
     };
     match day {
         Some(days) => on(days).map(Some),

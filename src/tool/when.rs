@@ -47,7 +47,7 @@ impl When {
             Self::At(at) => Ok(at.clone()),
             Self::Day(day) => day
                 .to_zoned(zone.clone())
-                .map_err(|_| Error::bad_args(format!("the day {day} is beyond the calendar: give another"))),
+                .map_err(|_| Error::bad_args(format!("the day {day} is out of range: give another"))),
         }
     }
 

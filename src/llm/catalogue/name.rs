@@ -1,9 +1,9 @@
-//! Names of models, compared past what changes: dates, `latest`, `preview`, tags.
+//! Model names, compared without dates, `latest`, `preview` and tags.
 
-/// Words at the end of a name that say which issue of a model is meant.
+/// Release suffixes.
 const ISSUES: [&str; 6] = ["latest", "preview", "exp", "experimental", "beta", "stable"];
 
-/// A name without the date or the word for an issue at its end, in lower case, dots as dashes: `claude-haiku-4.5-20251001` is
+/// A name in lower case without its date or release suffix, dots as dashes: `claude-haiku-4.5-20251001` becomes
 /// `claude-haiku-4-5`.
 pub(super) fn base(name: &str) -> String {
     let lower = name.to_lowercase().replace(['.', '@', '_'], "-");
@@ -18,7 +18,7 @@ pub(super) fn base(name: &str) -> String {
             _ => 0,
         };
         let issue = usize::from(digits == 0 && parts.last().is_some_and(|last| ISSUES.contains(last)));
-        // A name that is nothing else is that name.
+        // A name consisting only of such parts stays as it is.
         if dated + issue == 0 || dated + issue >= parts.len() {
             return parts.join("-");
         }
@@ -26,7 +26,7 @@ pub(super) fn base(name: &str) -> String {
     }
 }
 
-/// Who makes a model, as OpenRouter calls them and as Hob does.
+/// Maps OpenRouter's vendor names to Hob's.
 pub(super) fn vendor(name: &str) -> &str {
     match name {
         "x-ai" => "xai",
@@ -36,17 +36,17 @@ pub(super) fn vendor(name: &str) -> &str {
     }
 }
 
-/// The provider of models.dev, as Hob calls it; `None` for those Hob has no preset for.
+/// Maps a models.dev provider to Hob's; `None` if Hob has no preset for it.
 pub(super) fn provider(name: &str) -> Option<&'static str> {
     let ours = match name {
         "zhipuai" | "zai" => "zhipu",
         "togetherai" => "together",
         "fireworks-ai" => "fireworks",
         "llama-cpp" => "llamacpp",
-        // Under its own name are the models of its chat completions, which ended.
+        // Its own name lists models of the retired chat completions API.
         "perplexity-agent" => "perplexity",
         "perplexity" => return None,
-        // Its models are rented.
+        // Hosted models, not local ones.
         "ollama-cloud" => return None,
         other => other,
     };

@@ -1,4 +1,5 @@
-//! Reading a catalogue entry by entry, so that a broken one costs itself alone and a large one little memory.
+//! Parses a catalogue entry by entry, so that a broken entry is skipped alone and a large document needs little
+//! memory.
 
 use super::{Catalogue, Model, name};
 use serde::{
@@ -9,31 +10,31 @@ use serde_json::Value;
 use std::{fmt, sync::Arc};
 use tool::{Error, Result};
 
-/// How large a document may be. models.dev's has about two.
+/// Maximum document size in bytes. models.dev's has about two million.
 const LARGEST: usize = 8 << 20;
-/// How many models are taken.
+/// Maximum number of models.
 const MOST: usize = 5000;
-/// How long a name may be.
+/// Maximum length of a name.
 const LONGEST_NAME: usize = 200;
-/// No model costs that much for a million tokens, in US dollars.
+/// Maximum plausible price, in US dollars per million tokens.
 const DEAREST: f64 = 100_000.0;
 
-/// What a document says, and may be written down again in Hob's own form.
+/// A parsed document; can be serialized in Hob's own format.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
     models: Vec<RawModel>,
     as_of: String,
-    /// How many entries made no sense.
+    /// Number of invalid entries.
     #[serde(skip)]
     pub skipped: usize,
 }
 
-/// What it says of one model; `None` and 0 where it says nothing.
+/// One model as the document describes it; `None` and 0 for omitted facts.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct RawModel {
-    /// In place of `model`, together with `name`.
+    /// Alternative to `model`, together with `name`.
     #[serde(skip_serializing)]
     provider: Option<String>,
     model: String,
@@ -63,7 +64,7 @@ struct RawModel {
 }
 
 impl RawModel {
-    /// Over what was known of the model: what it does not say stays, and what nobody said is tried.
+    /// Merges over known facts: omitted ones stay, and unknown ones keep optimistic defaults.
     fn over(self, old: Option<&Model>) -> Model {
         let known = old.map(Model::facts).unwrap_or_default();
         let said = |said: u32, known: u32| if said > 0 { said } else { known };
@@ -92,12 +93,12 @@ impl RawModel {
 }
 
 impl Document {
-    /// With nothing under it.
+    /// Without a base catalogue.
     pub fn alone(self) -> Catalogue {
         self.over(Catalogue::default())
     }
 
-    /// Over what was known.
+    /// Merged over a base catalogue.
     pub fn over(self, mut known: Catalogue) -> Catalogue {
         for said in self.models {
             let old = known.get(&said.model);
@@ -118,10 +119,10 @@ impl Document {
     }
 }
 
-/// Reads a document of either form.
+/// Parses a document of either format.
 ///
 /// # Errors
-/// `BadArgs` when it is neither, empty, or too large.
+/// `BadArgs` if it has neither format, is empty, or is too large.
 pub(super) fn document(bytes: &[u8]) -> Result<Document> {
     if bytes.len() > LARGEST {
         let mb = LARGEST >> 20;
@@ -172,7 +173,7 @@ impl<'de> Visitor<'de> for Top {
     }
 }
 
-/// A list of models in Hob's own form.
+/// A list of models in Hob's own format.
 struct Ours<'a>(&'a mut Document);
 
 impl<'de> DeserializeSeed<'de> for Ours<'_> {
@@ -195,7 +196,7 @@ impl<'de> Visitor<'de> for Ours<'_> {
     }
 }
 
-/// One provider of models.dev.
+/// A provider of models.dev.
 struct Theirs<'a> {
     document: &'a mut Document,
     provider: &'static str,
@@ -232,7 +233,7 @@ impl<'de> Visitor<'de> for Theirs<'_> {
     }
 }
 
-/// A model in Hob's own form: named by `model`, or by `provider` and `name`.
+/// A model in Hob's own format: named by `model`, or by `provider` and `name`.
 fn ours(mut said: RawModel) -> Option<RawModel> {
     if let Some(provider) = said.provider.take() {
         said.model = format!("{provider}/{}", said.name);
@@ -242,7 +243,7 @@ fn ours(mut said: RawModel) -> Option<RawModel> {
     sensible(said)
 }
 
-/// A model as models.dev describes it, as far as Hob cares.
+/// A models.dev model, with the fields Hob uses.
 #[derive(Deserialize)]
 struct Their {
     cost: Option<Cost>,
@@ -277,7 +278,7 @@ struct Modalities {
 }
 
 impl Their {
-    /// `None` when it makes no sense, `Some(None)` when it is no model one talks to.
+    /// `None` if invalid, `Some(None)` if it is not a chat model.
     fn model(self, provider: &str, id: String) -> Option<Option<RawModel>> {
         let Self { cost, limit, modalities: Modalities { input, output }, tool_call: tools } = self;
         if !output.is_empty() && !output.iter().any(|kind| kind == "text") {
@@ -304,7 +305,7 @@ impl Their {
     }
 }
 
-/// A model whose name and prices can be; `None` otherwise.
+/// The model if its name and prices are plausible.
 fn sensible(model: RawModel) -> Option<RawModel> {
     let named = model.model.strip_suffix(model.name.as_str()).is_some_and(|p| p.len() > 1 && p.ends_with('/'));
     let clean = model.model.len() <= LONGEST_NAME && !model.name.is_empty() && !model.model.contains(char::is_control);

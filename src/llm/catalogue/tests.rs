@@ -1,4 +1,4 @@
-//! What the catalogue knows, and what it makes of documents that others write.
+//! The built-in catalogue, and parsing of external documents.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn every_line_of_the_built_in_catalogue_makes_sense() {
             assert!(cached <= input && input <= cache_write && input <= output, "{}", model.model);
         }
     }
-    // Each provider that can be asked out of the box is known by a model; gateways hand on those of others.
+    // Each preset provider has a known model; gateways use those of others.
     let of = |provider: &str| known.all().any(|model| model.provider() == provider);
     let without = ["openrouter", "llamacpp", "lmstudio", "custom"];
     for preset in presets::PRESETS.iter().filter(|p| !without.contains(&p.id)) {
@@ -92,13 +92,13 @@ fn costs_are_counted_with_what_came_from_the_cache() {
     };
     let priced = Price::Known { input: 1.0, cached: 0.1, cache_write: 1.25, output: 5.0 };
     assert_eq!(priced.cost(&usage), Some((600.0 * 1.0 + 400.0 * 0.1 + 100.0 * 5.0) / 1e6));
-    // A server that tells more from the cache than there was.
+    // A server that reports more cached tokens than tokens.
     assert_eq!(priced.cost(&Usage { cached_tokens: u64::MAX, ..usage }), Some((1000.0 * 0.1 + 500.0) / 1e6));
     let kept = Usage { written_to_cache: 500, ..usage };
     assert_eq!(priced.cost(&kept), Some((100.0 * 1.0 + 400.0 * 0.1 + 500.0 * 1.25 + 100.0 * 5.0) / 1e6));
     assert_eq!(priced.cost(&Usage { written_to_cache: u64::MAX, ..usage }), Some((40.0 + 750.0 + 500.0) / 1e6));
     assert_eq!(known.cost("anthropic/claude-haiku-4-5-20251001", &kept), priced.cost(&kept), "1.25 of what is read");
-    // Nobody is told of it, and what was stored without it is read.
+    // Not part of the API; records stored without it still read.
     assert!(!serde_json::to_string(&kept).unwrap().to_lowercase().contains("written"));
     assert_eq!(known.cost("anthropic/claude-haiku-4-5-20251001", &usage), priced.cost(&usage));
     assert_eq!(known.cost("ollama/whatever", &usage), Some(0.0));
@@ -107,7 +107,7 @@ fn costs_are_counted_with_what_came_from_the_cache() {
     for unknown in ["custom/x", "openai/gpt-99", "nonsense"] {
         assert_eq!(known.cost(unknown, &usage), None, "{unknown}");
     }
-    // Without a price from the cache, that of any other token.
+    // Without a cache price, the regular price.
     let dear = Model { input_price: Some(2.0), output_price: Some(4.0), ..Model::default() };
     assert_eq!(dear.price(), Price::Known { input: 2.0, cached: 2.0, cache_write: 2.0, output: 4.0 });
     assert_eq!(priced.estimate(1_000_000, 1_000_000), Some(6.0));
@@ -178,7 +178,7 @@ fn hobs_own_form_is_written_and_read_again() {
         Catalogue::built_in().price("openai/gpt-4o"),
         "price stays"
     );
-    // What is kept of a document is what it says, and nothing of what is in the binary.
+    // The compact form contains the document's facts and nothing built in.
     let compact = Catalogue::compact(document).unwrap();
     assert_eq!(Catalogue::read(&compact).unwrap(), known);
     let kept: serde_json::Value = serde_json::from_str(&compact).unwrap();

@@ -1,4 +1,4 @@
-//! Who answers when another does not.
+//! Fallback between models.
 
 use super::*;
 use crate::{
@@ -38,7 +38,7 @@ fn reflex(sure: bool, understood: bool) -> Script {
     Script { surety: (sure, understood), by_word: true, ..Script::new("reflex", [answer]) }
 }
 
-/// A person asks, tools are offered.
+/// A request of a person, with tools.
 fn asked() -> Request {
     let tool = ToolDefinition { name: "t".into(), description: "d".into(), parameters: serde_json::json!({}) };
     Request {
@@ -48,7 +48,7 @@ fn asked() -> Request {
     }
 }
 
-/// Who answered as the stream says it, the words, and the error: `by gpt: words!error`.
+/// The answering model according to the stream, the text, and the error: `by gpt: words!error`.
 async fn told(chain: &Chain, request: Request) -> String {
     let (mut told, mut stream) = (String::new(), chain.stream(request));
     loop {
@@ -81,7 +81,7 @@ async fn in_the_middle_of_a_models_work_a_failure_is_told() {
 async fn who_answers_when_others_fail() {
     type Answers = Vec<Vec<Said>>;
     let rows: Vec<(&str, Answers, bool, &str)> = vec![
-        // What each link says; whether reflex understood; what is told.
+        // Each link's response; whether reflex understood; the expected text.
         ("the first answers", vec![vec![text("one"), done(1, 1)], vec![text("two")]], true, "one"),
         ("no connection", vec![vec![err("network")], vec![text("two"), done(1, 1)]], true, "by two: two"),
         ("silence", vec![vec![err("timeout")], vec![text("two")]], true, "by two: two"),
@@ -124,7 +124,7 @@ async fn who_answers_when_others_fail() {
 #[tokio::test]
 async fn what_the_chosen_model_says_counts_whenever_it_is_asked() {
     let rows: [(_, [&str; 3], _, _); 6] = [
-        // What each says, in the order they are asked: the second, the chosen one, the third; whether reflex understood.
+        // Each response in order of attempt: the second, the chosen one, the third; whether reflex understood.
         ("a cheaper one refuses", ["refused", "", ""], true, "one"),
         ("the chosen one refuses where another failed before", ["server", "refused", ""], true, "!refused"),
         ("all refuse", ["refused", "refused", "refused"], true, "!refused"),
@@ -170,13 +170,13 @@ async fn reflex_comes_first_only_where_it_is_sure_of_a_fresh_command() {
         assert_eq!(told(&chain, request.clone()).await, expected, "{what}");
         assert_eq!((reflex.asked(), model.asked()), (usize::from(first), usize::from(!first)), "{what}");
     }
-    // A reflex that breaks down is no reason to say nothing.
+    // A failing reflex does not silence the models.
     let broken = Script { surety: (true, true), ..script("reflex", vec![err("broken")]) };
     let chain = Chain::new(vec![link(&good("model").shared())], broken.shared(), true);
     assert_eq!(told(&chain, asked()).await, "model");
 }
 
-/// A conversation whose last turn called a tool and has its result; with `and_more`, the person spoke again since.
+/// A conversation whose last turn called a tool and has its result; with `and_more` the person wrote again since.
 fn after(provider: &str, and_more: bool) -> Vec<Message> {
     let call = ToolCall { id: "c".into(), name: "t".into(), arguments: "{}".into() };
     let kept = Some(crate::ProviderState { provider: provider.into(), value: serde_json::Value::Null });
@@ -196,7 +196,7 @@ async fn what_reflex_called_is_told_by_reflex() {
         let request = Request { messages: after(provider, and_more), ..asked() };
         assert_eq!(told(&chain, request).await, expected, "{provider} {and_more}");
     }
-    // A model that took over goes on itself.
+    // A model that took over continues.
     let mut messages = after("reflex", false);
     messages.extend(after("openai", false).drain(1..));
     let chain = Chain::new(vec![link(&good("model").shared())], reflex(false, false).shared(), true);
@@ -243,7 +243,7 @@ async fn who_could_not_be_reached_is_left_alone_for_half_a_minute() {
         told(&chain, asked()).await;
         assert_eq!(one.asked(), if rests { 2 } else { 4 }, "{kind}, later");
     }
-    // The only one is asked whatever was, and so is the first when the others fail too.
+    // A single model is always asked, and so is the first when all others fail.
     let one = Script::new("one", [vec![err("network")], vec![text("back"), done(1, 1)]]).shared();
     let two = Script::new("two", [vec![text("two")], vec![err("server")]]).shared();
     let alone = Chain::new(vec![link(&one)], reflex(false, false).shared(), false);
@@ -253,7 +253,7 @@ async fn who_could_not_be_reached_is_left_alone_for_half_a_minute() {
     let both = Chain::new(vec![link(&one), link(&two)], reflex(false, false).shared(), false).health(shared);
     assert_eq!(told(&both, asked()).await, "by two: two");
     assert_eq!(told(&both, asked()).await, "back");
-    // It answered, so it is asked first again.
+    // It answered, so it comes first again.
     assert_eq!(told(&both, asked()).await, "back");
 }
 
@@ -293,7 +293,7 @@ async fn a_spent_budget_leaves_what_costs_nothing() {
     assert!(refusal.starts_with("!today's budget of $1.50 for models is spent ($2.00)"), "{refusal}");
 }
 
-/// How a request was routed.
+/// The routing of a request.
 async fn routed(chain: &Chain) -> Routing {
     let mut stream = chain.stream(asked());
     match stream.next().await {

@@ -1,10 +1,10 @@
-//! What is counted, day by day, over the real store.
+//! Daily usage, on the real store.
 
 use super::*;
 use jiff::{Timestamp, Zoned, civil::date, tz::TimeZone};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A clock that is set by hand.
+/// A manual clock.
 struct Hand(Mutex<Zoned>);
 
 impl Clock for Hand {
@@ -16,7 +16,7 @@ impl Clock for Hand {
     }
 }
 
-/// Eleven at night in Vienna: the day is another one in London.
+/// Eleven at night in Vienna: London has another date.
 fn clock() -> Arc<Hand> {
     Arc::new(Hand(Mutex::new(date(2026, 11, 22).at(0, 30, 0, 0).in_tz("Europe/Vienna").unwrap())))
 }
@@ -37,7 +37,7 @@ fn usage(read: u64, written: u64) -> Usage {
     }
 }
 
-/// Why nothing may be asked; what is asked is expected to cost nothing.
+/// Why a free request is rejected, if it is.
 fn refusal(ledger: &Arc<Ledger>) -> Option<String> {
     ledger.hold_now(Price::Unknown, &Usage::default()).err().map(|full| full.sentence)
 }
@@ -72,7 +72,7 @@ async fn what_is_recorded_is_there_at_once_and_after_a_restart() {
     let again = Ledger::open(&store, clock).unwrap();
     check(&again);
 
-    // Counted on where it stood, not beside it.
+    // Added to the stored count, not beside it.
     again.record("openai/gpt-4o", &usage(1, 1), Some(1.0));
     again.records.store().flush().await.unwrap();
     assert_eq!(again.days(1).unwrap()[0].models[0].requests, 3);
@@ -106,7 +106,7 @@ async fn a_new_day_begins_at_nothing_and_a_clock_set_back_finds_its_day_again() 
     assert_eq!((ledger.spent_micros(), ledger.left(), refusal(&ledger)), (0, Some(1.0), None));
     ledger.record("openai/a", &usage(1, 1), Some(0.25));
     assert_eq!(ledger.left(), Some(0.75));
-    // Many days on, the first is no longer in memory.
+    // Many days later the first is no longer in memory.
     for _ in 0..10 {
         later(&clock, 1);
         ledger.record("openai/b", &usage(1, 1), Some(0.1));

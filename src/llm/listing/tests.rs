@@ -1,4 +1,4 @@
-//! Asking for models, over real sockets.
+//! Model lists, over real sockets.
 
 use super::*;
 use crate::preset;
@@ -8,7 +8,7 @@ use tokio::{
     net::TcpListener,
 };
 
-/// A server that answers every request with `status` and `body`; gives its address and the heads it was sent.
+/// A server that answers every request with `status` and `body`; returns its address and the request heads.
 async fn server(status: &str, body: &str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! What is written down of an answer, and when none is asked for.
+//! Usage accounting, and requests rejected by the budget.
 
 use super::*;
 use crate::scripted::{Said, Script, done, text};
@@ -29,13 +29,13 @@ async fn answers_are_counted_as_told_or_else_by_their_length() {
     let broken = || Err(Error::Broken("cut".into()));
     type Row = (Vec<Said>, u64, (u64, u64), u64);
     let rows: Vec<Row> = vec![
-        // What is said; requests, tokens read and written, estimates.
+        // Deltas; requests, input and output tokens, estimates.
         (vec![text("hi"), done(3, 2)], 1, (3, 2), 0),
         (vec![text("twelve chars"), done(0, 0)], 1, (104, 3), 1),
         (vec![text("twelve chars"), broken()], 1, (104, 3), 1),
         (vec![Err(Error::Network("down".into()))], 0, (0, 0), 0),
         (vec![Err(Error::Refused("no".into()))], 0, (0, 0), 0),
-        // It was read, and thought about in silence.
+        // The input was read, and the model may have reasoned silently.
         (vec![Err(Error::Timeout("silence".into()))], 1, (104, 0), 1),
         (vec![broken()], 1, (104, 0), 1),
         (vec![Err(Error::Unconnected("no connection".into()))], 0, (0, 0), 0),
@@ -99,12 +99,12 @@ async fn many_at_once_do_not_each_spend_what_is_left() {
     let metered = Metered::new(Script::new("a/m", answers()).shared(), ledger.clone(), DEAR);
     let mut first = metered.stream(request());
     assert_eq!(first.next().await, Some(text("hi")));
-    // The first is still being said: what it may cost is all there is.
+    // The first answer is in progress and may use up the budget.
     let said = metered.stream(request()).next().await;
     assert!(matches!(&said, Some(Err(Error::Spent(s))) if s.contains("under way")), "{said:?}");
     drop(first);
     assert_eq!(ledger.this_day().unwrap().requests, 1);
-    // Where what is under way costs less than was thought, the others come after it.
+    // If an answer costs less than reserved, waiting requests follow.
     let ledger = self::ledger();
     ledger.set_budget(Some(0.001));
     let price = Price::Known { input: 1.0, cached: 1.0, cache_write: 1.0, output: 1.0 };
@@ -129,7 +129,7 @@ async fn a_spent_budget_refuses_what_costs() {
     ledger.set_budget(None);
     ask(&ledger, Price::Unknown, answer()).await.unwrap();
     assert_eq!(ledger.this_day().unwrap().models[0].unpriced, 1);
-    // What is spent by a guess is spent.
+    // Assumed costs count against the budget.
     let ledger = self::ledger();
     ledger.set_budget(Some(0.001));
     ask(&ledger, Price::Unknown, vec![text("hi"), done(1000, 0)]).await.unwrap();

@@ -1,4 +1,4 @@
-//! In what order models are asked.
+//! The order in which models are tried.
 
 use super::*;
 use crate::Strategy;
@@ -60,7 +60,7 @@ async fn what_was_measured_three_times_beats_the_catalogue() {
         assert_eq!(health.first_word("cheap").is_some(), times == 3);
     }
     assert_eq!(names(Strategy::Fastest, Needs::default(), &health), ["home", "dear", "cheap", "unknown"]);
-    // The newest counts, and does not decide alone.
+    // The latest measurement has the most weight, but is not alone.
     health.answered("home", seconds(10));
     let now = health.first_word("home").unwrap();
     assert!(now > seconds(1) && now < seconds(9), "{now:?}");
@@ -107,7 +107,7 @@ fn flags() -> impl proptest::strategy::Strategy<Value = (bool, bool, bool, bool)
 }
 
 proptest! {
-    /// Every model comes once, and none that lacks something before one that lacks nothing.
+    /// Every model occurs once, and none that lacks something precedes one that lacks nothing.
     #[test]
     fn the_order_is_whole_and_what_fits_comes_first(
         strategy in strategies(),

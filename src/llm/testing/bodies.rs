@@ -1,5 +1,5 @@
-//! What each server is sent: golden request bodies. After a change on purpose: `UPDATE_GOLDEN=1 cargo test -p llm`, and look at
-//! the diff.
+//! Golden request bodies of each wire format. To update them: `UPDATE_GOLDEN=1 cargo test -p llm`, and review the
+//! diff.
 
 use super::{WIRES, endpoint, folder, name};
 use crate::{
@@ -23,7 +23,7 @@ fn result(call_id: &str, name: &str, content: &str, is_error: bool) -> Message {
     Message::Tool(ToolResult { call_id: call_id.into(), name: name.into(), content: content.into(), say, is_error })
 }
 
-/// What each provider would have kept of a turn with the words "Let me see." and two calls.
+/// The provider state of a turn with the text "Let me see." and two calls.
 fn kept(wire: Wire, provider: &str) -> ProviderState {
     let value = match wire {
         Wire::OpenAi => json!({"model": "model-1", "reasoning_content": "I think."}),
@@ -38,7 +38,7 @@ fn kept(wire: Wire, provider: &str) -> ProviderState {
     ProviderState { provider: provider.into(), value }
 }
 
-/// A conversation with all there is in it.
+/// A conversation with every kind of content.
 fn conversation(wire: Wire) -> Request {
     let schema = json!({"type": "object", "properties": {
         "expression": {"type": "string"},
@@ -256,7 +256,7 @@ fn names_other_models_invented_fit_every_server() {
 
 #[test]
 fn a_picture_too_large_for_its_provider_is_told_in_words() {
-    // Anthropic takes 10,485,760 letters of base64, three bytes in four of them.
+    // Anthropic accepts 10,485,760 characters of base64, four for three bytes.
     for (bytes, sent) in [(7_864_320, true), (7_864_321, false)] {
         let picture = media(Kind::Image, "image/png", "roof.png", &vec![0; bytes]);
         let request = Request { messages: vec![Message::User(Content(vec![picture]))], ..Request::default() };
@@ -276,7 +276,7 @@ fn calls_of_another_model_have_a_signature_where_gemini_demands_one() {
         let endpoint = Endpoint { model: model.into(), ..endpoint(Wire::Gemini) };
         let body = ask::body(&endpoint, &conversation(Wire::Gemini));
         let calls = |n: usize| body["contents"][1]["parts"][n]["thoughtSignature"].clone();
-        // The words come first, then the two calls, which were kept of another model here.
+        // Text first, then the two calls, whose state belongs to another model.
         assert_eq!((calls(1), calls(2)), (expected, Value::Null), "{model}");
     }
 }

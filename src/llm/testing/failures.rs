@@ -1,11 +1,11 @@
-//! Everything a server can do wrong, over real sockets, in every wire format.
+//! Server failures of every kind, over real sockets, in every wire format.
 
 use super::{Answer, Server, WIRES, events, hear, json_answer, name, one, streams::kind};
 use crate::{Message, ProviderState, Request, ToolChoice, ToolDefinition, Turn, Wire, connect};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// An error body as each provider writes it.
+/// An error body in the provider's format.
 fn body(wire: Wire, status: u16, text: &str) -> String {
     match wire {
         Wire::OpenAi | Wire::Responses => {
@@ -51,13 +51,13 @@ async fn statuses_come_to_the_right_errors() {
 
 #[tokio::test]
 async fn no_half_of_a_key_is_told() {
-    // What a server says is cut after 300 letters.
+    // Server messages are truncated after 300 characters.
     let text = format!("{}sk-geheim is wrong", "x".repeat(295));
     let server = Server::start(vec![json_answer(401, "", &body(Wire::OpenAi, 401, &text))]).await;
     let error =
         hear(connect(server.endpoint(Wire::OpenAi)).stream(Request::default())).await.error.unwrap().to_string();
     assert!(error.contains("[key") && !error.contains("sk-g"), "{error}");
-    // Nor in an answer that had begun well, as a stream or in one piece.
+    // Nor in a failure within an answer, streamed or not.
     for wire in WIRES {
         let error = json!({"type": "error", "error": {"type": "api_error", "message": text}});
         let answers = [events(&format!("data: {error}\n\n"), 99), json_answer(200, "", &error.to_string())];
@@ -191,7 +191,7 @@ async fn a_request_is_mended_and_the_lesson_remembered() {
         "old word, new word, no temperature, and at once the next time"
     );
 
-    // A server that refuses whatever is changed is left alone soon.
+    // A server that rejects every variant is given up soon.
     let server =
         Server::start(vec![refused("temperature max_completion_tokens stream_options tool_choice schema")]).await;
     let tool = ToolDefinition { name: "t".into(), description: "d".into(), parameters: json!({}) };
@@ -232,7 +232,7 @@ async fn a_model_that_calls_no_tools_is_asked_again_in_words() {
             assert!(!model.facts().tools, "{says}");
         }
     }
-    // What is said of one tool, or of one way to use them, is another matter.
+    // Messages about one tool, or one option, are unrelated.
     for (status, says) in [
         (400, "parallel_tool_calls is not supported with this model"),
         (404, "No endpoints found that support the provided 'tool_choice' value."),

@@ -1,4 +1,4 @@
-//! Servers that speak the providers' real formats, for the tests of this crate: recorded streams over real sockets.
+//! Test servers that replay recorded streams of the real formats over real sockets.
 
 mod bodies;
 mod failures;
@@ -20,7 +20,7 @@ use tokio::{
 
 pub(crate) const WIRES: [Wire; 4] = [Wire::OpenAi, Wire::Responses, Wire::Anthropic, Wire::Gemini];
 
-/// A model at a server nobody has to reach.
+/// An endpoint that is never contacted.
 pub(crate) fn endpoint(wire: Wire) -> Endpoint {
     Endpoint {
         provider: "prov".into(),
@@ -31,7 +31,7 @@ pub(crate) fn endpoint(wire: Wire) -> Endpoint {
     }
 }
 
-/// The name of a wire, as the files have it.
+/// The wire's name in file names.
 pub(crate) fn name(wire: Wire) -> String {
     serde_json::to_value(wire).unwrap().as_str().unwrap().to_owned()
 }
@@ -60,7 +60,7 @@ pub(crate) fn one(file: &str) -> (Wire, String) {
     (wire, text)
 }
 
-/// What was heard of an answer. Words are joined, for how they are cut is nobody's promise.
+/// A received answer. Text deltas are joined, since their boundaries are arbitrary.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Heard {
     pub text: String,
@@ -73,12 +73,12 @@ pub(crate) struct Heard {
     pub media: Vec<(String, Vec<u8>)>,
     /// Whether the provider's content filter stopped it.
     pub filtered: bool,
-    /// Whether it was cut, and what it cost.
+    /// Whether it was cut off, and its usage.
     pub done: Option<(bool, Usage)>,
     pub error: Option<Error>,
 }
 
-/// Listens to an answer, which ends with an error or with its end, and only once.
+/// Receives an answer, which must end once, with an error or `Done`.
 pub(crate) async fn hear(answer: impl Stream<Item = Result<Delta, Error>>) -> Heard {
     let mut heard = Heard::default();
     let mut answer = std::pin::pin!(answer);
@@ -104,27 +104,27 @@ pub(crate) async fn hear(answer: impl Stream<Item = Result<Delta, Error>>) -> He
     heard
 }
 
-/// What is heard of a stream that comes in pieces of `size` bytes.
+/// Receives a stream that arrives in chunks of `size` bytes.
 pub(crate) async fn parsed(endpoint: &Endpoint, text: &str, size: usize) -> Heard {
     let pieces: Vec<_> =
         text.as_bytes().chunks(size.max(1)).map(|c| Ok(http_client::Bytes::copy_from_slice(c))).collect();
     hear(ask::streamed(endpoint, stream::iter(pieces).boxed())).await
 }
 
-/// What a server does with one request.
+/// A server's behaviour for one request.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub status: u16,
-    /// Each with a line break after it.
+    /// Each followed by a line break.
     pub headers: String,
     pub body: String,
-    /// How many bytes at a time.
+    /// Bytes per chunk.
     pub size: usize,
-    /// Whether the connection breaks before the end is told.
+    /// Whether the connection breaks before the end.
     pub breaks: bool,
 }
 
-/// A stream of events in pieces of `size` bytes.
+/// An event stream in chunks of `size` bytes.
 pub(crate) fn events(text: &str, size: usize) -> Answer {
     let headers = "content-type: text/event-stream; charset=utf-8\r\n".into();
     Answer { status: 200, headers, body: text.into(), size, breaks: false }
@@ -135,15 +135,15 @@ pub(crate) fn json_answer(status: u16, headers: &str, body: &str) -> Answer {
     Answer { status, headers, body: body.into(), size: usize::MAX, breaks: false }
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
-    /// The request line and headers, in lower case but for the line.
+    /// Request line and headers; headers in lower case.
     pub head: String,
     pub body: Value,
 }
 
-/// A server on loopback with one answer a request, in order; the last one stays.
+/// A loopback server with one scripted answer per request; the last one repeats.
 pub(crate) struct Server {
     port: u16,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -176,7 +176,7 @@ impl Server {
         Self { port, asked, task: task.abort_handle() }
     }
 
-    /// An endpoint at this server.
+    /// An endpoint for this server.
     pub fn endpoint(&self, wire: Wire) -> Endpoint {
         Endpoint { url: format!("http://127.0.0.1:{}", self.port), key: Some("sk-geheim".into()), ..endpoint(wire) }
     }

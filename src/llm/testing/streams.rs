@@ -1,4 +1,4 @@
-//! Every recorded answer of every wire format: what is heard of it, however it is cut.
+//! Every recorded answer of every wire format, received in arbitrary chunks.
 
 use super::{Heard, Server, endpoint, events, hear, json_answer, name, one, parsed, recorded};
 use crate::{Error, Usage, Wire, connect};
@@ -13,14 +13,14 @@ const USAGE: Usage = Usage {
     written_to_cache: 0,
 };
 
-/// What an answer of that format cost: only Anthropic tells what it wrote to its cache.
+/// The usage in recorded answers: only Anthropic reports cache writes.
 fn usage(wire: Wire) -> Usage {
     Usage { written_to_cache: if wire == Wire::Anthropic { 16 } else { 0 }, ..USAGE }
 }
 
 type Call = (&'static str, &'static str, &'static str);
 
-/// Calls without an id of their own get one; `*` stands for that.
+/// Calls without an id get one; `*` stands for it.
 const TIME: &str = r#"{"zone":"Europe/Berlin"}"#;
 const PRODUCT: &str = r#"{"expression":"6*7"}"#;
 
@@ -43,7 +43,7 @@ fn thought(text: usize, thinking: &str, signature: &str) -> Value {
     json!({"text": text, "calls": 0, "block": {"type": "thinking", "thinking": thinking, "signature": signature}})
 }
 
-/// What is heard: file, text, thoughts, calls, what is kept, whether it was cut.
+/// File, text, reasoning, calls, provider state, whether it was cut off.
 type Expected = (&'static str, &'static str, &'static str, Vec<Call>, Value, bool);
 
 fn answers() -> Vec<Expected> {
@@ -152,7 +152,7 @@ fn answers() -> Vec<Expected> {
     ]
 }
 
-/// Answers that fail: the file, the kind of error, what it says, and what was said before.
+/// Failing answers: file, error kind, message, and the text before.
 const FAILURES: [(&str, &str, &str, &str); 13] = [
     ("openai-filter.sse", "filtered", "content filter", ""),
     ("openai-error-first.sse", "server", "The server had an error", ""),
@@ -199,7 +199,7 @@ async fn what_is_heard_of_each_answer() {
         assert_eq!((said.as_str(), other.as_str()), (text, ""), "{file}");
         assert_eq!(heard.thinking, thinking, "{file}");
         let mut got = calls(&heard);
-        // The keys of an object may come in any order where the arguments were not a text.
+        // Object keys may be in any order if the arguments were not text.
         let same = |a: &str, b: &str| serde_json::from_str::<Value>(a).ok() == serde_json::from_str(b).ok();
         assert!(
             got.len() == wanted.len()
@@ -233,7 +233,7 @@ async fn pictures_a_model_made_come_as_bytes() {
     assert_eq!(heard.media, [("image/png".to_owned(), b"Picture".to_vec())]);
 }
 
-/// Ids made up differ each time.
+/// Generated ids differ each time.
 fn without_made_up_ids(mut heard: Heard) -> Heard {
     for call in &mut heard.calls {
         if call.0.len() > 20 {
@@ -248,7 +248,7 @@ async fn cut_at_every_byte_it_is_the_same() {
     for (file, wire, stream) in recorded().into_iter().filter(|(file, ..)| file.ends_with(".sse")) {
         let endpoint = endpoint(wire);
         let whole = without_made_up_ids(parsed(&endpoint, &stream, usize::MAX).await);
-        // Sizes of one to two hundred bytes cut at every place; beyond that some will do.
+        // Up to two hundred bytes every size, beyond that a sample.
         for size in (1..200).chain((200..stream.len()).step_by(53)) {
             assert_eq!(without_made_up_ids(parsed(&endpoint, &stream, size).await), whole, "{file} by {size}");
         }
@@ -279,7 +279,7 @@ async fn a_stream_without_its_end_is_broken() {
                     assert_eq!((heard.text.as_str(), heard.thinking.as_str()), ("", ""), "{file} until {end}");
                     early += 1;
                 }
-                // The end was told before the last bytes came; usage may be missing then.
+                // The end came before the last bytes; usage may be missing.
                 _ => assert_eq!(
                     (&heard.text, &heard.calls, &heard.kept, &heard.error),
                     (&whole.text, &whole.calls, &whole.kept, &whole.error),
@@ -293,7 +293,7 @@ async fn a_stream_without_its_end_is_broken() {
     assert!(several > 20, "{several}");
 }
 
-/// Numbers that look random and are the same each time.
+/// Deterministic pseudo-random numbers.
 fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -303,7 +303,7 @@ fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
 
 #[tokio::test]
 async fn whatever_comes_it_ends() {
-    // Values of another type than the format says, in every place in turn.
+    // Values of a wrong type, in every position in turn.
     const ODD: [&str; 8] = ["null", "5", "-1", "\"\"", "[]", "{}", "[null]", "{\"type\":\"x\"}"];
     let mut number = numbers(7);
     for (_, wire, stream) in recorded() {
@@ -331,7 +331,7 @@ async fn whatever_comes_it_ends() {
     }
 }
 
-/// As a stream and as an answer in one piece; `hear` looks that it ends once.
+/// Both streamed and as one document; `hear` checks that it ends once.
 async fn hear_whatever(endpoint: &crate::Endpoint, text: &str) {
     parsed(endpoint, text, usize::MAX).await;
     for line in text.lines() {
@@ -363,7 +363,7 @@ async fn answers_that_come_in_one_piece() {
     for (file, wire, body) in recorded().into_iter().filter(|(file, ..)| file.ends_with(".json")) {
         let server = Server::start(vec![json_answer(200, "", &body)]).await;
         let heard = hear(connect(server.endpoint(wire)).stream(Default::default())).await;
-        // Also where it claims to be a stream.
+        // Even if it claims to be a stream.
         let claimed = parsed(&endpoint(wire), &format!("\n {body}"), 5).await;
         assert_eq!(without_made_up_ids(claimed), without_made_up_ids(heard.clone()), "{file}");
         if file.ends_with("-error.json") {
@@ -381,7 +381,7 @@ async fn answers_that_come_in_one_piece() {
             let server = Server::start(vec![json_answer(200, "", body)]).await;
             let heard = hear(connect(server.endpoint(wire)).stream(Default::default())).await;
             match (body, &heard.error) {
-                // A response without anything in it is an answer without words.
+                // An empty response is an answer without text.
                 (_, None) => assert_eq!(wire, Wire::Responses, "{body}"),
                 (_, Some(error)) => assert!(error.to_string().contains(says), "{} {body}: {error}", name(wire)),
             }

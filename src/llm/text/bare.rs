@@ -1,4 +1,4 @@
-//! Calls without marks of their own: JSON or Python that is the whole answer, or the only fenced block after a sentence.
+//! Unmarked calls: JSON or Python that is the whole answer, or the only fenced block after a sentence.
 
 use super::{
     forms::{self, ParsedPrefix, TextPosition},
@@ -7,16 +7,16 @@ use super::{
     pythonic,
 };
 
-/// The longest word after the opening of a fence.
+/// Maximum length of a fence's info string.
 const LONGEST_INFO: usize = 24;
-/// How much of what was said is looked back at.
+/// How much of the preceding text is considered, in bytes.
 const LOOKS_BACK: usize = 240;
-/// The longest sentence before a fenced call.
+/// Maximum length of the sentence before a fenced call.
 const LONGEST_SENTENCE: usize = 200;
 /// A shorter first sentence is an exclamation such as "Sure!".
 const EXCLAMATION: usize = 16;
 
-/// What has been said in words so far.
+/// The text emitted so far.
 #[derive(Default)]
 pub(super) struct EmittedText {
     tail: String,
@@ -32,12 +32,12 @@ impl EmittedText {
         }
     }
 
-    /// Whether nothing was said.
+    /// Whether only whitespace was emitted.
     pub fn is_blank(&self) -> bool {
         !self.cut && self.tail.trim().is_empty()
     }
 
-    /// Whether nothing at all was said, not even a space.
+    /// Whether nothing was emitted, not even whitespace.
     pub fn is_empty(&self) -> bool {
         self.tail.is_empty()
     }
@@ -68,7 +68,7 @@ impl EmittedText {
     }
 }
 
-/// A call that is the whole answer, which is known at its end.
+/// Parses a call that is the whole answer; decided at its end.
 pub(super) fn whole(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     let calls = unmarked(input, known, &["<|eom_id|>", "<|eot_id|>", "<|im_end|>", "</s>"])?;
     input.space();
@@ -88,7 +88,7 @@ fn nothing_follows(input: &mut Input) -> Taken<()> {
     }
 }
 
-/// JSON or Python that is a call.
+/// Parses JSON or Python that is a call.
 fn unmarked(input: &mut Input, known: &KnownTools, closes: &[&str]) -> Taken<Vec<Call>> {
     match input.peek()? {
         '{' => {}
@@ -108,7 +108,7 @@ fn unmarked(input: &mut Input, known: &KnownTools, closes: &[&str]) -> Taken<Vec
     forms::json(input, closes, known)
 }
 
-/// A fenced block that is a call: with marks of its own, or the only one after a sentence.
+/// Parses a fenced block that is a call: with marks of its own, or the only one after a sentence.
 pub(super) fn fenced(input: &mut Input, known: &KnownTools, shown: &EmittedText) -> Taken<ParsedPrefix> {
     input.lit("```")?;
     let info = input.until("\n", LONGEST_INFO)?.trim();
@@ -134,7 +134,7 @@ pub(super) fn fenced(input: &mut Input, known: &KnownTools, shown: &EmittedText)
     Ok(ParsedPrefix::Calls(calls))
 }
 
-/// Forms with marks of their own within a fence, and its end.
+/// Parses marked calls within a fence, and the fence's end.
 fn marked(input: &mut Input, known: &KnownTools) -> Taken<ParsedPrefix> {
     let mut calls = vec![];
     loop {

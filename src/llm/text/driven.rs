@@ -1,21 +1,21 @@
-//! Tools told in words: for models that were never taught to call any.
+//! Tools as text, for models without native tool calls.
 //!
-//! The tools stand in the system prompt, a line each; a call is a line of JSON in a tag; results come back as the person's
-//! next words. The model's own words about it are as few as will do: such models have little room.
+//! The tools are listed in the system prompt, one per line; a call is a line of JSON in a tag; results follow as user
+//! messages. The instructions are short, since such models have small contexts.
 
 use crate::{Content, Message, Part, Request, Sampling, ToolCall, ToolChoice, ToolDefinition, ToolResult, Turn};
 use serde_json::Value;
 
-/// What divides the sections of a system prompt.
+/// Separator of system prompt sections.
 pub(super) const DIVIDER: &str = "\n\n---\n\n";
 
-/// How a tool is called.
+/// How to call a tool.
 const HOW: &str = "To use a tool, write one line like this and stop; you are then told its <tool_result>:
 <tool_call>{\"name\": \"TOOL\", \"arguments\": {…}}</tool_call>";
-/// A longer sentence about a tool is cut where its first clause ends.
+/// A longer description is truncated after its first clause.
 const LONGEST_ABOUT: usize = 40;
 
-/// The same request with its tools, calls and results in words.
+/// Rewrites a request with its tools, calls and results as text.
 pub(super) fn in_words(request: Request) -> Request {
     let Request { messages, tools, tool_choice, .. } = &request;
     let section = section(tools, tool_choice);
@@ -34,12 +34,12 @@ pub(super) fn in_words(request: Request) -> Request {
             _ => told.insert(0, Message::System(section)),
         }
     }
-    // A stop sequence may be part of a call: who reads the answer cuts its words.
+    // A stop sequence may be part of a call; the reader applies them instead.
     let sampling = Sampling { stop: vec![], ..request.sampling };
     Request { messages: told, tools: vec![], tool_choice: ToolChoice::Auto, sampling, ..request }
 }
 
-/// More words of the person: many a model takes no two messages of one side in a row.
+/// Appends user text to the last user message: many models reject two messages of one role in a row.
 fn person(told: &mut Vec<Message>, more: Content) {
     match told.last_mut() {
         Some(Message::User(Content(parts))) => match (parts.last_mut(), &more.0[..]) {
@@ -53,8 +53,8 @@ fn person(told: &mut Vec<Message>, more: Content) {
     }
 }
 
-/// The section stands after the first one of the prompt, which changes least: what stands before a change need not be read
-/// again by a model that keeps what it read.
+/// Inserts the section after the first one, which is the most stable: a server's prompt cache ends at the first
+/// change.
 fn after_base(prompt: &str, section: &str) -> String {
     match prompt.split_once(DIVIDER) {
         Some((base, rest)) => [base, section, rest].join(DIVIDER),
@@ -62,7 +62,7 @@ fn after_base(prompt: &str, section: &str) -> String {
     }
 }
 
-/// What the model is told about tools; nothing where there are none.
+/// The prompt section about tools; empty without tools.
 pub(super) fn section(tools: &[ToolDefinition], choice: &ToolChoice) -> String {
     if tools.is_empty() {
         return String::new();
@@ -77,7 +77,7 @@ pub(super) fn section(tools: &[ToolDefinition], choice: &ToolChoice) -> String {
     format!("{HOW}\nTools:\n{}{must}", lines.join("\n"))
 }
 
-/// `name(needed: type, other?: type) – what it does`.
+/// `name(required: type, optional?: type) – description`.
 fn line(tool: &ToolDefinition) -> String {
     let properties = tool.parameters["properties"].as_object();
     let required: Vec<&str> =
@@ -133,7 +133,7 @@ fn type_of(schema: &Value) -> String {
 fn turn_in_words(turn: &Turn) -> String {
     let calls = turn.tool_calls.iter().map(|ToolCall { name, arguments, .. }| {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_else(|_| arguments.as_str().into());
-        // The name first, as in the example: models do as they did before.
+        // The name first, as in the example: models imitate earlier calls.
         format!("<tool_call>{{\"name\": {}, \"arguments\": {arguments}}}</tool_call>", Value::from(name.as_str()))
     });
     let words = Some(turn.content.clone()).filter(|words| !words.trim().is_empty());
@@ -141,7 +141,7 @@ fn turn_in_words(turn: &Turn) -> String {
 }
 
 fn result_in_words(result: &ToolResult) -> String {
-    // What a page says must not end the result and begin another.
+    // Content of a web page must not close the result and open another.
     let content = result.content.replace("</tool_result", "<\\/tool_result").replace("<tool_result", "<\\tool_result");
     format!("<tool_result name=\"{}\">{content}</tool_result>", result.name)
 }

@@ -1,4 +1,4 @@
-//! Making a request fit the context of its model: what matters least goes first.
+//! Fits a request into the model's context: the least important parts go first.
 
 use super::driven::{DIVIDER, first_sentence, section};
 use crate::{
@@ -8,34 +8,34 @@ use crate::{
 };
 use serde_json::Value;
 
-/// The room an answer has where the model's limit is not known, in tokens.
+/// Tokens reserved for the answer if the model's limit is unknown.
 const ANSWER: usize = 1024;
-/// In a context up to this, tools are always told in short: a prompt that stays the same is read only once.
+/// In contexts up to this size tools are always described briefly: a stable prompt is cached.
 const SMALL: usize = 8192;
-/// What is left of an older result, and of the last one, in bytes.
+/// Length of a shortened result, for older ones and for the last one, in bytes.
 const STUB: usize = 200;
 const LAST_RESULT: usize = 2000;
 const SHORTENED: &str = "\n[shortened: call again if it matters]";
-/// What a picture, sound or file counts for, in tokens.
+/// Assumed tokens of an image, audio or file.
 const MEDIA: usize = 1500;
-/// What is around each message, call and result, in tokens.
+/// Overhead of each message, call and result, in tokens.
 const AROUND: usize = 4;
 const AROUND_CALL: usize = 18;
 
-/// The same request made to fit the model's context, with room left for its answer. In this order: descriptions of tools are
-/// shortened; sections of the system prompt go, from the end, until it is a quarter of the context; older results are
-/// shortened; the oldest exchanges go; more sections; what the current run did first; tools. The first section and the
-/// person's last words always stay whole. The model is named as `provider/model`.
+/// Fits a request into the context of the model, named `provider/model`, leaving room for the answer. In this order:
+/// tool descriptions are shortened; system prompt sections are dropped from the end until it is a quarter of the
+/// context; older results are shortened; the oldest exchanges are dropped; then more sections, the first steps of the
+/// current run, and tools. The first section and the person's last message always stay whole.
 ///
 /// # Errors
-/// [`Error::TooLong`] where even these are too long.
+/// [`Error::TooLong`] if even these are too long.
 pub(super) fn fit(request: Request, facts: &Facts, model: &str) -> Result<Request, Error> {
     let context = facts.context as usize;
     if context == 0 {
         return Ok(request);
     }
     let room = context - reserve(&request, facts);
-    // The instruction is added only when the request goes out.
+    // The instruction is only added when the request is sent.
     let room = room.saturating_sub(words(request.format.instruction().len()));
     let mut fitting = Fitting::new(request, facts, model, room);
     if context <= SMALL || fitting.over() > 0 {
@@ -64,7 +64,7 @@ pub(super) fn fit(request: Request, facts: &Facts, model: &str) -> Result<Reques
     Ok(request)
 }
 
-/// What is kept free for the answer, in tokens.
+/// Tokens reserved for the answer.
 fn reserve(request: &Request, facts: &Facts) -> usize {
     let most = match (request.most_tokens(), facts.output) {
         (Some(most), _) => most as usize,
@@ -74,13 +74,13 @@ fn reserve(request: &Request, facts: &Facts) -> usize {
     most.min(facts.context as usize / 4)
 }
 
-/// A request on its way to fit.
+/// A request being fitted.
 struct Fitting<'a> {
     request: Request,
     facts: Facts,
     model: &'a str,
     room: usize,
-    /// What each message costs.
+    /// Tokens of each message.
     costs: Vec<usize>,
     tools: usize,
 }
@@ -105,7 +105,7 @@ impl<'a> Fitting<'a> {
         self.tools + self.costs.iter().sum::<usize>()
     }
 
-    /// How many tokens it is too long.
+    /// By how many tokens it is too long.
     fn over(&self) -> usize {
         self.total().saturating_sub(self.room)
     }
@@ -114,7 +114,7 @@ impl<'a> Fitting<'a> {
         self.costs[at] = tokens_of(&self.request.messages[at], &self.facts, self.model);
     }
 
-    /// Where the last turn of the model is: results after it are what it is about to read.
+    /// Index of the model's last turn: the results after it are about to be read.
     fn last_turn(&self) -> usize {
         self.request.messages.iter().rposition(|m| matches!(m, Message::Assistant(_))).unwrap_or(0)
     }
@@ -131,7 +131,7 @@ impl<'a> Fitting<'a> {
         self.count_tools();
     }
 
-    /// Sections go from the end while the prompt is longer than so many tokens, but for the first.
+    /// Drops sections from the end, except the first, while the prompt is longer than `least` tokens.
     fn drop_sections(&mut self, least: usize) {
         while self.over() > 0 && self.costs.first().is_some_and(|cost| *cost > least) {
             let Some(Message::System(prompt)) = self.request.messages.first_mut() else { return };
@@ -141,7 +141,7 @@ impl<'a> Fitting<'a> {
         }
     }
 
-    /// Results before message `end` are shortened to so many bytes, the oldest first.
+    /// Shortens results before message `end` to `least` bytes, oldest first.
     fn shorten_results(&mut self, end: usize, least: usize) {
         for at in 0..self.request.messages.len().min(end) {
             if self.over() == 0 {
@@ -161,7 +161,7 @@ impl<'a> Fitting<'a> {
         self.costs.drain(range);
     }
 
-    /// The oldest exchanges go: from one message of the person to the next.
+    /// Drops the oldest exchanges, each from one user message to the next.
     fn drop_exchanges(&mut self) {
         while self.over() > 0 {
             let messages = &self.request.messages;
@@ -172,7 +172,7 @@ impl<'a> Fitting<'a> {
         }
     }
 
-    /// What the run under way did goes, the oldest call first; the last calls and their results stay.
+    /// Drops the current run's calls, oldest first; the last calls and their results stay.
     fn drop_rounds(&mut self) {
         while self.over() > 0 {
             let Some(said) = self.last_words() else { return };
@@ -186,7 +186,7 @@ impl<'a> Fitting<'a> {
         }
     }
 
-    /// Tools go, from the end; the one that has to be called stays.
+    /// Drops tools from the end; a required one stays.
     fn drop_tools(&mut self) {
         let named = match &self.request.tool_choice {
             ToolChoice::Named { name } => Some(name.clone()),
@@ -205,7 +205,7 @@ impl<'a> Fitting<'a> {
     }
 }
 
-/// Takes the descriptions out of a schema, but for properties of that name.
+/// Removes descriptions from a schema, but not properties of that name.
 fn forget_descriptions(schema: &mut Value, is_schema: bool) {
     match schema {
         Value::Object(map) => {
@@ -224,12 +224,12 @@ fn forget_descriptions(schema: &mut Value, is_schema: bool) {
     }
 }
 
-/// Four bytes of words are a token.
+/// Four bytes of text per token.
 fn words(bytes: usize) -> usize {
     bytes.div_ceil(4)
 }
 
-/// JSON takes more: 3.2 bytes are a token.
+/// JSON is denser: 3.2 bytes per token.
 fn json(bytes: usize) -> usize {
     (bytes * 5).div_ceil(16)
 }
@@ -244,7 +244,7 @@ fn tokens_of(message: &Message, facts: &Facts, model: &str) -> usize {
         Message::User(Content(parts)) => parts.iter().map(|part| tokens_of_part(part, facts)).sum(),
         Message::Assistant(turn) => {
             let calls = turn.tool_calls.iter().map(|c| json(c.name.len() + c.arguments.len()) + AROUND_CALL);
-            // In words nothing of it goes back.
+            // With tools as text, no provider state is sent.
             let kept = if facts.tools { provider_state::tokens(turn, model) } else { 0 };
             words(turn.content.len()) + calls.sum::<usize>() + kept
         }
@@ -279,7 +279,7 @@ mod tests {
         super::fit(request, facts, MODEL)
     }
 
-    /// Random numbers that repeat, so that a failure can be seen again.
+    /// Deterministic random numbers, so that a failure can be reproduced.
     struct Dice(u64);
 
     impl Dice {
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// Base and last exchange, with results as short as they may become.
+    /// Base section and last exchange, with results as short as possible.
     fn alone(request: &Request) -> Request {
         let base = match &request.messages[0] {
             Message::System(text) => text.split(DIVIDER).next().unwrap_or_default().to_owned(),

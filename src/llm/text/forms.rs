@@ -1,4 +1,4 @@
-//! The forms in which models write calls, each with the marks of its family.
+//! The marked forms in which model families write calls.
 
 use super::{
     input::{Input, Stop, Taken},
@@ -7,21 +7,21 @@ use super::{
 };
 use serde_json::Value;
 
-/// The longest header of a message in the harmony format.
+/// Maximum length of a message header in the harmony format.
 const LONGEST_HEADER: usize = 240;
 
-/// What was found at the beginning of a text.
+/// What a text starts with.
 #[derive(Debug, PartialEq)]
 pub(super) enum ParsedPrefix {
     /// Calls.
     Calls(Vec<Call>),
-    /// The last call there is: what follows was made up, results included.
+    /// The last call: what follows is invented, results included.
     LastCalls(Vec<Call>),
-    /// Reasoning up to the first of these.
+    /// Reasoning, up to the first of these.
     Thinks(&'static [&'static str]),
-    /// A mark that says nothing to a person.
+    /// A control token without meaning for people.
     Mark,
-    /// Results that the model made up: what follows rests on them.
+    /// Results invented by the model; what follows depends on them.
     MadeUp,
 }
 
@@ -37,24 +37,24 @@ const AROUND: &[(&str, &str)] = &[
 /// Marks around reasoning.
 const THOUGHTS: &[(&str, &[&str])] =
     &[("<think>", &["</think>"]), ("<thinking>", &["</thinking>"]), ("[THINK]", &["[/THINK]"])];
-/// How results begin; a model that writes one after its call made it up.
+/// How results start; a model that writes one after its call invented it.
 const RESULTS: &[&str] = &["<tool_result", "<tool_response", "<function_results", "<tool_output", "[TOOL_RESULTS]"];
 /// Tokens that end a message.
 const ENDS: &[&str] = &["end", "return", "call", "im_end", "eot_id", "eom_id", "end_of_turn", "end_of_sentence", "eos"];
 const MESSAGE_ENDS: &[&str] = &["<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|channel|>"];
 
-/// Where in an answer a text stands.
+/// Where in an answer a text is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextPosition {
-    /// At the beginning of a line.
+    /// At the start of a line.
     pub line: bool,
-    /// After a call, or amid messages of the harmony format.
+    /// After a call, or between messages of the harmony format.
     pub marked: bool,
-    /// After a call, so that a result may be made up.
+    /// After a call, so that a result may be invented.
     pub called: bool,
 }
 
-/// The form with marks of its own at the beginning of a text.
+/// Parses a marked form at the start of a text.
 pub(super) fn marked(input: &mut Input, known: &KnownTools, place: TextPosition) -> Taken<ParsedPrefix> {
     let start = *input;
     let mut undecided = false;
@@ -90,7 +90,7 @@ pub(super) fn marked(input: &mut Input, known: &KnownTools, place: TextPosition)
     }
 }
 
-/// Reasoning that begins; or a mark that ends one whose beginning stood in the prompt.
+/// Parses the start of reasoning; or a closing mark whose opening was in the prompt.
 fn thoughts(input: &mut Input, place: TextPosition) -> Taken<ParsedPrefix> {
     if !place.line {
         return Err(Stop::No);
@@ -119,7 +119,7 @@ fn results(input: &mut Input, place: TextPosition) -> Taken<ParsedPrefix> {
     Err(Stop::No)
 }
 
-/// `<tool_call>{"name": …, "arguments": …}</tool_call>` and its like.
+/// `<tool_call>{"name": …, "arguments": …}</tool_call>` and similar.
 fn around(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     let mut undecided = Err(Stop::No);
     for (open, close) in AROUND {
@@ -137,7 +137,7 @@ fn around(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     undecided
 }
 
-/// What stands in such marks, up to the closing one, which may be missing.
+/// Parses the content of such marks, up to the closing one, which may be missing.
 fn body(input: &mut Input, close: &str, known: &KnownTools) -> Taken<Vec<Call>> {
     input.space();
     let fenced = fence(input)?;
@@ -176,7 +176,7 @@ fn body(input: &mut Input, close: &str, known: &KnownTools) -> Taken<Vec<Call>> 
     Ok(calls)
 }
 
-/// The opening of a fence around JSON.
+/// Parses the opening of a fence around JSON.
 fn fence(input: &mut Input) -> Taken<bool> {
     let fenced = input.opt("```")?;
     if fenced {
@@ -186,13 +186,13 @@ fn fence(input: &mut Input) -> Taken<bool> {
     Ok(fenced)
 }
 
-/// One JSON value after another, each of them calls, up to one of `closes`.
+/// Parses consecutive JSON values, each of them calls, up to one of `closes`.
 pub(super) fn json(input: &mut Input, closes: &[&str], known: &KnownTools) -> Taken<Vec<Call>> {
     let mut calls = one_json(input, closes, known)?;
     loop {
         let mut next = *input;
         next.text = next.text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
-        // A bracket may begin a mark.
+        // A bracket may start a mark.
         let inner = next.text.strip_prefix('[').unwrap_or(next.text).trim_start();
         if inner.is_empty() && !next.ended {
             return Err(Stop::Maybe);
@@ -224,7 +224,7 @@ fn one_json(input: &mut Input, closes: &[&str], known: &KnownTools) -> Taken<Vec
     }
 }
 
-/// Forms that begin with a special token.
+/// Parses forms that start with a special token.
 fn tokens(input: &mut Input, known: &KnownTools, place: TextPosition) -> Taken<ParsedPrefix> {
     let token = input.token()?;
     match token.as_str() {
@@ -250,7 +250,7 @@ fn tokens(input: &mut Input, known: &KnownTools, place: TextPosition) -> Taken<P
     }
 }
 
-/// Steps over a token that ends a message, where there is one.
+/// Skips an end-of-message token, if there is one.
 pub(super) fn end_of_message(input: &mut Input) -> Taken<bool> {
     let mut here = *input;
     match here.token() {
@@ -286,8 +286,9 @@ fn enclosed(input: &mut Input, closes: &[&str], known: &KnownTools) -> Taken<Par
     Ok(ParsedPrefix::Calls(calls))
 }
 
-/// DeepSeek and Kimi: `<｜tool▁calls▁begin｜>`, then for each call `<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`, or
-/// `function` for the name and the name in the next line.
+/// DeepSeek and Kimi: `<｜tool▁calls▁begin｜>`, then for each call
+/// `<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`, or `function` instead of the name and the name on the
+/// next line.
 fn deepseek(input: &mut Input, known: &KnownTools, mut begun: bool) -> Taken<Vec<Call>> {
     const CLOSES: &[&str] = &["```", "<｜tool▁call▁end｜>", "<|tool▁call▁end|>", "<|tool_call_end|>"];
     let mut calls = vec![];

@@ -1,48 +1,48 @@
-//! Reading forms from a text that may not be whole yet.
+//! Parsing of text that may be incomplete.
 
 use super::{
     known::{Call, KnownTools},
     loose::{self, Fault},
 };
 
-/// The longest name of a tool, a tag or a token; what goes on longer is none.
+/// Maximum length of a tool name, tag or token.
 const LONGEST_NAME: usize = 100;
-/// So many closing marks are tried as the end of broken JSON.
+/// Maximum number of closing marks tried as the end of broken JSON.
 const MOST_CLOSES: usize = 16;
 
-/// Why nothing was read.
+/// Why parsing stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It is something else, whatever follows.
+    /// No match, whatever follows.
     No,
-    /// What follows decides.
+    /// Undecided: more input is needed.
     Maybe,
 }
 
 pub(super) type Taken<T> = Result<T, Stop>;
 
-/// What is left of a text.
+/// The remaining text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Input<'t> {
     pub text: &'t str,
-    /// Whether nothing follows.
+    /// Whether the text is complete.
     pub ended: bool,
-    /// Whether it ended because the answer grew too long; then what is open must not be closed by guessing.
+    /// Whether it was cut off at a length limit; then open forms must not be closed by guessing.
     pub cut: bool,
 }
 
 impl<'t> Input<'t> {
-    /// What follows is undecided, or never comes.
+    /// Needs more input; no match if there is none.
     pub fn wait<T>(&self) -> Taken<T> {
         Err(if self.ended { Stop::No } else { Stop::Maybe })
     }
 
-    /// Steps over so many bytes.
+    /// Skips so many bytes.
     pub fn skip(&mut self, bytes: usize) {
         self.text = self.text.get(bytes..).unwrap_or_default();
     }
 
-    /// Exactly these characters.
+    /// Matches exactly this text.
     pub fn lit(&mut self, lit: &str) -> Taken<()> {
         match self.text.strip_prefix(lit) {
             Some(rest) => {
@@ -54,7 +54,7 @@ impl<'t> Input<'t> {
         }
     }
 
-    /// These characters where they are there; undecided where they may still come.
+    /// Matches this text if present; undecided while it may still follow.
     pub fn opt(&mut self, lit: &str) -> Taken<bool> {
         match self.lit(lit) {
             Ok(()) => Ok(true),
@@ -63,17 +63,17 @@ impl<'t> Input<'t> {
         }
     }
 
-    /// White space.
+    /// Skips whitespace.
     pub fn space(&mut self) {
         self.text = self.text.trim_start();
     }
 
-    /// The next character, which stays.
+    /// The next character, not consumed.
     pub fn peek(&self) -> Taken<char> {
         self.text.chars().next().map_or_else(|| self.wait(), Ok)
     }
 
-    /// The text before `lit`, which is stepped over; within so many bytes.
+    /// The text before `lit`, which is consumed too; within `most` bytes.
     pub fn until(&mut self, lit: &str, most: usize) -> Taken<&'t str> {
         match self.text.find(lit) {
             Some(at) if at <= most => {
@@ -102,7 +102,7 @@ impl<'t> Input<'t> {
         }
     }
 
-    /// A special token such as `<|python_tag|>` or `<｜tool▁sep｜>`, named in ASCII and small letters.
+    /// A special token such as `<|python_tag|>` or `<｜tool▁sep｜>`, normalized to lower-case ASCII.
     pub fn token(&mut self) -> Taken<String> {
         self.lit("<")?;
         if !["|", "｜"].iter().any(|bar| self.text.starts_with(bar)) {
@@ -147,8 +147,7 @@ impl<'t> Input<'t> {
         if text.len() > most { Err(Stop::No) } else { self.wait() }
     }
 
-    /// Arguments as JSON, up to whichever of `closes` ends them where the JSON is broken. What cannot be mended is given as
-    /// it was written.
+    /// JSON arguments; broken JSON ends at one of `closes`. Arguments beyond repair are returned as written.
     pub fn arguments(&mut self, known: &KnownTools, name: &str, closes: &[&str]) -> Taken<Call> {
         match loose::value(self.text) {
             Ok((value, len)) => {
@@ -167,14 +166,14 @@ impl<'t> Input<'t> {
         }
     }
 
-    /// Steps over brackets that are too many: one too many is as common as one too few.
+    /// Skips surplus brackets: one too many is as common as one too few.
     pub fn over(&mut self) -> Taken<()> {
         self.text = self.text.trim_start_matches('}');
         if self.text.is_empty() && !self.ended { Err(Stop::Maybe) } else { Ok(()) }
     }
 
-    /// The text of broken JSON: up to the first of `closes` that does not stand in one of its strings, which stays; or, where
-    /// nothing follows, all of it.
+    /// The text of broken JSON: up to the first of `closes` outside its strings, which is not consumed; or all of it
+    /// if the text is complete.
     pub fn broken(&mut self, closes: &[&str]) -> Taken<&'t str> {
         let text = self.text;
         let mut ends: Vec<usize> =
@@ -182,7 +181,7 @@ impl<'t> Input<'t> {
         ends.sort_unstable();
         let amid_string = |at: usize| loose::value(&text[..at]) == Err(Fault::Short { in_string: true });
         let end = ends.iter().copied().take(MOST_CLOSES).find(|at| !amid_string(*at));
-        // A quotation mark that is missing makes a string of all that follows.
+        // A missing quotation mark makes a string of everything after it.
         let end = end.or_else(|| ends.first().copied().filter(|_| self.ended));
         match end {
             Some(end) => {

@@ -1,25 +1,25 @@
-//! The tools of a request, and calls of them that were written as JSON.
+//! The tools of a request, and calls to them written as JSON.
 
 use super::loose;
 use crate::ToolDefinition;
 use serde_json::{Map, Value};
 
-/// A call that was read from text.
+/// A parsed call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Call {
-    /// The name of one of the request's tools.
+    /// Name of one of the request's tools.
     pub name: String,
-    /// The arguments as JSON text; as the model wrote them where they are beyond repair.
+    /// Arguments as JSON text; as written if beyond repair.
     pub arguments: String,
 }
 
-/// Keys under which models write the name.
+/// Keys models use for the name.
 const NAMES: &[&str] = &["name", "tool", "tool_name", "function", "action"];
-/// Keys under which they write the arguments.
+/// Keys models use for the arguments.
 const ARGUMENTS: &[&str] = &["arguments", "parameters", "args", "params", "input", "tool_input", "action_input"];
-/// Keys under which a whole call stands, or several.
+/// Keys that contain a whole call, or several.
 const WHOLE: &[&str] = &["tool_calls", "tool_call", "function_call", "function"];
-/// Keys that stand beside them and say nothing.
+/// Further keys, which are ignored.
 const BESIDE: &[&str] = &["id", "type", "tool_call_id", "call_id", "index"];
 
 /// The request's tools.
@@ -30,7 +30,7 @@ impl KnownTools {
         self.0.iter().find(|tool| tool.name == name)
     }
 
-    /// The tool that is meant by a name as written: `recall`, `functions.recall`, `functions.recall:0`.
+    /// Resolves a written name: `recall`, `functions.recall`, `functions.recall:0`.
     pub fn name(&self, written: &str) -> Option<&str> {
         let written = written.trim().trim_matches(['"', '\'', '`', '*']);
         let counted = written.rsplit_once(':').filter(|(_, count)| count.parse::<u32>().is_ok());
@@ -39,7 +39,7 @@ impl KnownTools {
         [written, plain, last].iter().find_map(|name| self.tool(name)).map(|tool| tool.name.as_str())
     }
 
-    /// Whether a name may go on to be that of a tool.
+    /// Whether this may be the start of a tool's name.
     pub fn may_become(&self, begun: &str) -> bool {
         self.0.iter().any(|tool| tool.name.starts_with(begun))
     }
@@ -48,13 +48,13 @@ impl KnownTools {
         self.tool(name)?.parameters["properties"].as_object()
     }
 
-    /// The arguments a tool needs, in the order of its schema.
+    /// A tool's required arguments, in schema order.
     pub fn required(&self, name: &str) -> Vec<&str> {
         let required = self.tool(name).and_then(|tool| tool.parameters["required"].as_array());
         required.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// The argument that stands for all of a tool's where only words are written: the one it needs, or the one it has.
+    /// The argument meant when only text is given: the only required one, or the only one.
     pub fn only(&self, name: &str) -> Option<&str> {
         match (&self.required(name)[..], self.properties(name)) {
             ([only], _) => Some(only),
@@ -63,7 +63,7 @@ impl KnownTools {
         }
     }
 
-    /// An argument that was written as bare text, as its schema wants it; as text where it does not fit.
+    /// Converts an argument given as bare text to its schema's type; text if it does not fit.
     pub fn typed(&self, name: &str, key: &str, text: &str) -> Value {
         let schema = self.properties(name).and_then(|all| all.get(key));
         if schema.is_some_and(|schema| schema["type"] == "string") {
@@ -80,7 +80,7 @@ impl KnownTools {
         read.filter(fits).unwrap_or_else(|| text.into())
     }
 
-    /// The calls that a value says; `None` where it says anything else, or names a tool that is not here.
+    /// The calls in a value; `None` if it is anything else, or names an unknown tool.
     pub fn calls(&self, value: &Value) -> Option<Vec<Call>> {
         self.calls_within(value, 0)
     }
@@ -109,7 +109,7 @@ impl KnownTools {
         Some(vec![self.call(name, arguments)])
     }
 
-    /// Arguments that stand beside the name, as in `{"tool": "recall", "query": "keys"}`.
+    /// Arguments beside the name, as in `{"tool": "recall", "query": "keys"}`.
     fn beside(&self, name: &str, key: &str, map: &Map<String, Value>) -> Option<Value> {
         let own = |key: &String| self.properties(name).is_some_and(|all| all.contains_key(key));
         let says = |key: &String, value: &Value| !BESIDE.contains(&key.as_str()) || own(key) && *value != "function";
@@ -118,7 +118,7 @@ impl KnownTools {
         arguments.keys().all(own).then_some(Value::Object(arguments))
     }
 
-    /// A call with a value for arguments: an object as it is; anything else as the one argument that may be meant.
+    /// A call from an arguments value: an object as it is; anything else as the only argument it can mean.
     pub fn call(&self, name: &str, arguments: Value) -> Call {
         let arguments = match (arguments, self.only(name)) {
             (object @ Value::Object(_), _) => object.to_string(),
@@ -127,24 +127,24 @@ impl KnownTools {
                 let value = self.typed(name, only, &text);
                 Value::Object(Map::from_iter([(only.to_owned(), value)])).to_string()
             }
-            // As written: whoever makes the call explains what is wrong.
+            // As written: argument validation explains what is wrong.
             (Value::String(text), None) => text,
             (other, _) => other.to_string(),
         };
         Call { name: name.to_owned(), arguments }
     }
 
-    /// The call in a text that is no JSON and cannot be mended: its name can be read, its arguments are left as written.
+    /// A call in text that is not JSON and beyond repair: its name is read, its arguments stay as written.
     pub fn call_in_broken(&self, text: &str) -> Option<Call> {
         let name = NAMES.iter().find_map(|key| self.name(after_key(text, key)?.1))?;
         let arguments = ARGUMENTS.iter().find_map(|key| after_key(text, key));
         let arguments = arguments.map_or(text, |(rest, _)| rest).trim();
-        // The bracket that closes the call is none of the arguments'.
+        // The bracket that closes the call does not belong to the arguments.
         let own = arguments.strip_suffix('}').filter(|own| !own.is_empty()).unwrap_or(arguments);
         Some(Call { name: name.to_owned(), arguments: own.trim().to_owned() })
     }
 
-    /// Whether an object that begins like this may become a call: its first key is one of those, and what it names exists.
+    /// Whether an object that starts like this may be a call: its first key is a known one, and the tool exists.
     pub fn may_be_call(&self, text: &str) -> bool {
         let inner = text.trim_start_matches(['{', '[']).trim_start();
         let inner = inner.trim_start_matches(['{', '[']).trim_start();
@@ -172,7 +172,7 @@ impl KnownTools {
     }
 }
 
-/// What follows a key and its colon in broken JSON, and where that is a string, what is in it.
+/// What follows a key and its colon in broken JSON, and its content if that is a string.
 fn after_key<'t>(text: &'t str, key: &str) -> Option<(&'t str, &'t str)> {
     let found = text.match_indices(key).find_map(|(at, _)| {
         let bounded = text[..at].ends_with(['"', '\'', '{', ' ', ',', '\n']);

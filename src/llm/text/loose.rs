@@ -1,8 +1,8 @@
-//! JSON as models write it: single quotes, trailing commas, Python's words, keys without quotes, line breaks in strings.
+//! Lenient JSON as models write it: single quotes, trailing commas, Python literals, unquoted keys, raw line breaks.
 
 use serde_json::{Map, Value};
 
-/// How deep brackets may stand in each other.
+/// Maximum nesting depth.
 const DEEPEST: usize = 64;
 
 /// Why there is no value.

@@ -7,7 +7,7 @@ use super::{
 };
 use serde_json::{Map, Value};
 
-/// Calls in brackets.
+/// Parses a bracketed list of calls.
 pub(super) fn list(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     input.lit("[")?;
     let mut calls = vec![];
@@ -24,11 +24,11 @@ pub(super) fn list(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     }
 }
 
-/// One call.
+/// Parses one call.
 pub(super) fn call(input: &mut Input, known: &KnownTools) -> Taken<Call> {
     let begun = input.text;
     let written = input.name().map_err(|stop| match stop {
-        // Prose is told from a call at the first letters that no tool has.
+        // Prose is distinguished at the first letters that no tool name has.
         Stop::Maybe if !begun.is_empty() && !known.may_become(begun) && !begun.contains('.') => Stop::No,
         stop => stop,
     })?;

@@ -1,4 +1,4 @@
-//! Reading an answer as it streams: words go on at once, what may be a call is held back until that is known.
+//! Reads a streaming answer: text is passed on at once, possible calls are held back until decided.
 
 use super::{
     bare::{self, EmittedText},
@@ -9,32 +9,32 @@ use super::{
 use crate::{Delta, ToolCall};
 use serde_json::Value;
 
-/// The longest form; what is longer is text.
+/// Maximum length of a form; anything longer is text.
 const LONGEST_FORM: usize = 64 * 1024;
-/// So much white space is held back, since it belongs to a call that may follow it.
+/// Maximum whitespace held back, since it may precede a call.
 const MOST_SPACE: usize = 64;
-/// So many forms may turn out too long before no more are looked for: each costs time.
+/// After this many overlong forms no more are parsed: each costs time.
 const MOST_OVERLONG: u8 = 4;
 
-/// An answer so far.
+/// The state of an answer.
 pub(super) struct Reader {
     known: KnownTools,
-    /// Whether words after a call are dropped: they were written before its result was known.
+    /// Whether text after a call is dropped: it was written before the result was known.
     calls_end: bool,
     buffer: String,
-    /// While reasoning is read: the marks of which the first ends it.
+    /// Within reasoning: the marks of which the first ends it.
     thinks: Option<&'static [&'static str]>,
     shown: EmittedText,
     /// Within a code block.
     fenced: bool,
-    /// After a call or mark, before further words.
+    /// After a call or mark, before further text.
     after_mark: bool,
     /// Whether marks of a chat format were seen.
     marked: bool,
     calls: Vec<Call>,
-    /// Whether all that follows is dropped.
+    /// Whether all further text is dropped.
     muted: bool,
-    /// How long the buffer has to be before a look at it is worth the time.
+    /// Minimum buffer length for the next attempt.
     wait_for: usize,
     overlong: u8,
     out: Vec<Delta>,
@@ -59,7 +59,7 @@ impl Reader {
         }
     }
 
-    /// Takes more of the answer, and gives what of it can be said.
+    /// Takes text and returns the deltas available so far.
     pub fn take(&mut self, text: &str) -> Vec<Delta> {
         self.buffer.push_str(text);
         if self.buffer.len() >= self.wait_for {
@@ -68,13 +68,13 @@ impl Reader {
         std::mem::take(&mut self.out)
     }
 
-    /// The rest of the answer; `cut` where it was broken off.
+    /// The remaining deltas; `cut` if the answer was cut off.
     pub fn end(&mut self, cut: bool) -> Vec<Delta> {
         self.read(true, cut);
         std::mem::take(&mut self.out)
     }
 
-    /// Whether that call was read from the text already: some servers read it too.
+    /// Whether the call was already parsed from the text: some servers parse it too.
     pub fn has(&self, call: &ToolCall) -> bool {
         let same = |arguments: &str| match (
             serde_json::from_str::<Value>(arguments),
@@ -101,11 +101,11 @@ impl Reader {
         }
     }
 
-    /// Passes on reasoning; `false` when more must come first.
+    /// Passes on reasoning; `false` if more input is needed.
     fn think(&mut self, closes: &[&str], ended: bool) -> bool {
         let found = closes.iter().filter_map(|close| Some((self.buffer.find(close)?, *close))).min();
         let (end, next) = match found {
-            // Where the next message begins, its own mark is still to be read.
+            // At the start of the next message its own mark is parsed next.
             Some((at, "<|start|>" | "<|channel|>")) => (at, at),
             Some((at, close)) => (at, at + close.len()),
             None if ended => (self.buffer.len(), self.buffer.len()),
@@ -125,7 +125,7 @@ impl Reader {
         found.is_some()
     }
 
-    /// Passes on words up to where a form may begin, or takes that form; `false` when more must come first.
+    /// Passes on text up to a possible form, or parses that form; `false` if more input is needed.
     fn words(&mut self, ended: bool, cut: bool) -> bool {
         let space = self.buffer.len() - self.buffer.trim_start().len();
         if space > MOST_SPACE {
@@ -191,7 +191,7 @@ impl Reader {
         self.shown.is_empty() || self.shown.ends_with('\n')
     }
 
-    /// What stands at the beginning of a text.
+    /// Parses what a text starts with.
     fn look(&self, input: &mut Input, line: bool, ticked: bool) -> Taken<ParsedPrefix> {
         let fence = line && input.text.starts_with('`');
         if fence && (self.fenced || self.known.0.is_empty()) {
@@ -239,7 +239,7 @@ impl Reader {
         }
     }
 
-    /// Says so many bytes of the buffer.
+    /// Emits so many bytes of the buffer.
     fn say(&mut self, bytes: usize) {
         let text: String = self.buffer.drain(..bytes).collect();
         self.after_mark = false;

@@ -6,9 +6,9 @@ use super::{
 };
 use serde_json::{Map, Value};
 
-/// The longest opening tag.
+/// Maximum length of an opening tag.
 const LONGEST_TAG: usize = 200;
-/// How long a value may be; what holds a whole form back bounds it further.
+/// Values are only limited by the maximum length of a form.
 const LONGEST_VALUE: usize = usize::MAX / 2;
 
 /// `<function=NAME>{…}</function>`, or with a `<parameter=KEY>` for each argument.
@@ -30,7 +30,7 @@ pub(super) fn function(input: &mut Input, known: &KnownTools) -> Taken<Call> {
             break;
         }
         if !input.opt("<parameter=")? {
-            // The closing tag may be missing, but something must have been said.
+            // The closing tag may be missing, but not the content too.
             if arguments.is_empty() {
                 return Err(Stop::No);
             }
@@ -43,8 +43,8 @@ pub(super) fn function(input: &mut Input, known: &KnownTools) -> Taken<Call> {
     Ok(known.call(name, Value::Object(arguments)))
 }
 
-/// `<invoke name="NAME">` with a `<parameter name="KEY">` for each argument; several of them may stand in
-/// `<function_calls>`. Tags may be led by a name space.
+/// `<invoke name="NAME">` with a `<parameter name="KEY">` for each argument; possibly several within
+/// `<function_calls>`. Tags may have a namespace.
 pub(super) fn invokes(input: &mut Input, known: &KnownTools) -> Taken<Vec<Call>> {
     let mut around = *input;
     let space = match open(&mut around, "function_calls") {
@@ -100,7 +100,7 @@ pub(super) fn invoke(input: &mut Input, known: &KnownTools) -> Taken<Call> {
     Ok(known.call(name, Value::Object(arguments)))
 }
 
-/// `NAME`, then pairs of `<arg_key>` and `<arg_value>`; or a call as in Python. Stands within marks.
+/// `NAME`, then pairs of `<arg_key>` and `<arg_value>`; or a call as in Python. Occurs within marks.
 pub(super) fn keyed(input: &mut Input, known: &KnownTools, close: &str) -> Taken<Call> {
     let before = *input;
     let written = input.name()?;
@@ -128,7 +128,7 @@ pub(super) fn keyed(input: &mut Input, known: &KnownTools, close: &str) -> Taken
     Ok(known.call(name, Value::Object(arguments)))
 }
 
-/// The opening tag of that word: its name space with the colon, and its attribute `name`.
+/// The opening tag of that word: its namespace with the colon, and its attribute `name`.
 fn open<'t>(input: &mut Input<'t>, word: &str) -> Taken<(&'t str, &'t str)> {
     input.lit("<")?;
     let text = input.text;
@@ -136,7 +136,7 @@ fn open<'t>(input: &mut Input<'t>, word: &str) -> Taken<(&'t str, &'t str)> {
     let tag = &text[..end.unwrap_or(text.len())];
     let (space, plain) = tag.split_at(tag.find(':').map_or(0, |colon| colon + 1));
     match end {
-        // A name space is a short word.
+        // A namespace is a short word.
         None if word.starts_with(plain) || (space.is_empty() && tag.len() <= 12) => return input.wait(),
         Some(_) if plain == word => {}
         _ => return Err(Stop::No),
@@ -148,8 +148,8 @@ fn open<'t>(input: &mut Input<'t>, word: &str) -> Taken<(&'t str, &'t str)> {
     Ok((space, name))
 }
 
-/// The text of a value up to its closing tag, or to that of the call where its own is missing; without the line breaks that
-/// only set it apart.
+/// The text of a value up to its closing tag, or to the call's if its own is missing, without surrounding line
+/// breaks.
 fn value<'t>(input: &mut Input<'t>, close: &str, ends: &str) -> Taken<&'t str> {
     let text = input.text;
     let (own, all) = (text.find(close), text.find(ends));

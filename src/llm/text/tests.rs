@@ -1,4 +1,4 @@
-//! Texts as models write them, whole and cut at every byte; and a conversation driven through text.
+//! Answers as models write them, whole and cut at every byte.
 
 use super::{known::KnownTools, reader::Reader};
 use crate::{Delta, ToolDefinition};
@@ -17,7 +17,7 @@ pub(super) fn everyday() -> Vec<ToolDefinition> {
     tools.collect()
 }
 
-/// Words, reasoning and calls of an answer that came in these pieces.
+/// Text, reasoning and calls of an answer received in pieces.
 #[derive(Debug, PartialEq, Default)]
 struct Heard {
     words: String,
@@ -45,7 +45,7 @@ fn read<'t>(pieces: impl IntoIterator<Item = &'t str>, calls_end: bool, cut: boo
     hear(deltas)
 }
 
-/// A text, the words of it that are shown, and its calls as `name` and arguments.
+/// An answer, its visible text, and its calls as name and arguments.
 type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 const KEYS: (&str, &str) = ("recall", r#"{"query":"keys"}"#);
@@ -249,7 +249,7 @@ const FORMS: &[Row] = &[
     (r#"[TOOL_REQUEST]{"name": "recall", "arguments": {"query": "keys"}}[END_TOOL_REQUEST]"#, "", &[KEYS]),
     (r#"<|tool_call|>[{"name": "recall", "arguments": {"query": "keys"}}]"#, "", &[KEYS]),
     (r#"<|tool_call_start|>[recall(query="keys")]<|tool_call_end|>"#, "", &[KEYS]),
-    // Results that were made up are not shown, nor what rests on them.
+    // Invented results are hidden, and so is what depends on them.
     (
         "<tool_call>{\"name\":\"recall\",\"arguments\":{\"query\":\"keys\"}}</tool_call>\n<tool_response>{\"found\": 1}</tool_response>\nThey are here.",
         "",
@@ -257,7 +257,7 @@ const FORMS: &[Row] = &[
     ),
 ];
 
-/// What looks like a call and is none: all of it is shown.
+/// Text that resembles a call and is none: all of it is visible.
 const WORDS: &[&str] = &[
     "",
     "Hello.",
@@ -311,7 +311,7 @@ const WORDS: &[&str] = &[
     "Größe: 5 < 6, naïve [Ärger] {ü} 漢字 🙂 <漢>",
 ];
 
-/// Reasoning, and what is shown of the rest.
+/// Reasoning, and the visible rest.
 const THOUGHTS: &[(&str, &str, &str)] = &[
     ("<think>Hm, keys.</think>\n\nHello.", "Hm, keys.", "\n\nHello."),
     ("\n<think>\nno end", "\nno end", ""),
@@ -338,7 +338,7 @@ fn expected(words: &str, calls: &[(&str, &str)]) -> Heard {
     Heard { words: words.to_owned(), calls, ..Heard::default() }
 }
 
-/// Reads a text whole, byte by byte as far as characters allow, and in two pieces cut at every place.
+/// Reads a text whole, byte by byte as far as characters allow, and in two pieces cut at every position.
 fn check(text: &str, wanted: &Heard) {
     assert_eq!(&read([text], false, false), wanted, "{text}");
     let every: Vec<&str> = text.split("").filter(|c| !c.is_empty()).collect();
@@ -429,7 +429,7 @@ fn what_never_ends_is_let_go() {
     let rest = hear(reader.end(false));
     assert_eq!((words + rest.words.len(), rest.calls.len()), (long.len(), 0));
 
-    // Many that never end cost no more than a few.
+    // Many unclosed forms cost no more than a few.
     let many = "<tool_call>{\"name\":\"recall\",\"arguments\":{\"query\":\"".repeat(20_000);
     assert_eq!(read([many.as_str()], false, false).words.len(), many.len());
     let spaces = format!("a{}b", " ".repeat(100_000));
@@ -444,7 +444,7 @@ fn words_after_a_call_are_dropped_where_calls_end_a_turn() {
     assert_eq!(read([text], false, false).words, "I look.\nThey are at Ana's.");
 }
 
-/// Random numbers that repeat, so that a failure can be seen again.
+/// Deterministic random numbers, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -454,7 +454,7 @@ impl Dice {
     }
 }
 
-/// Bits of all forms in any order: nothing panics, and it is the same however it was cut.
+/// Fragments of all forms in random order: no panic, and the same result however it is cut.
 #[test]
 fn salad_is_read_alike_however_it_is_cut() {
     let mut dice = Dice(5);

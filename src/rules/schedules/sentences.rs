@@ -1,4 +1,4 @@
-//! Schedules and their runs as they are told: to programs and models as fields, to people as sentences.
+//! Schedules and runs formatted as JSON for programs and models, and as sentences for people.
 
 use crate::action;
 use jiff::{Timestamp, Zoned, tz::TimeZone};
@@ -9,18 +9,18 @@ use tool::{
     prelude::{Value, json},
 };
 
-/// How many are told by name.
+/// How many schedules are listed by name.
 const NAMED: usize = 3;
-/// How much of what came of a run is said, in characters.
-const SAID: usize = 300;
+/// Maximum length of a run's result in a sentence, in characters.
+const MAX_RESULT: usize = 300;
 
-/// A moment as `2026-11-20T14:30:00+01:00`, in `zone`.
+/// A timestamp as `2026-11-20T14:30:00+01:00`, in `zone`.
 fn moment(ms: i64, zone: &TimeZone) -> Option<String> {
     let at = Timestamp::from_millisecond(ms).ok()?.to_zoned(zone.clone());
     Some(at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
 }
 
-/// A schedule as fields.
+/// A schedule as JSON.
 pub(crate) fn task(entry: &Entry<Schedule>, clock: &dyn Clock) -> Value {
     let (schedule, household, local) = (&entry.value, clock.zone(), clock.local());
     let recurrence = schedule.recurrence();
@@ -59,7 +59,7 @@ pub(crate) fn task(entry: &Entry<Schedule>, clock: &dyn Clock) -> Value {
     })
 }
 
-/// A run as fields.
+/// A run as JSON.
 pub(crate) fn run(entry: &Entry<Run>, clock: &dyn Clock) -> Value {
     let (run, zone) = (&entry.value, clock.zone());
     let at = |ms: Option<i64>| ms.and_then(|ms| moment(ms, &zone));
@@ -86,7 +86,7 @@ fn some(text: &str) -> Option<&str> {
 pub(crate) fn created_sentence(schedule: &Schedule, now: &Zoned) -> String {
     let when = when(schedule, now);
     if !schedule.enabled {
-        return format!("I have noted “{}”, {when}; it is paused.", schedule.name);
+        return format!("I have saved “{}”, {when}; it is paused.", schedule.name);
     }
     match action::action_json(&schedule.action())["message"].as_str() {
         Some(message) => format!("I will remind you {when}: {}", ended(message)),
@@ -102,9 +102,9 @@ pub(crate) fn changed(schedule: &Schedule, now: &Zoned) -> String {
     }
 }
 
-/// When it comes, as one says it: "at 19:00 today", "every day at 07:00".
+/// The due time in words: "at 19:00 today", "every day at 07:00".
 fn when(schedule: &Schedule, now: &Zoned) -> String {
-    let Some(recurrence) = schedule.recurrence() else { return "at times I do not know".into() };
+    let Some(recurrence) = schedule.recurrence() else { return "on an unknown schedule".into() };
     let text = recurrence.text(now);
     let (Recurrence::Once { at, zone: None }, Some(once)) = (&recurrence, text.strip_prefix("once ")) else {
         return text;
@@ -119,7 +119,7 @@ fn when(schedule: &Schedule, now: &Zoned) -> String {
     }
 }
 
-/// The next ones by name, and how many more there are.
+/// The next schedules by name, and the number of further ones.
 pub(crate) fn listed(some: &[&Entry<Schedule>], all: usize, now: &Zoned) -> String {
     let named: Vec<String> = some
         .iter()
@@ -141,7 +141,7 @@ pub(crate) fn listed(some: &[&Entry<Schedule>], all: usize, now: &Zoned) -> Stri
     }
 }
 
-/// How a schedule last ran.
+/// A sentence about the last run of a schedule.
 pub(crate) fn ran(schedule: &Schedule, last: Option<&Run>, now: &Zoned) -> String {
     let name = &schedule.name;
     let Some(run) = last else { return format!("“{name}” has not run yet.") };
@@ -151,30 +151,30 @@ pub(crate) fn ran(schedule: &Schedule, last: Option<&Run>, now: &Zoned) -> Strin
         false => at.strftime("on %-d %B at %H:%M"),
     };
     match run.status {
-        Status::Ok => format!("“{name}” last ran {at}, and all went well."),
-        Status::Failed => format!("“{name}” last ran {at} and went wrong: {}", ended(&run.error)),
-        Status::Missed => format!("“{name}” was missed {at}, because I was not there."),
-        Status::Skipped => format!("“{name}” was left out {at}, because it was still running."),
+        Status::Ok => format!("“{name}” last ran {at} successfully."),
+        Status::Failed => format!("“{name}” last ran {at} and failed: {}", ended(&run.error)),
+        Status::Missed => format!("“{name}” was missed {at}, because I was off."),
+        Status::Skipped => format!("“{name}” was skipped {at}, because it was still running."),
         Status::Interrupted => format!("“{name}” ran {at} and was interrupted."),
         Status::Waiting | Status::Started => format!("“{name}” is running."),
     }
 }
 
-/// What came of a run that was begun by hand.
+/// A sentence about a run started by hand.
 pub(crate) fn ran_by_hand(name: &str, run: &Run) -> String {
     match run.status {
         Status::Ok if run.result.is_empty() => format!("“{name}” has run."),
         Status::Ok => format!("“{name}” has run: {}", ended(&run.result)),
-        Status::Waiting | Status::Started => format!("“{name}” is running; I keep what comes of it."),
-        _ => format!("“{name}” went wrong: {}", ended(&run.error)),
+        Status::Waiting | Status::Started => format!("“{name}” is running; I will store its result."),
+        _ => format!("“{name}” failed: {}", ended(&run.error)),
     }
 }
 
-/// The text as a sentence, cut where it is long: with a mark at its end.
+/// The text as a sentence with final punctuation, truncated if long.
 fn ended(text: &str) -> String {
     let text = text.trim();
-    if text.chars().count() > SAID {
-        return text.chars().take(SAID).chain(['…']).collect();
+    if text.chars().count() > MAX_RESULT {
+        return text.chars().take(MAX_RESULT).chain(['…']).collect();
     }
     if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
 }

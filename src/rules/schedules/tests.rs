@@ -1,4 +1,4 @@
-//! The tools for schedules on a real house: what they take, what they answer, and what they say.
+//! The schedule tools on a real store and registry: parameters, results and sentences.
 
 use super::*;
 use crate::testing::{House, call};
@@ -43,7 +43,7 @@ async fn what_is_made_is_told_in_plain_words() {
         ),
         (
             json!({"name": "later", "schedule": "PT1H", "tool": "ping", "enabled": false}),
-            "I have noted “later”, every hour; it is paused.",
+            "I have saved “later”, every hour; it is paused.",
         ),
     ];
     for (args, wanted) in rows {
@@ -88,7 +88,7 @@ async fn a_task_is_answered_whole() {
     });
     for (field, value) in expected.as_object().unwrap() {
         let same = match field.as_str() {
-            // The order of fields is nobody's business.
+            // Ignore the order of fields.
             "schedule" => serde_json::from_str::<Value>(made["schedule"].as_str().unwrap()).unwrap()["type"] == "cron",
             _ => made[field] == *value,
         };
@@ -105,20 +105,20 @@ async fn what_cannot_be_is_refused_and_nothing_is_kept() {
     for (args, word) in [
         (json!({"name": "", "schedule": "in 1 minute"}), "the name is empty"),
         (json!({"name": long, "schedule": "in 1 minute"}), "longer than 200"),
-        (json!({"name": "a", "schedule": "soon"}), "no schedule"),
-        (json!({"name": "a", "schedule": "0 0 30 2 *"}), "never comes"),
+        (json!({"name": "a", "schedule": "soon"}), "not a schedule"),
+        (json!({"name": "a", "schedule": "0 0 30 2 *"}), "never occurs"),
         (json!({"name": "a", "schedule": "every 100ms"}), "shorter than a second"),
         (json!({"name": "a", "schedule": "2020-01-01T00:00"}), "has passed"),
-        (json!({"name": "a", "schedule": "in 1 minute", "timezone": "Mars"}), "no time zone"),
+        (json!({"name": "a", "schedule": "in 1 minute", "timezone": "Mars"}), "not a time zone"),
         (json!({"name": "a", "schedule": "in 1 minute", "message": "m", "prompt": "p"}), "exactly one"),
         (json!({"name": "a", "schedule": "in 1 minute", "tool": "no_such"}), "no tool called"),
         (json!({"name": "a", "schedule": "in 1 minute", "tool": "move_it"}), "do not fit"),
         (json!({"name": "a", "schedule": "in 1 minute", "tool": "move_it", "arguments": {"pin": "x"}}), "do not fit"),
-        (json!({"name": "a", "schedule": "in 1 minute", "endAt": "2020-01-01"}), "has passed"),
+        (json!({"name": "a", "schedule": "in 1 minute", "endAt": "2020-01-01"}), "in the past"),
         (json!({"name": "a", "schedule": "tomorrow at 7:00", "endAt": "2026-11-20"}), "before its first time"),
         (json!({"name": "a", "schedule": "in 1 minute", "endAt": "never"}), "no date"),
         (json!({"name": "a", "schedule": "in 1 minute", "description": huge}), "description is longer"),
-        (json!({"name": "a", "schedule": 7}), "neither a text"),
+        (json!({"name": "a", "schedule": 7}), "must be a text"),
         (json!({"name": "a"}), "missing field `schedule`"),
         (json!({"name": "a", "schedule": "in 1 minute", "colour": "red"}), "unknown field"),
     ] {
@@ -172,7 +172,7 @@ async fn a_task_is_changed_run_shown_and_deleted() {
     assert_eq!(house.called(), [("ping".to_owned(), json!({"n": 5}))]);
     assert_eq!(
         said(&house, "get_task_history", json!({"taskId": "look"})).await,
-        "“look” last ran today at 14:30, and all went well."
+        "“look” last ran today at 14:30 successfully."
     );
     let history = content(&house, "get_task_history", json!({"taskId": id})).await;
     let run = &history["runs"][0];
@@ -181,7 +181,7 @@ async fn a_task_is_changed_run_shown_and_deleted() {
         (&json!(1), &json!("ok"), &json!("Pong."), &json!(1), &json!(true), &json!("2026-11-20T14:30:00+01:00"))
     );
     update(json!({"tool": "break_it"})).await.unwrap();
-    assert_eq!(said(&house, "trigger_task", json!({"taskId": "look"})).await, "“look” went wrong: it broke.");
+    assert_eq!(said(&house, "trigger_task", json!({"taskId": "look"})).await, "“look” failed: it broke.");
 
     assert_eq!(
         said(&house, "delete_scheduled_task", json!({"taskId": "look"})).await,
@@ -195,7 +195,7 @@ async fn an_interval_has_no_zone_of_its_own() {
     let house = House::new();
     ask(&house, &house.cx(), "create_scheduled_task", json!({"name": "a", "schedule": "every hour"})).await.unwrap();
     let answer = said(&house, "update_scheduled_task", json!({"taskId": "a", "timezone": "Asia/Tokyo"})).await;
-    assert!(answer.contains("only times on the wall"), "{answer}");
+    assert!(answer.contains("has no time zone"), "{answer}");
 }
 
 #[tokio::test]
@@ -238,7 +238,7 @@ async fn through_the_registry_rules_hold() {
     assert!(matches!(viewer.call("create_scheduled_task", bins.clone()).await, Err(Error::Denied(_))));
     assert!(viewer.call("list_scheduled_tasks", json!({})).await.is_ok());
     house.cx().call("create_scheduled_task", bins).await.unwrap();
-    // A run that read from outside keeps nothing that acts later unless a person says so, under any name.
+    // A tainted run stores no future action without approval, under any tool name.
     let tainted = house.cx().in_run(Id::new(), None, Default::default());
     tainted.taint(Label::Outside);
     let stopped = tokio_util::sync::CancellationToken::new();

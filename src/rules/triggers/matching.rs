@@ -1,71 +1,71 @@
-//! Whether something is as a trigger wants it: fields of an event, or of what a tool answered; and the event's own data in
-//! the arguments of what follows.
+//! Matching: compares fields of an event or of a tool's result with a trigger's conditions, and fills templates in
+//! its arguments with the event's data.
 
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use tool::prelude::*;
 
-/// The most fields one event is matched by.
+/// Maximum number of matched fields.
 const FIELDS: usize = 20;
-/// The longest path into a value, in steps.
+/// Maximum number of path segments.
 const STEPS: usize = 16;
 
-/// How a value is compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Op {
-    /// The same.
+    /// Equal.
     Eq,
-    /// Not the same.
+    /// Not equal.
     Ne,
-    /// Greater than: numbers by size, texts by their letters (so ISO dates by time).
+    /// Greater than: numbers by value, texts alphabetically (so ISO dates by time).
     Gt,
-    /// Greater or the same.
+    /// Greater than or equal.
     Gte,
     /// Less than.
     Lt,
-    /// Less or the same.
+    /// Less than or equal.
     Lte,
-    /// A text in a text, a value in a list, a key in an object.
+    /// A substring of a text, an element of a list, or a key of an object.
     Contains,
-    /// Another than at the look before.
+    /// Different from the previous check.
     Changed,
 }
 
-/// One field and what it is compared with.
+/// A condition on one field.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wish {
+pub(crate) struct FieldCondition {
     pub path: String,
     pub op: Op,
     pub value: Value,
 }
 
-/// What an event's data must be like: `{"pin": 17, "level": {"op": "gt", "value": 3}}`.
+/// Parses the conditions on an event's data: `{"pin": 17, "level": {"op": "gt", "value": 3}}`.
 ///
 /// # Errors
-/// `BadArgs` when there are too many fields, or one is compared in an unknown way.
-pub(crate) fn wishes(fields: &Map<String, Value>) -> Result<Vec<Wish>> {
+/// `BadArgs` if there are too many fields, or an operator is unknown.
+pub(crate) fn parse_conditions(fields: &Map<String, Value>) -> Result<Vec<FieldCondition>> {
     if fields.len() > FIELDS {
         return Err(Error::bad_args(format!("`match` names more than {FIELDS} fields: name fewer")));
     }
-    fields.iter().map(|(path, value)| wish(path, value)).collect()
+    fields.iter().map(|(path, value)| parse_condition(path, value)).collect()
 }
 
-fn wish(path: &str, value: &Value) -> Result<Wish> {
+fn parse_condition(path: &str, value: &Value) -> Result<FieldCondition> {
     check_path(path)?;
     let path = path.to_owned();
     let asked = value.as_object().filter(|o| o.contains_key("op"));
-    let Some(asked) = asked else { return Ok(Wish { path, op: Op::Eq, value: value.clone() }) };
+    let Some(asked) = asked else { return Ok(FieldCondition { path, op: Op::Eq, value: value.clone() }) };
     let op: Op = serde_json::from_value(asked["op"].clone()).map_err(|_| {
-        Error::bad_args(format!("`{}` is no comparison: use eq, ne, gt, gte, lt, lte or contains", asked["op"]))
+        Error::bad_args(format!("`{}` is not an operator: use eq, ne, gt, gte, lt, lte or contains", asked["op"]))
     })?;
     if op == Op::Changed {
-        return Err(Error::bad_args("an event happens anew each time: `changed` is for conditions"));
+        return Err(Error::bad_args("`changed` is for conditions: an event has no previous value"));
     }
-    Ok(Wish { path, op, value: asked.get("value").cloned().unwrap_or(Value::Null) })
+    Ok(FieldCondition { path, op, value: asked.get("value").cloned().unwrap_or(Value::Null) })
 }
 
-/// A path must lead somewhere and not too far.
+/// Validates a path: not empty and not too long.
 ///
 /// # Errors
 /// `BadArgs`.
@@ -73,7 +73,7 @@ pub(crate) fn check_path(path: &str) -> Result<()> {
     let steps = path.split('.').count();
     if path.len() > 256 || steps > STEPS || (!path.is_empty() && path.split('.').any(str::is_empty)) {
         return Err(Error::bad_args(format!(
-            "`{}` is no path: write it as `memory.usedPercent` or `tasks.0.title`",
+            "`{}` is not a path: write it as `memory.usedPercent` or `tasks.0.title`",
             cut(path)
         )));
     }
@@ -84,12 +84,12 @@ fn cut(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// Whether data is as all wishes want it.
-pub(crate) fn fits(wishes: &[Wish], data: &Value) -> bool {
-    wishes.iter().all(|w| at(data, &w.path).is_some_and(|value| compare(value, w.op, &w.value)))
+/// Whether data satisfies all conditions.
+pub(crate) fn fits(conditions: &[FieldCondition], data: &Value) -> bool {
+    conditions.iter().all(|w| at(data, &w.path).is_some_and(|value| compare(value, w.op, &w.value)))
 }
 
-/// What a path leads to: keys and places in lists, with dots between them; the empty path is all of it.
+/// The value at a path of keys and list positions separated by dots; the empty path is the whole value.
 pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     if path.is_empty() {
         return Some(value);
@@ -101,7 +101,7 @@ pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     })
 }
 
-/// Whether one value stands to another as the operation says. What cannot be compared is not.
+/// Applies the operator; false for values that cannot be compared.
 pub(crate) fn compare(value: &Value, op: Op, with: &Value) -> bool {
     match op {
         Op::Eq => same(value, with),
@@ -116,12 +116,12 @@ pub(crate) fn compare(value: &Value, op: Op, with: &Value) -> bool {
             (Value::Object(fields), Value::String(key)) => fields.contains_key(key),
             _ => false,
         },
-        // Known only to whoever remembers the value before.
+        // The caller passes the previous value.
         Op::Changed => !same(value, with),
     }
 }
 
-/// 1 and 1.0 are the same, and so are 17 and "17": people write pins both ways.
+/// Equality in which 1 equals 1.0 and 17 equals "17": people write pins both ways.
 fn same(a: &Value, b: &Value) -> bool {
     match (number(a), number(b)) {
         (Some(a), Some(b)) => a == b,
@@ -144,22 +144,23 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Whether a value has `{{…}}` in any of its texts.
-pub(crate) fn has_places(value: &Value) -> bool {
+/// Whether any text in a value contains a `{{…}}` placeholder.
+pub(crate) fn has_placeholders(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("{{"),
-        Value::Array(all) => all.iter().any(has_places),
-        Value::Object(fields) => fields.values().any(has_places),
+        Value::Array(all) => all.iter().any(has_placeholders),
+        Value::Object(fields) => fields.values().any(has_placeholders),
         _ => false,
     }
 }
 
-/// Arguments with what happened put in for `{{topic}}`, `{{data.pin}}`: alone in a text it keeps its type. What is not there
-/// becomes nothing. The second part is whether a text came in so: it may be a stranger's.
-pub(crate) fn filled(args: &Value, about: &Value) -> (Value, bool) {
+/// Replaces placeholders such as `{{topic}}` and `{{data.pin}}` with the event's values. A placeholder that is the
+/// whole text keeps the value's type; a missing value becomes empty. The second part is whether a text was inserted:
+/// it may come from a stranger.
+pub(crate) fn fill_placeholders(args: &Value, about: &Value) -> (Value, bool) {
     let mut brought = false;
-    let filled = fill(args, about, &mut brought);
-    (filled, brought)
+    let fill_placeholders = fill(args, about, &mut brought);
+    (fill_placeholders, brought)
 }
 
 fn fill(args: &Value, about: &Value, brought: &mut bool) -> Value {
@@ -183,19 +184,19 @@ fn fill_text(text: &str, about: &Value, brought: &mut bool) -> Value {
     if let Some(path) = alone {
         return look(path);
     }
-    let (mut filled, mut rest) = (String::new(), text);
+    let (mut fill_placeholders, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("{{") {
         let Some((path, after)) = after.split_once("}}") else { break };
-        filled.push_str(before);
+        fill_placeholders.push_str(before);
         match look(path) {
             Value::Null => {}
-            Value::String(text) => filled.push_str(&text),
-            other => filled.push_str(&other.to_string()),
+            Value::String(text) => fill_placeholders.push_str(&text),
+            other => fill_placeholders.push_str(&other.to_string()),
         }
         rest = after;
     }
-    filled.push_str(rest);
-    Value::String(filled)
+    fill_placeholders.push_str(rest);
+    Value::String(fill_placeholders)
 }
 
 #[cfg(test)]
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn an_event_fits_when_every_field_does() {
         let wanted = json!({"pin": 17, "high": true, "deep.0.level": {"op": "gt", "value": 3}});
-        let wanted = wishes(wanted.as_object().unwrap()).unwrap();
+        let wanted = parse_conditions(wanted.as_object().unwrap()).unwrap();
         assert!(fits(&wanted, &json!({"pin": 17, "high": true, "deep": [{"level": 4}]})));
         for data in
             [json!({"pin": 17, "high": true}), json!({"pin": 17, "high": false, "deep": [{"level": 4}]}), json!(3)]
@@ -237,7 +238,7 @@ mod tests {
         }
         assert!(fits(&[], &json!(null)));
         for bad in [json!({"a": {"op": "like"}}), json!({"a": {"op": "changed"}}), json!({"a..b": 1})] {
-            assert!(wishes(bad.as_object().unwrap()).is_err(), "{bad}");
+            assert!(parse_conditions(bad.as_object().unwrap()).is_err(), "{bad}");
         }
     }
 
@@ -254,12 +255,12 @@ mod tests {
             (json!("}} {{topic}}"), json!("}} pin:changed"), true),
             (json!("{{data}}"), json!({"pin": 17, "who": "Ana", "on": true}), true),
         ] {
-            assert_eq!(filled(&args, &about), (wanted, brought), "{args}");
-            assert!(has_places(&args));
+            assert_eq!(fill_placeholders(&args, &about), (wanted, brought), "{args}");
+            assert!(has_placeholders(&args));
         }
-        assert!(!has_places(&json!({"a": ["b", 1]})));
-        // What comes in is not looked through again.
+        assert!(!has_placeholders(&json!({"a": ["b", 1]})));
+        // Inserted values are not expanded again.
         let sly = json!({"data": {"a": "{{data.b}}", "b": "secret"}});
-        assert_eq!(filled(&json!("{{data.a}}!"), &sly).0, json!("{{data.b}}!"));
+        assert_eq!(fill_placeholders(&json!("{{data.a}}!"), &sly).0, json!("{{data.b}}!"));
     }
 }

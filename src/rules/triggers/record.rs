@@ -1,29 +1,29 @@
-//! What is kept of a trigger, and of each time it fired.
+//! Stored records: triggers and their firings.
 
-use super::matching::{Op, Wish, check_path, wishes};
+use super::matching::{FieldCondition, Op, check_path, parse_conditions};
 use serde_json::Map;
 use std::time::Duration;
 use store::{Coded, Key, Level, Record, order};
 use tool::{Id, PreauthorizedCall, Topics, prelude::*};
 
-/// The index of triggers by name.
+/// Index of triggers by name.
 pub(crate) const BY_NAME: u8 = 1;
-/// The index of firings by trigger.
+/// Index of firings by trigger.
 pub(crate) const BY_TRIGGER: u8 = 1;
 
-/// What makes it fire.
+/// The cause that fires a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
-    /// Only by hand; also how an unknown kind is read.
+    /// Only by hand; unknown kinds are read as this.
     #[default]
     #[serde(skip)]
     Unknown,
-    /// At times: `config` is `{schedule, timezone?}`, as in `create_scheduled_task`.
+    /// On a schedule: `config` is `{schedule, timezone?}`, as in `create_scheduled_task`.
     Schedule,
-    /// When something is told on the event stream: `config` is `{topic, match?}`.
+    /// On a published event: `config` is `{topic, match?}`.
     Event,
-    /// When what a tool answers becomes so: `config` is `{check: {tool, arguments?, path?, op, value?}, everySeconds}`.
+    /// When a tool's result becomes true: `config` is `{check: {tool, arguments?, path?, op, value?}, everySeconds}`.
     Condition,
 }
 
@@ -32,32 +32,33 @@ impl Coded for Kind {
     const UNKNOWN: Self = Kind::Unknown;
 }
 
-/// A trigger as it is stored. New fields go last.
+/// A stored trigger. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trigger {
     pub name: String,
     pub description: String,
     #[serde(with = "store::coded")]
     pub kind: Kind,
-    /// As JSON text.
+    /// JSON text.
     pub config: String,
     pub action: Call,
-    /// What a condition looks with.
+    /// The call that evaluates a condition.
     pub check: Option<Call>,
     pub enabled: bool,
-    /// At least this long between two firings, in seconds.
+    /// Minimum time between two firings, in seconds.
     pub cooldown_s: u32,
     pub per_hour: u32,
     pub count: u32,
     pub failures: u32,
     pub last_ms: u64,
-    /// What a condition saw last: for `changed` the value as JSON text, else whether it held; empty before the first look.
+    /// The last observation of a condition: for `changed` the value as JSON text, else whether it held; empty before
+    /// the first check.
     pub seen: String,
-    /// The conversation in which its prompts are answered.
+    /// The conversation for its prompts.
     pub conversation: String,
 }
 
-/// A call as it is stored. It never changes.
+/// A stored call. Its shape never changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Call {
     tool: String,
@@ -98,11 +99,11 @@ impl records::NamedRecord for Trigger {
     }
 }
 
-/// How a firing went.
+/// The state of a firing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
-    /// Noted, and not heard of again: the power went.
+    /// Started without a stored result, as after a power cut.
     #[default]
     Interrupted,
     Ok,
@@ -114,7 +115,7 @@ impl Coded for Status {
     const UNKNOWN: Self = Status::Interrupted;
 }
 
-/// One firing. New fields go last.
+/// A stored firing. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Firing {
     pub trigger: Id,
@@ -124,10 +125,9 @@ pub(crate) struct Firing {
     pub finished_ms: u64,
     pub result: String,
     pub error: String,
-    /// Whether it goes on by itself after a power cut: nobody was there, and its call is made under its id as an idempotency
-    /// key.
+    /// Whether it resumes by itself after a power cut: it ran unattended, and its id is the call's idempotency key.
     pub resumable: bool,
-    /// What its arguments are filled with, as JSON text.
+    /// The data for its placeholders, as JSON text.
     pub about: String,
     /// How often it was resumed.
     pub resumed: u32,
@@ -142,15 +142,15 @@ impl Record for Firing {
     }
 }
 
-/// When a trigger fires, read from its configuration.
+/// A parsed trigger configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Config {
     Schedule { schedule: Value, timezone: Option<String> },
-    Event { topics: Topics, wishes: Vec<Wish> },
+    Event { topics: Topics, conditions: Vec<FieldCondition> },
     Condition { check: Check, every: Duration },
 }
 
-/// How a condition looks.
+/// How a condition is evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Check {
     pub tool: String,
@@ -200,14 +200,14 @@ fn minute() -> u32 {
     60
 }
 
-/// The least and the most seconds between two looks.
-const LOOKS: std::ops::RangeInclusive<u32> = 10..=86_400;
+/// Minimum and maximum number of seconds between two checks.
+const CHECK_SECONDS: std::ops::RangeInclusive<u32> = 10..=86_400;
 
 impl Config {
-    /// Reads the configuration of a kind.
+    /// Parses the configuration of a kind.
     ///
     /// # Errors
-    /// `BadArgs` that shows how it is written.
+    /// `BadArgs` that shows the correct form.
     pub fn read(kind: Kind, config: &Value) -> Result<Self> {
         let wrong = |why: serde_json::Error, form: &str| {
             Error::bad_args(format!("the config does not fit ({why}): write it as {form}"))
@@ -223,17 +223,17 @@ impl Config {
                 let OnEvent { topic, r#match } = OnEvent::deserialize(config).map_err(|e| wrong(e, form))?;
                 if topic.trim().is_empty() || topic.split(',').any(|t| t.trim() == "*") {
                     return Err(Error::bad_args(
-                        "the topic is everything: name what to wait for, such as `pin:changed`",
+                        "the topic matches everything: name the event to wait for, such as `pin:changed`",
                     ));
                 }
-                Ok(Self::Event { topics: Topics::parse(&topic)?, wishes: wishes(&r#match)? })
+                Ok(Self::Event { topics: Topics::parse(&topic)?, conditions: parse_conditions(&r#match)? })
             }
             Kind::Condition => {
                 let form = r#"{"check": {"tool": "system_info", "path": "temperature", "op": "gt", "value": 70}, "everySeconds": 60}"#;
                 let OnCondition { check, every_seconds } =
                     OnCondition::deserialize(config).map_err(|e| wrong(e, form))?;
-                if !LOOKS.contains(&every_seconds) {
-                    let (least, most) = (LOOKS.start(), LOOKS.end());
+                if !CHECK_SECONDS.contains(&every_seconds) {
+                    let (least, most) = (CHECK_SECONDS.start(), CHECK_SECONDS.end());
                     return Err(Error::bad_args(format!("`everySeconds` is {every_seconds}: give {least} to {most}")));
                 }
                 check_path(&check.path)?;
@@ -255,13 +255,13 @@ mod tests {
         for (kind, config, word) in [
             (Kind::Schedule, json!({}), "0 7 * * *"),
             (Kind::Schedule, json!({"schedule": "0 7 * * *", "when": 1}), "write it as"),
-            (Kind::Event, json!({"topic": " "}), "name what to wait for"),
-            (Kind::Event, json!({"topic": "pin:changed, *"}), "name what to wait for"),
+            (Kind::Event, json!({"topic": " "}), "name the event to wait for"),
+            (Kind::Event, json!({"topic": "pin:changed, *"}), "name the event to wait for"),
             (Kind::Event, json!({"topic": "a b"}), "no topic"),
             (Kind::Event, json!({"topic": "x", "match": 3}), "pin:changed"),
             (Kind::Condition, json!({"check": {"tool": "a", "op": "gt"}, "everySeconds": 5}), "10 to 86400"),
             (Kind::Condition, json!({"check": {"tool": "a"}}), "system_info"),
-            (Kind::Condition, json!({"check": {"tool": "a", "op": "gt", "path": "..x"}}), "no path"),
+            (Kind::Condition, json!({"check": {"tool": "a", "op": "gt", "path": "..x"}}), "not a path"),
             (Kind::Unknown, json!({}), "schedule, event or condition"),
             (Kind::Event, json!([]), "write it as"),
         ] {
@@ -271,6 +271,8 @@ mod tests {
         let read = Config::read(Kind::Condition, &json!({"check": {"tool": "a", "op": "lt", "value": 3}})).unwrap();
         assert!(matches!(read, Config::Condition { every, .. } if every.as_secs() == 60));
         let read = Config::read(Kind::Event, &json!({"topic": "pin:*", "match": {"pin": 4}})).unwrap();
-        assert!(matches!(read, Config::Event { topics, wishes } if topics.hear("pin:changed") && wishes.len() == 1));
+        assert!(
+            matches!(read, Config::Event { topics, conditions } if topics.hear("pin:changed") && conditions.len() == 1)
+        );
     }
 }

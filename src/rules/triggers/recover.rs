@@ -1,4 +1,4 @@
-//! Firings that a power cut interrupted: what has changed nothing is done after the next start, and nothing is done twice.
+//! Recovery of interrupted firings: a call without effects is made after the next start, and none is made twice.
 
 use super::{
     record::{Firing, Status, Trigger},
@@ -9,16 +9,16 @@ use std::time::Duration;
 use store::Entry;
 use tool::{Label, Scope, prelude::*};
 
-/// How old a firing may be to be resumed.
+/// Maximum age of a firing that is resumed.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// How often one is resumed: it may be what ends Hob.
-const RESUMED: u32 = 5;
+/// How often a firing is resumed: it may be what crashes Hob.
+const MAX_RESUMES: u32 = 5;
 
 impl Triggers {
-    /// Resumes the interrupted firings, in the background.
+    /// Resumes interrupted firings in the background.
     ///
     /// # Errors
-    /// `Failed` when they cannot be read.
+    /// `Failed` if they cannot be read.
     pub(super) fn recover(&self) -> Result<()> {
         let mut open = vec![];
         self.parts().firings.scan(|firing| {
@@ -31,7 +31,7 @@ impl Triggers {
             else {
                 continue;
             };
-            let live = self.occupied(trigger.id);
+            let live = self.mark_busy(trigger.id);
             let this = self.clone();
             tokio::spawn(async move {
                 if let Err(error) = this.resume(&trigger, &firing).await {
@@ -46,25 +46,27 @@ impl Triggers {
     }
 
     async fn resume(&self, trigger: &Entry<Trigger>, firing: &Entry<Firing>) -> Result<()> {
-        let unknown = |why: &str| Err(Error::failed(format!("{why}: see whether it is done")));
+        let unknown = |why: &str| Err(Error::failed(format!("{why}: please check")));
         let prompt = trigger.value.action.armed().tool == PROMPT;
         let age = Id::new().millis().saturating_sub(firing.id.millis());
         let (status, result) = match self.parts().firings.store().effect(firing.id)? {
             Some(effect) if effect.is_whole() && !prompt => {
-                let text = "It was done. Hob was interrupted right after it, so its answer is lost.";
+                let text = "Completed, but Hob was interrupted right after it and the answer was lost.";
                 (Status::Ok, Ok(Output::text(text)))
             }
             Some(_) if prompt => {
-                (Status::Interrupted, unknown("Hob was interrupted; the prompt goes on in its conversation"))
+                (Status::Interrupted, unknown("Hob was interrupted; the prompt continues in its conversation"))
             }
             Some(effect) => {
-                let why = format!("Hob was interrupted in the middle of it (begun or done: {})", effect.done());
+                let why = format!("Hob was interrupted during it (started or completed: {})", effect.done());
                 (Status::Interrupted, unknown(&why))
             }
-            None if !trigger.value.enabled || firing.value.resumed >= RESUMED || age > LONGEST.as_millis() as u64 => (
-                Status::Interrupted,
-                Err(Error::failed("Hob was interrupted before it was done, and did not do it later")),
-            ),
+            None if !trigger.value.enabled
+                || firing.value.resumed >= MAX_RESUMES
+                || age > LONGEST.as_millis() as u64 =>
+            {
+                (Status::Interrupted, Err(Error::failed("Hob was interrupted before it ran, and did not run it later")))
+            }
             None => {
                 let count = |firing: &mut Firing| {
                     firing.resumed += 1;

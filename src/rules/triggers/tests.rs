@@ -1,4 +1,4 @@
-//! Triggers as people make them, on a real store, registry and bus.
+//! The trigger tools on a real store, registry and bus.
 
 use super::*;
 use crate::testing::{House, call};
@@ -35,7 +35,7 @@ impl At {
         self.house.ports.bus.publish(topic, to, data);
     }
 
-    /// What the tools were called with once `n` calls were made, or after a while.
+    /// Waits for `n` calls, or a while, and returns the recorded calls.
     async fn calls(&self, n: usize) -> Vec<(String, Value)> {
         for _ in 0..200 {
             if self.house.called().len() >= n {
@@ -43,7 +43,7 @@ impl At {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // Nothing more must come.
+        // No further call may follow.
         tokio::time::sleep(Duration::from_millis(30)).await;
         self.house.called()
     }
@@ -67,12 +67,12 @@ async fn an_event_fires_and_brings_its_data() {
                      "message": "pin {{data.pin}} is {{data.high}}"}))
         .await
         .unwrap();
-    assert_eq!(made.say.as_deref(), Some("The trigger “Bell” is set: when `pin:changed` is told with pin 4."));
+    assert_eq!(made.say.as_deref(), Some("The trigger “Bell” is set: on `pin:changed` with pin 4."));
     at.tell("pin:changed", None, json!({"pin": 5, "high": true}));
     at.tell("pin:changed", Some(UserId(Id::new())), json!({"pin": 4, "high": true}));
-    at.tell("pin:moved", None, json!({"pin": 4, "high": true}));
+    at.tell("pin:new_recurrence", None, json!({"pin": 4, "high": true}));
     at.tell("pin:changed", None, json!({"pin": 4, "high": true}));
-    // Too soon after the first.
+    // Within the cooldown.
     at.tell("pin:changed", None, json!({"pin": 4, "high": false}));
     let told = at.calls(1).await;
     assert_eq!(told.len(), 1, "{told:?}");
@@ -144,20 +144,20 @@ async fn a_condition_fires_when_it_becomes_so_and_not_while_it_is() {
     let level = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(9));
     let tank = Family::new("tank", "A tank.", level.clone()).tool("level", Risk::Observe, read_level);
     at.house.registry.add(tank).unwrap();
-    // The clock's own look is the first, and what it sees is no news.
+    // The periodic check runs first, and finds no change.
     at.make(json!({"name": "Full", "type": "condition", "config": check, "message": "at {{value}}"})).await.unwrap();
     let mut seen = vec![];
     for (now, wanted) in [(9, 0), (9, 0), (3, 0), (7, 1), (8, 1), (2, 1), (6, 2)] {
         level.store(now, std::sync::atomic::Ordering::Relaxed);
         at.house.clock.forward(11);
-        at.triggers.look_now().await;
+        at.triggers.check_now().await;
         seen = at.calls(wanted).await.into_iter().map(|c| c.1["text"].clone()).collect();
         assert_eq!(seen.len(), wanted, "at {now}: {seen:?}");
     }
     assert_eq!(seen, [json!("at 7"), json!("at 6")]);
 }
 
-/// Look at the level.
+/// Read the level.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Look {}
@@ -175,7 +175,7 @@ async fn by_hand_it_acts_as_whoever_fires_it() {
     let cx = at.house.cx();
     let fired = at.ask(&cx, "fire_trigger", json!({"triggerId": "Pump"})).await.unwrap();
     assert_eq!(fired.content["status"], "ok");
-    // A run that read from outside may not move things, and not by way of a trigger either.
+    // A tainted run may not move things, nor do so through a trigger.
     let tainted = at.house.cx().in_run(Id::new(), None, CancellationToken::new());
     tainted.taint(Label::Outside);
     let asked = at.ask(&tainted, "fire_trigger", json!({"triggerId": "Pump"}));
@@ -212,12 +212,12 @@ async fn what_makes_no_sense_is_refused() {
     let condition =
         |check: Value| json!({"name": "X", "type": "condition", "config": {"check": check}, "message": "m"});
     for (args, word) in [
-        (event(json!({})), "what is to happen"),
+        (event(json!({})), "give an action"),
         (event(json!({"name": " ", "message": "m"})), "name"),
         (event(json!({"tool": "no_such"})), "no tool"),
         (event(json!({"message": "m", "prompt": "p"})), "exactly one"),
-        (event(json!({"config": {"topic": "*"}, "message": "m"})), "name what to wait for"),
-        (condition(json!({"tool": "break_it", "op": "eq", "value": 1})), "only look"),
+        (event(json!({"config": {"topic": "*"}, "message": "m"})), "name the event to wait for"),
+        (condition(json!({"tool": "break_it", "op": "eq", "value": 1})), "read-only"),
         (condition(json!({"tool": "ping", "op": "eq"})), "value"),
         (condition(json!({"tool": "no_such", "op": "changed"})), "no tool"),
     ] {
@@ -234,11 +234,11 @@ async fn a_trigger_with_times_fires_at_them_as_it_was_agreed() {
     let every = json!({"schedule": "every 10 minutes"});
     let args = json!({"name": "Tick", "type": "schedule", "config": every, "tool": "move_it", "arguments": {"pin": 3}});
     let made = at.make(args).await.unwrap();
-    assert_eq!(made.content["when"], "at the times of `every 10 minutes`");
+    assert_eq!(made.content["when"], "on the schedule `every 10 minutes`");
     let cx = at.house.cx();
     at.house.clock.forward(601);
     assert_eq!(at.calls(1).await, [("move_it".to_owned(), json!({"pin": 3, "high": false}))]);
-    // Paused it has no times, and what cannot be read changes nothing.
+    // Paused it has no due time, and an invalid change is rejected.
     let nonsense = json!({"triggerId": "Tick", "config": {"schedule": "nonsense"}});
     assert!(matches!(at.ask(&cx, "update_trigger", nonsense).await, Err(Error::BadArgs(_))));
     at.ask(&cx, "pause_trigger", json!({"triggerId": "Tick"})).await.unwrap();

@@ -1,7 +1,7 @@
-//! Triggers at work: one listener for events, one clock for conditions, and what follows when one fires.
+//! The trigger engine: one event listener, one timer for conditions, and the firing itself.
 
 use super::{
-    matching::{Op, at, compare, filled, fits},
+    matching::{Op, at, compare, fill_placeholders, fits},
     record::{BY_TRIGGER, Call, Config, Firing, Status, Trigger},
 };
 use crate::action::PROMPT;
@@ -20,11 +20,11 @@ use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tool::{AgentId, BusEvent, Event, Label, Ports, PreauthorizedCall, Scope, UserId, prelude::*};
 
-/// How many firings of one trigger are kept.
-const KEPT: usize = 100;
-/// How much of an answer is kept, in characters.
-const TOLD: usize = 500;
-/// The triggers of the household; cheap to clone.
+/// Firings kept per trigger.
+const FIRINGS_KEPT: usize = 100;
+/// Maximum length of a stored result, in characters.
+const MAX_RESULT: usize = 500;
+/// The household's triggers; cheap to clone.
 #[derive(Clone)]
 pub struct Triggers(Arc<Inner>);
 
@@ -39,7 +39,7 @@ pub(crate) struct Inner {
     closing: Mutex<CancellationToken>,
 }
 
-/// A trigger that waits.
+/// An active trigger.
 pub(super) struct Live {
     id: Id,
     owner: UserId,
@@ -53,13 +53,13 @@ pub(super) struct Live {
 
 struct State {
     busy: bool,
-    /// The number of an event: what was told up to it may be its own doing.
-    deaf_until: u64,
+    /// Sequence number of an event; events up to it may be the trigger's own effects and are ignored.
+    ignore_until: u64,
     recent: VecDeque<Timestamp>,
-    /// When a condition is looked at again.
+    /// When a condition is checked next.
     next: Instant,
-    looking: bool,
-    /// What a condition saw last: see [`Trigger::seen`].
+    checking: bool,
+    /// The last observation; see [`Trigger::seen`].
     seen: Option<Value>,
 }
 
@@ -68,14 +68,14 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it may fire now; from then on it is busy.
+    /// Claims the trigger for a firing, if its limits allow one now; it is busy until released.
     fn take(&self, now: Timestamp) -> bool {
         let mut state = self.state();
         let hour = SignedDuration::from_hours(1);
         while state.recent.front().is_some_and(|first| now.duration_since(*first) >= hour) {
             state.recent.pop_front();
         }
-        // A clock that was set back must not silence it.
+        // A clock that was set back must not block it.
         state.recent.retain(|at| *at <= now);
         let rests = state.recent.back().is_some_and(|last| now.duration_since(*last) < self.cooldown);
         if state.busy || rests || state.recent.len() >= self.per_hour {
@@ -87,23 +87,23 @@ impl Live {
     }
 }
 
-/// Who makes the call.
+/// On whose authority a firing runs.
 #[derive(Clone, Copy)]
 pub(crate) enum FiredBy<'a> {
-    /// Nobody is there: it is made as it was agreed, after having read something of this label.
+    /// Unattended: runs as pre-authorized, after reading data with this label.
     Agreed(Label),
-    /// Somebody does, as their own call.
+    /// A caller, as their own call.
     Caller(&'a Cx),
 }
 
-/// What became of a firing.
+/// The result of a firing.
 pub(crate) struct Fired {
     pub status: Status,
     pub result: Result<Output>,
 }
 
 impl Triggers {
-    /// The triggers in `store`. They fire once [`Triggers::watch`] is called.
+    /// Opens the triggers in `store`. They fire once [`Triggers::watch`] runs.
     pub fn new(store: &Store, registry: Registry, scheduler: Scheduler, ports: Ports) -> Self {
         Self(Arc::new(Inner {
             shelf: RecordStore::new(store),
@@ -121,10 +121,10 @@ impl Triggers {
         &self.0
     }
 
-    /// Waits for events and looks at conditions until `closing`.
+    /// Listens for events and checks conditions until `closing`.
     ///
     /// # Errors
-    /// `Failed` when the triggers cannot be read.
+    /// `Failed` if the triggers cannot be read.
     pub fn watch(&self, closing: &CancellationToken) -> Result<()> {
         *self.0.closing.lock().unwrap_or_else(PoisonError::into_inner) = closing.clone();
         let mut all = vec![];
@@ -145,7 +145,7 @@ impl Triggers {
         Ok(())
     }
 
-    /// Takes a trigger as it is now.
+    /// Adds or updates a trigger.
     pub(crate) fn put(&self, entry: &Entry<Trigger>) {
         let trigger = &entry.value;
         let config = serde_json::from_str(&trigger.config).unwrap_or_default();
@@ -155,14 +155,14 @@ impl Triggers {
         if !trigger.enabled {
             return;
         }
-        // What it did lately counts on, whatever else is changed.
+        // Recent firings still count after a change.
         let recent = before.map(|b| b.state().recent.clone()).unwrap_or_default();
         let state = State {
             busy: false,
-            deaf_until: 0,
+            ignore_until: 0,
             recent,
             next: Instant::now(),
-            looking: false,
+            checking: false,
             seen: serde_json::from_str(&trigger.seen).ok(),
         };
         let waiting = Live {
@@ -179,7 +179,7 @@ impl Triggers {
         self.0.changed.notify_one();
     }
 
-    /// Forgets one that was deleted.
+    /// Removes a deleted trigger.
     pub(crate) fn drop_live(&self, id: Id) {
         self.0.live.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
@@ -188,16 +188,16 @@ impl Triggers {
         self.0.live.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Fires what waits for this event. Never for what triggers themselves tell, nor for what one did itself.
+    /// Fires the triggers that match an event; never on events of triggers themselves or on a trigger's own effects.
     fn hear(&self, event: &Event) {
         if event.topic.starts_with("trigger") {
             return;
         }
         for live in self.all_live() {
-            let Config::Event { topics, wishes } = &live.config else { continue };
+            let Config::Event { topics, conditions } = &live.config else { continue };
             let concerns = event.to.is_none_or(|to| to == live.owner);
-            let own_doing = event.seq <= live.state().deaf_until;
-            if !concerns || own_doing || !topics.hear(&event.topic) || !fits(wishes, &event.data) {
+            let own_doing = event.seq <= live.state().ignore_until;
+            if !concerns || own_doing || !topics.hear(&event.topic) || !fits(conditions, &event.data) {
                 continue;
             }
             let about = json!({"topic": event.topic, "data": event.data, "at": event.at.to_string()});
@@ -205,7 +205,7 @@ impl Triggers {
         }
     }
 
-    /// Looks at the conditions, each at its time.
+    /// Checks each condition when it is due.
     async fn look(&self) {
         loop {
             let now = Instant::now();
@@ -215,15 +215,15 @@ impl Triggers {
                 let Config::Condition { every, .. } = &live.config else { continue };
                 let mut state = live.state();
                 state.next = now + *every;
-                // A look that takes longer than until the next is not overtaken by it.
-                if std::mem::replace(&mut state.looking, true) {
+                // A slow check is not started again while it runs.
+                if std::mem::replace(&mut state.checking, true) {
                     continue;
                 }
                 drop(state);
                 let this = self.clone();
                 tokio::spawn(async move {
-                    this.look_at(&live).await;
-                    live.state().looking = false;
+                    this.check_one(&live).await;
+                    live.state().checking = false;
                 });
             }
             let next = later.iter().map(|l| l.state().next).min().unwrap_or(now + Duration::from_secs(10));
@@ -234,23 +234,23 @@ impl Triggers {
         }
     }
 
-    /// Looks at every condition at once, whether it is time or not.
+    /// Checks every condition now.
     #[cfg(test)]
-    pub(super) async fn look_now(&self) {
+    pub(super) async fn check_now(&self) {
         for live in self.all_live() {
-            self.look_at(&live).await;
+            self.check_one(&live).await;
         }
     }
 
-    /// One look; fires when what was not so is so now. The first look only remembers.
-    async fn look_at(&self, live: &Arc<Live>) {
+    /// One check: fires if the condition became true. The first check only stores the observation.
+    async fn check_one(&self, live: &Arc<Live>) {
         let (Config::Condition { check, .. }, Some(call)) = (&live.config, &live.check) else { return };
         let answer = match self.perform(live.owner, &call.armed(), live.label, None).await {
             Ok(answer) => answer,
-            Err(error) => return tracing::warn!(trigger = %live.id, %error, "a condition could not be looked at"),
+            Err(error) => return tracing::warn!(trigger = %live.id, %error, "a condition could not be checked"),
         };
         let value = at(&answer.content, &check.path).cloned().unwrap_or(Value::Null);
-        // Kept is only what the next look needs: a value that is another each time would wear the card out.
+        // Store only what the next check needs: writing a changing value each time would wear out the SD card.
         let sees = match check.op {
             Op::Changed => shortened(&value),
             op => Value::Bool(compare(&value, op, &check.value)),
@@ -298,30 +298,28 @@ impl Triggers {
         });
     }
 
-    /// From now on it hears again, but for what is told already.
+    /// Listens again from now on; events already published are ignored.
     pub(super) fn rest(&self, live: &Live) {
         let mut state = live.state();
-        (state.busy, state.deaf_until) = (false, self.0.ports.bus.newest());
+        (state.busy, state.ignore_until) = (false, self.0.ports.bus.newest());
     }
 
-    /// Fires one whose time has come, unless it rests.
+    /// Fires a trigger whose time has come.
     ///
     /// # Errors
-    /// `Unavailable` when it is paused, busy, or has fired often enough.
-    pub(crate) async fn fire_at_its_time(&self, entry: &Entry<Trigger>, about: &Value, label: Label) -> Result<Fired> {
+    /// `Unavailable` if it is paused, busy, or over its hourly limit.
+    pub(crate) async fn fire_on_schedule(&self, entry: &Entry<Trigger>, about: &Value, label: Label) -> Result<Fired> {
         let live = self.0.live.read().unwrap_or_else(PoisonError::into_inner).get(&entry.id).cloned();
         let Some(live) = live.filter(|live| live.take(self.0.ports.clock.now())) else {
             let name = &entry.value.name;
-            return Err(Error::denied(format!(
-                "the trigger `{name}` is paused, busy, or has fired often enough for now"
-            )));
+            return Err(Error::denied(format!("the trigger `{name}` is paused, busy, or over its hourly limit")));
         };
         let fired = self.fire(entry, "it was time".into(), about, FiredBy::Agreed(label)).await;
         self.rest(&live);
         Ok(fired)
     }
 
-    /// Notes that a trigger fires, does what follows, and notes how it went.
+    /// Stores that a trigger fires, makes its call, and stores the result.
     pub(crate) async fn fire(&self, entry: &Entry<Trigger>, why: String, about: &Value, by: FiredBy<'_>) -> Fired {
         let label = match by {
             FiredBy::Agreed(label) => label,
@@ -331,7 +329,7 @@ impl Triggers {
         let noted = self.note(entry, why, label, about, resumable);
         let noted = match resumable {
             true => noted.await,
-            // It goes no further by itself, so the note alone is no effect of the call that fires it.
+            // Not resumable, so storing it does not count as an effect of the call that fires it.
             false => store::with_effect(None, noted).await,
         };
         match noted {
@@ -340,12 +338,12 @@ impl Triggers {
         }
     }
 
-    /// Makes the call of a firing that is noted, and notes how it went.
+    /// Makes the call of a stored firing, and stores its result.
     pub(super) async fn go(&self, entry: &Entry<Trigger>, firing: Id, about: &Value, by: FiredBy<'_>) -> Fired {
         let result = self.act(entry, about, by, firing).await;
         let status = if result.is_ok() { Status::Ok } else { Status::Failed };
         if matches!((by, &result), (FiredBy::Agreed(_), Err(Error::Unavailable(_)))) && self.closing().is_cancelled() {
-            // The next start sees to it.
+            // The next start recovers it.
             return Fired { status: Status::Interrupted, result };
         }
         self.note_end(entry, firing, status, &result).await;
@@ -362,8 +360,8 @@ impl Triggers {
         self.0.closing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Marks a trigger as busy while one of its firings is resumed, until [`Triggers::rest`].
-    pub(super) fn occupied(&self, trigger: Id) -> Option<Arc<Live>> {
+    /// Marks a trigger as busy while one of its firings is resumed, until released.
+    pub(super) fn mark_busy(&self, trigger: Id) -> Option<Arc<Live>> {
         let live = self.0.live.read().unwrap_or_else(PoisonError::into_inner).get(&trigger).cloned()?;
         live.state().busy = true;
         Some(live)
@@ -371,7 +369,7 @@ impl Triggers {
 
     async fn act(&self, entry: &Entry<Trigger>, about: &Value, by: FiredBy<'_>, firing: Id) -> Result<Output> {
         let mut armed = entry.value.action.armed();
-        let (args, brought) = filled(&armed.args, about);
+        let (args, brought) = fill_placeholders(&armed.args, about);
         armed.args = args;
         if armed.tool == PROMPT && !armed.consented && !entry.value.conversation.is_empty() {
             armed.args["conversationId"] = json!(entry.value.conversation);
@@ -379,7 +377,7 @@ impl Triggers {
         let result = match by {
             FiredBy::Caller(cx) => cx.call(&armed.tool, armed.args.clone()).await,
             FiredBy::Agreed(label) => {
-                // A text that an event brought may be a stranger's.
+                // A text from an event may come from a stranger.
                 let label = if brought { Label::Outside } else { label.max(entry.label) };
                 self.perform(entry.owner, &armed, label, Some(firing)).await
             }
@@ -394,7 +392,7 @@ impl Triggers {
                 Ok(())
             });
             if let Err(error) = kept.await {
-                tracing::warn!(%error, "the conversation of a trigger was not kept");
+                tracing::warn!(%error, "a trigger's conversation could not be stored");
             }
         }
         result
@@ -455,13 +453,13 @@ impl Triggers {
             Ok(output) => (output.say.clone().unwrap_or_else(|| output.model_text()), String::new()),
             Err(error) => (String::new(), error.message().to_owned()),
         };
-        let cut = |text: String| text.chars().take(TOLD).collect::<String>();
+        let cut = |text: String| text.chars().take(MAX_RESULT).collect::<String>();
         let (told, error) = (cut(told), cut(error));
         let (shelf, firings) = (self.0.shelf.records().clone(), self.0.firings.clone());
         let read = result.as_ref().map_or(Label::Own, |output| output.label);
         let (scope, trigger, label) = (Scope::User(entry.owner), entry.id, entry.label.max(read));
         let now = self.0.ports.clock.now().as_millisecond().max(0) as u64;
-        let old = self.stored_firings(entry).into_iter().skip(KEPT).collect::<Vec<_>>();
+        let old = self.stored_firings(entry).into_iter().skip(FIRINGS_KEPT).collect::<Vec<_>>();
         let noted = self.0.shelf.records().store().write(move |tx| {
             firings.store().forget_effect(tx, id)?;
             firings.change(tx, scope, label, id, &mut |f| {
@@ -482,11 +480,11 @@ impl Triggers {
             Ok(())
         });
         if let Err(error) = noted.await {
-            tracing::warn!(trigger = %entry.id, %error, "how a trigger went was not kept");
+            tracing::warn!(trigger = %entry.id, %error, "a trigger's result could not be stored");
         }
     }
 
-    /// The ids of what is kept of its firings, the newest first.
+    /// The ids of its stored firings, newest first.
     fn stored_firings(&self, entry: &Entry<Trigger>) -> Vec<Id> {
         let walk = Walk::prefix(BY_TRIGGER, entry.id.as_bytes()).down();
         let found = self.0.firings.walk_in(Scope::User(entry.owner), &walk, |_| Visit::Yes);
@@ -494,7 +492,7 @@ impl Triggers {
     }
 }
 
-/// A value as it is remembered: something long by a hash.
+/// A value as it is stored: a long one as a hash.
 fn shortened(value: &Value) -> Value {
     let text = value.to_string();
     if text.len() <= 200 {

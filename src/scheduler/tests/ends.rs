@@ -80,7 +80,7 @@ async fn a_run_by_hand_is_besides_its_times() {
     let id = life.add_with("by hand", "every hour", "note", |new| new.max_runs = 1).await;
     let before = life.get(id).next_ms;
     let run = life.scheduler.fire_now(&life.cx(), "by hand", Duration::from_secs(5)).await.unwrap().value;
-    assert_eq!((run.status, run.by_hand, &*run.result), (Status::Ok, true, "Done."));
+    assert_eq!((run.status, run.by_hand, &*run.result), (Status::Ok, true, "RunResult."));
     let after = life.get(id);
     assert_eq!((after.next_ms, after.runs, after.running, after.enabled), (before, 0, None, true));
 

@@ -118,7 +118,7 @@ async fn a_reminder_belongs_to_its_record_and_goes_with_it() {
     let scheduler = life.scheduler.clone();
     life.scheduler.0.schedules.store().write(move |tx| scheduler.forget(tx, UserId::OWNER, other)).await.unwrap();
     life.forward(4 * 60);
-    life.until("they are told", |l| l.tools.called("notify").len() == 1).await;
+    life.until("they are shown", |l| l.tools.called("notify").len() == 1).await;
     life.until("nothing is left of it", |l| {
         l.scheduler.0.schedules.get_in(tool::Scope::User(UserId::OWNER), key).unwrap().is_none()
     })

@@ -117,7 +117,7 @@ fn what_moves_something_is_not_repeated_and_told() {
     for n in 1..=last {
         live(&dir, &clock, &tools, async |life| {
             life.start();
-            life.until("they are told", |l| l.tools.called("notify").len() == 1 + n / last).await;
+            life.until("they are shown", |l| l.tools.called("notify").len() == 1 + n / last).await;
             life.until_runs(moves, &["interrupted@14:31"]).await;
             if n < last {
                 life.until("it is begun anew", |l| l.tools.called("slow").len() == 1 + n).await;
@@ -149,7 +149,7 @@ fn what_has_written_is_done_and_not_made_again() {
         life.start();
         life.until_runs(ids[0], &["ok@14:31"]).await;
         let run = life.scheduler.history(&life.cx(), ids[0], 1).unwrap().remove(0);
-        assert!(run.value.result.contains("its answer is lost"), "{}", run.value.result);
+        assert!(run.value.result.contains("the answer was lost"), "{}", run.value.result);
         assert_eq!(life.scheduler.0.runs.store().effect(run.id).unwrap(), None, "the mark goes with the outcome");
         assert_eq!(life.tools.called("notify").len(), 0);
     });

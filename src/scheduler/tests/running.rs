@@ -25,7 +25,7 @@ async fn each_runs_at_its_time_and_once() {
     assert!(over.is_over() && !over.enabled && over.next_ms.is_none());
     assert_eq!((over.runs, over.failures, over.last_status()), (1, 0, Some(Status::Ok)));
     assert_eq!(goes_on.next_ms, Some(life.clock.now().as_millisecond() + 60_000));
-    assert_eq!(life.scheduler.history(&life.cx(), first, 9).unwrap()[0].value.result, "Done.");
+    assert_eq!(life.scheduler.history(&life.cx(), first, 9).unwrap()[0].value.result, "RunResult.");
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn the_owner_hears_what_ran() {
     assert_eq!(all[1].0, "schedule:ran");
     assert_eq!(
         (&all[1].1["id"], &all[1].1["name"], &all[1].1["status"], &all[1].1["result"]),
-        (&json!(id), &json!("bins"), &json!("ok"), &json!("Done."))
+        (&json!(id), &json!("bins"), &json!("ok"), &json!("RunResult."))
     );
 }
 
@@ -124,9 +124,9 @@ async fn who_is_gone_or_may_not_is_not_served_and_told_in_the_end() {
     life.until_runs(refused, &["failed@14:31", "failed@14:32", "failed@14:33"]).await;
     let stopped = life.get(refused);
     assert!(!stopped.enabled && stopped.stopped.contains("you may not") && stopped.failures == 3, "{stopped:?}");
-    life.until("they are told", |l| l.tools.called("notify").len() == 1).await;
+    life.until("they are shown", |l| l.tools.called("notify").len() == 1).await;
     let theirs = life.scheduler.find(&moved_out, &theirs.to_string()).unwrap();
-    assert!(!theirs.value.enabled && theirs.value.stopped.contains("does not live here"));
+    assert!(!theirs.value.enabled && theirs.value.stopped.contains("was removed"));
     assert!(life.tools.called("note").is_empty());
     // Set going again, it is as new.
     let on = Change { enabled: Some(true), ..Change::default() };

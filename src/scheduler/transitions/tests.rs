@@ -20,7 +20,7 @@ fn vienna() -> TimeZone {
 #[test]
 fn a_schedule_that_cannot_be_read_any_more_comes_never() {
     let mut odd = schedule(&Recurrence::Once { at: 5, zone: None }, 5, Missed::Once);
-    odd.sort = Sort::Never;
+    odd.sort = RecurrenceKind::Never;
     assert!(take(Id::new(), &mut odd, 10, &vienna(), true).is_empty());
     assert_eq!(odd.next_ms, None);
 }
@@ -72,7 +72,7 @@ proptest! {
     #[test]
     fn every_time_is_accounted_for(recurrence in recurrences(), policy in 0u8..3, away in 0i64..40_000_000) {
         let (zone, start) = (vienna(), 1_795_000_000_000);
-        let work = recurrence.clockwork(&zone).unwrap();
+        let work = recurrence.compile(&zone).unwrap();
         let missed = [Missed::Once, Missed::Skip, Missed::All][usize::from(policy)];
         let first = work.next_after(start).unwrap();
         let now = first + away;
@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn a_set_clock_leaves_a_plan(recurrence in recurrences(), by in -100_000_000_000i64..100_000_000_000, ran in proptest::bool::ANY) {
         let (zone, before) = (vienna(), 1_795_000_000_000);
-        let work = recurrence.clockwork(&zone).unwrap();
+        let work = recurrence.compile(&zone).unwrap();
         let mut s = schedule(&recurrence, work.next_after(before).unwrap(), Missed::Once);
         s.taken_ms = ran.then_some(before - 1000);
         let now = before + by;

@@ -1,4 +1,4 @@
-//! What is read as a schedule, how it is told, and when it comes.
+//! What is read as a schedule, how it is shown, and when it comes.
 
 use super::*;
 use proptest::prelude::*;
@@ -14,21 +14,21 @@ fn read(schedule: &Value) -> Result<Recurrence> {
     parse(schedule, None, &clock())
 }
 
-/// How it is told, and its next two moments in Vienna.
-fn told(schedule: &Value, zone: Option<&str>) -> String {
+/// How it is shown, and its next two moments in Vienna.
+fn shown(schedule: &Value, zone: Option<&str>) -> String {
     let clock = clock();
     let read = match parse(schedule, zone, &clock) {
         Ok(read) => read,
         Err(error) => return format!("{error}"),
     };
-    let mut told = read.text(&clock.local());
+    let mut shown = read.text(&clock.local());
     let mut at = clock.now();
     for _ in 0..2 {
         let Some(next) = read.next_after(at, &clock.zone()) else { break };
-        told += &next.to_zoned(clock.zone()).strftime(" | %a %d.%m. %H:%M:%S").to_string();
+        shown += &next.to_zoned(clock.zone()).strftime(" | %a %d.%m. %H:%M:%S").to_string();
         at = next;
     }
-    told
+    shown
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn schedules_are_read_and_told() {
         ("2026-11-20T20:00:00Z", "once on Friday 20 November at 21:00 | Fri 20.11. 21:00:00"),
     ];
     for (text, wanted) in rows {
-        assert_eq!(told(&json!(text), None), wanted, "{text}");
+        assert_eq!(shown(&json!(text), None), wanted, "{text}");
     }
     let objects = [
         (json!({"type": "cron", "expression": "0 7 * * *"}), "every day at 07:00"),
@@ -102,13 +102,13 @@ fn schedules_are_read_and_told() {
         (json!({"type": "once", "runAt": "in 10 minutes"}), "once on Friday 20 November at 14:40"),
     ];
     for (object, wanted) in objects {
-        let told = told(&object, None);
-        assert_eq!(told.split(" | ").next().unwrap(), wanted, "{object}");
+        let shown = shown(&object, None);
+        assert_eq!(shown.split(" | ").next().unwrap(), wanted, "{object}");
     }
-    // Elsewhere: seven in the morning in Tokyo, told so.
-    let tokyo = told(&json!("0 7 * * *"), Some("asia/tokyo"));
+    // Elsewhere: seven in the morning in Tokyo, shown so.
+    let tokyo = shown(&json!("0 7 * * *"), Some("asia/tokyo"));
     assert_eq!(tokyo, "every day at 07:00 (Asia/Tokyo) | Fri 20.11. 23:00:00 | Sat 21.11. 23:00:00");
-    let once = told(&json!("2026-11-21T07:00"), Some("Asia/Tokyo"));
+    let once = shown(&json!("2026-11-21T07:00"), Some("Asia/Tokyo"));
     assert_eq!(once, "once on Saturday 21 November at 07:00 (Asia/Tokyo) | Fri 20.11. 23:00:00");
 }
 
@@ -116,39 +116,39 @@ fn schedules_are_read_and_told() {
 fn what_is_no_schedule_is_refused() {
     let long = "x".repeat(300);
     for (schedule, word) in [
-        (json!(""), "no schedule"),
-        (json!("soon"), "no schedule"),
-        (json!("every"), "no schedule"),
-        (json!("every now and then"), "no stretch"),
+        (json!(""), "not a schedule"),
+        (json!("soon"), "not a schedule"),
+        (json!("every"), "not a schedule"),
+        (json!("every now and then"), "not a duration"),
         (json!("every day"), "at what time"),
-        (json!("every day at dawn"), "no time of day"),
+        (json!("every day at dawn"), "not a time of day"),
         (json!("every day at 7:00 and 8:30"), "different minutes"),
         (json!("every morning"), "at what time"),
         (json!("every 100 ms"), "shorter than a second"),
-        (json!("every 0 seconds"), "no stretch"),
-        (json!("every -5 minutes"), "no stretch"),
+        (json!("every 0 seconds"), "not a duration"),
+        (json!("every -5 minutes"), "not a duration"),
         (json!("every month"), "not equally long"),
-        (json!("every 99999999999999999999 hours"), "no stretch"),
+        (json!("every 99999999999999999999 hours"), "not a duration"),
         (json!("every 20000 days"), "ten years"),
-        (json!("PT0S"), "no stretch"),
+        (json!("PT0S"), "not a duration"),
         (json!("P1Y"), "not equally long"),
-        (json!("in the evening"), "no stretch"),
-        (json!("in 10000 weeks and 9999999 days"), "no stretch"),
+        (json!("in the evening"), "not a duration"),
+        (json!("in 10000 weeks and 9999999 days"), "not a duration"),
         (json!("in 50000 days"), "a century"),
-        (json!("today"), "no time of day"),
+        (json!("today"), "not a time of day"),
         (json!("today at 9:00"), "has passed"),
         (json!("2026-11-20"), "at what time"),
         (json!("2026-11-20T14:30"), "has passed"),
         (json!("2019-01-01T00:00"), "has passed"),
         (json!("9998-12-31T00:00"), "a century"),
-        (json!("9999-12-31T23:59"), "no schedule"),
-        (json!("0 0 30 2 *"), "never comes"),
-        (json!("0 7 * * * * *"), "no cron pattern"),
-        (json!("@reboot"), "no cron pattern"),
+        (json!("9999-12-31T23:59"), "not a schedule"),
+        (json!("0 0 30 2 *"), "never occurs"),
+        (json!("0 7 * * * * *"), "not a cron pattern"),
+        (json!("@reboot"), "not a cron pattern"),
         (json!(long), "too long"),
-        (json!(7), "neither a text"),
-        (json!(null), "neither a text"),
-        (json!([]), "neither a text"),
+        (json!(7), "must be a text"),
+        (json!(null), "must be a text"),
+        (json!([]), "must be a text"),
         (json!({}), "needs a `type`"),
         (json!({"type": "cron"}), "`expression`"),
         (json!({"type": "interval"}), "one interval"),
@@ -157,7 +157,7 @@ fn what_is_no_schedule_is_refused() {
         (json!({"type": "interval", "minutes": 1, "every": "1 h"}), "one interval"),
         (json!({"type": "once"}), "its moment"),
         (json!({"type": "once", "at": "every 5 minutes"}), "one moment"),
-        (json!({"type": "cron", "expression": "0 7 * * *", "timezone": "Mars/Base"}), "no time zone"),
+        (json!({"type": "cron", "expression": "0 7 * * *", "timezone": "Mars/Base"}), "not a time zone"),
     ] {
         let error = read(&schedule).unwrap_err();
         assert!(matches!(&error, Error::BadArgs(text) if text.contains(word)), "{schedule}: {error}");
@@ -179,16 +179,16 @@ fn the_latest_of_many_moments_is_found() {
         ("0 9 29 2 *", "2024-02-29T08:00:00Z"),
     ] {
         let Ok(expression) = Pattern::read(text).map(|_| text) else { continue };
-        let work = Recurrence::Cron { expression: expression.into(), zone: None }.clockwork(&zone).unwrap();
+        let work = Recurrence::Cron { expression: expression.into(), zone: None }.compile(&zone).unwrap();
         let first = work.next_after(until - 3 * year).unwrap();
         let found = Timestamp::from_millisecond(work.latest(first, until)).unwrap();
         assert_eq!(found.to_string(), latest, "{text}");
         assert_eq!(work.latest(first, first), first, "{text}");
     }
-    let every = Clockwork::Every { ms: 1000, anchor: until - year };
+    let every = CompiledRecurrence::Every { ms: 1000, anchor: until - year };
     assert_eq!(every.latest(until - year + 1000, until + 999), until);
     assert_eq!((every.count(until - 2000, until), every.count(until - year, until)), (3, COUNTED));
-    assert_eq!(Clockwork::Every { ms: i64::MAX, anchor: i64::MIN }.next_after(i64::MAX), None);
+    assert_eq!(CompiledRecurrence::Every { ms: i64::MAX, anchor: i64::MIN }.next_after(i64::MAX), None);
 }
 
 /// Patterns people might write, and the zones with the oddest clocks.
@@ -273,7 +273,7 @@ proptest! {
 
     #[test]
     fn intervals_stay_on_their_grid(ms in 1000i64..FARTHEST, anchor in 0i64..4_000_000_000_000, passed in 0i64..1_000_000_000_000) {
-        let work = Clockwork::Every { ms, anchor };
+        let work = CompiledRecurrence::Every { ms, anchor };
         let next = work.next_after(anchor + passed).unwrap();
         prop_assert!(next > anchor + passed && next - anchor - passed <= ms && (next - anchor) % ms == 0);
     }

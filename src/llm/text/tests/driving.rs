@@ -1,4 +1,4 @@
-//! A model that calls nothing, driven through text; and what is put around providers.
+//! Models without native tool calls, and the wrappers around providers.
 
 use super::everyday;
 use crate::{
@@ -12,10 +12,10 @@ use futures::{
 };
 use std::sync::{Arc, Mutex};
 
-/// What the model is told of the everyday tools.
+/// The prompt section for the everyday tools.
 const SECTION: &str = include_str!("driven.txt");
 
-/// Answers from a script, piece by piece, and notes what it was asked.
+/// Answers from a script, in pieces, and records its requests.
 struct Script {
     facts: Facts,
     answers: Mutex<Vec<Vec<Result<Delta, Error>>>>,
@@ -59,7 +59,7 @@ fn says(text: &str) -> Vec<Result<Delta, Error>> {
     pieces.chain([Ok(DONE)]).collect()
 }
 
-/// The words, calls and other things of an answer.
+/// Text, calls and other deltas of an answer.
 async fn ask(provider: &dyn Provider, request: Request) -> (String, Vec<ToolCall>, Vec<Result<Delta, Error>>) {
     let (mut words, mut calls, mut others) = (String::new(), vec![], vec![]);
     for delta in provider.stream(request).collect::<Vec<_>>().await {
@@ -155,7 +155,7 @@ async fn a_model_with_tools_is_read_and_nothing_is_lost() {
         Ok(Delta::By { model: "m".into(), by_word: false }),
         Ok(Delta::Thinking("Hm.".into())),
         Ok(Delta::Text(call.into())),
-        // Some servers read the call and leave the text.
+        // Some servers parse the call and leave the text.
         Ok(Delta::ToolCall(native(r#"{ "query": "keys" }"#))),
         Ok(Delta::ToolCall(native(r#"{"query": "lamp"}"#))),
         Ok(Delta::Keep(kept.clone())),
@@ -195,7 +195,7 @@ async fn a_model_that_calls_in_its_own_way_may_quote_a_call() {
         let (words, calls, _) = ask(&*provider, request).await;
         assert_eq!((words.as_str(), calls.len()), if read { ("", 1) } else { (call, 0) }, "{tools} {reads_text}");
     }
-    // It is made to fit all the same.
+    // It is fitted nevertheless.
     let (script, _) = script(Facts { context: 4096, ..Facts::default() }, vec![]);
     let request = Request { messages: vec![Message::user("x".repeat(20_000))], ..Request::default() };
     let (.., others) = ask(&*fitted(script, false), request).await;
