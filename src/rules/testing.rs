@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use registry::Registry;
-use scheduler::Scheduler;
+use scheduler::{Scheduler, ToolFacts};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Store;
 use tool::{AgentId, Bus, Channel, Clock, Ports, Principal, Role, UserId, Via, prelude::*};
@@ -60,7 +60,10 @@ impl House {
             &store,
             ports.clone(),
             Arc::new(|_| Some(Role::Member)),
-            Arc::new(move |name| tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write)),
+            Arc::new(move |name| ToolFacts {
+                idempotent: tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write),
+                detached: name == "run_prompt",
+            }),
         );
         Self { clock, registry, scheduler, ports, store, calls }
     }
