@@ -9,7 +9,7 @@ const MESSAGE: usize = 16 * 1024;
 
 /// Tools that ask and show. They only look, in the sense of rights: nobody is asked whether they may be asked.
 pub fn family(interactions: Interactions) -> Family<Interactions> {
-    Family::new("interaction", "Ask the person, and show them something.", interactions)
+    Family::new("interaction", "Ask the person, and show forms and views.", interactions)
         .area(Area::Memory)
         .tool("ask_user", Risk::Observe, ask_user)
         .asks_person()

@@ -25,9 +25,9 @@ const BY_CATEGORY: u8 = 3;
 const BY_TAG: u8 = 4;
 const FAVORITES: u8 = 5;
 
-/// Addresses worth keeping.
+/// The bookmark tools.
 pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
-    Family::new("bookmarks", "Addresses worth keeping.", RecordStore::new(store))
+    Family::new("bookmarks", "Saved links.", RecordStore::new(store))
         .phrases(include_str!("bookmarks.en"))
         .area(Area::Memory)
         .tool("add_bookmark", Risk::Write, add)

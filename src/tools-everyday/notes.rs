@@ -26,9 +26,9 @@ const ALL: u8 = 2;
 const BY_CATEGORY: u8 = 3;
 const BY_TAG: u8 = 4;
 
-/// Texts worth keeping.
+/// The note tools.
 pub fn family(store: &Store) -> Family<RecordStore<Note>> {
-    Family::new("notes", "Texts worth keeping.", RecordStore::new(store))
+    Family::new("notes", "Saved texts.", RecordStore::new(store))
         .phrases(include_str!("notes.en"))
         .area(Area::Memory)
         .tool("add_note", Risk::Write, add)

@@ -19,9 +19,9 @@ const NOTES: usize = 10_000;
 /// How many are listed unless the call says otherwise, and at most.
 const LISTED: (u32, u32) = (20, 50);
 
-/// What is to be done.
+/// The task tools.
 pub fn family(store: &Store) -> Family<RecordStore<Task>> {
-    Family::new("tasks", "What is to be done.", RecordStore::new(store))
+    Family::new("tasks", "Things to do.", RecordStore::new(store))
         .phrases(include_str!("tasks.en"))
         .area(Area::Memory)
         .tool("add_task", Risk::Write, add)

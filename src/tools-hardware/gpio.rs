@@ -5,7 +5,7 @@ use tool::prelude::*;
 
 /// The header pins.
 pub fn family(board: Board) -> Family<Board> {
-    Family::new("gpio", "Look at and drive the header pins.", board)
+    Family::new("gpio", "Read and drive the header pins.", board)
         .title("Pins")
         .category("GPIO")
         .area(Area::Actuate)

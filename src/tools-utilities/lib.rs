@@ -37,11 +37,11 @@ const CATEGORY: &str = "Utilities";
 
 /// Time, arithmetic, units, and how the device is.
 pub fn utilities(device: Device) -> Family<Device> {
-    Family::new("utilities", "How the device is.", device)
-        .shared_group(ToolGroup::new("core", "What time it is, arithmetic, ids.").name("Essentials"))
+    Family::new("utilities", "The state of the device.", device)
+        .shared_group(ToolGroup::new("core", "The time, arithmetic, ids.").name("Essentials"))
         .shared_group(ToolGroup::new("conversion", "Units and formats."))
-        .shared_group(ToolGroup::new("extraction", "Addresses and numbers out of text."))
-        .shared_group(ToolGroup::new("validation", "Whether a value is well-formed."))
+        .shared_group(ToolGroup::new("extraction", "Extract addresses and numbers from text."))
+        .shared_group(ToolGroup::new("validation", "Check the format of values."))
         .phrases(concat!(include_str!("time.en"), "\n", include_str!("maths.en"), "\n", include_str!("device.en")))
         .tool("get_current_datetime", Risk::Observe, time::now)
         .in_group("core")
@@ -65,7 +65,7 @@ pub fn utilities(device: Device) -> Family<Device> {
 
 /// Reckoning with dates.
 pub fn dates() -> Family<()> {
-    Family::new("dateTime", "Reckon with dates.", ())
+    Family::new("dateTime", "Calculate with dates.", ())
         .title("Dates")
         .category(CATEGORY)
         .phrases(include_str!("dates.en"))
@@ -167,7 +167,7 @@ pub fn text() -> Family<()> {
 
 /// Lists, CSV and tables.
 pub fn data() -> Family<()> {
-    Family::new("listOps", "Sort lists, and lay them out.", ())
+    Family::new("listOps", "Sort, filter and format lists.", ())
         .title("Lists")
         .category(CATEGORY)
         .tool("parse_csv", Risk::Observe, csv::parse)

@@ -11,30 +11,26 @@ pub(super) fn groups() -> Vec<ToolGroup> {
         group("codeExecution", "Code", "Run programs in the sandbox.").start(Start::Off),
         group("webFetch", "Web", "Search the web and fetch from it."),
         group("email", "Email", "Send and read mail.").start(Start::With(&["email", "smtp", "imap"])),
-        group("weather", "Weather", "The weather now and to come."),
+        group("weather", "Weather", "Current weather and forecasts."),
         group("git", "Git", "Versions of files.").needs(&["filesystem"]),
-        group("image", "Images", "Look at images and make them.")
+        group("image", "Images", "Analyze and create images.")
             .start(Start::With(&["openai", "gemini", "openrouter", "dashscope", "minimax"]))
             .needs(&["filesystem"]),
         group("audio", "Audio", "Speech to text, text to speech, sounds.")
             .start(Start::With(&["openai", "elevenlabs", "minimax"]))
             .needs(&["filesystem"]),
         group("pdf", "PDF", "Read and make PDF files.").start(Start::Off).needs(&["filesystem"]),
-        group("translation", "Translation", "From one language to another.").start(Start::With(&[
+        group("translation", "Translation", "Translate between languages.").start(Start::With(&[
             "translation",
             "deepl",
             "libretranslate",
         ])),
-        group("vectorSearch", "Meaning", "Texts compared and found by what they mean."),
-        group("dataExtraction", "Data extraction", "Tables, names and summaries out of text.").start(Start::With(&[
-            "openai",
-            "anthropic",
-            "gemini",
-            "openrouter",
-        ])),
-        group("memoryDocs", "Memory documents", "Documents Hob keeps to look things up in."),
-        group("sessions", "Sessions", "Other conversations, and runs beside this one."),
-        group("knowledge", "Knowledge", "What is known about whom, and which skills there are."),
+        group("vectorSearch", "Meaning", "Compare and find texts by meaning."),
+        group("dataExtraction", "Data extraction", "Extract tables, names and summaries from text.")
+            .start(Start::With(&["openai", "anthropic", "gemini", "openrouter"])),
+        group("memoryDocs", "Memory documents", "Reference documents."),
+        group("sessions", "Sessions", "Other conversations and runs."),
+        group("knowledge", "Knowledge", "Facts about people, and available skills."),
         group("messaging", "Messages", "Messages to channels."),
         group("teams", "Teams", "Agents that work together."),
         group("skills", "Skills", "Use skills, and publish them."),
@@ -42,9 +38,9 @@ pub(super) fn groups() -> Vec<ToolGroup> {
         gathers("runtime", "Commands", "Run commands."),
         gathers("web", "Web search and pages", "Search the web and fetch pages."),
         gathers("automation", "Automation", "Schedules and the time."),
-        gathers("delegation", "Delegation", "Nothing: teams took its place."),
-        gathers("media_gen", "Making media", "Make images, sounds and films."),
-        gathers("media_read", "Reading media", "Look at images, films and documents, and listen."),
+        gathers("delegation", "Delegation", "Empty: replaced by teams."),
+        gathers("media_gen", "Making media", "Create images, sounds and videos."),
+        gathers("media_read", "Reading media", "Read images, videos, audio and documents."),
         gathers("goclaw", "All of GoClaw", "Every tool by the names of GoClaw.").with(&[
             "fs",
             "runtime",

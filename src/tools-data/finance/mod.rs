@@ -26,7 +26,7 @@ const CURRENCY: &str = "EUR";
 
 /// What a person spends.
 pub fn family(store: &Store) -> Family<RecordStore<Expense>> {
-    Family::new("finance", "What was spent, on what and when.", RecordStore::new(store))
+    Family::new("finance", "Expenses: what was spent, on what and when.", RecordStore::new(store))
         .title("Money")
         .area(Area::Memory)
         .phrases(include_str!("../finance.en"))

@@ -28,7 +28,7 @@ const LIMIT: (u32, u32) = (10, 30);
 
 /// What a person works toward.
 pub fn family(store: &Store) -> Family<Goals> {
-    Family::new("goals", "What you work toward, step by step.", Goals::new(store))
+    Family::new("goals", "Goals, and the steps toward them.", Goals::new(store))
         .area(Area::Memory)
         .phrases(include_str!("../goals.en"))
         .tool("create_goal", Risk::Write, create)

@@ -37,7 +37,7 @@ const BETTER: &[(&[&str], &str, &str)] = &[
 
 /// Tables that a household makes for itself.
 pub fn family(store: &Store) -> Family<Tables> {
-    Family::new("customData", "Tables of your own making.", Tables::new(store))
+    Family::new("customData", "Tables you define yourself.", Tables::new(store))
         .title("Tables")
         .category("Custom Data")
         .area(Area::Memory)
