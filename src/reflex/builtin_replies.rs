@@ -1,4 +1,4 @@
-//! What `reflex` says itself: help, courtesy, and how to say plainly what it will not guess.
+//! Built-in replies: help, courtesy, and how to phrase what reflex will not guess.
 
 use crate::{
     classify::{Classification, Stage},
@@ -10,7 +10,7 @@ use jiff::Zoned;
 use llm::Kind;
 use serde_json::{Map, Value};
 
-/// The answer to one of its own headings (`/help`, `/forget` …); `shown` are the tools here with their sentences.
+/// The reply of a built-in intent (`/help`, `/forget` …); `shown` are the available tools with example sentences.
 pub(crate) fn answer(name: &str, shown: &[(&str, &str)]) -> String {
     match name {
         "/hello" => "Hello. Say “help” to see what I understand.".to_owned(),
@@ -51,13 +51,12 @@ pub(crate) fn answer(name: &str, shown: &[(&str, &str)]) -> String {
     }
 }
 
-/// Whether the answer to one of its own headings is all there is to say: others ask for more, or make excuses for the model
-/// that is missing.
+/// Whether a built-in reply is complete: others ask for more, or apologise for the missing model.
 pub(crate) fn is_whole(name: &str) -> bool {
     matches!(name, "/hello" | "/thanks" | "/bye" | "/help" | "/day" | "/then")
 }
 
-/// What is said where things were sent that no words tell of.
+/// The reply to media without text.
 pub(crate) fn unseen(kinds: &[Kind]) -> String {
     let (what, which) = match kinds.first() {
         Some(Kind::Image) => ("see pictures", "a picture"),
@@ -69,14 +68,14 @@ pub(crate) fn unseen(kinds: &[Kind]) -> String {
     )
 }
 
-/// A sentence of its own.
+/// A fixed reply.
 pub(crate) fn fixed_reply(say: &str, why: &str) -> Classification {
     let (say, why) = (Some(say.to_owned()), why.to_owned());
     let (stage, arguments) = (Stage::Template, Value::Null);
     Classification { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why, sure: true }
 }
 
-/// The answers of `/day`, `/then` and `/place`, which depend on what was said; `None` for other headings.
+/// The replies of `/day`, `/then` and `/place`, which depend on the arguments; `None` for other intents.
 pub(crate) fn computed_reply(name: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<String> {
     let said = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
@@ -91,7 +90,7 @@ pub(crate) fn computed_reply(name: &str, arguments: &Map<String, Value>, now: &Z
     }
 }
 
-/// The answer about a date that the calendar does not have.
+/// The reply to a date that does not exist.
 pub(crate) fn no_such_day(phrase: &str) -> String {
     format!("I find no day “{phrase}” in the calendar. Say it like “what day is 3 October 2027?” or “next Tuesday”.")
 }
@@ -104,9 +103,9 @@ fn help(shown: &[(&str, &str)]) -> String {
     format!("I understand sentences like these:\n{}\nAny other question I look up in memory.", lines.join("\n"))
 }
 
-/// The answer to what was not understood.
+/// The reply to a sentence that was not understood.
 pub(crate) fn unknown(shown: &[(&str, &str)]) -> String {
-    // One sentence for each of a few tools says more than all sentences of one.
+    // One sentence for each of a few tools is more helpful than all sentences of one.
     let mut tools: Vec<&str> = vec![];
     let mut some = vec![];
     for (tool, sentence) in shown {
@@ -121,7 +120,7 @@ pub(crate) fn unknown(shown: &[(&str, &str)]) -> String {
     }
 }
 
-/// The answer to no words, or to too many.
+/// The reply to an empty or overlong message.
 pub(crate) fn unread(too_long: bool) -> String {
     match too_long {
         true => "That is too long for me to follow without a language model: say it in one sentence.".to_owned(),
@@ -129,7 +128,7 @@ pub(crate) fn unread(too_long: bool) -> String {
     }
 }
 
-/// How to say what `intent` does, with the pin that was named; a refusal where the sentence forbids it.
+/// How to phrase `intent` plainly, with the given pin; a refusal if the sentence is negated.
 pub(crate) fn plainly(intent: &Intent, pin: Option<u32>, forbids: bool) -> String {
     if let Some(pin) = pin.filter(|pin| *pin > LAST_PIN) {
         return format!("There is no pin {pin}: pins go from 0 to {LAST_PIN}.");

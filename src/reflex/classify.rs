@@ -1,4 +1,4 @@
-//! Placing a sentence: which tool it asks for, with which arguments, found how, and how sure.
+//! Classifies a sentence: tool, arguments, the stage that found them, and the confidence.
 
 use crate::{
     builtin_replies, confirmation, days, empty_content,
@@ -17,68 +17,68 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use tool::Risk;
 
-/// Where a sentence belongs.
+/// The classification of a sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classification {
-    /// The tool to call; `None` where `reflex` answers itself.
+    /// The tool to call; `None` if reflex replies itself.
     pub tool: Option<String>,
     /// The arguments, a JSON object.
     pub arguments: Value,
-    /// The answer, where no tool is called.
+    /// The reply, if no tool is called.
     pub say: Option<String>,
-    /// The tool and the arguments that the answer asks about: they are called when the person says yes to it.
+    /// The tool and arguments the reply asks to confirm; called after a yes.
     pub proposes: Option<(String, Value)>,
-    /// How it was found.
+    /// The stage that found it.
     pub stage: Stage,
-    /// How sure, from 0 to 1; a template is always sure.
+    /// Confidence from 0 to 1; 1 for a template.
     pub confidence: f32,
     /// The template or rule that decided.
     pub why: String,
-    /// Whether it is just what was meant: a template fits the whole sentence, and its answer asks for nothing more.
+    /// Whether this is exactly what was meant: a template matches the whole sentence, and the reply asks for nothing
+    /// more.
     pub sure: bool,
 }
 
-/// The ways of placing a sentence, the surest first.
+/// The stages of classification, most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// A template fits the whole sentence.
+    /// A template matches the whole sentence.
     Template,
-    /// A template fits it but for slips of the fingers.
+    /// A template matches after spelling correction.
     Words,
-    /// It is likely to mean a tool by its words and meaning.
+    /// A tool is likely by words and meaning.
     Meaning,
-    /// It is likely to mean something that changes things: the person is asked whether to do it.
+    /// A tool that changes something is likely: ask for confirmation.
     Asked,
-    /// The same, but something that the tool needs was not said.
+    /// Likewise, but a required argument is missing.
     Missing,
-    /// It is a question about something else: memory is asked.
+    /// A question about something else: search memory.
     Question,
-    /// It is near something that would move or destroy things; it is told how to say that plainly.
+    /// Close to something that moves or destroys things: explain how to phrase it plainly.
     Plainly,
-    /// Nothing fits.
+    /// Not understood.
     Unknown,
 }
 
-/// How likely a tool must be to look with it, and to ask whether to do it; and that times how much of the sentence must have
-/// found a place. Calibrated on sentences held apart from the training, and on
-/// `tests/golden/reflex.tsv`.
+/// Minimum probability for a read-only call or a confirmation; multiplied by the share of the sentence that is
+/// covered. Calibrated on held-out sentences and on `tests/golden/reflex.tsv`.
 const LOOKS: f32 = 0.6;
 const ASKS: f32 = 0.3;
 const COVERS: f32 = 0.5;
 const ASKS_COVERS: f32 = 0.25;
-/// And to ask for what is missing.
+/// Minimum probability for asking for a missing argument.
 const ASKS_MORE: f32 = 0.45;
-/// The same where a word is left over that the tool's templates do not have: "how full is the water tank" is near "how full
-/// is your disk".
+/// Minimum probability if a word is left over that none of the tool's templates has: "how full is the water tank" is
+/// near "how full is your disk".
 const LOOKS_STRANGE: f32 = 0.85;
-/// So many of the likeliest intents are read for their arguments.
+/// Number of likely intents whose arguments are extracted.
 const READS: usize = 6;
-/// How much an intent gains by having a place for every word of the sentence.
+/// Weight of covering every word of the sentence.
 const GAINS: f32 = 3.0;
 /// Longer sentences say more than one thing; nothing is guessed from them.
 const MOST_GUESSED: usize = 24;
 
-/// What `place` needs to know.
+/// The context of a classification.
 pub(crate) struct Classifier<'a> {
     pub intents: &'a [Intent],
     pub classes: &'a HashMap<String, Vec<usize>>,
@@ -89,25 +89,25 @@ pub(crate) struct Classifier<'a> {
     pub now: &'a Zoned,
 }
 
-/// A template that fits.
+/// A matching template.
 struct TemplateMatch<'a> {
     intent: &'a Intent,
     template: &'a Template,
     fit: Fit,
-    /// Whether the sentence asks something, read as the template fits it.
+    /// Whether the sentence, read this way, is a question.
     asks: bool,
 }
 
-/// What a sentence means that no template fits.
+/// The likely intent of a sentence without a matching template.
 struct SemanticMatch<'a> {
     intent: &'a Intent,
     guess: Guess,
-    /// How likely its tool is.
+    /// Probability of its tool.
     share: f32,
 }
 
 impl<'a> Classifier<'a> {
-    /// Places a text; the order of the stages is the order of trust.
+    /// Classifies a text; the stages run in order of reliability.
     pub async fn classify(&self, text: &str) -> Classification {
         let s = Sentence::read(text);
         if s.len() == 0 || s.len() > MOST_TOKENS {
@@ -123,17 +123,17 @@ impl<'a> Classifier<'a> {
             .unwrap_or_else(|| unknown(builtin_replies::unknown(&self.examples()), &why))
     }
 
-    /// Where a text belongs by a template that fits all of it; nothing else is tried.
+    /// Classifies by templates only.
     pub fn classify_literal(&self, text: &str) -> Option<Classification> {
         let s = Sentence::read(text);
         let fits = (1..=MOST_TOKENS).contains(&s.len());
         if fits { self.by_words(&s).filter(|placed| placed.sure) } else { None }
     }
 
-    /// The stages that need no meaning.
+    /// The stages that need no embedding.
     fn by_words(&self, s: &Sentence) -> Option<Classification> {
         let found = self.found(s);
-        // An answer to any words after "remind me" is right only where no slip kept the rest from being read.
+        // A generic "remind me …" reply is right only if no misspelling hid the rest.
         let vague = |f: &TemplateMatch| f.intent.is_own() && pattern::has_open_slot(&f.template.nodes);
         if let Some(found) = found.as_ref().filter(|f| !vague(f)) {
             return Some(self.by_template(found, s));
@@ -150,18 +150,18 @@ impl<'a> Classifier<'a> {
         Some(spoken_reply(builtin_replies::no_such_day(&phrase), "a day that never comes".to_owned()))
     }
 
-    /// The risk of a tool that exists here.
+    /// The risk of an available tool.
     fn risk_of(&self, intent: &Intent) -> Option<Risk> {
         if intent.is_own() { Some(Risk::Observe) } else { (self.risk)(&intent.tool) }
     }
 
-    /// The sentences that show what can be said here, by tool.
+    /// Example sentences by tool.
     pub fn examples(&self) -> Vec<(&str, &str)> {
         let here = self.intents.iter().filter(|i| !i.is_own() && self.risk_of(i).is_some());
         here.flat_map(|i| i.shown.iter().map(|shown| (i.tool.as_str(), shown.as_str()))).collect()
     }
 
-    /// The template that fits with the most definite words; among equals the first.
+    /// The matching template with the most literal words; the first of equals.
     fn found(&self, s: &Sentence) -> Option<TemplateMatch<'a>> {
         // "thank you very much" is all courtesy; but "remind me what …" is a question, and no reminder.
         let (curt, whole) = (s.curt(), Sentence::whole(&s.text));
@@ -194,7 +194,7 @@ impl<'a> Classifier<'a> {
         if let Some(name) = empty_content::keeps_nothing(&arguments).filter(|_| changes) {
             return spoken_reply(self.what(intent, name), why);
         }
-        // "turn on pin 17?" may wonder or want; only a request ("could you …?") or a plain order moves anything.
+        // "turn on pin 17?" is ambiguous; only a request ("could you …?") or a plain command moves anything.
         if changes && *asks && !s.requests {
             return match opens_question(s) {
                 true => self
@@ -206,7 +206,7 @@ impl<'a> Classifier<'a> {
         Classification { sure: true, ..call(intent, arguments, Stage::Template, 1.0, why) }
     }
 
-    /// Where slips were mended, what changes something is asked about.
+    /// After spelling correction, changes need confirmation.
     fn by_mended(&self, found: &TemplateMatch, s: &Sentence) -> Classification {
         let TemplateMatch { intent, template, fit, .. } = found;
         let arguments = with_fixed(intent, &fit.arguments);
@@ -217,7 +217,7 @@ impl<'a> Classifier<'a> {
         }
     }
 
-    /// The likeliest intent, where it is likely enough, and what it was.
+    /// The likeliest intent, if likely enough, and its name.
     async fn by_meaning(&self, s: &Sentence) -> (Option<Classification>, String) {
         if s.len() > MOST_GUESSED {
             return (None, "nothing is guessed from that many words".to_owned());
@@ -237,7 +237,7 @@ impl<'a> Classifier<'a> {
         (self.guessed(&meant, s, &why).or_else(|| self.tried(s, &shares, &why)), why)
     }
 
-    /// Whoever names a pin and asks nothing wants something of it: they are told how to say it.
+    /// A statement that names a pin is a command: explain how to phrase it.
     fn tried(&self, s: &Sentence, shares: &[(&str, f32)], why: &str) -> Option<Classification> {
         let quotes = s.tokens.iter().any(|token| token.opens);
         if quotes || opens_question(s) || !(0..s.len()).any(|at| slots::pin(s, at).is_some()) {
@@ -248,13 +248,13 @@ impl<'a> Classifier<'a> {
         intents.filter(|intent| !intent.is_own()).find(moves).map(|intent| self.say_plainly(intent, s, why))
     }
 
-    /// What is done about a guess: looked, asked, or told how it is said; nothing where it is not likely enough.
+    /// What a guess leads to: a read-only call, a confirmation, or an explanation; `None` if not likely enough.
     fn guessed(&self, meant: &SemanticMatch, s: &Sentence, why: &str) -> Option<Classification> {
         let SemanticMatch { intent, guess, share } = meant;
         let arguments = with_fixed(intent, &guess.arguments);
         let risk = self.risk_of(intent)?;
         if risk == Risk::Observe {
-            // What is asked of memory is the whole question; what is none, is seldom for memory.
+            // Memory is asked the whole question; anything but a question is rarely meant for it.
             if intent.tool == MEMORY {
                 return self.question(s);
             }
@@ -276,7 +276,7 @@ impl<'a> Classifier<'a> {
         Some(self.changing(intent, arguments, s, *share, why))
     }
 
-    /// The intent that is likely and has a place for most of the sentence.
+    /// The likely intent that covers most of the sentence.
     fn meant(&self, shares: &[(&str, f32)], reader: &mut Reader) -> Option<SemanticMatch<'a>> {
         let tool_of = |class: &str| class.split(' ').next().unwrap_or_default().to_owned();
         let mut tools: HashMap<String, f32> = HashMap::new();
@@ -293,7 +293,7 @@ impl<'a> Classifier<'a> {
                 continue;
             }
             let Some((i, guess)) = reader.best(self.intents, &of) else { continue };
-            // What tells intents of one tool apart are words: "on", "off".
+            // Intents of one tool differ in words such as "on" and "off".
             let worth = 0.5 * (tool.max(1e-6).ln() + share.max(1e-6).ln()) + GAINS * guess.covers;
             let intent = &self.intents[i];
             if best.as_ref().is_none_or(|(b, _)| worth > *b) {
@@ -303,7 +303,7 @@ impl<'a> Classifier<'a> {
         best.map(|(_, meant)| meant)
     }
 
-    /// What would change something and is not said as a template says it: asked about, or told how it is said.
+    /// A change that no template matches: confirm it, or explain how to phrase it.
     fn changing(
         &self,
         intent: &Intent,
@@ -313,7 +313,7 @@ impl<'a> Classifier<'a> {
         why: &str,
     ) -> Classification {
         let why = format!("like {}, but {why}", intent.tool);
-        // What moves, runs or leaves the house is never done on a word like "yes", which may be meant for something else.
+        // Anything that moves, runs or leaves the house is never done on a "yes", which may answer something else.
         if !matches!(self.risk_of(intent), Some(Risk::Write | Risk::Destroy)) {
             return self.say_plainly(intent, s, &why);
         }
@@ -331,13 +331,13 @@ impl<'a> Classifier<'a> {
         Classification { proposes, stage: Stage::Asked, confidence: share, ..unknown(say, &why) }
     }
 
-    /// A sentence that shows how an intent is said.
+    /// An example sentence of an intent.
     fn example<'i>(&'i self, intent: &'i Intent) -> Option<&'i str> {
         let same = self.intents.iter().filter(|i| i.tool == intent.tool);
         std::iter::once(intent).chain(same).find_map(|i| i.shown.first()).map(String::as_str)
     }
 
-    /// The question for an argument that was said without content.
+    /// The question for an argument without content.
     fn what(&self, intent: &Intent, name: &str) -> String {
         if intent.tool == "remember" {
             return builtin_replies::answer("/remember", &[]);
@@ -351,7 +351,7 @@ impl<'a> Classifier<'a> {
         Classification { stage: Stage::Plainly, ..unknown(say, why) }
     }
 
-    /// A question about anything else goes to memory.
+    /// A question about anything else is searched in memory.
     fn question(&self, s: &Sentence) -> Option<Classification> {
         let asks = opens_question(s) || (s.asks && !s.requests);
         if !asks || (self.risk)(MEMORY) != Some(Risk::Observe) {
@@ -365,16 +365,16 @@ impl<'a> Classifier<'a> {
     }
 }
 
-/// The tool that looks in memory.
+/// The tool that searches memory.
 const MEMORY: &str = "recall";
 
-/// Words that open a question besides the question words.
+/// Words that start a question besides the question words.
 const OPENINGS: &[&str] = &[
     "did", "does", "do", "is", "are", "was", "were", "am", "has", "have", "had", "should", "shall", "may", "might",
     "must", "can", "could", "would", "will",
 ];
 
-/// Whether its first word opens a question.
+/// Whether its first word starts a question.
 fn opens_question(s: &Sentence) -> bool {
     let first = s.word(0);
     let orders = first == "do" && ["not", "it", "that", "this"].contains(&s.word(1)) || first == "if";
@@ -384,7 +384,7 @@ fn opens_question(s: &Sentence) -> bool {
     !orders && (QUESTION_WORDS.contains(&first) || OPENINGS.contains(&first) || (tells && s.word(2) == "about"))
 }
 
-/// Whether it asks about something and wants nothing done: "why …", "did I …"; "can we put milk on the list?" wants.
+/// Whether it only asks about something: "why …", "did I …"; "can we put milk on the list?" is a request.
 fn wonders(s: &Sentence) -> bool {
     const WANTS: &[&str] = &["can", "could", "would", "will", "shall", "may", "might", "should"];
     opens_question(s) && !(WANTS.contains(&s.word(0)) && ["we", "i", "you", "somebody", "someone"].contains(&s.word(1)))
@@ -401,7 +401,7 @@ fn call(intent: &Intent, arguments: Map<String, Value>, stage: Stage, confidence
     Classification { tool, arguments, say: None, proposes: None, stage, confidence, why, sure: false }
 }
 
-/// An answer of its own to a sentence that a template fits.
+/// A built-in reply to a sentence that a template matches.
 fn spoken_reply(say: String, why: String) -> Classification {
     Classification { stage: Stage::Template, confidence: 1.0, ..unknown(say, &why) }
 }

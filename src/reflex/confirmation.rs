@@ -1,7 +1,7 @@
-//! "Shall I …?": what changes something is proposed where it was only guessed, and done when the person says yes.
+//! Confirmations: a guessed change is proposed with "Shall I …?" and made after a yes.
 //!
-//! Nothing is kept between the question and the answer. A yes is to the question in the message before it; what was asked
-//! is found again by placing the sentence before that, and counts only where that gives the very same question.
+//! No state is stored in between. A yes refers to the question in the previous message; the proposed call is
+//! recovered by classifying the sentence before it again, and counts only if that yields the same question.
 
 use crate::{format_value::format_value, phrases::Intent, reply, sentence::Sentence, slots::Kind};
 use jiff::Zoned;
@@ -9,21 +9,21 @@ use llm::{Message, Turn};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// How a question begins.
+/// Start of a confirmation question.
 const BEGINS: &str = "Shall I ";
-/// How it ends.
+/// End of a confirmation question.
 const ENDS: &str = "? Say yes or no.";
-/// How old a question may be, in minutes: its times are counted from then.
+/// Maximum age of a question, in minutes; its times are relative to its own time.
 pub(crate) const PATIENCE: i64 = 15;
 
-/// What a short answer means.
+/// A short answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Yes,
     No,
 }
 
-/// A yes or a no, where a message is nothing else.
+/// Parses a message that is only a yes or a no.
 pub(crate) fn answer(text: &str) -> Option<Answer> {
     const YES: &[&str] = &[
         "yes",
@@ -140,7 +140,7 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
     said(&words).or_else(|| said(&core))
 }
 
-/// The question in the message before the last of the person, and the sentence it was asked about.
+/// The question in the message before the person's last one, and the sentence it refers to.
 pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, Cow<'_, str>)> {
     let last = messages.iter().rposition(|m| matches!(m, Message::User(_)))?;
     let question = messages[..last].iter().rposition(|m| matches!(m, Message::Assistant(_)))?;
@@ -153,15 +153,15 @@ pub(crate) fn open_question(messages: &[Message]) -> Option<(&str, Cow<'_, str>)
     }
 }
 
-/// The question whether to do what was guessed; `wording` is the family's own, such as `add the task “{title}”`.
+/// The confirmation question for a guess; `wording` is the family's, such as `add the task “{title}”`.
 pub(crate) fn question(tool: &str, wording: Option<&str>, arguments: &Map<String, Value>, now: &Zoned) -> String {
     let what =
         wording.and_then(|wording| worded(wording, arguments, now)).unwrap_or_else(|| plain(tool, arguments, now));
     format!("{BEGINS}{what}{ENDS}")
 }
 
-/// A wording with its places filled; parts in brackets are left out where what they tell is not there, and `None` where
-/// something else is missing.
+/// Fills a wording's placeholders; bracketed parts without a value are left out, and `None` if any other value is
+/// missing.
 fn worded(wording: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<String> {
     let mut out = String::new();
     let mut rest = wording;
@@ -181,7 +181,7 @@ fn worded(wording: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<
     Some(out)
 }
 
-/// Whether a wording can be read, and which arguments it tells.
+/// Validates a wording.
 ///
 /// # Errors
 /// What is wrong, in words.
@@ -206,7 +206,7 @@ pub(crate) fn check(wording: &str) -> Result<(), String> {
     }
 }
 
-/// The tool's name in words, with what it would be called with: `add the note “paint” (category “house”)`.
+/// The tool's name as words, with its arguments: `add the note “paint” (category “house”)`.
 fn plain(tool: &str, arguments: &Map<String, Value>, now: &Zoned) -> String {
     let (verb, rest) = tool.split_once('_').unwrap_or(("call", tool));
     let mut what = format!("{verb} the {}", rest.replace('_', " "));
@@ -223,7 +223,7 @@ fn plain(tool: &str, arguments: &Map<String, Value>, now: &Zoned) -> String {
     if others.is_empty() { what } else { format!("{what} ({})", others.join(", ")) }
 }
 
-/// What is asked where an argument is missing: by what its slot takes.
+/// The question for a missing argument, by its slot kind.
 pub(crate) fn missing(name: &str, kind: Kind, shown: Option<&str>) -> String {
     let ask = match kind {
         Kind::When | Kind::Future | Kind::Wake | Kind::Every | Kind::Time => "When?",
@@ -245,7 +245,7 @@ pub(crate) fn missing(name: &str, kind: Kind, shown: Option<&str>) -> String {
     }
 }
 
-/// The first argument that every template of an intent brings and a guess lacks, with its kind.
+/// The first argument that every template of an intent provides and a guess lacks, with its kind.
 pub(crate) fn lacks<'i>(intent: &'i Intent, arguments: &Map<String, Value>) -> Option<(&'i str, Kind)> {
     intent.needed.iter().find(|(name, _)| !arguments.contains_key(name)).map(|(name, kind)| (name.as_str(), *kind))
 }
@@ -299,7 +299,7 @@ mod tests {
             question("delete_note", None, &object(json!({"noteId": "car"})), &now),
             "Shall I delete the note “car”? Say yes or no."
         );
-        // A wording that cannot be filled is not used.
+        // A wording with a missing value is not used.
         assert_eq!(
             question("add_task", Some("add {nothing}"), &Map::new(), &now),
             "Shall I add the task? Say yes or no."

@@ -1,4 +1,4 @@
-//! Questions about days, which need no tool: "what date is next tuesday", "what day is 3 October 2027".
+//! Questions about dates, which need no tool: "what date is next tuesday", "what day is 3 October 2027".
 
 use crate::{
     sentence::Sentence,
@@ -9,7 +9,7 @@ use crate::{
 };
 use jiff::{Zoned, civil::Date};
 
-/// The sentence that tells which day a phrase means; `None` where it means none.
+/// A sentence with the date a phrase means; `None` if it means none.
 pub(crate) fn day_sentence(phrase: &str, now: &Zoned) -> Option<String> {
     let s = Sentence::whole(phrase);
     let on = usize::from(["on", "by"].contains(&s.word(0)));
@@ -22,21 +22,21 @@ pub(crate) fn day_sentence(phrase: &str, now: &Zoned) -> Option<String> {
         Reach::Week => format!("the week from Monday, {}", long(day.date)),
         Reach::Month => day.date.strftime("%B %Y").to_string(),
         Reach::Year => day.date.strftime("%Y").to_string(),
-        // The weekday is told only where it was not said.
+        // The weekday is omitted if the phrase names it.
         Reach::Day if names_weekday(&s) => long(day.date),
         Reach::Day => format!("{}, {}", day.date.strftime("%A"), long(day.date)),
     };
     Some(format!("{} {verb} {means}.", subject(s.slice(on, s.len()))))
 }
 
-/// The sentence that tells when a distance from now ends: "in 2 hours".
+/// A sentence with the end of a duration from now: "in 2 hours".
 pub(crate) fn moment(phrase: &str, now: &Zoned) -> Option<String> {
     let found = when::when(&Sentence::whole(phrase), 0, now)?;
     let verb = if phrase.ends_with("ago") { "was" } else { "is" };
     Some(format!("{} {verb} {}.", subject(phrase), found.when.label()))
 }
 
-/// Whether a stretch of time lies before today.
+/// Whether a date range ends before today.
 fn ends_before(day: &Day, today: Date) -> bool {
     match day.reach {
         Reach::Day => day.date < today,
@@ -52,7 +52,7 @@ fn names_weekday(s: &Sentence) -> bool {
     (0..s.len()).any(|at| date::weekday_named(s.word(at), true).is_some())
 }
 
-/// The phrase as a sentence begins with it: "Next Tuesday", "The day after tomorrow".
+/// The phrase at the start of a sentence: "Next Tuesday", "The day after tomorrow".
 fn subject(phrase: &str) -> String {
     let words = phrase.split_whitespace().enumerate().map(|(i, word)| {
         let low = word.to_lowercase();
@@ -66,7 +66,7 @@ fn capital(word: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// The day a question is about where all its words are those of a date, and no such day was found: "31 february".
+/// The nonexistent date a question consists of: "31 february".
 pub(crate) fn no_such_day(s: &Sentence) -> Option<String> {
     const OPENINGS: &[&[&str]] = &[
         &["what", "date", "is"],

@@ -1,13 +1,13 @@
-//! Contents that hold nothing: "remember that", "remember everything", "my name is what" are not worth keeping.
+//! Detects empty content: "remember that", "remember everything", "my name is what" are not stored.
 
 use crate::sentence::{QUESTION_WORDS, Sentence};
 use serde_json::{Map, Value};
 
-/// The arguments that hold what is to be kept or changed.
+/// The arguments that hold content.
 const CONTENTS: &[&str] =
     &["content", "title", "message", "text", "taskId", "noteId", "eventId", "bookmarkId", "goalId"];
 
-/// Words that point at something without saying it, alone or beside each other.
+/// Words that refer to something without naming it.
 const POINTING: &[&str] = &[
     "that",
     "this",
@@ -55,10 +55,10 @@ const POINTING: &[&str] = &[
     "now",
 ];
 
-/// Words after which a question word stands for what is left out.
+/// Words after which a question word stands for missing content.
 const BEFORE_GAP: &[&str] = &["is", "are", "am", "was", "were", "in", "at", "on", "to", "like", "love", "prefer"];
 
-/// The argument by which a call that keeps or changes something would keep nothing, or nobody knows what.
+/// The argument that makes a call store nothing meaningful, if any.
 pub(crate) fn keeps_nothing(arguments: &Map<String, Value>) -> Option<&'static str> {
     let hollow = |name: &&&str| arguments.get(**name).and_then(Value::as_str).is_some_and(is_hollow);
     CONTENTS.iter().find(hollow).copied()
@@ -67,7 +67,7 @@ pub(crate) fn keeps_nothing(arguments: &Map<String, Value>) -> Option<&'static s
 fn is_hollow(text: &str) -> bool {
     let s = Sentence::whole(text);
     let asks = |word: &str| QUESTION_WORDS.contains(&word);
-    // "my name is what": said of a gap, it is a question. "Tom knows who" is none.
+    // "my name is what" is a question; "Tom knows who" is not.
     let gap = s.len() > 1 && asks(s.word(s.len() - 1)) && BEFORE_GAP.contains(&s.word(s.len() - 2));
     gap || s.tokens.iter().all(|t| POINTING.contains(&t.word.as_str()) || asks(&t.word))
 }

@@ -1,18 +1,18 @@
-//! What is wrong with a phrase file.
+//! Errors in phrase files.
 
-/// Why a `Reflex` could not be made.
+/// Why a `Reflex` could not be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A line of a phrase file is not in the notation.
+    /// A phrase file has an invalid line.
     #[error("{file}, line {line}: {why}: `{text}`")]
     Phrase {
-        /// The file's first comment, or which of the files it is.
+        /// The file's first comment, or its number.
         file: String,
         /// The line, from 1.
         line: usize,
-        /// The line as it stands.
+        /// The line itself.
         text: String,
-        /// What to change.
+        /// How to correct it.
         why: String,
     },
 }

@@ -1,12 +1,12 @@
-//! Values of arguments as a person says them: "tomorrow at 19:00", "every Monday at 08:00", "the 3rd of May".
+//! Formats argument values for people: "tomorrow at 19:00", "every Monday at 08:00", "the 3rd of May".
 
 use jiff::{Zoned, civil::Date, civil::DateTime};
 use serde_json::Value;
 
-/// The longest text that is repeated to a person.
+/// Maximum length of a quoted text.
 const MOST: usize = 200;
 
-/// A value in words; `None` for nothing.
+/// A value in words; `None` for an empty one.
 pub(crate) fn format_value(value: &Value, now: &Zoned) -> Option<String> {
     Some(match value {
         Value::Null => return None,
@@ -50,7 +50,7 @@ fn on_day(day: Date, today: Date) -> String {
     }
 }
 
-/// What `slots::every` makes, in words again.
+/// Formats a recurrence made by `slots::every`.
 fn recurrence(text: &str) -> Option<String> {
     let [minute, hour, day, month, weekday] = text.split(' ').collect::<Vec<_>>()[..] else { return None };
     if (minute, hour, day, month, weekday) == ("0", "*", "*", "*", "*") {

@@ -1,7 +1,7 @@
-//! Reading a sentence as one that nearly fits: words may be missing or too many, and slots are filled from what is there.
+//! Approximate matching: words may be missing or extra, and slots are filled with what is there.
 //!
-//! Each template is a small net of words and slots. The cheapest way through it and the sentence at once, where every word
-//! that stands on one side only costs something, tells what belongs into the slots, and how well it fits.
+//! Each template is a small graph of words and slots. The cheapest alignment of sentence and graph, where each
+//! unmatched word has a cost, yields the slot values and the quality of the match.
 
 use crate::{
     mask::Masked,
@@ -14,24 +14,23 @@ use jiff::Zoned;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
-/// The best reading of a sentence as one of an intent.
+/// The best alignment of a sentence with an intent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Guess {
     pub arguments: Map<String, Value>,
-    /// The template, by number.
+    /// Index of the template.
     pub template: usize,
-    /// What the reading is worth; better readings are worth more.
+    /// Score; higher is better.
     pub worth: f32,
-    /// From 0 to 1: how much of the sentence and of the template, by weight, has its place in the other.
+    /// From 0 to 1: the weighted share of sentence and template that is matched.
     pub covers: f32,
-    /// Whether a word was passed over that no template of the intent has: it may well be about something else.
+    /// Whether a word was skipped that no template of the intent has: it may be about something else.
     pub strange: bool,
-    /// Whether a word was passed over that turns a sentence into another, or a day, a sum or a pin that was said for some
-    /// reason.
+    /// Whether a skipped word changes the meaning, such as a negation, or is a date, an amount or a pin.
     pub turned: bool,
 }
 
-/// Words that say little by themselves.
+/// Words with little meaning of their own.
 const SMALL: &[&str] = &[
     "a", "an", "the", "some", "any", "my", "our", "your", "me", "us", "i", "we", "you", "it", "to", "of", "for", "on",
     "in", "at", "by", "with", "and", "that", "this", "is", "are", "am", "be", "was", "do", "does", "did", "have",
@@ -41,28 +40,28 @@ const SMALL: &[&str] = &[
     "suppose", "hope", "actually", "really", "what", "which", "who",
 ];
 
-/// Words that seldom stand in what is to be done or kept.
+/// Words that rarely occur in content.
 const SUBJECTS: &[&str] = &["i", "we", "you", "please", "could", "would", "can", "think", "need", "want", "should"];
 
-/// Words that turn a sentence into another.
+/// Words that change the meaning of a sentence.
 const TURNS: &[&str] = &[
     "not", "never", "without", "except", "if", "unless", "until", "when", "whenever", "while", "after", "before",
     "every", "each", "should", "must", "remind", "schedule", "timer", "alarm", "stop", "instead", "because", "no",
     "nothing", "later",
 ];
 
-/// What a word weighs.
+/// The weight of a word.
 fn weight(word: &str) -> f32 {
     if SMALL.contains(&word) { 0.25 } else { 1.0 }
 }
 
-/// Below this a sentence and a template have too little in common.
+/// Minimum score of an alignment.
 const LEAST: f32 = -4.0;
 
-/// What it costs that a slot stays empty.
+/// Cost of an empty slot.
 const LACKING: f32 = -1.5;
 
-/// One way on in a net.
+/// An edge of the graph.
 enum Step<'n> {
     Free,
     Word(&'n str),
@@ -72,7 +71,7 @@ enum Step<'n> {
     End(&'n str, Kind),
 }
 
-/// A template as states with ways to later ones.
+/// A template as a graph of states with edges to later states.
 #[derive(Default)]
 struct Net<'n> {
     ways: Vec<Vec<(usize, Step<'n>)>>,
@@ -91,7 +90,7 @@ impl<'n> Net<'n> {
         self.ways.len() - 1
     }
 
-    /// Adds parts behind a state; the state after them. Ways lead to higher numbers only.
+    /// Appends nodes after a state and returns the state behind them. Edges lead to higher numbers only.
     fn sequence(&mut self, mut at: usize, nodes: &'n [Node]) -> usize {
         for node in nodes {
             at = match node {
@@ -122,7 +121,7 @@ impl<'n> Net<'n> {
     }
 }
 
-/// A capture on the way back, and the tokens that were found in it.
+/// A capture during backtracking, and its tokens.
 struct Capture<'n> {
     name: &'n str,
     kind: Kind,
@@ -136,27 +135,27 @@ impl Capture<'_> {
     }
 }
 
-/// How a place was reached best.
+/// The best way to reach a cell.
 #[derive(Clone, Copy)]
 struct Reached {
     worth: f32,
     from: (usize, usize),
-    /// The way taken, none for a word of the sentence that was passed over.
+    /// The edge taken; none for a skipped word of the sentence.
     way: Option<usize>,
-    /// Whether the way's word was passed over.
+    /// Whether the edge's word was skipped.
     passed: bool,
 }
 
-/// A sentence that readings are looked for in.
+/// A sentence to align.
 pub(crate) struct Reader<'a> {
     s: &'a Sentence,
     now: &'a Zoned,
-    /// What passing over a token costs.
+    /// Cost of skipping each token.
     costs: Vec<f32>,
-    /// Whether it must not be passed over unnoticed.
+    /// Whether skipping the token counts as a change of meaning.
     strong: Vec<bool>,
     reads: HashMap<(Kind, usize), Vec<Read>>,
-    /// The words of the intents that are looked at.
+    /// Words of the candidate intents.
     known: HashSet<String>,
 }
 
@@ -173,7 +172,7 @@ impl<'a> Reader<'a> {
         Self { s, now, costs, strong, reads: HashMap::new(), known: HashSet::new() }
     }
 
-    /// The best reading as a sentence of the intents, with the intent's number.
+    /// The best alignment among the intents, with the intent's index.
     pub fn best(&mut self, intents: &[Intent], of: &[usize]) -> Option<(usize, Guess)> {
         let mut best: Option<(usize, Guess)> = None;
         self.known.clear();
@@ -190,7 +189,7 @@ impl<'a> Reader<'a> {
         best
     }
 
-    /// The best way through a template and the sentence.
+    /// The best alignment with one template.
     fn read(&mut self, nodes: &[Node], template: usize) -> Option<Guess> {
         let net = Net::of(nodes);
         let (states, places) = (net.ways.len(), self.s.len() + 1);
@@ -221,7 +220,7 @@ impl<'a> Reader<'a> {
                             reach(*to, at, -0.7 * weight(word), Some(way), true);
                         }
                         Step::Open(..) => {
-                            // Words of a known kind are rather read as such than as text.
+                            // Words of a definite kind fit that kind better than text.
                             let mut cost = 0.3;
                             for end in at + 1..places {
                                 let said_of = SUBJECTS.contains(&self.s.word(end - 1));
@@ -244,7 +243,7 @@ impl<'a> Reader<'a> {
         self.guess(&net, &reached, end, template)
     }
 
-    /// The way back, which tells what the slots hold.
+    /// Backtracks to extract the slot values.
     fn guess(&self, net: &Net, reached: &[Option<Reached>], end: Reached, template: usize) -> Option<Guess> {
         let states = net.ways.len();
         let (mut arguments, mut beside) = (Map::new(), Map::new());
@@ -309,7 +308,7 @@ impl<'a> Reader<'a> {
         Some(Guess { arguments, template, worth: end.worth, covers, strange, turned })
     }
 
-    /// The text of an open slot, without the small words around it; `None` where nothing is left.
+    /// The text of an open slot, without surrounding small words; `None` if nothing is left.
     fn text(&self, mut from: usize, mut to: usize, kind: Kind, trims: bool) -> Option<Value> {
         const FRONT: &[&str] = &[
             "a", "an", "some", "to", "that", "of", "for", "on", "in", "at", "by", "with", "and", "please", "just",

@@ -1,9 +1,9 @@
-//! The head: one linear layer that says which intent a sentence means that no template fits, and how surely.
+//! The head: a linear classifier of intents for sentences that no template matches.
 //!
-//! It looks at the masked sentence in two ways: by its meaning (the embedding) and by its words and pairs of words
-//! (hashed). Its weights are trained from the phrase files by `make head` (`head/train.rs`) and lie in the program:
-//! 4 bits for the words, 8 for the meaning. They name their intents, so phrases may change before they are trained anew:
-//! intents that it has not heard of are never meant, and none of those that are not here.
+//! Features are the embedding of the masked sentence and its hashed words and word pairs. The weights are trained
+//! from the phrase files by `make head` (`head/train.rs`) and embedded in the binary: 4 bits for words, 8 for the
+//! embedding. Classes are named, so phrases may change before retraining: unknown intents get no probability, and
+//! missing ones are ignored.
 
 use crate::phrases::Intent;
 use std::collections::{BTreeSet, HashMap};
@@ -13,16 +13,16 @@ mod samples;
 #[cfg(test)]
 mod train;
 
-/// How many numbers stand for the words.
+/// Number of hash buckets for words.
 pub(crate) const BUCKETS: usize = 2048;
-/// The class of what no tool is meant by.
+/// The class of sentences that mean no tool.
 pub(crate) const NONE: &str = "/none";
 
-/// The weights as `make head` wrote them.
+/// The weights written by `make head`.
 const FILE: &[u8] = include_bytes!("../../models/reflex-head.bin");
 const MAGIC: &[u8] = b"hob head 1\n";
 
-/// One intent's part of the file.
+/// One class in the file.
 struct Class {
     name: &'static str,
     bias: f32,
@@ -32,17 +32,17 @@ struct Class {
     words: &'static [u8],
 }
 
-/// The layer, over weights that stay where they are.
+/// The classifier, over weights in the binary.
 pub(crate) struct Head {
-    /// Of the phrases it was trained from.
+    /// Hash of the phrases it was trained from.
     #[cfg_attr(not(test), allow(dead_code))]
     pub fingerprint: u64,
-    /// Divides the scores: with the meaning, and by words alone.
+    /// Calibration temperatures: with the embedding, and with words alone.
     temperature: [f32; 2],
     classes: Vec<Class>,
 }
 
-/// What an intent is called in the file: the tool and the arguments it fixes; all that `reflex` answers itself is one.
+/// The class of an intent: the tool and its fixed arguments; all built-in replies share one class.
 pub(crate) fn class_of(intent: &Intent) -> String {
     if intent.is_own() {
         return NONE.to_owned();
@@ -52,7 +52,7 @@ pub(crate) fn class_of(intent: &Intent) -> String {
 }
 
 impl Head {
-    /// The head in the program; one without intents where the file is none.
+    /// The built-in head; empty if the file is invalid.
     pub fn built_in() -> Self {
         Self::read(FILE).unwrap_or(Self { fingerprint: 0, temperature: [1.0; 2], classes: vec![] })
     }
@@ -85,7 +85,7 @@ impl Head {
         rest.is_empty().then_some(Self { fingerprint, temperature, classes })
     }
 
-    /// How likely each class is, the likeliest first; `meaning` is the embedding of the masked sentence, where there is one.
+    /// Class probabilities, likeliest first; `meaning` is the embedding of the masked sentence, if available.
     pub fn classify(&self, words: &[String], meaning: Option<&[f32]>) -> Vec<(&'static str, f32)> {
         let features = features(words);
         let score = |class: &Class| {
@@ -104,14 +104,14 @@ impl Head {
     }
 }
 
-/// One of two weights in a byte, -8 to 7.
+/// A 4-bit weight, -8 to 7; two per byte.
 fn weight(words: &[u8], bucket: usize) -> f32 {
     let byte = words.get(bucket / 2).copied().unwrap_or_default();
     let half = if bucket.is_multiple_of(2) { byte & 15 } else { byte >> 4 };
     f32::from(half) - 8.0
 }
 
-/// Scores as shares of one.
+/// Softmax.
 fn softmax(scores: &[f32]) -> Vec<f32> {
     let most = scores.iter().copied().fold(f32::MIN, f32::max);
     let shares: Vec<f32> = scores.iter().map(|score| (score - most).exp()).collect();
@@ -119,8 +119,7 @@ fn softmax(scores: &[f32]) -> Vec<f32> {
     shares.iter().map(|share| share / sum).collect()
 }
 
-/// The words of a masked sentence and the pairs of neighbours, its ends included, by number; each as strong as the others,
-/// together as strong as any sentence.
+/// Hashed words and word pairs of a masked sentence including its ends, normalized to unit length.
 pub(crate) fn features(words: &[String]) -> Vec<(usize, f32)> {
     let edge = "|";
     let word = |i: usize| words.get(i.wrapping_sub(1)).map_or(edge, String::as_str);
@@ -135,7 +134,7 @@ fn bucket(words: &[&str]) -> usize {
     (fingerprint(words) % BUCKETS as u64) as usize
 }
 
-/// FNV-1a over texts, each with an end of its own: the same on every machine and in every version.
+/// FNV-1a over separated texts: the same on every machine and in every version.
 pub(crate) fn fingerprint<'a>(texts: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for text in texts {
@@ -143,11 +142,11 @@ pub(crate) fn fingerprint<'a>(texts: impl IntoIterator<Item = &'a (impl AsRef<st
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
-    // Its low bits alone are not mixed well enough to be numbers of buckets.
+    // The low bits alone are not mixed well enough for bucket numbers.
     hash ^ (hash >> 29)
 }
 
-/// The numbers of the intents of each class.
+/// Indices of the intents of each class.
 pub(crate) fn by_class(intents: &[Intent]) -> HashMap<String, Vec<usize>> {
     let mut all: HashMap<String, Vec<usize>> = HashMap::new();
     for (i, intent) in intents.iter().enumerate() {

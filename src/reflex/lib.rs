@@ -1,14 +1,14 @@
-//! A provider without a model: sentences to tool calls, results to sentences. It emits calls and never runs them.
+//! Layer 4: a provider without a model. Maps sentences to tool calls and results to sentences; emits calls and never runs them.
 //!
-//! A person's message becomes one tool call or one answer; the results of that call become a sentence. The stages, in
-//! the order of trust: a **template** that fits the whole sentence; else its **words** near those of an example; else
+//! A message becomes one tool call or one answer; the results of that call become a sentence. The stages, in order of
+//! reliability: a **template** that matches the whole sentence; else a match after **spelling** correction; else
 //! words and **meaning** together; else a question goes to **memory** (`recall`); else it says that it did not
-//! understand. Whatever changes something ([`tool::Risk`] above `Observe`) is called only from a template, and from a
-//! question ("turn on pin 17?") only where that is a request ("could you turn on pin 17?"). Nothing is remembered that
-//! says nothing ("remember that"), and days are told without a tool ("what date is next tuesday").
+//! understand. A tool that changes something ([`tool::Risk`] above `Observe`) is called only from a template, and from a
+//! question ("turn on pin 17?") only if it is a request ("could you turn on pin 17?"). Empty content is not stored
+//! ("remember that"), and dates need no tool ("what date is next tuesday").
 //!
 //! # Phrase files
-//! Each family writes the sentences for its tools beside them, one file per language (`memory.en`), and hands them on
+//! Each family keeps the sentences for its tools beside them, one file per language (`memory.en`), and registers them
 //! through [`tool::Family::phrases`]. Lines:
 //!
 //! ```text
@@ -51,7 +51,7 @@
 //! Days may be stretches ("next week", "october", "the last 30 days"): as `endDate` or `dueBefore` the last day counts, else
 //! the first, and `{startDate:date}` brings its `endDate` along unless "from", "since" or "after" stands before it.
 
-// The exam in `tests/bench` is sat by tests too.
+// The evaluation in `tests/bench` is shared with the tests.
 #[cfg(test)]
 extern crate self as reflex;
 
@@ -102,15 +102,15 @@ use std::{
 };
 use tool::{Clock, Risk};
 
-/// Its own sentences: help, courtesy, what it will not do.
+/// Built-in intents: help, courtesy, refusals.
 const OWN: &str = include_str!("reflex.en");
 
-/// What it is called, as a provider.
+/// Its provider name.
 const NAME: &str = "reflex";
-/// How the ids of its calls begin.
+/// Prefix of its call ids.
 const IDS: &str = "reflex-";
 
-/// The risk of a tool that exists and is on.
+/// Looks up the risk of an available tool.
 type RiskOf = Box<dyn Fn(&str) -> Option<Risk> + Send + Sync>;
 
 /// The built-in provider; cheap to clone.
@@ -119,24 +119,24 @@ pub struct Reflex(Arc<Inner>);
 
 struct Inner {
     intents: Vec<Intent>,
-    /// The numbers of the intents by what the head calls them.
+    /// Indices of intents by class name.
     classes: HashMap<String, Vec<usize>>,
     head: Head,
     spelling: Spelling,
     meaning: Meaning,
     risk: RiskOf,
     clock: Arc<dyn Clock>,
-    /// What was placed last to tell whether it would be answered.
+    /// The last classification made for a confidence check.
     surely: Mutex<Option<(String, Zoned, Classification)>>,
 }
 
 impl Reflex {
-    /// A provider over the families' phrase files. `risk` tells the risk of a tool that exists and is on, and is asked
-    /// at every sentence: phrases of other tools are passed over. Nothing is embedded before the first sentence that
+    /// A provider over the families' phrase files. `risk` returns the risk of an available tool, and is consulted for
+    /// every sentence: phrases of other tools are skipped. The embedding model is loaded by the first sentence that
     /// needs it.
     ///
     /// # Errors
-    /// The first line of a phrase file that is not in the notation.
+    /// The first invalid line of a phrase file.
     pub fn new(
         phrases: &[&str],
         risk: impl Fn(&str) -> Option<Risk> + Send + Sync + 'static,
@@ -161,7 +161,7 @@ impl Reflex {
         Ok(Self(Arc::new(Inner { intents, classes, head, spelling, meaning, risk, clock, surely })))
     }
 
-    /// Where a sentence belongs, and why: what the provider does, without doing it.
+    /// Classifies a sentence without acting on it.
     pub async fn place(&self, text: &str) -> Classification {
         self.place_at(text, &self.0.clock.local()).await
     }
@@ -175,7 +175,7 @@ impl Reflex {
         Classifier { intents, classes, head, spelling, meaning, risk: &**risk, now }
     }
 
-    /// Whether it knows just what was meant. Words alone decide, so that no lamp waits for the model of meaning to load.
+    /// Whether it is certain what was meant. Uses words alone, so that no lamp waits for the embedding model to load.
     fn is_sure(&self, request: &Request) -> bool {
         let results = reply::pending(&request.messages);
         if !results.is_empty() {
@@ -195,7 +195,7 @@ impl Reflex {
         may
     }
 
-    /// Where a sentence belongs that is answered now; whoever was asked whether it would be answered has just placed it.
+    /// Classifies a sentence, reusing the result of a preceding confidence check.
     async fn place_again(&self, text: &str) -> Classification {
         let known = self.0.surely.lock().unwrap_or_else(PoisonError::into_inner).take();
         let now = self.0.clock.local();
@@ -206,7 +206,7 @@ impl Reflex {
         }
     }
 
-    /// The answer to a request, as the deltas of a stream.
+    /// The answer to a request, as deltas.
     async fn answer(&self, request: Request) -> Vec<Delta> {
         let results = reply::pending(&request.messages);
         let first = if !results.is_empty() {
@@ -222,15 +222,15 @@ impl Reflex {
             tracing::debug!(stage = ?placed.stage, tool = placed.tool.as_deref(), why = placed.why, "placed");
             delta(placed, &request)
         };
-        // Its calls are known by this as its own, and their results come back to it.
+        // Marks its calls, so that their results come back to it.
         let calls = matches!(first, Delta::ToolCall(_));
         let kept = calls.then(|| Delta::Keep(ProviderState { provider: NAME.to_owned(), value: Value::Null }));
         let done = Delta::Done { cut: false, usage: Usage::default() };
         std::iter::once(first).chain(kept).chain([done]).collect()
     }
 
-    /// What follows a yes or a no to a question of its own. The sentence it was about is placed again, as of now or of some
-    /// minutes ago, since "in 20 minutes" was asked about as a time; it must give the very same question.
+    /// Handles a yes or no to its own question. The sentence is classified again, as of now or of some minutes ago,
+    /// since "in 20 minutes" was confirmed as a time; it must yield the same question.
     async fn answered(&self, answer: Answer, question: &str, about: &str) -> Classification {
         let now = self.0.clock.local();
         for ago in 0..=confirmation::PATIENCE {
@@ -259,7 +259,7 @@ impl Reflex {
     }
 }
 
-/// What the person said or sent last.
+/// The person's last message.
 fn last_words(request: &Request) -> Option<&Content> {
     request.messages.iter().rev().find_map(|m| match m {
         Message::User(said) => Some(said),
@@ -267,17 +267,17 @@ fn last_words(request: &Request) -> Option<&Content> {
     })
 }
 
-/// The words of it.
+/// Its text.
 fn said_in(request: &Request) -> Cow<'_, str> {
     last_words(request).map(Content::text).unwrap_or_default()
 }
 
-/// What sorts of things were sent besides words.
+/// The kinds of media in a message.
 fn kinds(said: &Content) -> Vec<Kind> {
     said.media().map(|media| media.kind).collect()
 }
 
-/// Whether the call that a placed sentence asks for is allowed, where it asks for one.
+/// Whether the request allows the call of a classification, if it has one.
 fn may_call(placed: &Classification, request: &Request) -> bool {
     let Some(name) = &placed.tool else { return true };
     match &request.tool_choice {
@@ -287,14 +287,14 @@ fn may_call(placed: &Classification, request: &Request) -> bool {
     }
 }
 
-/// A placed sentence as what the provider says: a call where calls are allowed.
+/// The delta for a classification: a call where calls are allowed.
 fn delta(placed: Classification, request: &Request) -> Delta {
     let allowed = may_call(&placed, request);
     let Some(name) = placed.tool else { return Delta::Text(placed.say.unwrap_or_default()) };
     if !allowed {
         return Delta::Text(format!("That would need the tool `{name}`, which I may not use here."));
     }
-    // Numbered within the conversation, so that no two calls in it share an id.
+    // Numbered within the conversation, so that call ids are unique.
     let made = request.messages.iter().map(|m| match m {
         Message::Assistant(Turn { tool_calls, .. }) => tool_calls.iter().filter(|c| c.id.starts_with(IDS)).count(),
         _ => 0,
@@ -314,7 +314,7 @@ impl Provider for Reflex {
     fn reads_context(&self) -> bool {
         false
     }
-    /// It sees nothing, but says so; a picture goes to whoever sees it first.
+    /// It supports no media and says so, so routing prefers models that do.
     fn facts(&self) -> Facts {
         Facts { images: false, ..Facts::default() }
     }
@@ -324,7 +324,7 @@ impl Provider for Reflex {
         if sure || surety == Confidence::Sure {
             return future::ready(sure).boxed();
         }
-        // Results can always be told in a sentence, whoever asked for them.
+        // Results can always be phrased, whoever made the calls.
         if !reply::pending(&request.messages).is_empty() {
             return future::ready(true).boxed();
         }
@@ -341,7 +341,7 @@ impl Provider for Reflex {
         let reflex = self.clone();
         async move {
             let placed = reflex.place(&said_in(&asked)).await;
-            // That memory is searched is no answer: it may find nothing.
+            // A memory search may find nothing, so it is no answer.
             !matches!(placed.stage, Stage::Unknown | Stage::Question) && may_call(&placed, &asked)
         }
         .boxed()

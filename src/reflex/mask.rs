@@ -1,5 +1,5 @@
-//! Slots before meaning: what stands for a day, a sum or a name in a sentence is found first, and something common put in
-//! its place, so that "lunch with Ana at 12:30" and "dinner with Tom tonight" look alike.
+//! Masks slots before embedding: dates, amounts and names are replaced by common examples, so that "lunch with Ana at
+//! 12:30" and "dinner with Tom tonight" look alike.
 
 use crate::{
     sentence::Sentence,
@@ -7,7 +7,7 @@ use crate::{
 };
 use jiff::Zoned;
 
-/// A stretch of tokens and what it is.
+/// A range of tokens and its kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Span {
     pub at: usize,
@@ -15,11 +15,11 @@ pub(crate) struct Span {
     pub kind: Kind,
 }
 
-/// A sentence with its slots replaced by what stands for them.
+/// A sentence with masked slots.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Masked {
     pub words: Vec<String>,
-    /// What was found, in order, plain numbers and names included.
+    /// The slots in order, plain numbers and names included.
     pub spans: Vec<Span>,
 }
 
@@ -29,7 +29,7 @@ impl Masked {
     }
 }
 
-/// What is looked for at each word: the first that is there counts.
+/// Kinds tried at each word, in order.
 const KINDS: &[Kind] = &[
     Kind::Quoted,
     Kind::Url,
@@ -42,7 +42,7 @@ const KINDS: &[Kind] = &[
     Kind::Duration,
 ];
 
-/// Finds the slots of a sentence and masks them.
+/// Finds and masks the slots of a sentence.
 pub(crate) fn mask(s: &Sentence, now: &Zoned) -> Masked {
     let mut masked = Masked { words: vec![], spans: vec![] };
     let measured = (0..s.len()).any(|at| measure(s, at).is_some());
@@ -71,7 +71,7 @@ fn found(s: &Sentence, at: usize, now: &Zoned, measured: bool) -> Option<(Kind, 
     for kind in KINDS {
         if let Some(read) = read(*kind).filter(|read| is_one(*kind, read)) {
             let stand_in = match kind {
-                // A day and a time of day are different things to ask for.
+                // A date and a date with a time are different.
                 Kind::When if read.value.as_str().is_some_and(|text| text.contains('T')) => "tomorrow at noon",
                 kind => kind.mask(),
             };
@@ -94,7 +94,7 @@ fn found(s: &Sentence, at: usize, now: &Zoned, measured: bool) -> Option<(Kind, 
     phone().or_else(measured_here).or_else(unit).or_else(zone).or_else(number).or_else(person)
 }
 
-/// Whether a reading shows by itself what it is: a number without a currency may be anything.
+/// Whether a reading is unambiguous: a number without a currency is not.
 fn is_one(kind: Kind, read: &Read) -> bool {
     kind != Kind::Money || read.beside.is_some()
 }

@@ -1,4 +1,4 @@
-//! The meaning of a sentence, from the embedding model.
+//! Sentence embeddings.
 
 use futures::future::BoxFuture;
 use std::sync::{
@@ -6,10 +6,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// A text to a unit vector; the error is a sentence.
+/// Embeds a text as a unit vector; the error is a sentence.
 pub(crate) type Embed = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Vec<f32>, String>> + Send + Sync>;
 
-/// The model, and what it said last: a question and the yes to it ask for the same.
+/// The model with its last result: a question and the yes to it embed the same text.
 pub(crate) struct Meaning {
     embed: Embed,
     last: Mutex<Option<(String, Vec<f32>)>>,
@@ -21,7 +21,7 @@ impl Meaning {
         Self { embed, last: Mutex::default(), warned: AtomicBool::new(false) }
     }
 
-    /// The vector of a text; `None` where the model does not answer.
+    /// The embedding of a text; `None` if the model fails.
     pub async fn of(&self, text: &str) -> Option<Vec<f32>> {
         let known = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((_, vector)) = known.filter(|(last, _)| last == text) {
@@ -33,7 +33,7 @@ impl Meaning {
         Some(vector)
     }
 
-    /// Said once: without the model every sentence would repeat it.
+    /// Logs a failure once, not for every sentence.
     fn warn(&self, why: &str) {
         if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!("sentences are placed by templates and words only: {why}");

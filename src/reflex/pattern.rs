@@ -1,4 +1,4 @@
-//! One template: its parts, how it is read, how a sentence matches it, and the sentences it stands for.
+//! Templates: parsing, exact matching, and enumeration.
 
 use crate::{
     sentence::{Sentence, words_of},
@@ -11,20 +11,20 @@ use std::{
     rc::Rc,
 };
 
-/// A part of a template.
+/// A node of a template.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
-    /// This word.
+    /// A literal word.
     Word(String),
-    /// One of these, or nothing where it is optional.
+    /// One of these alternatives, or nothing if optional.
     Choice { any: Vec<Vec<Node>>, optional: bool },
-    /// Whatever the slot reads; the argument's name, none for `_`.
+    /// A slot with its argument name, none for `_`.
     Slot { name: Option<String>, kind: Kind },
-    /// The text these parts span, as an argument.
+    /// The text these nodes span, as an argument.
     Capture { name: String, kind: Kind, parts: Vec<Node> },
 }
 
-/// Reads a template.
+/// Parses a template.
 ///
 /// # Errors
 /// What is wrong, in words.
@@ -44,7 +44,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Parts up to the end or up to a `|`, `)` or `]` that belongs to what encloses them.
+    /// Nodes up to the end or an enclosing `|`, `)` or `]`.
     fn sequence(&mut self) -> Result<Vec<Node>, String> {
         let mut nodes = vec![];
         loop {
@@ -124,43 +124,43 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A sentence that a template fits.
+/// A match.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fit {
-    /// How many of its words are the template's own or in a slot of a definite kind: the more, the surer.
+    /// Number of words that are literal or in a slot of a definite kind: more is more reliable.
     pub definite: usize,
-    /// What the slots hold.
+    /// The slot values.
     pub arguments: Map<String, Value>,
 }
 
-/// What a slot or a capture holds.
+/// The content of a slot or capture.
 #[derive(Clone)]
 enum Held {
     Value(Value),
     Span(usize, usize, Kind),
 }
 
-/// A value and the argument it is for.
+/// A value bound to an argument.
 #[derive(Clone)]
 struct BoundValue {
     name: String,
     held: Held,
-    /// Whether it only came with another, which gives way to one that was said.
+    /// Whether it was derived from another value; explicit values take precedence.
     beside: bool,
 }
 
-/// Of a template that can be read in more ways than this, only so many are looked at.
+/// Maximum number of matching steps per template.
 const MOST_STEPS: usize = 20_000;
-/// The same for all templates together.
+/// Maximum number of matching steps for all templates together.
 const MOST_STEPS_OF_ALL: usize = 1_000_000;
 
-/// A sentence while templates are tried on it: what stands in it is read once for all of them.
+/// Matches a sentence against templates; slot readings are cached across them.
 pub(crate) struct Matcher<'a> {
     s: &'a Sentence,
     now: &'a Zoned,
     words: HashSet<&'a str>,
     reads: HashMap<(Kind, usize), Rc<[Read]>>,
-    /// How many steps are left for all templates, and for this one.
+    /// Remaining steps, for all templates and for this one.
     left: usize,
     steps: usize,
     definite: usize,
@@ -185,7 +185,8 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// The reading of the whole sentence with the most definite words, the first of those; `None` where there is none.
+    /// The match of the whole sentence with the most definite words, the first of equals; `None` if it does not
+    /// match.
     pub fn fit(&mut self, nodes: &[Node]) -> Option<Fit> {
         if !self.has_words_of(nodes) {
             return None;
@@ -204,7 +205,7 @@ impl<'a> Matcher<'a> {
         Some(Fit { definite, arguments: self.arguments(noted) })
     }
 
-    /// Whether the sentence has the words that no reading of the template is without.
+    /// Whether the sentence has the words every match of the template needs.
     fn has_words_of(&self, nodes: &[Node]) -> bool {
         nodes.iter().all(|node| match node {
             Node::Word(word) => self.words.contains(word.as_str()),
@@ -240,7 +241,7 @@ impl<'a> Matcher<'a> {
         self.reads.entry((kind, at)).or_insert_with(|| slots::read(kind, s, at, now).into()).clone()
     }
 
-    /// Matches `nodes` from `at` in every way, each followed by `next`, and takes back what it noted.
+    /// Matches `nodes` from `at` in every way, each continued by `next`, and undoes its bindings.
     fn run(&mut self, nodes: &[Node], at: usize, next: Next<'_, 'a>) {
         if self.steps == 0 {
             return;
@@ -282,7 +283,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Notes definite words and values for what follows, and takes them back.
+    /// Adds definite words and values for the continuation, and removes them afterwards.
     fn noting(&mut self, definite: usize, noted: Vec<BoundValue>, follow: impl FnOnce(&mut Self)) {
         let before = (self.definite, self.noted.len());
         self.definite += definite;
@@ -299,7 +300,7 @@ pub(crate) fn fit(nodes: &[Node], s: &Sentence, now: &Zoned) -> Option<Fit> {
     Matcher::new(s, now).fit(nodes)
 }
 
-/// What a slot of this name makes of what was read: the argument, and one that comes with it.
+/// The arguments a slot yields: its own, and one derived from it.
 fn arguments_of(name: &str, read: &Read, s: &Sentence, at: usize) -> Vec<BoundValue> {
     let (value, beside) = slots::named_value(name, read, s, at);
     let noted = |name: &str, value, beside| BoundValue { name: name.to_owned(), held: Held::Value(value), beside };
@@ -307,7 +308,7 @@ fn arguments_of(name: &str, read: &Read, s: &Sentence, at: usize) -> Vec<BoundVa
     std::iter::once(noted(name, value, false)).chain(beside).collect()
 }
 
-/// The slots of a template, in their order, without those of an optional part.
+/// The slots of a template in order, without those of optional parts.
 pub(crate) fn slots_of(nodes: &[Node]) -> Vec<(Option<String>, Kind)> {
     let mut all = vec![];
     for node in nodes {
@@ -321,7 +322,7 @@ pub(crate) fn slots_of(nodes: &[Node]) -> Vec<(Option<String>, Kind)> {
     all
 }
 
-/// Whether any words may stand somewhere in a sentence of the template.
+/// Whether the template has a slot for arbitrary text.
 pub(crate) fn has_open_slot(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Word(_) => false,

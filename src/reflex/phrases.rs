@@ -1,4 +1,4 @@
-//! Phrase files: headings, templates and examples, read into intents.
+//! Phrase files: parses headings, templates and examples into intents.
 
 use crate::{
     Error, confirmation,
@@ -7,47 +7,47 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// One heading: a tool with the arguments it fixes, and the sentences that mean it.
+/// An intent: a tool with fixed arguments, and the sentences for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Intent {
-    /// The tool; a name that begins with `/` is answered by `reflex` itself.
+    /// The tool; a name that starts with `/` is a built-in reply.
     pub tool: String,
-    /// The arguments every sentence below it has.
+    /// Fixed arguments of every sentence.
     pub fixed: Map<String, Value>,
     pub templates: Vec<Template>,
-    /// Sentences that show people how to say it.
+    /// Sentences shown in help.
     pub shown: Vec<String>,
-    /// What it would do, as the question "Shall I …?" goes on.
+    /// The wording after "Shall I".
     pub asked: Option<String>,
-    /// The arguments that every template brings, with what they are read as.
+    /// Arguments every template provides, with their kinds.
     pub needed: Vec<(String, Kind)>,
 }
 
-/// One line below a heading.
+/// A line below a heading.
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
     /// The line as written.
     pub text: String,
     pub nodes: Vec<Node>,
-    /// Whether it is only an example for words and meaning.
+    /// Whether it is an example for words and meaning only.
     pub example_only: bool,
-    /// Where it stands: `memory.en:12`.
+    /// Its location: `memory.en:12`.
     pub place: String,
 }
 
 impl Intent {
-    /// Whether `reflex` answers it itself.
+    /// Whether it is a built-in reply.
     pub fn is_own(&self) -> bool {
         self.tool.starts_with('/')
     }
 }
 
-/// Reads one file; `number` names it where it does not begin with a comment that does.
+/// Parses one file; `number` identifies it if its first comment does not.
 ///
 /// # Errors
-/// The first line that is not in the notation.
+/// The first invalid line.
 pub(crate) fn read(text: &str, number: usize) -> Result<Vec<Intent>, Error> {
-    // Files may come joined together: each begins with a comment that names it, from which its lines are counted.
+    // Files may be concatenated: each starts with a comment that names it, from which its lines are counted.
     let (mut file, mut before) = (format!("phrase file {number}"), 0);
     let mut intents: Vec<Intent> = vec![];
     for (i, line) in text.lines().enumerate() {
@@ -79,7 +79,7 @@ pub(crate) fn read(text: &str, number: usize) -> Result<Vec<Intent>, Error> {
         let example = line.strip_prefix('~');
         let nodes = pattern::parse(example.unwrap_or(line)).map_err(wrong)?;
         if example.is_some() {
-            // An example may be followed by a call, so it must bring whatever every template of the tool brings.
+            // An example may lead to a call, so it must provide what every template of the tool provides.
             let mine = named(&nodes);
             let lacks = |(name, _): &&(String, Kind)| mine.iter().all(|(named, _)| named != name);
             if let Some((name, _)) = needed(intent, false).iter().find(lacks) {
@@ -95,12 +95,12 @@ pub(crate) fn read(text: &str, number: usize) -> Result<Vec<Intent>, Error> {
     Ok(intents)
 }
 
-/// The arguments that a template brings in any case.
+/// The arguments a template always provides.
 fn named(nodes: &[Node]) -> Vec<(String, Kind)> {
     pattern::slots_of(nodes).into_iter().filter_map(|(name, kind)| Some((name?, kind))).collect()
 }
 
-/// The arguments that every template brings; with `examples`, those of the examples where there is no template.
+/// The arguments every template provides; with `examples`, those of the examples if there is no template.
 fn needed(intent: &Intent, examples: bool) -> Vec<(String, Kind)> {
     let examples = examples && intent.templates.iter().all(|t| t.example_only);
     let all = intent.templates.iter().filter(|t| t.example_only == examples).map(|t| named(&t.nodes));
@@ -110,13 +110,13 @@ fn needed(intent: &Intent, examples: bool) -> Vec<(String, Kind)> {
     all.reduce(both).unwrap_or_default()
 }
 
-/// The name in a comment such as `# memory.en: remembering`.
+/// The file name in a comment such as `# memory.en: remembering`.
 fn file_named(line: &str) -> Option<&str> {
     let (name, _) = line.strip_prefix("# ")?.split_once(':')?;
     (name.contains('.') && !name.contains(' ')).then_some(name)
 }
 
-/// `gpio_write high=true` as the tool and its fixed arguments.
+/// Parses `gpio_write high=true` into the tool and its fixed arguments.
 fn heading_of(text: &str) -> Result<(String, Map<String, Value>), String> {
     let (tool, mut rest) = text.split_once(' ').unwrap_or((text, ""));
     let plain = tool.strip_prefix('/').unwrap_or(tool);

@@ -1,14 +1,14 @@
-//! Results of tools as sentences.
+//! Formats tool results as sentences.
 
 use llm::{Message, ToolResult};
 use serde_json::Value;
 
-/// The longest rendering of a result; a person reads it, perhaps aloud.
+/// Maximum length of a formatted result; it may be read aloud.
 const MOST_CHARS: usize = 1500;
-/// How many entries of a list are told.
+/// Maximum number of list entries.
 const MOST_ENTRIES: usize = 10;
 
-/// The results that came after the person's last words, in order; empty where none did.
+/// The results since the person's last message, in order.
 pub(crate) fn pending(messages: &[Message]) -> Vec<&ToolResult> {
     let after = messages.iter().rposition(|m| matches!(m, Message::User(_))).map_or(0, |i| i + 1);
     let results = messages[after..].iter().filter_map(|m| match m {
@@ -18,7 +18,7 @@ pub(crate) fn pending(messages: &[Message]) -> Vec<&ToolResult> {
     results.collect()
 }
 
-/// The answer made of results: what each says, else its content in plain words.
+/// The answer from results: each result's sentence, else its formatted content.
 pub(crate) fn sentence(results: &[&ToolResult]) -> String {
     let all: Vec<String> = results.iter().map(|r| one(r)).filter(|text| !text.is_empty()).collect();
     if all.is_empty() { "Done.".to_owned() } else { all.join("\n") }
@@ -34,7 +34,7 @@ fn one(result: &ToolResult) -> String {
     }
 }
 
-/// The text of an error, which may be wrapped in JSON or led by its kind.
+/// The text of an error, which may be wrapped in JSON or prefixed by its kind.
 fn error_text(content: &str) -> String {
     let text = match serde_json::from_str::<Value>(content) {
         Ok(Value::Object(map)) => ["message", "error", "text"]
@@ -58,7 +58,7 @@ fn error_text(content: &str) -> String {
     }
 }
 
-/// Text as it is; JSON as lines.
+/// Text unchanged; JSON as lines.
 fn plain(content: &str) -> String {
     match serde_json::from_str::<Value>(content) {
         Ok(value @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => lines(&value, 0).join("\n"),

@@ -1,32 +1,32 @@
-//! A sentence as words with their places in the text: lower case, contractions opened, politeness set aside.
+//! Tokenizes a sentence: lower case, contractions expanded, courtesies removed.
 
-/// One word, number or arithmetic sign.
+/// A word, number or arithmetic sign.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Token {
-    /// In lower case, without accents of writing: `what`, `17`, `3.5`, `17:30`, `*`.
+    /// In lower case, with plain apostrophes: `what`, `17`, `3.5`, `17:30`, `*`.
     pub word: String,
-    /// Where it begins in the text, in bytes.
+    /// Byte offset of its start.
     pub start: usize,
-    /// Where it ends.
+    /// Byte offset of its end.
     pub end: usize,
-    /// Whether a comma, full stop or the like stands before it.
+    /// Whether punctuation precedes it.
     pub after_break: bool,
-    /// Whether a quotation begins with it.
+    /// Whether a quotation starts with it.
     pub opens: bool,
     /// Whether a quotation ends with it.
     pub closes: bool,
 }
 
-/// A text, its tokens, and which of them are left once politeness is set aside.
+/// A text, and its tokens without courtesies.
 #[derive(Debug, Clone)]
 pub(crate) struct Sentence {
     pub text: String,
     pub tokens: Vec<Token>,
-    /// It ends with a question mark or opens with "do you know" and the like.
+    /// It ends with a question mark or starts with "do you know" and the like.
     pub asks: bool,
-    /// It opens as a request ("could you …"), so its question mark is only courtesy.
+    /// It starts as a request ("could you …"), so its question mark is only courtesy.
     pub requests: bool,
-    /// It opened with "do you know", "tell me" and the like before a question word.
+    /// It started with "do you know", "tell me" and the like before a question word.
     pub wonders: bool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Sentence {
 pub(crate) const MOST_TOKENS: usize = 400;
 
 impl Sentence {
-    /// Reads a text; politeness at its front is dropped, at its back only where it cannot be content.
+    /// Tokenizes a text; removes leading courtesies, and trailing ones if they cannot be content.
     pub fn read(text: &str) -> Self {
         let mut tokens = tokens(text);
         let ends = text.trim_end().trim_end_matches(['"', '”', ')', '!', ' ']).ends_with('?');
@@ -43,24 +43,24 @@ impl Sentence {
         Self { text: text.to_owned(), tokens, asks: ends || wonders, requests, wonders }
     }
 
-    /// Reads a text that is content: nothing is dropped.
+    /// Tokenizes content: nothing is removed.
     pub fn whole(text: &str) -> Self {
         Self { text: text.to_owned(), tokens: tokens(text), asks: false, requests: false, wonders: false }
     }
 
-    /// The same sentence without any courtesy at its back; `None` where that changes nothing.
+    /// The sentence without any trailing courtesy; `None` if unchanged.
     pub fn curt(&self) -> Option<Self> {
         let mut curt = self.clone();
         drop_back(&mut curt.tokens, true);
         (curt.tokens.len() < self.tokens.len()).then_some(curt)
     }
 
-    /// The word at `at`, the empty string beyond the end.
+    /// The word at `at`; empty beyond the end.
     pub fn word(&self, at: usize) -> &str {
         self.tokens.get(at).map_or("", |t| t.word.as_str())
     }
 
-    /// Whether these words stand at `at`.
+    /// Whether these words are at `at`.
     pub fn has(&self, at: usize, words: &[&str]) -> bool {
         words.iter().enumerate().all(|(i, w)| self.word(at + i) == *w)
     }
@@ -70,13 +70,13 @@ impl Sentence {
         self.tokens.iter().any(|t| words.contains(&t.word.as_str()))
     }
 
-    /// How many tokens there are.
+    /// Number of tokens.
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// The text that tokens `from..to` span, as it was written: with the signs attached to them, without the
-    /// quotation marks around the whole and without the punctuation that ends the sentence.
+    /// The original text of tokens `from..to`: with attached signs, without enclosing quotation marks and final
+    /// punctuation.
     pub fn slice(&self, from: usize, to: usize) -> &str {
         let (Some(first), Some(last)) = (self.tokens.get(from), self.tokens.get(to.saturating_sub(1))) else {
             return "";
@@ -92,13 +92,13 @@ impl Sentence {
         unquoted(self.text[start..end].trim().trim_end_matches(['.', ',', ';', '?', ' ']))
     }
 
-    /// All that is left of the text, as it was written.
+    /// The original text of all tokens.
     pub fn rest(&self) -> &str {
         self.slice(0, self.len())
     }
 }
 
-/// Takes off one pair of quotation marks around the whole, or the half of one.
+/// Removes a pair of enclosing quotation marks, or a single one.
 fn unquoted(text: &str) -> &str {
     const OPEN: [char; 4] = ['"', '“', '„', '«'];
     const CLOSE: [char; 4] = ['"', '”', '“', '»'];
@@ -111,12 +111,12 @@ fn unquoted(text: &str) -> &str {
     }
 }
 
-/// Whether a character belongs to arithmetic, so that a sign beside it is one too.
+/// Whether a character belongs to arithmetic, so that an adjacent sign does too.
 fn mathy(c: Option<char>) -> bool {
     c.is_some_and(|c| c.is_ascii_digit() || "()+*/^×÷√%".contains(c))
 }
 
-/// Cuts a text into tokens.
+/// Splits a text into tokens.
 fn tokens(text: &str) -> Vec<Token> {
     let chars: Vec<(usize, char)> = text.char_indices().collect();
     let mut all: Vec<Token> = vec![];
@@ -148,7 +148,7 @@ fn tokens(text: &str) -> Vec<Token> {
     all
 }
 
-/// How many characters from `i` form one token; zero where none begins.
+/// Length of the token at `i` in characters; zero if none starts there.
 fn token_length(chars: &[(usize, char)], i: usize) -> usize {
     let at = |k: usize| chars.get(k).map(|c| c.1);
     let Some(c) = at(i) else { return 0 };
@@ -177,7 +177,7 @@ fn token_length(chars: &[(usize, char)], i: usize) -> usize {
         '#' => right.is_some_and(|r| r.is_ascii_digit()),
         _ => false,
     };
-    // "pin-17" and "20-minute" are words tied together, not a subtraction.
+    // "pin-17" and "20-minute" are hyphenated words, not a subtraction.
     let tied = c == '-' && i.checked_sub(1).and_then(at).is_some_and(char::is_alphabetic);
     usize::from(sign && !tied)
 }
@@ -226,7 +226,7 @@ fn word_length(chars: &[(usize, char)], i: usize) -> usize {
     k - i
 }
 
-/// The words one run of characters stands for: contractions opened, shorthand spelled out.
+/// The words of a run of characters: contractions expanded, shorthand spelled out.
 pub(crate) fn words_of(run: &str) -> Vec<String> {
     let run = run.to_lowercase().replace('’', "'");
     if let Some((_, long)) = SHORT.iter().find(|(short, _)| *short == run) {
@@ -246,7 +246,7 @@ pub(crate) fn words_of(run: &str) -> Vec<String> {
     vec![if thousands { run.replace(',', "") } else { run }]
 }
 
-/// Contractions and shorthand that no rule covers.
+/// Contractions and shorthand not covered by a rule.
 const SHORT: &[(&str, &str)] = &[
     ("what's", "what is"),
     ("whats", "what is"),
@@ -311,7 +311,7 @@ const SHORT: &[(&str, &str)] = &[
     ("2nite", "tonight"),
 ];
 
-/// What people say before they say what they want. A `true` marks a request.
+/// Leading courtesies. A `true` marks a request.
 const FRONT: &[(&str, bool)] = &[
     ("hey", false),
     ("hi", false),
@@ -362,7 +362,7 @@ const FRONT: &[(&str, bool)] = &[
     ("do me a favor and", true),
 ];
 
-/// What people say before a question; dropped only where a question word follows.
+/// Introductions to a question; removed only before a question word.
 const BEFORE_QUESTION: &[&str] = &[
     "tell me",
     "do you know",
@@ -379,11 +379,11 @@ const BEFORE_QUESTION: &[&str] = &[
     "remind me",
 ];
 
-/// The words that open a question.
+/// Question words.
 pub(crate) const QUESTION_WORDS: &[&str] =
     &["who", "whose", "whom", "what", "when", "where", "which", "how", "why", "whether", "if"];
 
-/// What people say after; the marked ones are dropped only after a break or when asked to be curt.
+/// Trailing courtesies; marked ones are removed only after a break or by `curt`.
 const BACK: &[(&str, bool)] = &[
     ("please", false),
     ("thanks", true),
@@ -431,7 +431,7 @@ fn starts(tokens: &[Token], phrase: &str) -> Option<usize> {
     same.then_some(count)
 }
 
-/// Drops courtesies from the front, never the last word; says whether a request and whether a question was among them.
+/// Removes leading courtesies, never the last word; returns whether a request and whether a question was among them.
 fn drop_front(tokens: &mut Vec<Token>) -> (bool, bool) {
     let (mut requests, mut wonders) = (false, false);
     loop {
@@ -448,7 +448,7 @@ fn drop_front(tokens: &mut Vec<Token>) -> (bool, bool) {
     }
 }
 
-/// Drops courtesies from the back, never the last word; says whether a request was among them (", can you?").
+/// Removes trailing courtesies, never the last word; returns whether a request was among them (", can you?").
 fn drop_back(tokens: &mut Vec<Token>, all: bool) -> bool {
     let mut requests = false;
     loop {

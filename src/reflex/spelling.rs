@@ -1,4 +1,4 @@
-//! Slips of the fingers: a word that no template knows is read as the one it must have been.
+//! Spelling correction: an unknown word is read as the known word it resembles.
 
 use crate::{
     pattern::Node,
@@ -8,19 +8,19 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// The words of all templates and of days, times and numbers, with how many lines have them.
+/// Words of all templates and slots, with their frequency.
 pub(crate) struct Spelling {
     words: HashMap<String, u32>,
 }
 
-/// Words that slots read.
+/// Words that slots parse.
 const READ: &str = "monday tuesday wednesday thursday friday saturday sunday january february march april june july august \
     september october november december today tomorrow tonight yesterday morning afternoon evening night noon midnight \
     second seconds minute minutes hour hours days week weeks weekend weekday weekdays month months year years every daily \
     weekly monthly hourly half quarter past next last this euro euros dollar dollars pounds cents urgent important priority \
     percent times plus minus divided high list";
 
-/// A word has this many letters at least to be mended.
+/// Minimum length of a word to correct.
 const LEAST: usize = 4;
 
 impl Spelling {
@@ -36,12 +36,12 @@ impl Spelling {
         Self { words }
     }
 
-    /// The sentence with its slips mended; `None` where there is none to mend.
+    /// The corrected sentence; `None` if nothing needs correction.
     pub fn mended(&self, s: &Sentence) -> Option<Sentence> {
         let mut mended = s.clone();
         let mut any = false;
         for (i, token) in mended.tokens.iter_mut().enumerate() {
-            // Names are spelled as their owners like.
+            // Names may have any spelling.
             let name = i > 0 && !token.after_break && s.text[token.start..].starts_with(char::is_uppercase);
             let shouted = s.text.chars().all(|c| !c.is_lowercase());
             if (!name || shouted)
@@ -54,8 +54,8 @@ impl Spelling {
         any.then_some(mended)
     }
 
-    /// The known word that an unknown one nearly is: one slip, two in long words, never in the first letter. Swapped letters
-    /// are the likeliest slip, and common words the likeliest meant.
+    /// The known word closest to an unknown one: one edit, two in long words, never in the first letter. Swapped
+    /// letters and frequent words are preferred.
     fn meant(&self, word: &str) -> Option<&str> {
         let length = word.chars().count();
         if !(LEAST..24).contains(&length) || !word.chars().all(char::is_alphabetic) || self.words.contains_key(word) {
@@ -80,7 +80,7 @@ impl Spelling {
     }
 }
 
-/// Whether two words are forms of one, so that nothing is misspelled: "task" and "tasks", "call" and "called".
+/// Whether two words are inflections of one, and so both correct: "task" and "tasks", "call" and "called".
 fn is_form(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     let ending = long.strip_prefix(short).or_else(|| long.strip_prefix(short.strip_suffix('e')?));

@@ -1,4 +1,4 @@
-//! The crate as its users see it: a table of sentences, the provider, and that nothing moves by accident.
+//! The public API: a table of sentences, the provider, and safety against accidental actions.
 
 use super::*;
 use futures::FutureExt;
@@ -49,7 +49,7 @@ fn reflex() -> Reflex {
     with(Arc::new(|_| async { Err("no model here".to_owned()) }.boxed()))
 }
 
-/// The one meaning of a model that finds everything alike.
+/// The same embedding for every text.
 fn alike() -> Vec<f32> {
     let mut vector = vec![0.0; embed::DIM];
     vector[0] = 1.0;
@@ -72,7 +72,7 @@ fn rows() -> Vec<Row> {
     lines.map(row).collect()
 }
 
-/// What is wrong with where a sentence was placed.
+/// How a classification differs from the expected row.
 fn wrong(row: &Row, placed: &Classification) -> Option<String> {
     let right = match row.tool {
         "-" => placed.tool.is_none() && placed.say.as_deref().is_some_and(|say| say.contains(row.wanted)),
@@ -173,7 +173,7 @@ async fn a_turn_is_one_call_and_one_answer() {
     assert_eq!(answer, [Delta::Text("That did not work: the pin is taken.".into()), END]);
 }
 
-/// The answer to the last of these words, said in turns with what was answered before them.
+/// The answer to the last message of a dialogue.
 async fn answer_to(reflex: &Reflex, messages: &[Message]) -> Delta {
     deltas(reflex, request(messages.to_vec())).await.remove(0)
 }
@@ -200,7 +200,7 @@ async fn what_is_only_likely_is_done_after_a_yes() {
     let left = Delta::Text("All right, I leave it.".into());
     assert_eq!(answer_to(&reflex, &[about.clone(), said(question), user("no thanks")]).await, left);
 
-    // A question that it would not ask about that sentence is none of its own, whoever wrote it.
+    // A question it would not ask about that sentence is not its own.
     for (about, question, yes) in [
         (user("hello"), question, "yes"),
         (about.clone(), "Shall I delete the task “milk”? Say yes or no.", "yes"),
@@ -211,7 +211,7 @@ async fn what_is_only_likely_is_done_after_a_yes() {
         let answer = answer_to(&reflex, &[about, said(question), user(yes)]).await;
         assert!(matches!(answer, Delta::Text(_)), "{question} {yes}: {answer:?}");
     }
-    // Nothing was asked: a yes is a word like others.
+    // Nothing was asked, so a yes means nothing.
     let answer = answer_to(&reflex, &[user("yes")]).await;
     assert!(matches!(answer, Delta::Text(_)), "{answer:?}");
 }
@@ -313,14 +313,14 @@ async fn what_it_would_answer_among_others() {
         (open("yes"), sure),
         (open("no thanks"), sure),
         (told("reflex-1"), sure),
-        // It makes an answer of these, but somebody else may make a better one.
+        // It can answer these, but a model may answer better.
         (user("waht time is it"), understood),
         (user("mark pay the rent as doen"), understood),
         (user("remind me"), understood),
         (user("remind me to call Ana"), understood),
         (user("who are you"), understood),
         (told("call_1"), understood),
-        // And none of these.
+        // It cannot answer these.
         (user("why is the sky blue?"), neither),
         (user("did Ana call yesterday?"), neither),
         (user("remind me what Ana said about the door"), neither),
@@ -389,7 +389,7 @@ async fn what_it_cannot_see_it_says() {
     }
 }
 
-/// How long being sure takes: `cargo test -p reflex --lib how_long -- --ignored --nocapture`.
+/// Latency of the confidence check: `cargo test -p reflex --lib how_long -- --ignored --nocapture`.
 #[tokio::test]
 #[ignore = "measures"]
 async fn how_long_being_sure_takes() {
@@ -423,7 +423,7 @@ async fn a_broken_phrase_file_is_named() {
     assert_eq!(error.to_string(), "x.en, line 3: a `)` is missing: `(b`");
 }
 
-/// Random numbers that repeat, so that a failure can be seen again.
+/// Deterministic random numbers, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -433,8 +433,8 @@ impl Dice {
     }
 }
 
-/// Words in any order, with pins, verbs and negations among them: a call that changes something is made only where the
-/// sentence, courtesies aside, is word for word one of the plain forms.
+/// Random sentences with pins, verbs and negations: a call that changes something is made only if the sentence,
+/// without courtesies, is literally one of the plain forms.
 #[tokio::test]
 async fn word_salad_moves_nothing() {
     const WORDS: &[&str] = &[
@@ -443,7 +443,7 @@ async fn word_salad_moves_nothing() {
         "is", "who", "forget", "delete", "in", "minutes", "time", "what", "?", ",", "without", "when", "door", "again",
         "half",
     ];
-    // A meaning stage that finds everything alike must not lead to an action either.
+    // An embedding that finds everything alike must not lead to an action either.
     let reflex = with(Arc::new(|_| async { Ok(alike()) }.boxed()));
     let mut dice = Dice(7);
     for _ in 0..600 {
@@ -515,7 +515,7 @@ async fn sentences_are_placed_with_the_model() {
     assert!(missed.len() * 6 <= guessed.len(), "{} of {} missed: {missed:#?}", missed.len(), guessed.len());
 }
 
-/// Rows of one's own: `ROWS=file.tsv cargo test -p reflex --lib an_exam -- --ignored --nocapture`.
+/// Custom rows: `ROWS=file.tsv cargo test -p reflex --lib an_exam -- --ignored --nocapture`.
 #[test]
 #[ignore = "places the rows of the file that ROWS names"]
 fn an_exam() {

@@ -1,4 +1,4 @@
-//! Hob asks before it acts: the question in the stream, the answer by every door, and what a standing yes covers.
+//! Approvals: the question in the stream, answers through every door, and what a standing approval covers.
 
 use crate::{
     harness::{Hob, Setup, hob_with, until},
@@ -10,12 +10,12 @@ use crate::{
 use serde_json::{Value, json};
 use std::{collections::HashSet, thread};
 
-/// A daemon with a scripted model that waits so many seconds for an answer in the call.
+/// A daemon with a scripted model that waits so many seconds for an answer within the call.
 pub fn that_waits(seconds: u32, more: &str) -> (Hob, ModelServer) {
     with_model(&format!("[approvals]\nin_call_seconds = {seconds}\n[limits]\ncalls = 0\n{more}"))
 }
 
-/// The questions of the owner in this state, the newest first.
+/// The owner's questions in this state, newest first.
 pub fn questions(hob: &Hob, state: &str) -> Vec<Value> {
     let listed = hob.get(&format!("/api/v1/approvals?state={state}&limit=200")).data(200);
     let all = listed["approvals"].as_array().unwrap().clone();
@@ -41,23 +41,23 @@ pub fn decide(hob: &Hob, question: &Value, decision: &str) -> Value {
     answer(hob, question, json!({"decision": decision})).data(200)
 }
 
-/// Chooses how much is done unasked.
+/// Sets the autonomy level.
 pub fn autonomy(hob: &Hob, level: &str) {
     hob.admin("PUT", "/api/v1/autonomy").json(&json!({"level": level})).send().data(200);
 }
 
-/// Keeps a memory and answers its id.
+/// Stores a memory and returns its id.
 pub fn keep(hob: &Hob, content: &str) -> String {
     hob.result("remember", json!({"content": content}))["id"].as_str().unwrap().to_owned()
 }
 
-/// Everything that is remembered.
+/// All memories.
 pub fn memories(hob: &Hob) -> HashSet<String> {
     let listed = hob.result("list_memories", json!({"limit": 50}));
     listed["memories"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The stream up to the question, which is its last part.
+/// Reads the stream up to the question, its last event.
 fn until_asked(events: &mut Events) -> Value {
     events.find(|(name, _)| name == "approval").expect("a question").1
 }

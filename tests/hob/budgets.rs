@@ -1,4 +1,4 @@
-//! What is shared is shared fairly: memory among the tools that run, a person's patience among those that ask.
+//! Shared budgets: memory of sandboxed tools, and open questions per run and conversation.
 
 use crate::{
     approvals::{asked, decide, keep, memories, questions, that_waits},
@@ -9,14 +9,14 @@ use crate::{
 use serde_json::{Value, json};
 use std::thread;
 
-/// A daemon that loads no model of its own accord, so that its memory is that of the tools.
+/// A daemon that loads no embedding model, so that its memory is that of the tools.
 fn bare() -> Hob {
     let environment = [("HOB_MODEL", "custom/none"), ("HOB_LLM_URL", "http://127.0.0.1:9/v1")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     Hob::with(Setup { environment, ..Setup::default() })
 }
 
-/// The most memory that was resident so far, in MiB.
+/// Peak resident memory in MiB.
 fn peak(hob: &Hob) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", hob.pid())).unwrap();
     let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
@@ -27,7 +27,7 @@ fn draft(name: &str, code: &str) -> Value {
     json!({"name": name, "description": "For a test.", "parameters": {"type": "object", "properties": {}}, "code": code})
 }
 
-/// Tries so many copies of this code out at once; the texts of their answers.
+/// Runs so many copies of this code as trials at once; returns the texts of their answers.
 fn trials(hob: &Hob, count: usize, code: &str) -> Vec<String> {
     let body = draft("trial", code);
     let trial = || hob.post("/api/v1/custom-tools/test", body.clone()).text();
@@ -37,7 +37,7 @@ fn trials(hob: &Hob, count: usize, code: &str) -> Vec<String> {
     })
 }
 
-/// How many answers hold this text.
+/// How many answers contain this text.
 fn with(answers: &[String], text: &str) -> usize {
     answers.iter().filter(|answer| answer.contains(text)).count()
 }

@@ -1,4 +1,4 @@
-//! Models that go in circles: they are warned, and stopped when they go on; and the person is told what was done.
+//! Models in a loop are warned, then stopped, and the person is told what was done.
 
 use crate::{
     model::with_model,

@@ -1,11 +1,11 @@
-//! No secret goes over a wire that others can read: the daemon and its clients in a network of their own, where the address is not
-//! loopback's.
+//! No secret is accepted without TLS: daemon and clients in a network namespace with a non-loopback address.
 
 use crate::harness::{Folder, Hob, TOKEN, binary, run};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Starts the daemon at an address of another network and sends each request of `$1`, a file of `METHOD PATH BODY` lines.
+/// Starts the daemon at an address of another network and sends each request of `$1`, a file of `METHOD PATH BODY`
+/// lines.
 const SCRIPT: &str = r#"
 ip link set lo up && ip addr add 10.9.9.9/8 dev lo || exit 9
 "$3" serve --data "$2/data" --board sim --listen 10.9.9.9:4999 --no-mdns >"$2/out" 2>"$2/err" &
@@ -21,7 +21,7 @@ done <"$1"
 kill $hob
 "#;
 
-/// The answers to requests from another machine, in clear text; none where this machine makes no networks.
+/// The answers to unencrypted requests from another machine; `None` where network namespaces are unavailable.
 fn asked(requests: &[(&str, &str, Value)]) -> Option<Vec<Value>> {
     let unshared = |more: &[&str]| {
         let mut command = Command::new("unshare");

@@ -1,4 +1,4 @@
-//! The command line: what it prints, how it ends, and the one line that says why.
+//! The command line: output, exit codes, and one-line errors.
 
 use crate::harness::{Folder, Hob, hob, hob_with, run};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What happens by itself: reminders at their time, also when the power was off then, and triggers.
+//! Schedules and triggers: reminders at their time, also across power cuts.
 
 use crate::{
     everyday::{KINDS, Person},

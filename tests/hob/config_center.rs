@@ -1,4 +1,4 @@
-//! The Config Center from outside: services are defined and set up, tools use them, and secrets are never seen again.
+//! The Config Center: services are defined and configured, tools use them, and secrets are write-only.
 
 use crate::{
     harness::{Folder, Hob, Setup, hob, until},

@@ -1,4 +1,4 @@
-//! What people set on a conversation: title, instructions of its own, metadata.
+//! Settings of a conversation: title, instructions, metadata.
 
 use crate::{harness::Hob, model::with_model, model_server::says};
 use serde_json::{Value, json};

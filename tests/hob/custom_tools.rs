@@ -1,4 +1,4 @@
-//! Tools that people and models write: their endpoints, their limits, and what they may reach.
+//! Custom tools: endpoints, limits, and permissions.
 
 use crate::{
     harness::{Hob, Setup, TOKEN},

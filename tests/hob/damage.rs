@@ -1,4 +1,4 @@
-//! Data that is damaged, missing or open to others: found, named, refused, and never made worse.
+//! Damaged, missing or exposed data: found, named, refused, and never made worse.
 
 use crate::{
     harness::{Dice, Folder, Hob, Setup, hob, hob_with},
@@ -16,7 +16,7 @@ use std::{
 
 const SERVE: [&str; 5] = ["serve", "--board", "sim", "--listen", "127.0.0.1:0"];
 
-/// The one line a command says that refuses the data.
+/// The one-line error of a command that refuses the data.
 fn refused(data: &Path, arguments: &[&str]) -> String {
     hob_with(data, arguments, &[("HOB_LOG", "off")], "").why(1)
 }
@@ -26,7 +26,7 @@ fn send(hob: &Hob, bytes: &[u8]) -> String {
     request.body(bytes.to_vec()).send().data(201)["id"].as_str().unwrap().to_owned()
 }
 
-/// Every file of a folder with its bytes, but the socket.
+/// Every file of a folder with its bytes, except the socket.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = vec![];
     for entry in fs::read_dir(folder).unwrap() {
@@ -264,7 +264,7 @@ fn household() -> (Hob, PathBuf) {
     (daemon, backup)
 }
 
-/// What people stored, as it is told.
+/// People's records, as the API returns them.
 fn told(data: &Path) -> Vec<Value> {
     let call = |tool: &str, arguments: &str| {
         let told = hob(data, &["call", tool, arguments, "--json"]).ok();

@@ -1,4 +1,4 @@
-//! What is stored: whose it is, how it is copied and put back, and that it survives.
+//! Stored data: ownership, backup and restore, power cuts, full disks.
 
 use crate::harness::{Dice, Folder, Hob, Setup, TOKEN, hob, hob_with, until};
 use crate::http::{Reply, Request};
@@ -16,7 +16,7 @@ use std::{
 
 const SERVE: [&str; 5] = ["serve", "--board", "sim", "--listen", "127.0.0.1:0"];
 
-/// The one line a daemon that does not start says.
+/// The one-line error of a daemon that does not start.
 fn refused(data: &Path, arguments: &[&str]) -> String {
     hob_with(data, arguments, &[("HOB_LOG", "off")], "").why(1)
 }
@@ -84,7 +84,7 @@ fn a_newer_or_damaged_file_is_refused_and_left_as_it_is() {
     assert!(daemon.say("what is old?")["response"].as_str().unwrap().contains("this is old"));
 }
 
-/// Remembers until told to stop, or until nobody answers; what was acknowledged is noted, fifty to a tag.
+/// Stores memories until stopped or disconnected; records what was acknowledged, fifty per tag.
 fn remember(port: u16, writer: &str, stop: &AtomicBool, kept: &Mutex<Vec<(String, String)>>) {
     for n in 0.. {
         if stop.load(Ordering::SeqCst) {
@@ -101,7 +101,7 @@ fn remember(port: u16, writer: &str, stop: &AtomicBool, kept: &Mutex<Vec<(String
     }
 }
 
-/// That everything which was acknowledged is there.
+/// Asserts that everything acknowledged is there.
 fn assert_kept(hob: &Hob, kept: &[(String, String)], told: &str) {
     let mut tags: Vec<&String> = kept.iter().map(|(tag, _)| tag).collect();
     tags.dedup();
@@ -194,7 +194,7 @@ fn a_backup_is_whole_although_everything_goes_on() {
     assert!(daemon.data().join("hob.redb.before-restore").exists());
 }
 
-/// Asks again and again until it is refused because the disk is full; gives how often it was not.
+/// Repeats a request until it is refused because the disk is full; returns how often it succeeded.
 fn until_full(mut ask: impl FnMut(usize) -> Reply) -> usize {
     for n in 0..1000 {
         let reply = ask(n);
@@ -207,7 +207,8 @@ fn until_full(mut ask: impl FnMut(usize) -> Reply) -> usize {
     panic!("the disk never got full");
 }
 
-/// Full, and free again: what works, what is said, and that nothing is lost. `full` makes and ends the shortage.
+/// Fills and frees the disk: what still works, which errors appear, and that nothing is lost. `full` starts and ends
+/// the shortage.
 fn check_full_disk(daemon: &mut Hob, full: impl Fn(&Hob, bool)) -> Vec<String> {
     daemon.say("remember that the pantry key hangs behind the door");
     let mut kept = vec![];

@@ -1,4 +1,4 @@
-//! Who may come in, what every answer looks like, and a door that garbage does not break.
+//! Authentication, the shape of every answer, and malformed requests.
 
 use crate::{
     harness::{Dice, Hob, Setup, TOKEN},
@@ -231,7 +231,7 @@ fn a_body_that_is_too_large_is_refused_with_a_sentence_on_every_route() {
     hob.assert_alive();
 }
 
-/// A request that is well formed as HTTP and nonsense otherwise.
+/// A request that is valid HTTP and nonsense otherwise.
 fn nonsense(hob: &Hob, dice: &mut Dice) -> Request {
     const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW"];
     const PATHS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Where a tester once got through: each of these broke something and must not again.
+//! Regressions: each of these broke something once.
 
 use crate::{
     harness::{Folder, Hob, Setup, TOKEN, binary, hob, until},

@@ -1,4 +1,4 @@
-//! The stream of events: some topics alone, what was missed, and who hears what.
+//! The event stream: topics, replay of missed events, and who receives what.
 
 use crate::{
     approvals::{autonomy, decide, that_waits},

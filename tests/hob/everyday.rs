@@ -1,4 +1,4 @@
-//! What people keep from day to day, from outside: whose it is, that it stays, what crowds do to it, what is said about it.
+//! Everyday records from outside: ownership, durability, concurrency, and their sentences.
 
 use crate::{
     harness::{Dice, Hob},
@@ -14,7 +14,7 @@ use std::{
 /// An id that nothing has.
 pub const NOTHING: &str = "0192aaaa-0000-7000-8000-000000000000";
 
-/// Somebody with a token.
+/// A person with a token.
 pub struct Person<'a> {
     hob: &'a Hob,
     pub token: String,
@@ -30,7 +30,7 @@ impl<'a> Person<'a> {
         self.hob.request("POST", &path).bearer(&self.token).json(&json!({"arguments": arguments})).send()
     }
 
-    /// The result of a call that must work.
+    /// The result of a call that must succeed.
     pub fn result(&self, tool: &str, arguments: Value) -> Value {
         let reply = self.call(tool, arguments.clone());
         assert_eq!(reply.status, 200, "{tool} {arguments}: {}", reply.text());
@@ -43,7 +43,7 @@ impl<'a> Person<'a> {
     }
 }
 
-/// A family of records that belong to one person, as its tools are called.
+/// A family of records that belong to one person, by the names of its tools.
 pub struct Kind {
     pub plural: &'static str,
     pub add: &'static str,
@@ -55,9 +55,9 @@ pub struct Kind {
     /// Others that take the id of one.
     pub also: &'static [&'static str],
     pub id: &'static str,
-    /// The parameter that says what a record is called.
+    /// The parameter with the record's name.
     pub name: &'static str,
-    /// What else a record needs.
+    /// Further required parameters.
     pub rest: &'static str,
 }
 
@@ -156,7 +156,7 @@ impl Kind {
         record
     }
 
-    /// All of them, page by page, as this person sees them.
+    /// All records visible to this person, page by page.
     pub fn all(&self, person: &Person) -> Vec<Value> {
         let mut all = vec![];
         loop {
@@ -185,7 +185,7 @@ impl Kind {
     }
 }
 
-/// What a person without a right to it is told about one record, with the record's own words taken out.
+/// The answer to a person without access to a record, with the record's own words removed.
 fn told(reply: &Reply, which: &str) -> (u16, String) {
     let message = reply.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
     assert!(!message.is_empty(), "{}", reply.text());

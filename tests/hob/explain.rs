@@ -1,4 +1,4 @@
-//! `hob tools --explain`: the rule that decides, by name, and that it is the one that then decides.
+//! `hob tools --explain`: names the deciding rule, which then also decides.
 
 use crate::{
     approvals::{decide, keep, questions, that_waits},
@@ -19,14 +19,14 @@ fn escaped(value: &Value) -> String {
     value.to_string().bytes().map(|b| format!("%{b:02X}")).collect()
 }
 
-/// The rule and verdict in the log of the newest call of this tool.
+/// Rule and verdict of the newest logged call of this tool.
 fn logged(hob: &Hob, tool: &str) -> (String, String) {
     let entry = hob.get(&format!("/api/v1/audit?tool={tool}&limit=1")).data(200)["entries"][0].take();
     let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
     (text("verdict"), text("rule"))
 }
 
-/// Lets a model call the tool and answers the rule that decided, as the question or the log tells it.
+/// Lets a model call the tool and returns the deciding rule from the question or the log.
 fn decided(hob: &Hob, server: &ModelServer, tool: &str, arguments: &Value) -> (String, String) {
     server.script(vec![calls(&[(tool, arguments.clone())]), says("done")]);
     let mut events = hob.stream(json!({"message": "x"}));

@@ -1,4 +1,4 @@
-//! Files people send: kept for them alone, typed by what is in them, and shown to a model that sees.
+//! Uploaded files: private, typed by content, and shown to models that support them.
 
 use crate::{
     harness::{Folder, Hob, Setup, hob},

@@ -1,4 +1,4 @@
-//! Checks the frame: layers of crates, owners of big dependencies, file lengths, licences, retired names, tool schemas.
+//! The frame of the code base: layers, dependencies, file lengths, licences, and golden files.
 
 use serde_json::Value;
 use std::{
@@ -40,7 +40,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("hob", 6),
 ];
 
-/// Big dependencies and the one crate that names each.
+/// Big dependencies and the one crate that uses each.
 const ONE_USER: &[(&str, &str)] = &[
     ("anyhow", "hob"),
     ("argon2", "api"),
@@ -69,7 +69,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("whatlang", "tools-utilities"),
 ];
 
-/// Licences that require no more than their text.
+/// Licences that only require their text.
 const LICENCES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -88,7 +88,7 @@ const LICENCES: &[&str] = &[
     "Zlib",
 ];
 
-/// The most lines a source file may have.
+/// Maximum lines of a source file.
 const LINES: usize = 600;
 
 fn root() -> &'static Path {
@@ -152,7 +152,7 @@ fn frame_licences_and_sources_of_dependencies() {
     }
 }
 
-/// Whether an SPDX expression can be satisfied: OR binds least, then AND; parentheses come first.
+/// Whether an SPDX expression can be met: OR binds least, then AND; parentheses come first.
 fn allowed(expression: &str) -> bool {
     let parts = |word: &str| -> Vec<String> {
         let (mut all, mut depth) = (vec![String::new()], 0);
@@ -194,7 +194,7 @@ fn frame_licence_expressions_are_read_right() {
     }
 }
 
-/// Our own source files with these endings.
+/// Our own source files, by ending.
 fn sources(dir: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()) {
         let name = entry.file_name().unwrap().to_string_lossy().into_owned();
@@ -235,7 +235,7 @@ fn frame_no_reference_to_a_single_machine() {
     }
 }
 
-/// Names that meant many things each and are gone; `shared/glossary.md` of the project has their successors.
+/// Names that meant many things each and are gone; `shared/glossary.md` of the project has the terms that took their place.
 const RETIRED_TYPES: &[&str] = &[
     "Armed", "Asides", "Busy", "Careful", "Crier", "Desk", "Entering", "Found", "Given", "Lesson", "Mender", "Minds",
     "Placed", "Seat", "Seats", "Seen", "Shelf", "Standing", "Strand", "Surety", "Ticket", "Trouble", "Wanted",
@@ -266,7 +266,7 @@ fn frame_retired_names_stay_retired() {
     assert!(found.is_empty(), "name these by the terms of the field:\n{}", found.join("\n"));
 }
 
-/// Each tool as models and programs see it. After an intended change: `UPDATE_GOLDEN=1 make check`, and review the diff.
+/// What models and programs see of each tool. After a change on purpose: `UPDATE_GOLDEN=1 make check`, and look at the diff.
 #[test]
 fn frame_tool_schemas_are_golden() {
     let data = std::env::temp_dir().join(format!("hob-golden-{}", std::process::id()));
@@ -288,13 +288,13 @@ fn frame_tool_schemas_are_golden() {
         }
         return;
     }
-    let files = fs::read_dir(&golden).unwrap().count();
-    assert_eq!(files, tools.len(), "tools came or went: UPDATE_GOLDEN=1 make check");
+    let kept = fs::read_dir(&golden).unwrap().count();
+    assert_eq!(kept, tools.len(), "tools came or went: UPDATE_GOLDEN=1 make check");
     for tool in &tools {
         let name = tool["name"].as_str().unwrap();
         let text = fs::read_to_string(golden.join(format!("{name}.json"))).unwrap_or_default();
-        let expected: Value = serde_json::from_str(&text).unwrap_or_default();
-        assert_eq!(*tool, expected, "`{name}` differs: if that is intended, UPDATE_GOLDEN=1 make check");
+        let kept: Value = serde_json::from_str(&text).unwrap_or_default();
+        assert_eq!(*tool, kept, "`{name}` differs: if that is intended, UPDATE_GOLDEN=1 make check");
         assert!(!tool["description"].as_str().unwrap().is_empty(), "`{name}` has no description");
     }
 }

@@ -1,4 +1,4 @@
-//! The real binary in a folder of its own: started, asked, killed, cleaned up.
+//! Test harness: starts, calls, kills and cleans up the real binary in a folder of its own.
 
 use crate::http::{Events, PATIENCE, Reply, Request};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The admin token of daemons that are not to be claimed.
+/// The admin token of daemons that are not claimed.
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef-test";
 
 /// The binary under test; `HOB_BIN` names another build of it.
@@ -23,7 +23,7 @@ pub fn binary() -> PathBuf {
     std::env::var_os("HOB_BIN").map_or_else(|| env!("CARGO_BIN_EXE_hob").into(), PathBuf::from)
 }
 
-/// A folder that goes with its owner.
+/// A folder that is deleted with its owner.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -47,7 +47,7 @@ impl Drop for Folder {
     }
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -56,13 +56,13 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Its output, once it has done what it was asked.
+    /// Its output; the command must have succeeded.
     pub fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.out.trim_end().to_owned()
     }
 
-    /// The one line that says why it failed.
+    /// Its one-line error; the command must have failed with this code.
     pub fn why(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
         let lines: Vec<&str> = self.err.lines().collect();
@@ -82,7 +82,7 @@ pub fn hob_with(data: &Path, arguments: &[&str], environment: &[(&str, &str)], i
     run(command, input)
 }
 
-/// Runs a command to its end, or kills it when it does not come to one.
+/// Runs a command to its end, or kills it after a timeout.
 pub fn run(mut command: Command, input: &str) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -101,7 +101,7 @@ fn read_all(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> 
     })
 }
 
-/// Waits for the end of a child; one that does not end is killed, and `None`.
+/// Waits for a child to exit; kills it after a timeout and returns `None`.
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
@@ -115,7 +115,7 @@ fn ended(child: &mut Child) -> Option<ExitStatus> {
     None
 }
 
-/// Waits until `done`, within the patience of a test that fails.
+/// Waits until `done`, or fails after a timeout.
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
@@ -124,16 +124,16 @@ pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// How a daemon is to be started.
+/// How to start a daemon.
 pub struct Setup {
-    /// Text of its hob.toml.
+    /// Content of its hob.toml.
     pub config: String,
     pub environment: Vec<(String, String)>,
     /// Whether it has the admin token, and so counts as claimed.
     pub claimed: bool,
-    /// More arguments of `serve`.
+    /// Further arguments of `serve`.
     pub arguments: Vec<String>,
-    /// What starts the daemon: its binary and arguments are appended.
+    /// A wrapper command; the daemon's binary and arguments are appended.
     pub wrapper: Vec<String>,
 }
 
@@ -155,7 +155,7 @@ pub struct Hob {
     pub port: u16,
     pub setup: Setup,
     child: Option<Child>,
-    /// Of the wrapper, where there is one that listens.
+    /// Standard input of the wrapper, if it reads any.
     pub input: Option<ChildStdin>,
     log: Arc<Mutex<String>>,
 }
@@ -170,7 +170,7 @@ impl Hob {
         Self::over(Folder::new(), setup)
     }
 
-    /// A daemon whose data lies under a folder that is there already.
+    /// A daemon over an existing folder.
     pub fn over(folder: Folder, setup: Setup) -> Self {
         let mut hob = Self { folder, port: 0, setup, child: None, input: None, log: Arc::default() };
         hob.start_again();
@@ -181,7 +181,7 @@ impl Hob {
         self.folder.path("data")
     }
 
-    /// Everything the daemons of this folder have logged so far.
+    /// Everything the daemons of this folder have logged.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
@@ -190,7 +190,7 @@ impl Hob {
         self.child.as_ref().unwrap().id()
     }
 
-    /// Starts the daemon and waits until it says that it is ready.
+    /// Starts the daemon and waits until it is ready.
     pub fn start_again(&mut self) {
         assert!(self.child.is_none());
         let mut command = match self.setup.wrapper.split_first() {
@@ -210,7 +210,7 @@ impl Hob {
         }
         command.args(["serve", "--data"]).arg(self.data()).args(&self.setup.arguments);
         let (file, mut config) = (self.folder.path("test.toml"), self.setup.config.clone());
-        // Tests call faster than people; those of the limits set them.
+        // Tests call faster than people; tests of the limits set them.
         if !config.contains("[limits]") {
             config += "\n[limits]\ncalls = 0\n";
         }
@@ -231,7 +231,7 @@ impl Hob {
         self.port = port.unwrap_or_else(|| panic!("not what a ready daemon says: {line}"));
     }
 
-    /// Kills the daemon as a power cut would.
+    /// Kills the daemon like a power cut.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().unwrap();
@@ -239,7 +239,7 @@ impl Hob {
         }
     }
 
-    /// Tells the daemon to end, and gives the code it ended with.
+    /// Stops the daemon gracefully and returns its exit code.
     pub fn stop(&mut self) -> Option<i32> {
         let mut child = self.child.take().unwrap();
         let pid = rustix::process::Pid::from_child(&child);
@@ -247,7 +247,7 @@ impl Hob {
         ended(&mut child).and_then(|s| s.code())
     }
 
-    /// Whether it still runs and answers.
+    /// Asserts that it still runs and answers.
     pub fn assert_alive(&mut self) {
         let health = self.request("GET", "/healthz").send().json();
         assert_eq!(health["status"], "ok");
@@ -255,12 +255,12 @@ impl Hob {
         assert!(!self.data().join("crash").exists(), "something broke inside:\n{}", self.log());
     }
 
-    /// A request nobody signed.
+    /// An unauthenticated request.
     pub fn request(&self, method: &str, path: &str) -> Request {
         Request::new(self.port, method, path)
     }
 
-    /// A request of the admin.
+    /// A request with the admin token.
     pub fn admin(&self, method: &str, path: &str) -> Request {
         self.request(method, path).bearer(TOKEN)
     }
@@ -278,17 +278,17 @@ impl Hob {
         self.post(&format!("/api/v1/tools/{tool}/execute"), json!({"arguments": arguments}))
     }
 
-    /// The result of a call that must work.
+    /// The result of a call that must succeed.
     pub fn result(&self, tool: &str, arguments: Value) -> Value {
         self.call(tool, arguments).data(200)["result"].clone()
     }
 
-    /// Says something and gives the whole answer.
+    /// Sends a chat message and returns the answer.
     pub fn say(&self, text: &str) -> Value {
         self.post("/api/v1/chat", json!({"message": text})).data(200)
     }
 
-    /// Does something that asks, and says yes to all that is asked meanwhile; also how many times that was.
+    /// Runs `work` and approves every question meanwhile; also returns their number.
     pub fn allowing<T>(&self, work: impl FnOnce() -> T) -> (T, usize) {
         let over = AtomicU32::new(0);
         thread::scope(|scope| {
@@ -312,14 +312,14 @@ impl Hob {
         })
     }
 
-    /// Says something and gives the answer as it comes.
+    /// Sends a chat message and returns the event stream.
     pub fn stream(&self, body: Value) -> Events {
         let mut body = body;
         body["stream"] = true.into();
         self.admin("POST", "/api/v1/chat").json(&body).events()
     }
 
-    /// Runs a command of `hob` over this daemon's data.
+    /// Runs a `hob` command on this daemon's data.
     pub fn cli(&self, arguments: &[&str]) -> Ran {
         hob(&self.data(), arguments)
     }
@@ -329,7 +329,7 @@ impl Hob {
         self.cli(&["token", "new", name, "--role", role]).ok()
     }
 
-    /// Everything this person has in memory under a tag.
+    /// All memories of this person with a tag.
     pub fn tagged(&self, tag: &str) -> Vec<String> {
         let listed = self.result("list_memories", json!({"tags": [tag], "limit": 50}));
         let memories = listed["memories"].as_array().unwrap();
@@ -346,11 +346,11 @@ impl Drop for Hob {
     }
 }
 
-/// The nanoseconds' worth of chance a test takes; told when it fails.
+/// Seeded random numbers; the seed is printed on failure.
 pub struct Dice(pub u64);
 
 impl Dice {
-    /// Rolls that differ from run to run.
+    /// A new random seed.
     pub fn fresh() -> Self {
         use std::hash::{BuildHasher, Hasher};
         Self(std::collections::hash_map::RandomState::new().build_hasher().finish())

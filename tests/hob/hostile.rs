@@ -1,4 +1,4 @@
-//! Arguments nobody means, for every everyday tool: each is refused with a sentence, or does what it says, and nothing breaks.
+//! Invalid arguments for every everyday tool: refused with a sentence, or harmless.
 
 use crate::{
     everyday::{NOTHING, Person},
@@ -49,7 +49,7 @@ const OURS: &[(&str, &str)] = &[
     ("create_trigger", r#"{"name": "Bell", "type": "event", "config": {"topic": "pin:changed"}, "message": "Ding"}"#),
 ];
 
-/// A tool, its parameters' schema, and arguments that it would take.
+/// A tool, its schema, and valid arguments.
 struct Target {
     name: String,
     risk: String,
@@ -80,7 +80,7 @@ fn targets(hob: &Hob) -> Vec<Target> {
     targets
 }
 
-/// A value of the type that a parameter has.
+/// A value of a parameter's type.
 fn some(schema: &Value) -> Value {
     match (&schema["enum"][0], schema["type"].as_str()) {
         (Value::Null, Some("integer" | "number")) => json!(1),
@@ -128,7 +128,7 @@ fn hostile() -> Vec<Value> {
     values
 }
 
-/// What any call may come to; how it broke otherwise.
+/// How a reply is unacceptable, if it is.
 fn fault(reply: &Reply, took: Duration) -> Option<String> {
     let text = reply.text();
     let short: String = text.chars().take(300).collect();
@@ -148,7 +148,7 @@ fn fault(reply: &Reply, took: Duration) -> Option<String> {
     (!expected || !sentence || message.contains("panicked")).then(|| format!("{}: {short}", reply.status))
 }
 
-/// Makes these calls, some at once, and gives what broke.
+/// Makes these calls, some concurrently, and returns the failures.
 fn faults(hob: &Hob, calls: &[(String, Value)], wrong: impl Fn(&Reply) -> bool + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -246,7 +246,7 @@ fn viewers_look_and_strangers_do_not() {
     }
 }
 
-/// A small schema whose check takes longer than anybody lives: each definition refers twice to the next.
+/// A small schema whose validation would never end: each definition refers twice to the next.
 pub fn endless_schema() -> serde_json::Value {
     let next = |n: usize| serde_json::json!({"$ref": format!("#/$defs/d{}", n + 1)});
     let mut all: serde_json::Map<String, serde_json::Value> =

@@ -1,4 +1,4 @@
-//! A small HTTP client over plain TCP: one request a connection, so that a test can also send what no library would.
+//! A minimal HTTP client over plain TCP: one request per connection, so that tests can send what no library would.
 
 use serde_json::{Value, json};
 use std::{
@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
-/// How long an answer may take: long, because only a test that fails waits for it.
+/// Timeout of a response; long, since only a failing test waits for it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A request under construction.
+/// A request builder.
 #[derive(Clone, Debug)]
 pub struct Request {
     port: u16,
@@ -51,13 +51,13 @@ impl Request {
         self
     }
 
-    /// Sends the body in pieces of unknown number instead of telling its length.
+    /// Sends the body chunked, without a length.
     pub fn chunked(mut self) -> Self {
         self.chunked = true;
         self
     }
 
-    /// Sends it and gives the line, on which the answer comes; dropping it hangs up.
+    /// Sends the request and returns the connection; dropping it hangs up.
     pub fn open(&self) -> BufReader<TcpStream> {
         self.try_open().expect("the daemon listens")
     }
@@ -90,7 +90,7 @@ impl Request {
         Ok(BufReader::new(socket))
     }
 
-    /// Sends it and waits for the whole answer; an error is a connection that broke without one.
+    /// Sends the request and reads the whole response; an error is a broken connection.
     pub fn try_send(&self) -> std::io::Result<Reply> {
         let mut socket = self.try_open()?;
         let (status, headers) = read_head(&mut socket)?;
@@ -115,7 +115,7 @@ impl Request {
         self.try_send().unwrap_or_else(|e| panic!("{} {}: {e}", self.method, self.path))
     }
 
-    /// Sends it and reads the answer as server-sent events.
+    /// Sends the request and reads server-sent events.
     pub fn events(&self) -> Events {
         let mut socket = self.open();
         let (status, headers) = read_head(&mut socket).unwrap();
@@ -154,7 +154,7 @@ fn read_chunk(socket: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
     Ok((size > 0).then_some(piece))
 }
 
-/// A whole answer.
+/// A response.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub status: u16,
@@ -175,7 +175,7 @@ impl Reply {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {} {}", self.status, self.text()))
     }
 
-    /// What it carries, once its status and envelope are as they should be.
+    /// Its data; status and envelope must match.
     pub fn data(&self, status: u16) -> Value {
         let json = self.json();
         assert_eq!((self.status, &json["success"]), (status, &json!(true)), "{json}");
@@ -183,7 +183,7 @@ impl Reply {
         json["data"].clone()
     }
 
-    /// The sentence of a refusal, once its status, code and envelope are as they should be.
+    /// Its error message; status, code and envelope must match.
     pub fn refusal(&self, status: u16, code: &str) -> String {
         let json = self.json();
         let (success, told) = (&json["success"], &json["error"]["code"]);
@@ -228,7 +228,7 @@ impl Iterator for Events {
     }
 }
 
-/// Sends bytes as they are and gives what comes back until the other side closes, or falls silent.
+/// Sends raw bytes and returns the response until the peer closes or falls silent.
 pub fn raw(port: u16, bytes: &[u8], patience: Duration) -> Vec<u8> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("the daemon listens");
     socket.set_read_timeout(Some(patience)).unwrap();

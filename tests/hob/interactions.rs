@@ -1,4 +1,4 @@
-//! Hob asks and shows: in a run, through a power cut, in a form, by a schedule, and at the terminal.
+//! Questions, forms and displays: in a run, across a power cut, from a schedule, and at the terminal.
 
 use crate::{
     approvals::that_waits,
@@ -9,7 +9,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::{process::Command, thread};
 
-/// What waits for the owner, the newest first.
+/// The owner's pending interactions, newest first.
 fn waiting(hob: &Hob) -> Vec<Value> {
     let listed = hob.get("/api/v1/interactions").data(200);
     let all = listed["interactions"].as_array().unwrap().clone();
@@ -48,7 +48,7 @@ fn ask(text: &str, options: &[&str]) -> (&'static str, Value) {
     ("ask_user", json!({"question": text, "options": options}))
 }
 
-/// The last message of a conversation, once it is this one.
+/// Waits until the last message of a conversation is this one.
 fn said(hob: &Hob, conversation: &str, text: &str) {
     until(text, || {
         let kept = hob.get(&format!("/api/v1/conversations/{conversation}")).data(200);
@@ -56,7 +56,7 @@ fn said(hob: &Hob, conversation: &str, text: &str) {
     });
 }
 
-/// What the model was told its calls gave, in its last request.
+/// The tool results in the model's last request.
 fn told(server: &ModelServer) -> Vec<Value> {
     let results = server.asked().pop().expect("a request").messages("tool");
     results

@@ -1,4 +1,4 @@
-//! What keys outlive, and what they do not: a restored copy, a crowd of streams.
+//! Lifetime of keys: restored copies, and many event streams.
 
 use crate::{
     harness::{Folder, Hob, Setup, hob},

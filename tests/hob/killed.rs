@@ -1,7 +1,7 @@
-//! The power fails in the middle of what a model does, again and again: nothing is done twice, and nothing is left out.
+//! Power cuts during model runs: nothing is done twice, and nothing is left out.
 //!
-//! `cargo test` cuts the power 12 times; `KILLS=200` (a part of `make proof`) as often as it says. The seed is told, and
-//! `SEED=…` rolls the same again, as far as the machine's pace allows.
+//! `cargo test` cuts the power 12 times; `KILLS=200` (part of `make proof`) as often as given. The seed is printed,
+//! and `SEED=…` repeats a run as far as the machine's timing allows.
 
 use crate::{
     approvals::{autonomy, decide, questions},
@@ -28,7 +28,7 @@ pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|n| n.parse().ok())
 }
 
-/// Rolls whose seed is told when a test fails.
+/// Random numbers whose seed is printed on failure.
 pub fn dice(what: &str) -> Dice {
     let dice = number("SEED").map_or_else(Dice::fresh, Dice);
     println!("{what}: SEED={}", dice.0);
@@ -39,7 +39,7 @@ fn title(chain: &str, step: u64) -> String {
     format!("step {step} of {chain}")
 }
 
-/// What a step does: each leaves one thing that is kept, by ways as different as there are.
+/// The action of a step: each stores one thing, in different ways.
 fn does(chain: &str, step: u64) -> (&'static str, Value) {
     let title = title(chain, step);
     let used = |tool: &str, arguments: Value| json!({"tool_name": tool, "arguments": arguments});
@@ -113,7 +113,7 @@ fn read(asked: &Asked, chain: &str) -> Read {
     read
 }
 
-/// A model that takes one step after the other, two of them at once, and looks where it is told that nobody knows.
+/// A model that takes one step after the other, two at once, and checks where an outcome is unknown.
 fn mind(asked: &Asked, chain: &str) -> (Answer, Vec<String>) {
     let read = read(asked, chain);
     let next = |step: &u64| !read.done.contains(step);

@@ -1,4 +1,4 @@
-//! The locks on the doors: passwords, roles, scopes, other sites, other names, and crowds.
+//! Access control: passwords, roles, scopes, other sites, other hosts, and connection floods.
 
 use crate::{
     harness::{Folder, Hob, Setup, TOKEN, hob_with, until},

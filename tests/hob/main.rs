@@ -1,6 +1,6 @@
-//! Hob from outside: the real binary, its doors, its data, and everything that can go wrong around it.
+//! Black-box tests: the real binary, its doors, its data, and failures around it.
 
-// What tests may do anywhere; clippy sees only the functions marked as tests.
+// Allowed in tests; clippy only recognises functions marked as tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod approvals;

@@ -1,4 +1,4 @@
-//! What a Prometheus server reads.
+//! Prometheus metrics.
 
 use crate::{
     harness::Hob,

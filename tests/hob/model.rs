@@ -1,4 +1,4 @@
-//! A person talks to Hob through a model: the run from outside, and everything a model server can do wrong.
+//! Chat through a model: runs from outside, and failures of model servers.
 
 use crate::{
     harness::{Hob, Setup},
@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// Short waits, so that a server that hangs does not hang the test; what has to come, comes at once.
+/// Short timeouts, so that a hanging server does not hang the test.
 const HASTY: &str = "
 [model]
 retries = 1
@@ -20,7 +20,7 @@ max_turns = 6
 max_tool_calls = 20
 ";
 
-/// What reflex, which comes last, has nothing to say to.
+/// A message reflex cannot answer.
 const BAROQUE: &str = "what do you think of baroque music";
 
 /// What a model is shown: the meta-tools and a handful of everyday ones; the rest is found with `search_tools`.

@@ -1,4 +1,4 @@
-//! A model server with a script: OpenAI's streaming format over plain TCP, and every way it can go wrong.
+//! A scripted model server: OpenAI's streaming format over plain TCP, and every way it can fail.
 
 use serde_json::{Value, json};
 use std::{
@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 
-/// What the server does with one request.
+/// The server's response to one request.
 #[derive(Clone)]
 pub enum Answer {
     /// Text in these chunks.

@@ -1,4 +1,4 @@
-//! Which model answers: chosen, tried, standing in for each other, paid for; and reflex, which is always there.
+//! Model selection: choice, fallback, budget; and reflex, which is always available.
 
 use crate::{
     harness::{Hob, Setup},

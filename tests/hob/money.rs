@@ -1,4 +1,4 @@
-//! Money and goals from outside: sums to the last cent, and the way to a goal.
+//! Expenses and goals from outside: exact sums, and progress of goals.
 
 use crate::{
     everyday::{NOTHING, Person},

@@ -1,4 +1,4 @@
-//! A program that speaks Ollama's API and nothing else.
+//! A client of Ollama's API.
 
 use crate::{
     harness::{Hob, until},

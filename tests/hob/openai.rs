@@ -1,4 +1,4 @@
-//! A program that speaks OpenAI's format and nothing else: what it may send, what it is told, and what it never learns.
+//! A client of OpenAI's chat completions: what it may send, what it receives, and what stays hidden.
 
 use crate::{
     harness::{Hob, until},

@@ -1,5 +1,4 @@
-//! What a program may ask of an answer at OpenAI's door: options are honoured or refused, and never dropped; errors are those
-//! that OpenAI documents.
+//! Options of OpenAI's API: honoured or refused, never dropped; errors as documented by OpenAI.
 
 use crate::{
     harness::{Hob, Setup},

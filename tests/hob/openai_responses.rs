@@ -1,4 +1,4 @@
-//! OpenAI's newer doors: responses over the whole agent, and embeddings by the model inside.
+//! OpenAI's Responses over the whole agent, and embeddings by the built-in model.
 
 use crate::{
     harness::Hob,

@@ -1,4 +1,4 @@
-//! Nobody answers in time: the run rests, and goes on when somebody does, whatever happened meanwhile.
+//! Suspended runs: they resume when somebody answers, whatever happened meanwhile.
 
 use crate::{
     approvals::{answer, asked, autonomy, decide, keep, last, memories, questions, that_waits},

@@ -1,4 +1,4 @@
-//! Who the agent is, from outside: documents that people and the agent write, and what the model is told of them.
+//! Prompt documents from outside: edits by people and the agent, and what reaches the model.
 
 use crate::{
     approvals::{asked, decide, that_waits},

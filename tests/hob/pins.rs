@@ -1,4 +1,4 @@
-//! Hob acts on pins: over HTTP, from the command line, in a sentence; and not for everybody.
+//! Pins: over HTTP, from the command line, in a sentence; and access control.
 
 use crate::{
     harness::{Hob, Setup, until},

@@ -1,4 +1,4 @@
-//! Who may do what: the policy document, what follows from it by every door, and the rule that is named.
+//! The policy document: its effect through every door, and the named rule.
 
 use crate::{
     approvals::{autonomy, decide, keep, memories, questions, that_waits},

@@ -1,4 +1,5 @@
-//! Redirects of a custom tool's `fetch`: each target is judged like a first request, and no key follows to another origin.
+//! Redirects of a custom tool's `fetch`: each target is judged like a first request, and no key follows to another
+//! origin.
 
 use crate::{
     approvals::{asked, autonomy, decide, questions, that_waits},

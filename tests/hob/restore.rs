@@ -1,4 +1,4 @@
-//! A backup is sent to a running daemon and takes the place of its data.
+//! Restoring a backup into a running daemon.
 
 use crate::{
     harness::{Dice, Folder, Hob, until},

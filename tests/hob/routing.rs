@@ -1,4 +1,4 @@
-//! Which model is tried, and why; what a request would cost; and what a request carries.
+//! Routing reports, cost estimates, and the content of model requests.
 
 use crate::{
     harness::{Hob, Setup},

@@ -1,5 +1,5 @@
-//! Runs from outside: they go on after power cuts and stops, wait for their turn, are listed, stopped and taken up again; and
-//! conversations are copied, emptied, taken along and brought in.
+//! Runs from outside: resumed after power cuts and stops, queued, listed, cancelled; conversations are forked, reset,
+//! exported and imported.
 
 use crate::{
     approvals::{asked, autonomy, decide, keep, memories, questions, that_waits},

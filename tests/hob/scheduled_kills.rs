@@ -1,6 +1,6 @@
-//! The power fails while schedules and triggers write: each time is done once. Nothing is lost, and nothing is done twice.
+//! Power cuts while schedules and triggers write: every due time is handled exactly once.
 //!
-//! `cargo test` cuts the power 12 times; `KILLS=200` as often as it says. `SEED=…` rolls the same again.
+//! `cargo test` cuts the power 12 times; `KILLS=200` as often as given. `SEED=…` repeats a run.
 
 use crate::{
     harness::{Hob, Setup, until},

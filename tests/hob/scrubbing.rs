@@ -1,4 +1,4 @@
-//! Secrets are seen nowhere: not by models, not by people, not in what is kept, not in the log.
+//! Secrets are removed everywhere: from models, people, stored data and the log.
 
 use crate::{
     approvals::{decide, memories, questions, that_waits},

@@ -1,4 +1,4 @@
-//! Every tool the seeds name: those that are built do their work when called as the seeds call them, the others are absent.
+//! Every tool named in the seeds: built ones work when called as the seeds call them, others are absent.
 
 use crate::{harness::Hob, interactions::call_and_answer, model::with_model};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The household's own tables from outside: made, filled, searched, and refused when something does not fit.
+//! Custom tables from outside: created, filled, searched, and validated.
 
 use crate::{
     everyday::{NOTHING, Person},

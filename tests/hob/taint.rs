@@ -1,5 +1,5 @@
-//! What nobody of the household wrote with their own hand: files, another member's shared records, answers that come back
-//! through OpenAI's door. And what a run that read such things may not do: change what is there. And what a model changes of itself.
+//! Taint: files, other members' shared records, and answers returned through OpenAI's door taint a run, which then
+//! changes no existing data unasked. And what a model changes of itself.
 
 use crate::{
     approvals::{asked, autonomy, decide, questions, that_waits},

@@ -1,4 +1,4 @@
-//! A person talks to Hob, and no model is configured.
+//! Chat without a model.
 
 use crate::harness::{Folder, Hob, Setup, hob, hob_with};
 use jiff::{Timestamp, ToSpan, civil::Date, civil::Weekday, tz::TimeZone};

@@ -1,4 +1,4 @@
-//! The rules of tools against the seeds: groups and areas, what counts as a call, how tools are found, goals in steps.
+//! Tool rules against the seeds: groups, areas, counting of calls, search, goals in steps.
 
 use crate::{
     approvals::{keep, memories, that_waits},

@@ -1,4 +1,4 @@
-//! The catalogue from outside: groups, names, discovery, lenient arguments, limits, the log of calls.
+//! The tool catalogue from outside: groups, names, search, lenient arguments, limits, the audit log.
 
 use crate::{
     approvals::{keep, memories},

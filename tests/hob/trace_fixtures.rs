@@ -1,4 +1,4 @@
-//! The fixtures of traces as they are written in TOML, and what "as expected" means of a value.
+//! TOML fixtures of traces, and partial matching of values.
 
 use crate::model_server::Answer;
 use serde::Deserialize;

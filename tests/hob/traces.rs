@@ -1,14 +1,15 @@
-//! Traces: what a person says, what a scripted model replies, and what has to come of it. The fixtures are in
-//! tests/traces; each file is played against a daemon of its own, each trace by a person of its own.
+//! Traces: messages, scripted model replies, and expected outcomes. The fixtures are in tests/traces; each file is
+//! played against a daemon of its own, each trace by a person of its own.
 //!
-//! A trace is a list of steps, and a step does one thing: `say` (a message), `tool` (a call over HTTP), `request` (any
-//! address), `decide` or `respond` (answers what waits for the person), or `cut` (a power cut). What is not expected must
-//! not happen: a call that is not under `calls`, a question that is not under `asked`, a reply of the script that is not
-//! asked for, or a request too many, fails the trace.
+//! A trace is a list of steps, and a step does one thing: `say` (a message), `tool` (a call over HTTP), `request`
+//! (any address), `decide` or `respond` (answers a pending question), or `cut` (a power cut). Anything unexpected
+//! fails the trace: a call that is not under `calls`, a question that is not under `asked`, an unused reply of the
+//! script, or a request too many.
 //!
-//! Strings may hold `{conversation}`, `{run}`, `{url}` and `{second}` (the two model servers), `{page}` and `{host}` (a
-//! stranger's page), `{long}` and `{some}` (48 KB and 1.6 KB of words), `{png}` (a picture), `{n}` (the number of the trace),
-//! and what `save` has named. A text that is expected and begins with `~` has to be part of what there is.
+//! Strings may contain `{conversation}`, `{run}`, `{url}` and `{second}` (the two model servers), `{page}` and
+//! `{host}` (a stranger's page), `{long}` and `{some}` (48 KB and 1.6 KB of words), `{png}` (a picture), `{n}` (the
+//! number of the trace), and names from `save`. An expected text that begins with `~` has to be part of the actual
+//! one.
 
 use crate::{
     harness::{Hob, Setup, until},

@@ -1,4 +1,4 @@
-//! A browser as a test has it: it keeps cookies, and sends back what the page would.
+//! A simulated browser: stores cookies, and sends what the page would.
 
 use crate::{
     harness::Hob,

@@ -1,4 +1,4 @@
-//! Each provider's own format, through the real binary: a tool is called and its result goes back as that provider wants it.
+//! Each provider's own wire format, through the real binary.
 
 use crate::harness::{Hob, Setup};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Dates as calendars have them: "3 October", "the 4th of July 2027", "christmas", "2026-11-20".
+//! Calendar dates: "3 October", "the 4th of July 2027", "christmas", "2026-11-20".
 
 use super::{
     date::{DateKind, Day, weekday_named},
@@ -37,7 +37,7 @@ pub(super) fn written(s: &Sentence, at: usize, _today: Date) -> Option<(usize, D
     Some((count, date(d, m).or_else(|| date(m, d))?))
 }
 
-/// Days with a name.
+/// Named days.
 fn named(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
     const NAMED: &[(&str, i8, i8)] = &[
         ("christmas eve", 12, 24),
@@ -59,7 +59,7 @@ fn named(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
         ("april fools day", 4, 1),
         ("halloween", 10, 31),
     ];
-    /// Days from Easter Sunday.
+    /// Days relative to Easter Sunday.
     const MOVING: &[(&str, i64)] = &[
         ("easter sunday", 0),
         ("easter monday", 1),
@@ -89,7 +89,7 @@ fn easter(year: i16) -> Option<Date> {
     Date::new(year, i8::try_from(n / 31).ok()?, i8::try_from(n % 31 + 1).ok()?).ok()
 }
 
-/// The next such day, today included.
+/// The next such date, today included.
 pub(super) fn coming(today: Date, month: i8, day: i8) -> Option<Date> {
     (0..9).filter_map(|i| Date::new(today.year() + i, month, day).ok()).find(|date| *date >= today)
 }
@@ -116,13 +116,13 @@ pub(super) fn day_and_month(s: &Sentence, at: usize, today: Date) -> Option<(usi
     }
 }
 
-/// "the 4th": of this month, or of the next that has one.
+/// "the 4th": of this month, or of the next one that has it.
 pub(super) fn day_of_month(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
     let (count, day) = ordinal(s, at + 1).filter(|_| s.word(at) == "the")?;
     Some((count + 1, coming_day(today, day)?))
 }
 
-/// The next day with this number, today included.
+/// The next date with this day of the month, today included.
 pub(super) fn coming_day(today: Date, day: i8) -> Option<Date> {
     let first = today.first_of_month();
     (0..12)
@@ -131,7 +131,7 @@ pub(super) fn coming_day(today: Date, day: i8) -> Option<Date> {
         .find(|date| *date >= today)
 }
 
-/// Whether a weekday, a month or a day's number stands at `at`.
+/// Whether a weekday, a month or a day number is at `at`.
 pub(crate) fn names_day(s: &Sentence, at: usize) -> bool {
     weekday_named(s.word(at), true).is_some() || month_named(s.word(at)).is_some() || ordinal(s, at).is_some()
 }

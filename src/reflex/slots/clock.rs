@@ -7,19 +7,18 @@ use super::{
 use crate::sentence::Sentence;
 use jiff::civil::Time;
 
-/// A time of day, as said.
+/// A time of day as spoken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Clock {
     pub time: Time,
-    /// Morning or afternoon was left open: the time holds the hour of a twelve-hour dial, 12 as 0.
+    /// Whether it is ambiguous between morning and afternoon: the hour is on a twelve-hour clock, 12 as 0.
     pub dial: bool,
 }
 
-/// Words before a time.
+/// Prepositions before a time.
 const LEADS: [&str; 6] = ["at", "by", "around", "before", "after", "until"];
 
-/// A time at `at` and how many tokens it takes. A bare number is a time only after "at", or where `bare` says that one is
-/// looked for.
+/// A time at `at` and its number of tokens. A bare number counts only after "at", or with `bare`.
 pub(crate) fn clock(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Clock)> {
     let lead = usize::from(LEADS.contains(&s.word(at)));
     let begin = at + lead;
@@ -42,7 +41,7 @@ pub(crate) fn clock(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Clock
     clock_at(hour, minute, half).map(|clock| (count, clock))
 }
 
-/// What the hour means: a twelve-hour dial unless it can only be one of 24, or a half of the day was said.
+/// Interprets the hour: twelve-hour clock unless it can only be one of 24, or half a day is given.
 fn clock_at(hour: Hour, minute: i8, half: Option<bool>) -> Option<Clock> {
     let Hour { hour, exact } = hour;
     let (hour, dial) = match half {
@@ -54,14 +53,14 @@ fn clock_at(hour: Hour, minute: i8, half: Option<bool>) -> Option<Clock> {
     Some(Clock { time: Time::new(hour, minute, 0, 0).ok()?, dial })
 }
 
-/// An hour as said; exact when it was written as one of 24 ("07:00").
+/// An hour; exact if written as one of 24 ("07:00").
 #[derive(Clone, Copy)]
 struct Hour {
     hour: i8,
     exact: bool,
 }
 
-/// "am", "pm", "a.m.": how many tokens, and whether it is the afternoon.
+/// "am", "pm", "a.m.": number of tokens, and whether it is the afternoon.
 fn half_of_day(s: &Sentence, at: usize) -> (usize, Option<bool>) {
     match (s.word(at), s.word(at + 1)) {
         ("am", _) => (1, Some(false)),
@@ -94,7 +93,7 @@ fn past_or_to(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     };
     let count = a + count + unit + 1 + taken;
     let (hour, minute) = if to { ((hour + 23) % 24, 60 - minutes) } else { (hour, minutes) };
-    // A quarter to one is a quarter past twelve on the dial, not past midnight.
+    // A quarter to one is a quarter past twelve on a twelve-hour clock, not past midnight.
     let hour = if to && hour == 0 { 12 } else { hour };
     Some((count, Hour { hour, exact: false }, minute, true))
 }
@@ -105,7 +104,7 @@ fn half_hour(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     Some((1 + count, Hour { hour: hour as i8, exact: false }, 30, false))
 }
 
-/// "7", "17:30", "six thirty", "7.30 pm": the last value says whether its form alone shows a time.
+/// "7", "17:30", "six thirty", "7.30 pm"; the last value tells whether its form alone marks a time.
 fn hour_and_minute(s: &Sentence, at: usize) -> Option<(usize, Hour, i8, bool)> {
     let word = s.word(at);
     if let Some((hour, minute)) = word.split_once(':') {

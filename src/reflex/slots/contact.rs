@@ -1,17 +1,16 @@
-//! What a person is reached by: telephone numbers, e-mail and web addresses, read from the text as it was written.
+//! Contact details: phone numbers, e-mail and web addresses, from the original text.
 
 use crate::sentence::Sentence;
 
-/// Longer runs are no address.
+/// Maximum length of an address.
 const MOST: usize = 2048;
 
-/// How many tokens from `at` begin before `end`.
+/// Number of tokens from `at` that start before `end`.
 fn tokens_before(s: &Sentence, at: usize, end: usize) -> usize {
     s.tokens[at..].iter().take_while(|t| t.start < end).count()
 }
 
-/// The run of characters without blanks in which the token at `at` is the first; quotation marks and what ends a sentence
-/// are left out.
+/// The run of non-blank characters that starts with the token at `at`, without quotation marks and final punctuation.
 fn run(s: &Sentence, at: usize) -> Option<(usize, &str)> {
     let start = s.tokens.get(at)?.start;
     let whole = s.text[..start].chars().next_back().is_none_or(|c| c.is_whitespace() || "\"“„(<".contains(c));
@@ -28,12 +27,12 @@ pub(crate) fn phone(s: &Sentence, at: usize) -> Option<(usize, String)> {
     if !(first.is_ascii_digit() || ["+", "("].contains(&token.word.as_str())) {
         return None;
     }
-    // A plus sign before the first token is no token of its own where nothing is added.
+    // A leading plus sign is not a token of its own.
     let plus = s.text[..token.start].ends_with('+');
     let start = token.start - usize::from(plus);
     let rest = &s.text[start..];
     let end = rest.find(|c: char| !(c.is_ascii_digit() || " +-/().".contains(c))).unwrap_or(rest.len());
-    // Letters directly behind are part of something else ("5th").
+    // Directly followed by letters it is something else ("5th").
     let cut = rest[end..].starts_with(char::is_alphanumeric) && !rest[..end].ends_with(' ');
     let mut number = rest[..end].trim_end_matches([' ', '.', '-', '/', '(', '+']);
     if cut {
@@ -65,7 +64,7 @@ pub(crate) fn email(s: &Sentence, at: usize) -> Option<(usize, String)> {
     Some((name.1 + 1 + host.1, format!("{}@{}", name.0, host.0)))
 }
 
-/// "example dot com" as `example.com`: the text and its tokens, and where it ends.
+/// "example dot com" as `example.com`: the text, its tokens, and its end.
 #[allow(clippy::type_complexity)]
 fn dotted(s: &Sentence, at: usize) -> Option<((String, usize), usize)> {
     let word = |i: usize| Some(s.word(i)).filter(|w| !w.is_empty() && w.chars().all(|c| c.is_ascii_alphanumeric()));
@@ -97,7 +96,7 @@ pub(crate) fn url(s: &Sentence, at: usize) -> Option<(usize, String)> {
     (s.word(at + count) != "at").then(|| (count, format!("https://{host}")))
 }
 
-/// Names joined by points, the last of two letters at least.
+/// Dot-separated names, the last of two letters at least.
 fn is_host(host: &str) -> bool {
     let parts: Vec<&str> = host.split('.').collect();
     let fits = |part: &&str| {
@@ -112,7 +111,7 @@ mod tests {
 
     type Reader = fn(&Sentence, usize) -> Option<(usize, String)>;
 
-    /// A sentence, where to read, and what is read there: how many words, and as what.
+    /// A sentence, where to read, and the expected number of words and value.
     type Row<'a> = (&'a str, usize, Option<(usize, &'a str)>);
 
     fn check(read: Reader, rows: &[Row]) {

@@ -18,18 +18,18 @@ use jiff::{
 
 pub(crate) use super::calendar::names_day;
 
-/// A day or a longer stretch, as said.
+/// A day or a date range as spoken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Day {
-    /// The day, or the first day of the stretch.
+    /// The day, or the first day of the range.
     pub date: Date,
-    /// The last day of the stretch, for a day the day itself.
+    /// The last day of the range; the day itself for a single day.
     pub last: Date,
-    /// How long it is.
+    /// Its length.
     pub reach: Reach,
-    /// How it was said.
+    /// How it was expressed.
     pub said: DateKind,
-    /// The part of the day that the word carries ("tonight").
+    /// The part of the day implied by the word ("tonight").
     pub part: Option<Part>,
 }
 
@@ -39,7 +39,7 @@ impl Day {
     }
 }
 
-/// How much time a day phrase covers.
+/// The length of a date range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Reach {
     Day,
@@ -48,7 +48,7 @@ pub(crate) enum Reach {
     Year,
 }
 
-/// Whether a phrase means another day when it is read later.
+/// How a date was expressed, which decides whether it changes its meaning when read later.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum DateKind {
     /// "tomorrow", "in 3 days".
@@ -68,7 +68,7 @@ pub(crate) enum Part {
     Night,
 }
 
-/// The part of the day a word names.
+/// The part of the day named by a word.
 pub(crate) fn part_named(word: &str) -> Option<Part> {
     Some(match word {
         "morning" => Part::Morning,
@@ -79,7 +79,7 @@ pub(crate) fn part_named(word: &str) -> Option<Part> {
     })
 }
 
-/// A day phrase at `at` and how many tokens it takes.
+/// A day phrase at `at` and its number of tokens.
 pub(crate) fn day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     relative(s, at, today)
         .or_else(|| stretch(s, at, today))
@@ -88,7 +88,7 @@ pub(crate) fn day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> 
         .or_else(|| calendar(s, at, today))
 }
 
-/// The same where a day is looked for: then "the 24th" is one without "on".
+/// A day phrase in a date slot, where "the 24th" counts without "on".
 pub(crate) fn day_in(s: &Sentence, at: usize, today: Date, slot: bool) -> Option<(usize, Day)> {
     day(s, at, today).or_else(|| {
         let (count, date) = slot.then(|| day_of_month(s, at, today)).flatten()?;
@@ -181,7 +181,7 @@ fn end_of(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     Some((the + 4, Day::one(last, DateKind::Relative)))
 }
 
-/// "the last 30 days", "the past two weeks", "the next 3 days": they reach to today, or begin with it.
+/// "the last 30 days", "the past two weeks", "the next 3 days": ranges that end or start today.
 fn days_from_today(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let the = usize::from(s.word(at) == "the");
     let back = match s.word(at + the) {
@@ -197,7 +197,7 @@ fn days_from_today(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)>
     Some((the + 1 + count, Day { date, last, reach: Reach::Day, said: DateKind::Relative, part: None }))
 }
 
-/// A day that has been: a weekday or a date without a year is the latest of that name, today included for a date.
+/// A past day: a weekday or a date without a year is the latest one, today included for a date.
 pub(crate) fn past(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let (count, found) = day_in(s, at, today, true)?;
     if found.date <= today {
@@ -224,7 +224,7 @@ pub(crate) fn past(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)>
     (date <= today).then_some((count, Day { date, last: date, ..found }))
 }
 
-/// The first day of a month: "october" is the latest that has begun, "this month", "may 2026".
+/// The first day of a month: "october" is the latest one that has begun, "this month", "may 2026".
 pub(crate) fn month(s: &Sentence, at: usize, today: Date) -> Option<(usize, Date)> {
     let lead = usize::from(["in", "of", "for", "during"].contains(&s.word(at)));
     let begin = at + lead;
@@ -263,7 +263,7 @@ fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     let which = s.word(at + on);
     let which = if ["this", "next", "last", "coming"].contains(&which) { which } else { "" };
     let before = on + usize::from(!which.is_empty());
-    // "sat" and "sun" are words of their own unless something says that a day is meant.
+    // "sat" and "sun" are ambiguous unless a day is expected.
     let wanted = weekday_named(s.word(at + before), before > 0)?;
     let date = match which {
         "next" => monday_of(today)?.checked_add((7 + i64::from(wanted.to_monday_zero_offset())).days()).ok()?,
@@ -281,12 +281,12 @@ fn weekday(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     Some((count + more, Day::one(date, DateKind::Relative)))
 }
 
-/// The day that a weekday is followed by: "the 13th", "27 November", a bare "13"; `None` within for one that never comes.
+/// The date after a weekday: "the 13th", "27 November", a bare "13"; inner `None` if it does not exist.
 fn number_of_day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Option<Date>)> {
     if let Some((count, date)) = written(s, at, today).or_else(|| day_and_month(s, at, today)) {
         return Some((count, Some(date)));
     }
-    // "friday 7 pm" and "friday 6 to 8" go on with a time.
+    // In "friday 7 pm" and "friday 6 to 8" a time follows.
     let the = usize::from(s.word(at) == "the");
     let (count, day) = day_number(s, at + the)?;
     if the == 0 && clock::clock(s, at, false).is_some() {
@@ -296,7 +296,7 @@ fn number_of_day(s: &Sentence, at: usize, today: Date) -> Option<(usize, Option<
     Some((the + count, if month { None } else { coming_day(today, day) }))
 }
 
-/// The weekday of this name; the short ones only where they cannot be other words.
+/// The weekday of this name; abbreviations only where unambiguous.
 pub(crate) fn weekday_named(word: &str, short_too: bool) -> Option<Weekday> {
     let full = match word {
         "monday" => Weekday::Monday,
@@ -330,10 +330,10 @@ fn counted(s: &Sentence, at: usize, today: Date) -> Option<(usize, Day)> {
     Some((count, Day::one(date, DateKind::Relative)))
 }
 
-/// A distance from now: "in X", "X from now", "X ago" (negative).
+/// An offset from now: "in X", "X from now", "X ago" (negative).
 pub(crate) fn from_now(s: &Sentence, at: usize) -> Option<(usize, Span)> {
     if s.word(at) == "in" {
-        // "moved in 3 years ago" goes on; its "in" belongs to what stands before.
+        // In "moved in 3 years ago" the "in" belongs to the verb.
         let found = duration::duration(s, at + 1).map(|(count, span)| (count + 1, span));
         return found.filter(|(count, _)| s.word(at + count) != "ago");
     }

@@ -1,19 +1,19 @@
-//! Relative dates in a text that will be read later: "… tomorrow" becomes "… tomorrow (2026-11-21)".
+//! Adds dates to relative phrases in stored text: "… tomorrow" becomes "… tomorrow (2026-11-21)".
 
 use super::when;
 use crate::sentence::Sentence;
 use jiff::Zoned;
 
-/// The text with the date in parentheses after each phrase that means another day when read on another day.
+/// The text with the date in parentheses after each phrase that depends on the current day.
 ///
-/// Dates of the calendar ("3 October"), times alone ("at 7"), habits ("every tuesday", "on mondays"), names ("Friday is
-/// the dog", "The Day After Tomorrow") and what cannot be ("tomorrow at 25:00") stay as they are, and so does a phrase
-/// that already has its date behind it: no date is better than a wrong one.
+/// Calendar dates ("3 October"), times alone ("at 7"), recurrences ("every tuesday", "on mondays"), names ("Friday is
+/// the dog", "The Day After Tomorrow") and invalid times ("tomorrow at 25:00") stay unchanged, and so does a phrase
+/// that already has its date: no date is better than a wrong one.
 pub(crate) fn dated(text: &str, now: &Zoned) -> String {
     let s = Sentence::whole(text);
     let (mut out, mut copied, mut at) = (String::new(), 0, 0);
     while at < s.len() {
-        // "by the time", "before noon": a time that leads is found with its day, so each start is tried in turn.
+        // In "by the time" or "before noon" a leading time is found with its day, so each start is tried in turn.
         let Some(phrase) = when::when(&s, at, now).filter(|p| p.relative && !habit(&s, at)) else {
             at += 1;
             continue;
@@ -32,8 +32,7 @@ pub(crate) fn dated(text: &str, now: &Zoned) -> String {
     out
 }
 
-/// Whether what stands before makes it no day of the calendar: "every other tuesday", "the first tuesday"; or one that
-/// contradicts what follows, since "next friday" would have been read whole.
+/// Whether the preceding words make it a recurrence ("every other tuesday", "the first tuesday") or contradict it.
 fn habit(s: &Sentence, at: usize) -> bool {
     const HABITS: &[&str] = &[
         "every", "each", "any", "most", "last", "until", "other", "first", "second", "third", "fourth", "next",
@@ -42,8 +41,8 @@ fn habit(s: &Sentence, at: usize) -> bool {
     at > 0 && HABITS.contains(&s.word(at - 1))
 }
 
-/// Whether the phrase is what a clause speaks of, and so perhaps a name: "Friday is the dog's name". What is so today or
-/// tomorrow is hardly a name: "tomorrow is Anna's birthday".
+/// Whether the phrase is the subject of a clause, and so perhaps a name: "Friday is the dog's name". But not
+/// "tomorrow is Anna's birthday".
 fn subject(s: &Sentence, at: usize, next: usize) -> bool {
     if ["today", "tomorrow", "tonight"].contains(&s.word(at)) {
         return false;
@@ -52,8 +51,7 @@ fn subject(s: &Sentence, at: usize, next: usize) -> bool {
     begins && s.word(at) != "on" && ["is", "was", "are", "were"].contains(&s.word(next))
 }
 
-/// Whether words that need no capitals have them: "we saw The Day After Tomorrow". Where all words have them, that says
-/// nothing.
+/// Whether words are unusually capitalized: "we saw The Day After Tomorrow". Inconclusive if all words are.
 fn title(s: &Sentence, at: usize, next: usize) -> bool {
     const SMALL: &[&str] = &[
         "the",
@@ -78,7 +76,7 @@ fn title(s: &Sentence, at: usize, next: usize) -> bool {
     some_small && (at..next).any(|i| !begins(i) && capital(i) && SMALL.contains(&s.word(i)))
 }
 
-/// Whether a time that no clock shows stands beside the phrase: "tomorrow at 25:00".
+/// Whether an invalid time is next to the phrase: "tomorrow at 25:00".
 fn beside_no_time(s: &Sentence, at: usize, next: usize) -> bool {
     let lead = usize::from(["at", "by", "around", "before", "after", "until", "from"].contains(&s.word(next)));
     let before = at.checked_sub(1).map_or("", |i| s.word(i));

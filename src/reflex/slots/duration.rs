@@ -1,10 +1,10 @@
-//! Lengths of time: "20 minutes", "an hour and a half", "2h 30min", "three weeks".
+//! Durations: "20 minutes", "an hour and a half", "2h 30min", "three weeks".
 
 use super::number;
 use crate::sentence::Sentence;
 use jiff::Span;
 
-/// One unit of time: its seconds where it has a fixed length, else its months.
+/// A unit of time: fixed seconds, else calendar days or months.
 #[derive(Clone, Copy, PartialEq)]
 enum Unit {
     Seconds(f64),
@@ -26,7 +26,7 @@ fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-/// A duration at `at`: how many tokens it takes, and the span; days, weeks and months stay calendar units.
+/// A duration at `at`: number of tokens and span; days, weeks and months stay calendar units.
 pub(crate) fn duration(s: &Sentence, at: usize) -> Option<(usize, Span)> {
     let (mut count, mut seconds, mut days, mut months) = (0, 0.0, 0.0, 0.0);
     loop {
@@ -34,7 +34,7 @@ pub(crate) fn duration(s: &Sentence, at: usize) -> Option<(usize, Span)> {
         let Some((taken, n, unit)) = part(s, at + count + joint) else { break };
         match unit {
             Unit::Seconds(each) => seconds += n * each,
-            // A broken day is hours; a broken month has no length, so only whole ones count.
+            // Fractions of a day become hours; a month has no fixed length, so only whole ones count.
             Unit::Days(each) => {
                 days += (n * each).trunc();
                 seconds += (n * each).fract() * 86_400.0;
@@ -54,7 +54,7 @@ pub(crate) fn duration(s: &Sentence, at: usize) -> Option<(usize, Span)> {
     Some((count, span.ok()?))
 }
 
-/// The same in whole minutes, one at least; days have 24 hours here, and months no length.
+/// A duration in whole minutes, at least one; days have 24 hours here, and months are not allowed.
 pub(crate) fn minutes(s: &Sentence, at: usize) -> Option<(usize, i64)> {
     let (count, span) = duration(s, at)?;
     let days = i64::from(span.get_days()).checked_mul(1440).filter(|_| span.get_months() == 0)?;

@@ -1,8 +1,8 @@
-//! What comes again: "every day at 7", "on weekdays at 6:30", "every monday and thursday at 8 pm", "every 2 hours", "on the
-//! first of every month". As cron (minute hour day month weekday, Sunday is 0) or as `every 2 hours`.
+//! Recurrences: "every day at 7", "on weekdays at 6:30", "every monday and thursday at 8 pm", "every 2 hours", "on
+//! the first of every month". As cron (minute hour day month weekday, Sunday is 0) or as `every 2 hours`.
 //!
-//! An hour of a twelve-hour dial means 6 to 11 in the morning and 1 to 5 in the afternoon, unless a part of the day says
-//! otherwise; where somebody is to be woken, 4 and 5 are in the morning too. Without a time it is 9 o'clock.
+//! An ambiguous hour means 6 to 11 in the morning and 1 to 5 in the afternoon, unless a part of the day is given; for
+//! waking somebody, 4 and 5 are in the morning too. Without a time it is 9 o'clock.
 
 use super::{
     calendar::{month_named, ordinal},
@@ -15,7 +15,7 @@ use crate::sentence::Sentence;
 use jiff::{ToSpan, Zoned, civil::Time};
 use std::collections::BTreeSet;
 
-/// What has been read so far.
+/// A partially parsed recurrence.
 #[derive(Default)]
 struct PartialRecurrence {
     days: Option<Days>,
@@ -26,9 +26,9 @@ struct PartialRecurrence {
 /// Which days.
 #[derive(Debug, Clone, PartialEq)]
 enum Days {
-    /// At a distance: "every 20 minutes".
+    /// At an interval: "every 20 minutes".
     Apart(String),
-    /// At each full hour.
+    /// Every full hour.
     Hours,
     All,
     /// Every so many days of a month.
@@ -42,13 +42,13 @@ enum Days {
         month: i8,
         day: i8,
     },
-    /// The weekday, the day of the month or of the year that it is today.
+    /// Today's weekday, day of the month or of the year.
     Week,
     Month,
     Year,
 }
 
-/// A recurrence at `at` and how many tokens it takes; a time may stand before or after the days.
+/// A recurrence at `at` and its number of tokens; a time may precede or follow the days.
 pub(crate) fn every(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, String)> {
     let (mut count, mut found) = (0, PartialRecurrence::default());
     loop {
@@ -86,7 +86,7 @@ fn clocks(s: &Sentence, at: usize, bare: bool) -> Option<(usize, Vec<Clock>)> {
     Some((count, all))
 }
 
-/// The days at `at`, and the part of the day that their word carries ("every evening").
+/// The days at `at`, and the part of the day their word implies ("every evening").
 fn days(s: &Sentence, at: usize) -> Option<(usize, Days, Option<Part>)> {
     let plain = |found: Option<(usize, Days)>| found.map(|(count, days)| (count, days, None));
     plain(adverb(s, at))
@@ -168,7 +168,7 @@ fn after_every(s: &Sentence, at: usize) -> Option<(usize, Days, Option<Part>)> {
     Some((count, days, None))
 }
 
-/// "2 hours", "other day", "half an hour", "minute" behind "every".
+/// "2 hours", "other day", "half an hour", "minute" after "every".
 fn distance(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     let apart = |count, n: u32, unit: &str| {
         let one = if n == 1 { unit.to_owned() } else { format!("{unit}s") };
@@ -196,7 +196,7 @@ fn distance(s: &Sentence, at: usize) -> Option<(usize, Days)> {
         "second" | "minute" | "hour" | "day" | "week" | "month" => unit,
         _ => return None,
     };
-    // "every 1 hour and 30 minutes" has no round name.
+    // "every 1 hour and 30 minutes" is not supported by cron.
     if s.word(at + count) == "and" && duration::duration(s, at + count + 1).is_some() {
         return None;
     }
@@ -240,7 +240,7 @@ fn weekday_set(s: &Sentence, at: usize) -> Option<(usize, Vec<i8>)> {
     Some((1, vec![day.to_sunday_zero_offset()]))
 }
 
-/// "on mondays and thursdays", "weekdays", "mornings": days that come again by their plural alone.
+/// "on mondays and thursdays", "weekdays", "mornings": plurals that imply a recurrence.
 fn plural(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     let on = usize::from(["on", "at"].contains(&s.word(at)));
     let word = s.word(at + on);
@@ -251,7 +251,7 @@ fn plural(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     part.is_none().then_some((on + count, Days::Weekdays(set)))
 }
 
-/// "on monday" behind "every week".
+/// "on monday" after "every week".
 fn on_weekdays(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     let (count, set, part) = weekdays(s, at + 1).filter(|_| s.word(at) == "on")?;
     part.is_none().then_some((1 + count, Days::Weekdays(set)))
@@ -272,7 +272,7 @@ fn of_month(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     month.then_some((lead + count + 3, Days::OfMonth(day)))
 }
 
-/// "on the 5th" behind "every month".
+/// "on the 5th" after "every month".
 fn day_of_month(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     let the = usize::from(s.word(at + 1) == "the");
     let (count, day) = day_number(s, at + 1 + the).filter(|_| s.word(at) == "on")?;
@@ -303,7 +303,7 @@ fn nth(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     (month && again).then_some((lead + count + 4, Days::Nth(which, weekday.to_sunday_zero_offset())))
 }
 
-/// "on 3 October" behind "every year".
+/// "on 3 October" after "every year".
 fn on_date(s: &Sentence, at: usize) -> Option<(usize, Days)> {
     let (count, month, day) = day_and_month(s, at + 1).filter(|_| s.word(at) == "on")?;
     Some((1 + count, Days::OfYear { month, day }))
@@ -330,7 +330,7 @@ fn day_and_month(s: &Sentence, at: usize) -> Option<(usize, i8, i8)> {
     number(at + 1 + the).map(|(count, day)| (1 + the + count, month, day))
 }
 
-/// The recurrence as it is told to a schedule; `None` for what no schedule can be.
+/// The recurrence in the scheduler's notation; `None` if it cannot be expressed.
 fn written(found: PartialRecurrence, early: bool, now: &Zoned) -> Option<String> {
     let days = found.days?;
     let times: Vec<Time> = found.clocks.iter().map(|clock| time_of(*clock, found.part, early)).collect();
@@ -361,7 +361,7 @@ fn written(found: PartialRecurrence, early: bool, now: &Zoned) -> Option<String>
         Days::OfMonth(0) => ("L".to_owned(), star(), star()),
         Days::OfMonth(day) => (day.to_string(), star(), star()),
         Days::OfYear { month, day } => {
-            // A leap year has every day there is.
+            // A leap year has every date.
             jiff::civil::Date::new(2028, month, day).ok()?;
             (day.to_string(), month.to_string(), star())
         }
@@ -388,7 +388,7 @@ fn weekdays_written(set: &BTreeSet<i8>) -> String {
     }
 }
 
-/// What a time means that comes again.
+/// Resolves the time of a recurrence.
 fn time_of(clock: Clock, part: Option<Part>, early: bool) -> Time {
     let hour = clock.time.hour();
     let later = match part {

@@ -3,7 +3,7 @@
 use super::number;
 use crate::sentence::Sentence;
 
-/// An expression at `at`: how many tokens it takes and its text. A number alone is none.
+/// An expression at `at`: number of tokens and text. A number alone is none.
 pub(crate) fn expression(s: &Sentence, at: usize) -> Option<(usize, String)> {
     let (end, term) = sum(s, at, 0)?;
     let closing = usize::from(["=", "equals"].contains(&s.word(end)));
@@ -13,11 +13,11 @@ pub(crate) fn expression(s: &Sentence, at: usize) -> Option<(usize, String)> {
 /// A part of an expression.
 struct Term {
     text: String,
-    /// How tightly its outermost operation binds: 1 sums, 2 products, 3 powers, 4 single things.
+    /// Precedence of its outermost operation: 1 sums, 2 products, 3 powers, 4 atoms.
     binds: u8,
-    /// A percentage that is not yet taken of anything.
+    /// A percentage not yet applied to anything.
     percent: bool,
-    /// Whether anything is computed in it.
+    /// Whether it contains an operation.
     worked: bool,
 }
 
@@ -28,17 +28,17 @@ impl Term {
     fn made(text: String, binds: u8) -> Self {
         Self { text, binds, percent: false, worked: true }
     }
-    /// The text, in parentheses where it binds less than is needed.
+    /// The text, in parentheses if its precedence is lower than needed.
     fn at_least(&self, binds: u8) -> String {
         if self.binds < binds { format!("({})", self.text) } else { self.text.clone() }
     }
-    /// The share that a percentage is.
+    /// A percentage as a fraction.
     fn share(&self) -> String {
         format!("{} / 100", self.text)
     }
 }
 
-/// How deep parentheses and roots may nest; beyond it nobody is speaking.
+/// Maximum nesting depth.
 const DEPTH: u8 = 20;
 
 type Parsed = Option<(usize, Term)>;
@@ -82,7 +82,7 @@ fn product(s: &Sentence, at: usize, depth: u8) -> Parsed {
     }
 }
 
-/// Powers, which group from the right.
+/// Powers, which are right-associative.
 fn power(s: &Sentence, at: usize, depth: u8) -> Parsed {
     let (mut end, mut left) = single(s, at, depth)?;
     let ending = match (s.word(end), s.word(end + 1)) {
@@ -101,7 +101,7 @@ fn power(s: &Sentence, at: usize, depth: u8) -> Parsed {
     Some((next, Term::made(format!("{}^{}", left.at_least(4), right.at_least(3)), 3)))
 }
 
-/// A number, a percentage, something in parentheses, or a function of one.
+/// A number, a percentage, a parenthesized expression, or a function call.
 fn single(s: &Sentence, at: usize, depth: u8) -> Parsed {
     if depth >= DEPTH {
         return None;
@@ -157,7 +157,7 @@ fn function(s: &Sentence, at: usize, depth: u8) -> Parsed {
     Some((end, term))
 }
 
-/// "(3 + 4)" within the parentheses of a function needs none of its own.
+/// "(3 + 4)" without its parentheses, as a function's argument.
 fn unwrapped(text: &str) -> &str {
     let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
     inner.filter(|t| !t.contains(['(', ')'])).unwrap_or(text)
@@ -178,7 +178,7 @@ fn spoken(s: &Sentence, at: usize, depth: u8) -> Parsed {
     if terms.len() < 2 || (*sign != "+" && *sign != "*" && terms.len() > 2) {
         return None;
     }
-    // "subtract 3 from 10" names the terms in the other order.
+    // "subtract 3 from 10" names the operands in reverse order.
     if joints.contains(&"from") {
         terms.reverse();
     }
@@ -218,7 +218,7 @@ const POWERS: [(&str, &str); 6] = [
     ("raised to", "^"),
     ("to the power", "^"),
 ];
-/// What stands before its one number; a shape ending in `*` multiplies, others are functions.
+/// Prefix functions; a pattern ending in `*` multiplies, others are function names.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("square root", "sqrt"),
     ("squareroot", "sqrt"),

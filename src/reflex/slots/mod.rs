@@ -1,4 +1,4 @@
-//! Slots: what a sentence leaves open, read by kind.
+//! Slots: the variable parts of a template, parsed by kind.
 
 mod calendar;
 pub(crate) mod clock;
@@ -21,7 +21,7 @@ use jiff::{Zoned, civil::Date};
 use serde_json::Value;
 use when::Hours;
 
-/// What may stand in a slot; the head of `lib.rs` says what each reads.
+/// The kind of a slot; see the table in `lib.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Text,
@@ -57,7 +57,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind a phrase file means by `name`.
+    /// The kind named in a phrase file.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "text" => Kind::Text,
@@ -94,12 +94,12 @@ impl Kind {
         })
     }
 
-    /// Whether it holds any words, so that its end is found by what follows.
+    /// Whether it holds arbitrary text, so that its end depends on what follows.
     pub fn is_open(self) -> bool {
         matches!(self, Kind::Text | Kind::Dated)
     }
 
-    /// What stands for it where sentences are compared by words or meaning.
+    /// Its replacement when sentences are compared by words or meaning.
     pub fn mask(self) -> &'static str {
         match self {
             Kind::Text | Kind::Dated | Kind::Quoted | Kind::Word => "something",
@@ -125,18 +125,18 @@ impl Kind {
     }
 }
 
-/// One way of reading a slot.
+/// One reading of a slot.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Read {
-    /// How many tokens it takes.
+    /// Number of tokens.
     pub count: usize,
-    /// How many of them show that it is of this kind.
+    /// Number of tokens that identify the kind.
     pub definite: usize,
-    /// What it means; null where it is there and means nothing ("the to-do list" is no category).
+    /// Its value; null if present without a meaning ("the to-do list" is no category).
     pub value: Value,
-    /// Another argument that was said with it.
+    /// A further argument in the same words.
     pub beside: Option<(&'static str, Value)>,
-    /// The last day, where it is a day or a stretch of days.
+    /// The last day, for a day or date range.
     pub last: Option<Date>,
 }
 
@@ -146,7 +146,7 @@ impl Read {
     }
 }
 
-/// The ways of reading a closed slot at `at`, the longest first.
+/// The readings of a closed slot at `at`, longest first.
 pub(crate) fn read(kind: Kind, s: &Sentence, at: usize, now: &Zoned) -> Vec<Read> {
     match kind {
         Kind::Person => {
@@ -211,8 +211,8 @@ fn one(kind: Kind, s: &Sentence, at: usize, now: &Zoned) -> Option<Read> {
     }
 }
 
-/// What an argument of this name makes of what was read at `at`, and the argument that comes with it: a stretch of days is
-/// its last day where it is an end, and a beginning brings its end along.
+/// The value of an argument of this name, and a derived argument: a date range becomes its last day for an end
+/// argument, and a start argument brings its end along.
 pub(crate) fn named_value(name: &str, read: &Read, s: &Sentence, at: usize) -> (Value, Option<(&'static str, Value)>) {
     const OPEN: &[&str] = &["from", "since", "after", "starting"];
     let day = read.value.as_str().is_some_and(|text| !text.contains('T'));

@@ -3,7 +3,7 @@
 use super::number;
 use crate::sentence::Sentence;
 
-/// An amount and its currency by ISO 4217, where one was said.
+/// An amount and its ISO 4217 currency, if given.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Money {
     pub count: usize,
@@ -11,7 +11,7 @@ pub(crate) struct Money {
     pub currency: Option<&'static str>,
 }
 
-/// The words and signs of currencies.
+/// Currency names and signs.
 const CURRENCIES: &[(&str, &str)] = &[
     ("EUR", "€|euro|euros|eur"),
     ("USD", "$|dollar|dollars|usd|buck|bucks"),
@@ -25,11 +25,11 @@ const CURRENCIES: &[(&str, &str)] = &[
     ("INR", "₹|rupee|rupees|inr"),
 ];
 
-/// The words of hundredths.
+/// Names of hundredths.
 const CENTS: &[(&str, Option<&str>)] =
     &[("cent", None), ("cents", None), ("pence", Some("GBP")), ("penny", Some("GBP")), ("p", Some("GBP"))];
 
-/// More than anybody spends.
+/// Maximum plausible amount.
 const MOST: f64 = 1e12;
 
 /// An amount at `at`; never zero or less.
@@ -70,11 +70,11 @@ fn is_unit_of_time(word: &str) -> bool {
     ["minutes", "hours", "days", "am", "pm"].contains(&word)
 }
 
-/// "12.50", and "12,50", which comes as two tokens with nothing but the comma between them.
+/// "12.50", and "12,50", which comes as two tokens separated only by the comma.
 fn digits(s: &Sentence, at: usize) -> Option<(usize, f64)> {
     let first = s.tokens.get(at)?;
     let value: f64 = first.word.parse().ok().filter(|_| first.word.starts_with(|c: char| c.is_ascii_digit()))?;
-    // "12h" and "1e30" are other things.
+    // "12h" and "1e30" are something else.
     let tied = s.tokens.get(at + 1).filter(|next| next.start == first.end).map_or("", |next| &next.word);
     let known = currency_named(tied).is_some() || tied == "k" || CENTS.iter().any(|(word, _)| *word == tied);
     if tied.starts_with(char::is_alphabetic) && !known {
@@ -86,7 +86,7 @@ fn digits(s: &Sentence, at: usize) -> Option<(usize, f64)> {
                 && next.word.len() == 2
                 && next.word.bytes().all(|b| b.is_ascii_digit()) =>
         {
-            // "1.234,50" has its thousands behind the point.
+            // In "1.234,50" the point separates thousands.
             let whole: f64 = if value.fract() == 0.0 { value } else { first.word.replace('.', "").parse().ok()? };
             (2, whole + next.word.parse::<f64>().ok()? / 100.0)
         }
@@ -116,7 +116,7 @@ fn currency_named(word: &str) -> Option<&'static str> {
     CURRENCIES.iter().find(|(_, names)| names.split('|').any(|name| name == word)).map(|(iso, _)| *iso)
 }
 
-/// A sign of currency directly before or behind the tokens.
+/// A currency sign directly before or after the tokens.
 fn sign_beside(s: &Sentence, at: usize, count: usize) -> Option<&'static str> {
     let (first, last) = (s.tokens.get(at)?, s.tokens.get(at + count - 1)?);
     let before = s.text.get(..first.start)?.trim_end().chars().next_back();

@@ -3,11 +3,11 @@
 use crate::{sentence::Sentence, slots::date};
 use serde_json::Value;
 
-/// The longest name of a person, in words.
+/// Maximum length of a person's name, in words.
 const MOST: usize = 4;
 
-/// The names a person may go by from `at` on, the longest first: tokens, how many of them show that it is a name, and the
-/// name without a possessive ending. Where somebody writes names with capitals, words without one are none.
+/// Possible names at `at`, longest first: tokens, how many of them identify a name, and the name without a possessive
+/// ending. If the writer capitalizes names, other words are excluded.
 pub(crate) fn person(s: &Sentence, at: usize) -> Vec<(usize, usize, String)> {
     if let Some(found) = relation(s, at) {
         return vec![found];
@@ -49,14 +49,14 @@ fn relation(s: &Sentence, at: usize) -> Option<(usize, usize, String)> {
     let bare = ENDINGS.iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
     let alone = ALONE.contains(&bare);
     let known = alone || mine == 1 && RELATIONS.contains(&bare);
-    // "mum Anna" goes on as a name.
+    // "mum Anna" continues with a name.
     known.then(|| (mine + 1, mine + 1, without_ending(s.slice(i, i + 1))))
 }
 
 const ENDINGS: [&str; 2] = ["'s", "'"];
 const TITLES: &[&str] = &["mr", "mrs", "ms", "miss", "dr", "doctor", "prof", "professor", "uncle", "aunt", "auntie"];
 const PARTICLES: &[&str] = &["von", "van", "de", "der", "den", "la", "le", "di", "da", "del", "zu", "al", "el", "bin"];
-/// Who is meant without "my" too.
+/// Relations that need no "my".
 const ALONE: &[&str] = &[
     "mum", "mom", "mummy", "mommy", "dad", "daddy", "mama", "papa", "grandma", "grandpa", "granny", "gran", "nan",
     "grandad", "granddad",
@@ -93,7 +93,7 @@ const RELATIONS: &[&str] = &[
     "colleague",
 ];
 
-/// Words that are no names where nothing else tells.
+/// Words that are no names unless something else indicates one.
 const COMMON: &str = "a about above add after again all also always am an and any anybody anyone anything appointment are \
     as ask at away back be because been before birthday birthdays book both bring but buy by call can check come contact \
     contacts could day days did do does done down each email every everybody everyone everything few find for from get \
@@ -113,7 +113,7 @@ fn may_be_name(s: &Sentence, at: usize) -> bool {
     letters && !COMMON.split_whitespace().any(|w| w == bare) && !date::names_day(s, at)
 }
 
-/// Whether capitals are there that no sentence begins with.
+/// Whether the text has capitals beyond sentence starts.
 fn writes_capitals(s: &Sentence) -> bool {
     let begins = |i: usize| s.text[..s.tokens[i].start].trim_end().is_empty() || s.tokens[i].after_break;
     let big = |i: usize| s.text[s.tokens[i].start..].starts_with(char::is_uppercase);
@@ -129,7 +129,7 @@ fn without_ending(name: &str) -> String {
     endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name).to_owned()
 }
 
-/// The list named at `at`, with "list" behind it or following, the longest first; null for the list of all tasks.
+/// List names at `at`, with "list" included or following, longest first; null for the default list.
 pub(crate) fn list(s: &Sentence, at: usize) -> Vec<(usize, Value)> {
     const OWNERS: &[&str] = &["my", "the", "our", "a", "your", "that", "this"];
     let is_list = |i: usize| ["list", "lists"].contains(&s.word(i));
@@ -146,14 +146,14 @@ pub(crate) fn list(s: &Sentence, at: usize) -> Vec<(usize, Value)> {
         "grocery" | "groceries" | "supermarket" | "shop" | "food" | "food shopping" | "grocery shopping" => {
             Value::from("shopping")
         }
-        // A slip must not make a second list.
+        // A typo must not create a second list.
         name if name.len() > 5 && strsim::osa_distance(name, "shopping") < 3 => Value::from("shopping"),
         _ => Value::from(s.slice(begin, begin + count).to_lowercase()),
     };
     vec![(owner + count + 1, name.clone()), (owner + count, name)]
 }
 
-/// Whether a word may be in the name of a list: none that belongs to the sentence around it.
+/// Whether a word may be part of a list's name.
 fn names_list(s: &Sentence, at: usize) -> bool {
     const OTHERS: &[&str] = &[
         "on", "onto", "in", "into", "from", "off", "at", "of", "and", "the", "my", "our", "a", "an", "is", "are",

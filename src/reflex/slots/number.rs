@@ -29,12 +29,12 @@ const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy"
 const SCALES: &[(&str, f64)] =
     &[("hundred", 1e2), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9), ("trillion", 1e12)];
 
-/// The words that numbers are made of.
+/// All number words.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     SMALL.iter().chain(TENS).copied().chain(SCALES.iter().map(|(word, _)| *word))
 }
 
-/// A number at `at`: how many tokens it takes and its value. A minus sign or word may stand before it.
+/// A number at `at`: number of tokens and value. A minus sign or word may precede it.
 pub(crate) fn number(s: &Sentence, at: usize) -> Option<(usize, f64)> {
     if ["-", "minus", "negative"].contains(&s.word(at)) {
         let (count, value) = positive(s, at + 1)?;
@@ -72,7 +72,7 @@ pub(crate) fn whole(s: &Sentence, at: usize) -> Option<(usize, u32)> {
     (value.fract() == 0.0 && value < 10_000.0).then_some((count, value as u32))
 }
 
-/// A number as JSON: whole where it is whole.
+/// A number as JSON: an integer if whole.
 pub(crate) fn json(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9e15 { Value::from(value as i64) } else { Value::from(value) }
 }
@@ -138,7 +138,7 @@ fn begins_below_hundred(word: &str) -> bool {
     SMALL[1..].contains(&word) || TENS.contains(&word)
 }
 
-/// What the number word before was, since "twenty five" is one number and "five twenty" two.
+/// The previous number word, since "twenty five" is one number and "five twenty" two.
 #[derive(PartialEq, Clone, Copy)]
 enum Last {
     Nothing,

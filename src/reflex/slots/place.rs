@@ -1,8 +1,8 @@
-//! Places as time zones: "Tokyo" is `Asia/Tokyo`. A fixed list, since a small image may carry no zone files to search.
+//! Places as time zones: "Tokyo" is `Asia/Tokyo`. A fixed list, since a small image may have no zone files to search.
 
 use crate::sentence::Sentence;
 
-/// The zone at `at`: how many tokens it takes and its IANA name.
+/// The zone at `at`: number of tokens and IANA name.
 pub(crate) fn zone(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
     ZONES
         .iter()
@@ -12,7 +12,7 @@ pub(crate) fn zone(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
         .max_by_key(|(count, _)| *count)
 }
 
-/// Zones and the places that keep them; countries with several zones go by the one where most people live.
+/// Zones and their places; a country with several zones maps to its most populous one.
 const ZONES: &[(&str, &str)] = &[
     ("UTC", "utc|gmt|zulu|universal time"),
     ("Europe/Vienna", "vienna|austria|graz|linz|salzburg|innsbruck"),

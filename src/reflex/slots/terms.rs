@@ -1,8 +1,8 @@
-//! Words with a fixed meaning: categories of expenses, priorities, stretches of time that are counted over.
+//! Fixed vocabularies: expense categories, priorities, reporting periods.
 
 use crate::sentence::Sentence;
 
-/// The longest entry of a table that stands at `at`, and what it means.
+/// The longest table entry at `at`, and its meaning.
 fn longest(table: &[(&'static str, &str)], s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
     table
         .iter()
@@ -12,7 +12,7 @@ fn longest(table: &[(&'static str, &str)], s: &Sentence, at: usize) -> Option<(u
         .max_by_key(|(count, _)| *count)
 }
 
-/// A stretch of time that sums are told over: "this month", "so far this year", "in total".
+/// A reporting period: "this month", "so far this year", "in total".
 pub(crate) fn period(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
     let lead = ["so far", "in", "over", "during", "within", "for"];
     let lead = lead.iter().map(|l| l.split(' ').collect::<Vec<_>>()).find(|l| s.has(at, l)).map_or(0, |l| l.len());
@@ -30,7 +30,7 @@ const PERIODS: &[(&str, &str)] = &[
     ("all", "in total|total|altogether|all in all|all together|all time|ever|overall|of all time|in all"),
 ];
 
-/// How urgent something is.
+/// A priority.
 pub(crate) fn priority(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
     longest(PRIORITIES, s, at)
 }
@@ -50,7 +50,7 @@ const PRIORITIES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The category of an expense, by its name or by what was bought.
+/// An expense category, by name or by purchase.
 pub(crate) fn category(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
     longest(CATEGORIES, s, at)
 }

@@ -1,8 +1,8 @@
-//! Units of measurement as people say them, and as the calculator (`fend`) spells them.
+//! Units of measurement in words, mapped to the calculator's (`fend`) names.
 
 use crate::sentence::Sentence;
 
-/// The unit at `at`: how many tokens it takes and its spelling for the calculator.
+/// The unit at `at`: number of tokens and the calculator's name.
 pub(crate) fn unit(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
     UNITS
         .iter()
@@ -12,12 +12,12 @@ pub(crate) fn unit(s: &Sentence, at: usize) -> Option<(usize, &'static str)> {
         .max_by_key(|(count, _)| *count)
 }
 
-/// The single words that units are called by.
+/// All unit words.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     UNITS.iter().flat_map(|(_, names)| names.split('|')).filter(|name| !name.contains(' '))
 }
 
-/// The calculator's spelling, and every way of saying it; "in" is missing because it is a preposition first.
+/// The calculator's name and its synonyms; without "in", which is mostly a preposition.
 const UNITS: &[(&str, &str)] = &[
     ("km", "km|kms|kilometer|kilometers|kilometre|kilometres"),
     ("m", "m|meter|meters|metre|metres"),

@@ -1,11 +1,12 @@
-//! Days and times put together: "next tuesday at 7", "tomorrow morning", "in 20 minutes", "half past six tonight".
+//! Dates with times: "next tuesday at 7", "tomorrow morning", "in 20 minutes", "half past six tonight".
 //!
-//! An hour of a twelve-hour dial ("at 7", "half past six") means:
-//! - without a day, or with today: the next moment at which a dial shows it, so "at 7" said at 14:30 is 19:00;
+//! An ambiguous hour ("at 7", "half past six") means:
+//! - without a day, or today: its next occurrence, so "at 7" at 14:30 is 19:00;
 //! - with a part of the day: the hour in that part ("seven in the evening" is 19:00);
-//! - with any other day: 7 to 11 in the morning, 12 at noon, 1 to 6 in the afternoon.
+//! - on any other day: 7 to 11 in the morning, 12 at noon, 1 to 6 in the afternoon.
 //!
-//! Where somebody is to be woken, 4 to 11 are hours of the morning. A time without a day that is past today means tomorrow. A part of the day alone stands for 8, 14, 19 or 20 o'clock.
+//! For waking somebody, 4 to 11 are in the morning. A past time without a day means tomorrow. A part of the day alone
+//! stands for 8, 14, 19 or 20 o'clock.
 
 use super::{
     clock::{Clock, clock, part_of_day},
@@ -18,7 +19,7 @@ use jiff::{
     civil::{Date, DateTime, Time},
 };
 
-/// A moment or a stretch of days, in the household's time.
+/// A moment or a date range, in the household's time zone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum When {
     Day(Date),
@@ -29,7 +30,7 @@ pub(crate) enum When {
 }
 
 impl When {
-    /// As an argument: `2026-11-21` or `2026-11-21T19:00`, with seconds where there are any.
+    /// As an argument: `2026-11-21` or `2026-11-21T19:00`, with seconds if not zero.
     pub fn iso(self) -> String {
         match self {
             When::At(moment) if moment.second() == 0 => moment.strftime("%Y-%m-%dT%H:%M").to_string(),
@@ -37,7 +38,7 @@ impl When {
             When::Day(day) | When::Week(day) | When::Month(day) | When::Year(day) => day.to_string(),
         }
     }
-    /// For a reader: `2026-11-21 19:00`, `week of 2026-11-23`, `2026-12`, `2027`.
+    /// For display: `2026-11-21 19:00`, `week of 2026-11-23`, `2026-12`, `2027`.
     pub fn label(self) -> String {
         match self {
             When::Day(day) => day.to_string(),
@@ -49,29 +50,29 @@ impl When {
     }
 }
 
-/// A phrase of time: its tokens, what it means, and whether it would mean something else on another day.
+/// A time phrase: its tokens, its meaning, and whether that depends on the current day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Phrase {
     pub count: usize,
     pub when: When,
     pub relative: bool,
-    /// The last day of it.
+    /// Its last day.
     pub last: Date,
 }
 
-/// How numbers are read that may be hours.
+/// How bare numbers are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Hours {
-    /// A number alone is one.
+    /// A number alone is an hour.
     pub bare: bool,
-    /// 4 to 11 are hours of the morning: somebody is to be woken.
+    /// 4 to 11 are in the morning, for waking somebody.
     pub early: bool,
-    /// A day of the month is meant without "on": "the 24th".
+    /// A day of the month needs no "on": "the 24th".
     pub slot: bool,
 }
 
 impl Hours {
-    /// How they are read in a slot at `at`.
+    /// The interpretation in a slot at `at`.
     pub fn before(s: &Sentence, at: usize) -> Self {
         const BEFORE: &[&str] = &["at", "for", "by", "until", "till", "to", "from", "around", "about"];
         let before = at > 0 && BEFORE.contains(&s.word(at - 1)) || s.word(at) == "at";
@@ -83,12 +84,12 @@ impl Hours {
     }
 }
 
-/// The longest phrase of time at `at`, in any text.
+/// The longest time phrase at `at`, in any text.
 pub(crate) fn when(s: &Sentence, at: usize, now: &Zoned) -> Option<Phrase> {
     spoken(s, at, now, Hours::default())
 }
 
-/// The longest phrase of time at `at`.
+/// The longest time phrase at `at`.
 pub(crate) fn spoken(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<Phrase> {
     if let Some(written) = iso_moment(s.word(at)) {
         let moment: DateTime = written.to_uppercase().parse().ok()?;
@@ -108,13 +109,13 @@ pub(crate) fn spoken(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Opti
     Some(Phrase { count, when, relative, last })
 }
 
-/// A moment to come: a day alone stands for 9 o'clock, today for 18 o'clock or, by then, for an hour from now; "10 minutes"
-/// alone are counted from now.
+/// A future moment: a day alone means 9 o'clock, today 18 o'clock or, if past, an hour from now; "10 minutes" alone
+/// counts from now.
 pub(crate) fn future(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, DateTime)> {
     coming(s, at, now, Hours::before(s, at))
 }
 
-/// The same where somebody is to be woken: any number is an hour, an early one.
+/// A future moment for waking somebody: any number is an early hour.
 pub(crate) fn wake(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, DateTime)> {
     coming(s, at, now, Hours { bare: true, early: true, slot: true })
 }
@@ -132,7 +133,7 @@ fn coming(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<(usize, 
             let evening = day.at(18, 0, 0, 0);
             if evening > here { evening } else { here.checked_add(1.hour()).ok()?.round(Unit::Minute).ok()? }
         }
-        // Of a stretch that has begun, what is left.
+        // Of a range in progress, the rest.
         When::Week(day) | When::Month(day) | When::Year(day) | When::Day(day) => {
             let first = if day < now.date() && found.last > now.date() { now.date().tomorrow().ok()? } else { day };
             first.at(9, 0, 0, 0)
@@ -141,7 +142,7 @@ fn coming(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> Option<(usize, 
     (moment > here).then_some((found.count, moment))
 }
 
-/// A time of day: the next that a dial shows.
+/// A time of day: its next occurrence.
 pub(crate) fn time(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Time)> {
     let (count, parts) = parts(s, at, now, Hours::before(s, at));
     if parts.day.is_some() {
@@ -153,7 +154,7 @@ pub(crate) fn time(s: &Sentence, at: usize, now: &Zoned) -> Option<(usize, Time)
     }
 }
 
-/// What a phrase of time is put together from.
+/// The parts of a time phrase.
 #[derive(Default)]
 struct Parts {
     day: Option<Day>,
@@ -182,12 +183,12 @@ fn parts(s: &Sentence, at: usize, now: &Zoned, hours: Hours) -> (usize, Parts) {
     (count, found)
 }
 
-/// The token of `2026-11-21T19:00`, which is in lower case by now.
+/// A token such as `2026-11-21t19:00`, in lower case.
 fn iso_moment(word: &str) -> Option<&str> {
     (word.len() == 16 && word.as_bytes().get(10) == Some(&b't')).then_some(word)
 }
 
-/// "in 20 minutes", "an hour ago": a moment counted from now.
+/// "in 20 minutes", "an hour ago": relative to now.
 fn soon(s: &Sentence, at: usize, now: &Zoned) -> Option<Phrase> {
     let (count, span) = from_now(s, at)?;
     if span.get_hours() == 0 && span.get_minutes() == 0 && span.get_seconds() == 0 {
@@ -224,7 +225,7 @@ fn resolve(day: Option<Day>, clock: Option<Clock>, part: Option<Part>, now: &Zon
     Some(When::At(if late { moment.checked_add(1.day()).ok()? } else { moment }))
 }
 
-/// An open hour within a part of the day.
+/// An ambiguous hour within a part of the day.
 fn in_part(clock: Clock, part: Option<Part>) -> Clock {
     let hour = clock.time.hour();
     match part.filter(|_| clock.dial) {
@@ -246,7 +247,7 @@ pub(crate) fn default_time(part: Part) -> Clock {
     Clock { time: Time::constant(hour, 0, 0, 0), dial: false }
 }
 
-/// The time of the second half of the day.
+/// The afternoon reading.
 fn afternoon(clock: Clock) -> Time {
     if !clock.dial {
         return clock.time;
@@ -254,12 +255,12 @@ fn afternoon(clock: Clock) -> Time {
     clock.time.wrapping_add(12.hours())
 }
 
-/// What an open hour means on a day that is not today.
+/// An ambiguous hour on another day than today.
 fn by_custom(clock: Clock) -> Time {
     if clock.dial && clock.time.hour() < 7 { afternoon(clock) } else { clock.time }
 }
 
-/// The next moment of today at which the time is shown.
+/// The next occurrence of the time today.
 fn next_today(clock: Clock, now: &Zoned) -> Option<DateTime> {
     let today = now.date();
     [clock.time, afternoon(clock)].into_iter().map(|t| today.to_datetime(t)).find(|moment| *moment > now.datetime())
@@ -410,7 +411,7 @@ mod tests {
 
     #[test]
     fn clocks_that_change_do_not_disturb() {
-        // In the night to 2026-03-29 the hour from 2 to 3 is missing.
+        // In the night to 2026-03-29 the hour from 2 to 3 is skipped.
         assert_eq!(read("in 2 hours", "2026-03-29T01:30[Europe/Vienna]").1, "2026-03-29T04:30");
         assert_eq!(read("this weekend", "2026-11-22T09:00[Europe/Vienna]").1, "2026-11-22");
     }
