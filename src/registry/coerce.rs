@@ -158,10 +158,10 @@ impl<'s> Coercer<'s> {
             *value = whole;
             self.report(at, "had a decimal point and was taken as a whole number");
         }
-        if let (Some(choices), Value::String(said)) = (choices(schema), &*value)
+        if let (Some(choices), Value::String(text)) = (choices(schema), &*value)
             && !choices.contains(value)
         {
-            let mut near = choices.iter().filter(|c| c.as_str().is_some_and(|c| alike(c, said.trim())));
+            let mut near = choices.iter().filter(|c| c.as_str().is_some_and(|c| alike(c, text.trim())));
             if let (Some(choice), None) = (near.next(), near.next()) {
                 *value = choice.clone();
                 self.report(at, &format!("was taken as {choice}"));

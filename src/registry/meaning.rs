@@ -76,7 +76,7 @@ pub(crate) struct Meaning {
 
 struct Shared {
     embedder: Embedder,
-    kept: Collection<ToolVector>,
+    records: Collection<ToolVector>,
     /// By the digest of the text; `None` until the stored ones are read.
     vectors: Mutex<Option<HashMap<Digest, Arc<Quantized>>>>,
     /// Held during the computation.
@@ -89,7 +89,7 @@ impl Meaning {
         let closing = CancellationToken::new();
         let shared = Shared {
             embedder,
-            kept: store.collection(),
+            records: store.collection(),
             vectors: Mutex::default(),
             computing: Default::default(),
             closing: closing.clone(),
@@ -153,8 +153,8 @@ impl Shared {
     async fn compute_missing(&self, texts: Vec<(Digest, String)>) -> tool::Result<()> {
         if self.vectors().is_none() {
             let wanted: HashSet<Digest> = texts.iter().map(|t| t.0).collect();
-            let kept = self.read_kept(&wanted).await?;
-            *self.vectors() = Some(kept);
+            let stored = self.read_stored(&wanted).await?;
+            *self.vectors() = Some(stored);
         }
         let known = |digest: &Digest| self.vectors().as_ref().is_some_and(|known| known.contains_key(digest));
         let missing: Vec<_> = texts.into_iter().filter(|(digest, _)| !known(digest)).collect();
@@ -172,9 +172,9 @@ impl Shared {
     }
 
     /// Reads vectors of earlier starts, made with the same model. Only some are kept of removed tools.
-    async fn read_kept(&self, wanted: &HashSet<Digest>) -> tool::Result<HashMap<Digest, Arc<Quantized>>> {
+    async fn read_stored(&self, wanted: &HashSet<Digest>) -> tool::Result<HashMap<Digest, Arc<Quantized>>> {
         let (mut vectors, mut gone) = (HashMap::new(), vec![]);
-        for entry in self.kept.list_in(Scope::Household, &Listing::default())? {
+        for entry in self.records.list_in(Scope::Household, &Listing::default())? {
             match Quantized::from_bytes(&entry.value.bytes) {
                 Ok(vector) if wanted.contains(&entry.value.digest) => {
                     vectors.insert(entry.value.digest, Arc::new(vector));
@@ -185,21 +185,22 @@ impl Shared {
         gone.sort_unstable();
         gone.truncate(gone.len().saturating_sub(SPARE));
         if !gone.is_empty() {
-            let kept = self.kept.clone();
+            let records = self.records.clone();
             let remove = move |tx: &store::Tx| {
-                gone.iter().try_for_each(|(_, id)| kept.remove(tx, Scope::Household, *id).map(drop))
+                gone.iter().try_for_each(|(_, id)| records.remove(tx, Scope::Household, *id).map(drop))
             };
-            self.kept.store().write(remove).await?;
+            self.records.store().write(remove).await?;
         }
         Ok(vectors)
     }
 
     async fn keep(&self, new: Vec<ToolVector>) -> tool::Result<()> {
-        let kept = self.kept.clone();
+        let records = self.records.clone();
         let put = move |tx: &store::Tx| {
-            new.iter().try_for_each(|new| kept.put(tx, id(&new.digest), &Stamp::household("registry"), new).map(drop))
+            new.iter()
+                .try_for_each(|new| records.put(tx, id(&new.digest), &Stamp::household("registry"), new).map(drop))
         };
-        Ok(self.kept.store().write(put).await?)
+        Ok(self.records.store().write(put).await?)
     }
 }
 
@@ -361,16 +362,16 @@ mod tests {
     #[tokio::test]
     async fn vectors_are_kept_and_computed_once() {
         let store = Store::in_memory().unwrap();
-        let kept: Collection<ToolVector> = store.collection();
+        let records: Collection<ToolVector> = store.collection();
         let rows = || {
-            let all = kept.list_in(Scope::Household, &Listing::default()).unwrap();
+            let all = records.list_in(Scope::Household, &Listing::default()).unwrap();
             all.into_iter().map(|e| (e.id, e.updated_ms)).collect::<std::collections::BTreeMap<_, _>>()
         };
         // Those of tools that are long gone make room.
         let ghosts: Vec<ToolVector> = (0..SPARE + 20)
             .map(|n| ToolVector { digest: digest(&format!("ghost {n}")), bytes: vec![0; Quantized::BYTES] })
             .collect();
-        let put = kept.clone();
+        let put = records.clone();
         let write = move |tx: &store::Tx| {
             ghosts.iter().try_for_each(|g| put.put(tx, id(&g.digest), &Stamp::household("registry"), g).map(drop))
         };

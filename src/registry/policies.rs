@@ -29,7 +29,7 @@ impl Record for Stored {
 pub(crate) type Switches = BTreeMap<String, bool>;
 
 pub(crate) struct Policies {
-    kept: Collection<Stored>,
+    records: Collection<Stored>,
     now: Mutex<(Policy, Switches)>,
     /// One change at a time.
     changing: tokio::sync::Mutex<()>,
@@ -38,15 +38,15 @@ pub(crate) struct Policies {
 impl Policies {
     /// Reads the stored policy. One that cannot be read is an error: a start without it would allow forbidden calls.
     pub fn open(store: &Store) -> Result<Self> {
-        let kept: Collection<Stored> = store.collection();
-        let stored = kept.get_in(Scope::Household, ONE)?.map(|e| e.value).unwrap_or_default();
+        let records: Collection<Stored> = store.collection();
+        let stored = records.get_in(Scope::Household, ONE)?.map(|e| e.value).unwrap_or_default();
         let broken = |e: serde_json::Error| tool::Error::failed(format!("the stored policy cannot be read: {e}"));
         let policy = match stored.policy.as_str() {
             "" => Policy::default(),
             text => serde_json::from_str(text).map_err(broken)?,
         };
         let switches = serde_json::from_str(&stored.groups).unwrap_or_default();
-        Ok(Self { kept, now: Mutex::new((policy, switches)), changing: tokio::sync::Mutex::default() })
+        Ok(Self { records, now: Mutex::new((policy, switches)), changing: tokio::sync::Mutex::default() })
     }
 
     fn now(&self) -> MutexGuard<'_, (Policy, Switches)> {
@@ -72,18 +72,18 @@ impl Policies {
             policy: serde_json::to_string(&policy).map_err(text)?,
             groups: serde_json::to_string(&switches).map_err(text)?,
         };
-        let kept = self.kept.clone();
-        let write = move |tx: &store::Tx| match kept.read(tx, Scope::Household, ONE)? {
-            None => kept.put(tx, ONE, &Stamp::household("policy"), &stored).map(drop),
+        let records = self.records.clone();
+        let write = move |tx: &store::Tx| match records.read(tx, Scope::Household, ONE)? {
+            None => records.put(tx, ONE, &Stamp::household("policy"), &stored).map(drop),
             Some(_) => {
                 let set = &mut |s: &mut Stored| {
                     s.clone_from(&stored);
                     Ok(())
                 };
-                kept.change(tx, Scope::Household, Label::Own, ONE, set).map(drop)
+                records.change(tx, Scope::Household, Label::Own, ONE, set).map(drop)
             }
         };
-        self.kept.store().write(write).await?;
+        self.records.store().write(write).await?;
         *self.now() = (policy, switches);
         Ok(())
     }

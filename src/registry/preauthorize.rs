@@ -70,8 +70,7 @@ impl Registry {
         }
         if tool.returns_secret {
             return Err(Error::bad_args(format!(
-                "`{}` returns a secret, and nobody is there to take it when it is called later: call it now, and use the \
-                 result",
+                "`{}` returns a secret, and nobody is there to receive it later: call it now, and use the result",
                 tool.name
             )));
         }
@@ -80,8 +79,8 @@ impl Registry {
         let (shown, secret) = self.masked(&tool.name, &args);
         if secret {
             return Err(Error::bad_args(format!(
-                "a secret is in the arguments of `{}`, and what is kept for later keeps none: set the service up instead, and \
-                 let the tool look the secret up",
+                "the arguments of `{}` contain a secret, which is not stored for later: set up the service instead, and let \
+                 the tool look the secret up",
                 tool.name
             )));
         }

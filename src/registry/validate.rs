@@ -45,9 +45,9 @@ pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> 
     let costly = |e: String| Error::bad_args(format!("the arguments of `{}` cannot be checked: {e}", tool.name));
     schema_cost::check_value(&tool.parameters, args).map_err(costly)?;
     let fitting = validator.is_valid(args).then(|| args.clone());
-    let told = coerce::coerce(&tool.parameters, args);
+    let corrections = coerce::coerce(&tool.parameters, args);
     match (faults(validator, &tool.parameters, args).map_err(costly)?, fitting) {
-        (None, _) => Ok(told),
+        (None, _) => Ok(corrections),
         // Arguments that match unchanged are never refused.
         (Some(_), Some(fitting)) => {
             *args = fitting;

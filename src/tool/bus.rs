@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::broadcast;
 
 /// How many events are buffered for listeners that connect late.
-const KEPT: usize = 1000;
+const BUFFERED: usize = 1000;
 /// More events than one second can bring; multiplied by seconds since 1970 it still fits a JavaScript number.
 const PER_SECOND: u64 = 1 << 20;
 
@@ -89,7 +89,7 @@ pub enum BusEvent {
 }
 
 struct Shared {
-    kept: Mutex<(u64, VecDeque<Arc<Event>>)>,
+    buffer: Mutex<(u64, VecDeque<Arc<Event>>)>,
     live: broadcast::Sender<Arc<Event>>,
 }
 
@@ -101,27 +101,27 @@ impl Default for Bus {
     fn default() -> Self {
         // Numbers start beyond those of any earlier start, so that a listener from before receives a `Resync`.
         let first = Timestamp::now().as_second().max(0) as u64 * PER_SECOND;
-        Self(Arc::new(Shared { kept: Mutex::new((first, VecDeque::new())), live: broadcast::channel(KEPT).0 }))
+        Self(Arc::new(Shared { buffer: Mutex::new((first, VecDeque::new())), live: broadcast::channel(BUFFERED).0 }))
     }
 }
 
 impl Bus {
     /// Publishes an event to everybody (`to` = `None`) or to one person's listeners. Never blocks.
     pub fn publish(&self, topic: impl Into<String>, to: Option<UserId>, data: Value) {
-        let mut kept = self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        kept.0 += 1;
-        let event = Arc::new(Event { seq: kept.0, topic: topic.into(), at: Timestamp::now(), data, to });
-        if kept.1.len() == KEPT {
-            kept.1.pop_front();
+        let mut buffer = self.0.buffer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        buffer.0 += 1;
+        let event = Arc::new(Event { seq: buffer.0, topic: topic.into(), at: Timestamp::now(), data, to });
+        if buffer.1.len() == BUFFERED {
+            buffer.1.pop_front();
         }
-        kept.1.push_back(event.clone());
+        buffer.1.push_back(event.clone());
         // Sent under the lock, so that a listener that catches up misses no event and gets none twice.
         let _ = self.0.live.send(event);
     }
 
     /// The number of the newest event.
     pub fn newest(&self) -> u64 {
-        self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0
+        self.0.buffer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0
     }
 
     /// Listens from now on, or from just after event `after` where that is still buffered.
@@ -131,14 +131,14 @@ impl Bus {
 
     /// The same for some topics.
     pub fn listen_to(&self, after: Option<u64>, topics: Topics) -> Listener {
-        let kept = self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let buffer = self.0.buffer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let live = self.0.live.subscribe();
         let Some(after) = after else { return Listener { missed: VecDeque::new(), live, topics } };
         let mut missed: VecDeque<BusEvent> =
-            kept.1.iter().filter(|e| e.seq > after).map(|e| BusEvent::Event(e.clone())).collect();
-        // What came between `after` and the first that is kept was forgotten, or was before a restart.
-        let next = kept.1.front().map_or(kept.0 + 1, |first| first.seq);
-        if after > kept.0 || after + 1 < next {
+            buffer.1.iter().filter(|e| e.seq > after).map(|e| BusEvent::Event(e.clone())).collect();
+        // Events between `after` and the first buffered one were dropped, or are from before a restart.
+        let next = buffer.1.front().map_or(buffer.0 + 1, |first| first.seq);
+        if after > buffer.0 || after + 1 < next {
             missed.push_front(BusEvent::Resync);
         }
         Listener { missed, live, topics }
@@ -193,7 +193,7 @@ mod tests {
 
     /// The number before the first event.
     fn first(bus: &Bus) -> u64 {
-        bus.0.kept.lock().unwrap().0 / PER_SECOND * PER_SECOND
+        bus.0.buffer.lock().unwrap().0 / PER_SECOND * PER_SECOND
     }
 
     #[tokio::test]
@@ -236,10 +236,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_missed_too_much_is_told() {
+    async fn late_listeners_receive_resync() {
         let bus = Bus::default();
         let slow = bus.listen(None);
-        for _ in 0..2 * KEPT {
+        for _ in 0..2 * BUFFERED {
             bus.publish("t", None, Value::Null);
         }
         assert_eq!(seqs(slow, 1).await, [0]);
