@@ -22,7 +22,7 @@ use persona::Documents;
 use registry::{Registry, Terms};
 use rules::Triggers;
 use sandbox::Sandbox;
-use scheduler::Scheduler;
+use scheduler::{Scheduler, ToolFacts};
 use scrub::Scrubber;
 use std::{path::Path, sync::Arc, time::Duration};
 use store::Store;
@@ -113,7 +113,10 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
         &store,
         ports.clone(),
         Arc::new(move |user| people.role_of(user).ok().flatten()),
-        Arc::new(move |name| !registry::CALLERS.contains(&name) && tools.get(name).is_none_or(|tool| tool.idempotent)),
+        Arc::new(move |name| ToolFacts {
+            idempotent: tools.is_idempotent(name),
+            detached: tools.get(name).is_some_and(|tool| tool.detached),
+        }),
     );
     let triggers = Triggers::new(&store, registry.clone(), scheduler.clone(), ports.clone());
     add_everyday(&registry, &store, &scheduler)?;

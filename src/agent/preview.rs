@@ -47,9 +47,9 @@ impl Agent {
     /// The tools that every request offers to this caller.
     fn everyday_tools(&self, cx: &Cx) -> Vec<ToolDefinition> {
         let registry = &self.parts.registry;
-        let found = registry::EVERYDAY.iter().filter_map(|name| registry.get(name));
-        let shown = found.filter(|t| t.enabled && registry.may_ever(cx, t));
-        shown
+        let everyday = registry.everyday().into_iter();
+        everyday
+            .filter(|t| t.enabled && registry.may_ever(cx, t))
             .map(|t| ToolDefinition {
                 name: t.name.to_string(),
                 description: t.description.to_string(),

@@ -25,17 +25,6 @@ const GOALS: usize = 3;
 /// The shortest word that makes a goal fit a message, in characters.
 const WORD: usize = 4;
 
-/// Tools for doing something later, as the prompt names them.
-const AUTOMATION: &[&str] = &["create_scheduled_task", "create_trigger", "create_plan"];
-
-/// What the agent can do where one of these tools is there. What the tools that are always shown do is not said again.
-const CAPABILITIES: &[(&str, &[&str])] = &[
-    ("run code", &["execute_javascript", "execute_python", "run_sandbox_code", "execute_shell"]),
-    ("read and write files", &["read_file", "write_file"]),
-    ("look things up on the web", &["search_web", "fetch_web_page", "fetch_url"]),
-    ("drive the home", &["ha_call_service"]),
-];
-
 impl Run {
     /// The system prompt, read anew each time: what was changed a moment ago holds from the next run on.
     pub(crate) async fn prompt(&self, standing: ConversationState) -> String {
@@ -77,13 +66,18 @@ impl Agent {
         let most = if context != 0 && context <= LITTLE { FEW_MEMORIES } else { MEMORIES };
         sections.memories = self.memories(cx, text, most).await;
         sections.goals = self.goals(cx, text);
-        let there = |name: &&str| {
-            let found = self.parts.registry.get(name);
-            found.is_some_and(|tool| tool.enabled && self.parts.registry.may_ever(cx, &tool))
-        };
-        sections.automation = AUTOMATION.iter().copied().filter(there).collect();
-        let can = CAPABILITIES.iter().filter(|(_, names)| names.iter().any(&there));
-        sections.capabilities = can.map(|(what, _)| *what).collect();
+        let registry = &self.parts.registry;
+        for tool in registry.tools().iter().filter(|tool| tool.plans_ahead || !tool.ability.is_empty()) {
+            if !tool.enabled || !registry.may_ever(cx, tool) {
+                continue;
+            }
+            if tool.plans_ahead {
+                sections.automation.push(tool.name.to_string());
+            }
+            if !tool.ability.is_empty() && !sections.capabilities.contains(&tool.ability) {
+                sections.capabilities.push(tool.ability);
+            }
+        }
         sections.workspace = cx.workspace().map(|folder| folder.display().to_string()).unwrap_or_default();
         sections
     }

@@ -9,8 +9,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Running the agent by a call.
 pub fn family(agent: Agent) -> Family<Agent> {
-    Family::new("prompts", "Have the agent do something without anybody there.", agent)
+    Family::new("prompts", "Run the agent without a person present.", agent)
         .tool("run_prompt", Risk::Write, run_prompt)
+        .detached()
         .additive()
         .tags("agent prompt schedule ask model automation")
         .example(json!({"prompt": "Tell me what is on my calendar today."}))

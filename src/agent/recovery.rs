@@ -15,9 +15,6 @@ use std::time::Instant;
 use store::Effect;
 use tool::{Consent, Error, Id, Output};
 
-/// Tools that wait for a person by themselves.
-const ASKING: &[&str] = &["ask_user", "render_blocks", "render_and_wait"];
-
 /// What becomes of a call that has no result.
 enum RecoveryAction {
     /// It waits for a person.
@@ -211,8 +208,10 @@ impl Run {
     /// Whether a call rests on a question of its own that nobody has answered yet.
     fn waits_for_answer(&self, stored: &StoredRun, call: &ToolCall) -> bool {
         let (interactions, user) = (&self.agent.parts.interactions, self.cx.user());
-        let asks = stored.waits().contains(&call.id)
-            || ASKING.iter().any(|name| call.name == *name || call.arguments.contains(&format!("\"{name}\"")));
+        let tools = || self.agent.parts.registry.tools();
+        let names = |name: &str| call.name == name || call.arguments.contains(&format!("\"{name}\""));
+        let asks =
+            stored.waits().contains(&call.id) || tools().iter().any(|tool| tool.asks_person && names(&tool.name));
         let knows = || self.agent.reply_to(user, self.run, &call.id, None).is_some();
         asks && !knows()
             && !interactions.waiting(user, self.run).is_empty()

@@ -497,19 +497,18 @@ impl Run {
     /// The everyday tools as the model sees them, and the caller's. A caller's tool takes the place of ours of that name, and
     /// where the caller wants one of its own called, ours are not there to be called instead.
     fn tools(&self) -> Vec<ToolDefinition> {
-        let theirs = self.theirs.tools.iter().cloned();
+        let (theirs, registry) = (self.theirs.tools.iter().cloned(), &self.agent.parts.registry);
         let asked_for = match &self.tool_choice {
             ToolChoice::Required if !self.theirs.tools.is_empty() => return theirs.collect(),
             ToolChoice::Named { name } if self.theirs.has(name) => return theirs.collect(),
-            ToolChoice::Named { name } if !registry::EVERYDAY.contains(&name.as_str()) => Some(name.as_str()),
+            ToolChoice::Named { name } => registry.get(name).filter(|tool| !tool.everyday),
             _ => None,
         };
-        let shown = registry::EVERYDAY.iter().copied().chain(asked_for);
         let cx = self.cx.bounded(self.bounds(None, &self.by(), None));
-        shown
-            .filter(|name| !self.theirs.has(name))
-            .filter_map(|name| self.agent.parts.registry.get(name))
-            .filter(|t| self.agent.parts.registry.may_ever(&cx, t))
+        let offered = registry.everyday().into_iter().chain(asked_for);
+        offered
+            .filter(|t| !self.theirs.has(&t.name))
+            .filter(|t| registry.may_ever(&cx, t))
             .inspect(|t| self.cx.taint(t.label))
             .map(|t| ToolDefinition {
                 name: t.name.to_string(),

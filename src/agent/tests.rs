@@ -443,7 +443,7 @@ async fn conversations_are_found_by_their_words() {
 #[tokio::test]
 async fn a_prompt_is_run_by_a_call_and_by_no_run() {
     let house = house(vec![says("It is sunny.")]);
-    let (_, _, _, tools) = family(house.agent.clone()).into_parts();
+    let tools = family(house.agent.clone()).into_parts().tools;
     let run = tools[0].run.clone();
     let answer = run(house.cx.clone(), json!({"prompt": "How is it outside?"})).await.unwrap();
     assert_eq!((answer.say.as_deref(), &answer.content["response"]), (Some("It is sunny."), &json!("It is sunny.")));

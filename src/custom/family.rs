@@ -5,7 +5,8 @@ use tool::{Owner, prelude::*};
 
 /// The family `custom` over the household's custom tools.
 pub fn family(tools: CustomTools) -> Family<CustomTools> {
-    Family::new("dynamicTools", "Write tools in JavaScript and manage them.", tools)
+    Family::new("customTools", "Write tools in JavaScript and manage them.", tools)
+        .title("Tool making")
         .category("Dynamic Tools")
         .area(Area::Custom)
         .tool("create_tool", Risk::Execute, create)

@@ -354,30 +354,18 @@ fn fault_sentence(name: &str, fault: &sandbox::Fault) -> String {
 /// A stored tool as the catalogue has it.
 fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
     Tool {
-        name: stored.name.as_str().into(),
         description: stored.description.as_str().into(),
         parameters: stored.parameters(),
-        risk: Risk::Execute,
-        owner,
         category: stored.category.as_deref().unwrap_or("Custom").into(),
-        group: GROUP.into(),
-        aliases: vec![],
         tags: vec!["custom".into()],
         area: Area::Custom,
         version: stored.version,
-        persists_instructions: false,
-        additive: None,
-        // What the code hashes it means to tell.
+        // A hash that the code computes is meant to be returned.
         returns_digests: stored.code.contains("utils.hash("),
-        returns_secret: false,
-        idempotent: false,
-        examples: vec![],
         requires_confirmation: stored.requires_approval,
-        enabled: true,
-        off_by: None,
         label,
         timeout: TIMEOUT,
-        run,
+        ..Tool::new(&stored.name, Risk::Execute, owner, GROUP, run)
     }
 }
 

@@ -11,8 +11,8 @@ use store::Store;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tool::{
-    AgentId, Bounds, Channel, Consult, Cx, Dispatch, Error, Family, FixedClock, Id, Output, Ports, Principal, Question,
-    Result, Role, ToolInfo, Unconnected, UserId, Via,
+    AgentId, Bounds, Channel, Consult, Cx, Dispatch, Error, FixedClock, Id, Output, Ports, Principal, Question, Result,
+    Role, ToolInfo, Unconnected, UserId, Via,
 };
 
 /// What is called by name is noted, and works.
@@ -77,7 +77,7 @@ async fn open(all: &Interactions, cx: &Cx, count: usize) -> Vec<Interaction> {
 }
 
 async fn call(all: &Interactions, cx: &Cx, name: &str, args: Value) -> Result<Value> {
-    let (_, _, _, tools) = family(all.clone()).into_parts();
+    let tools = family(all.clone()).into_parts().tools;
     let tool = tools.into_iter().find(|t| &*t.name == name).unwrap();
     (tool.run)(cx.clone(), args).await.map(|o| o.content)
 }
@@ -551,7 +551,7 @@ async fn tools_ask_through_the_port_and_rights_are_asked_elsewhere() {
 
 #[test]
 fn the_schemas_are_short_and_name_every_type() {
-    let (_, _, _, tools): (_, _, _, Vec<tool::Tool>) = Family::into_parts(family(house(0).1));
+    let tools = family(house(0).1).into_parts().tools;
     let of = |name: &str| tools.iter().find(|t| &*t.name == name).unwrap();
     let blocks = &of("render_blocks").parameters;
     let types: Vec<&Value> = blocks["properties"]["blocks"]["items"]["oneOf"]

@@ -9,9 +9,10 @@ const MESSAGE: usize = 16 * 1024;
 
 /// Tools that ask and show. They only look, in the sense of rights: nobody is asked whether they may be asked.
 pub fn family(interactions: Interactions) -> Family<Interactions> {
-    Family::new("interaction", "Ask the person, and show them something.", interactions)
+    Family::new("interaction", "Ask the person, and show forms and views.", interactions)
         .area(Area::Memory)
         .tool("ask_user", Risk::Observe, ask_user)
+        .asks_person()
         .tags("question choose choice confirm clarify input answer reply options person")
         .example(json!({"question": "Which room do you mean?", "options": ["Kitchen", "Workshop"]}))
         .tool("send_message", Risk::Observe, send_message)
@@ -19,6 +20,7 @@ pub fn family(interactions: Interactions) -> Family<Interactions> {
         .not_idempotent()
         .example(json!({"text": "Found the manual, reading it now."}))
         .tool("render_blocks", Risk::Observe, render_blocks)
+        .asks_person()
         .tags("show display table chart form view picture alert list input fill ui")
         .example(json!({"title": "Guests", "blocks": [
             {"type": "table", "columns": [{"key": "name", "label": "Name"}], "data": [{"name": "Nora"}]},
@@ -30,6 +32,7 @@ pub fn family(interactions: Interactions) -> Family<Interactions> {
             ]},
         ]}))
         .tool("render_and_wait", Risk::Observe, render_and_wait)
+        .asks_person()
         .tags("show display component custom interactive view canvas ui widget")
         .example(json!({
             "title": "Rate it",

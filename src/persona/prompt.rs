@@ -71,7 +71,7 @@ pub struct Sections {
     /// Whether this agent leads a team.
     pub leads: bool,
     /// Tools there are for doing something later, by name.
-    pub automation: Vec<&'static str>,
+    pub automation: Vec<String>,
     /// The folder of file tools, where there is one.
     pub workspace: String,
     /// What the agent can do besides what the tools it sees show, each a few words.
@@ -324,7 +324,7 @@ fn categories(all: &[String]) -> String {
     fits.unwrap_or_default()
 }
 
-fn automation(names: &[&str]) -> String {
+fn automation(names: &[String]) -> String {
     match names {
         [] => String::new(),
         names => format!(

@@ -5,7 +5,7 @@ use tool::prelude::*;
 
 /// What the agent reads and writes about itself.
 pub fn family(documents: Documents) -> Family<Documents> {
-    let about = "Read and change who the agent is and what it has learnt.";
+    let about = "The personality of the agent, and its learned notes.";
     Family::new("persona", about, documents)
         .area(Area::Memory)
         .tool("read_system_prompt", Risk::Observe, read_prompt)

@@ -1,7 +1,7 @@
 //! The decision itself: the rules in their order, and what comes of the first that applies.
 
 use crate::{
-    META_TOOLS, Rules,
+    Rules,
     compile::{AgentRules, ProviderRules, UserRules},
     rules,
 };
@@ -90,7 +90,7 @@ impl<'a> Case<'a> {
             user: rules.users.get(&asked.principal.user),
             agent: rules.agents.get(&asked.principal.agent),
             provider: rules.providers.get(&*asked.bounds.provider),
-            meta: tool.owner == Owner::Core && META_TOOLS.contains(&&*tool.name),
+            meta: tool.owner == Owner::Core && tool.meta,
         }
     }
 

@@ -38,4 +38,4 @@ pub use compile::{Names, Rules};
 pub use decide::{Decision, DecisionRequest, RuleOutcome, Verdict, decide, explain};
 pub use document::{AgentPolicy, AllowPolicy, Policy, ProviderPolicy, SubagentPolicy, UserPolicy};
 pub use grant::{Grant, Pattern};
-pub use presets::{META_TOOLS, Preset, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES};
+pub use presets::{Preset, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES};

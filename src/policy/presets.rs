@@ -4,10 +4,6 @@ use crate::UserPolicy;
 use serde::{Deserialize, Serialize};
 use tool::{Area, Level, prelude::schemars, prelude::schemars::JsonSchema};
 
-/// The tools through which a model reaches all others. Lists and levels let them pass, because what they reach is
-/// judged call by call; only a role and a deny stop them.
-pub const META_TOOLS: &[&str] = &["search_tools", "get_tool_help", "use_tool", "batch_use_tool"];
-
 /// What no run gets that another began.
 pub const SUBAGENT_DENIES: &[&str] = &[
     "gateway",

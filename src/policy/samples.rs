@@ -66,30 +66,18 @@ pub fn tool(name: &str) -> Tool {
         _ if is("plugin") => Owner::Plugin("p".into()),
         _ => Owner::Core,
     };
+    let name = all.next().unwrap();
+    let run: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(Default::default()) }));
     Tool {
-        name: all.next().unwrap().into(),
-        description: "".into(),
-        parameters: Value::Null,
-        risk: row.2,
-        owner,
-        category: "".into(),
-        group: row.1.into(),
+        meta: row.1 == "meta",
         aliases: all.map(|n| Alias { name: n.into(), adapt: None }).collect(),
-        tags: vec![],
         area: row.3,
         version: 3,
         requires_confirmation: is("confirm"),
         persists_instructions: is("instructs"),
         additive: is("adds").then(|| Arc::new(|_: &tool::Cx, _: &Value| true) as tool::Additive),
-        returns_digests: false,
-        returns_secret: false,
-        idempotent: false,
-        examples: vec![],
         enabled: !is("off"),
-        off_by: None,
-        label: Label::Own,
-        timeout: Default::default(),
-        run: Arc::new(|_, _| Box::pin(async { Ok(Default::default()) })),
+        ..Tool::new(name, row.2, owner, row.1, run)
     }
 }
 

@@ -196,7 +196,7 @@ fn what_denies() {
     for (row, policy, call, verdict, rule) in rows {
         check(row, policy, &call, verdict, rule);
     }
-    for name in META_TOOLS {
+    for name in names().into_iter().filter(|name| tool(name).meta) {
         let nothing = json!({"profile": "minimal", "allow": [], "autonomy": "none", "ask": ["*"], "users": {"ME": {"level": "none"}}});
         check(name, nothing, &call(name).only(&[]).tainted(), Allow, "meta");
         // Only Hob's own are.

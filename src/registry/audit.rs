@@ -1,7 +1,7 @@
-//! The audit log: every call, with who made it, what was decided by which rule, and how it ended.
+//! The audit log: every call with its caller, the decision and its rule, and the outcome.
 //!
-//! Entries wait in memory for a few seconds and share a commit, so that a call costs no write of its own. They are kept in
-//! segments of some kilobytes, and the oldest segments go when all of them are larger than the budget.
+//! Entries wait in memory for a few seconds and share a commit, so that a call costs no write of its own. They are stored in
+//! segments of some kilobytes; the oldest segments are deleted when all together exceed the budget.
 
 use crate::call_counts::CallCounts;
 use crate::middleware::{Call, Middleware, digest_of, outcome};
@@ -19,15 +19,15 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// How much of the log is kept, in bytes.
+/// The size of the log, in bytes.
 const BUDGET: usize = 4 << 20;
-/// What part of the budget the log may grow by before it is looked what is beyond it, which reads all of the log.
+/// The part of the budget by which the log may grow before it is shortened, which reads all of it.
 const SLACK: usize = 16;
-/// How large a segment grows before another is begun, in bytes.
+/// The size at which a new segment starts, in bytes.
 const SEGMENT: usize = 16 << 10;
-/// How many entries may wait in memory; beyond that the oldest are lost rather than the memory.
+/// How many entries may wait in memory; beyond that the oldest are dropped.
 const WAITING: usize = 20_000;
-/// How many entries one page has at most.
+/// The most entries of a page.
 const PAGE: usize = 200;
 
 /// One call.
@@ -40,39 +40,39 @@ pub struct AuditEntry {
     pub at: u64,
     /// The call's id.
     pub call_id: Id,
-    /// The tool's canonical name; for a change that a person made without a tool, what it was: `change_conversation`.
+    /// The tool's canonical name; for a change a person made without a tool, its kind: `change_conversation`.
     pub tool: String,
     /// On whose behalf.
     pub user_id: UserId,
-    /// Which agent acted.
+    /// The agent that acted.
     pub agent_id: AgentId,
-    /// Through which door.
+    /// The channel of the call.
     pub channel: Channel,
     /// The run it was part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<Id>,
-    /// Who made the tool, where that is not Hob: `person`, `model`, `plugin:NAME`, `mcp:SERVER`.
+    /// Who made the tool, unless it is built in: `person`, `model`, `plugin:NAME`, `mcp:SERVER`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub maker: String,
-    /// What was decided; null when the call was stopped before.
+    /// The decision; null when the call was stopped before.
     #[serde(default)]
     pub verdict: Option<Verdict>,
     /// The rule that decided.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rule: String,
-    /// The approval that let it through.
+    /// The approval that allowed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<Id>,
-    /// `ok`, the kind of error (`bad_args`, `denied`, `unavailable`, `failed`, `rate_limited`, `parked`), or `gone` when
-    /// whoever called went away before its end.
+    /// `ok`, the kind of error (`bad_args`, `denied`, `unavailable`, `failed`, `rate_limited`, `parked`), or `gone` when the
+    /// caller disconnected before its end.
     pub outcome: String,
-    /// How long it took, in microseconds; waiting for a person included.
+    /// Its duration in microseconds, including the wait for a person.
     pub micros: u64,
-    /// The beginning of the BLAKE3 digest of tool and arguments, in hexadecimal digits.
+    /// The start of the BLAKE3 digest of tool and arguments, in hexadecimal digits.
     pub digest: String,
 }
 
-/// Which entries.
+/// Selects entries.
 #[derive(Debug, Clone, Default)]
 pub struct AuditQuery {
     /// Only of this person; everybody's when `None`.
@@ -85,7 +85,7 @@ pub struct AuditQuery {
     pub verdict: Option<Verdict>,
     /// Only those before this number.
     pub before: Option<u64>,
-    /// How many at most, up to 200.
+    /// The most entries, up to 200.
     pub limit: usize,
 }
 
@@ -94,7 +94,7 @@ pub struct AuditQuery {
 pub struct AuditPage {
     /// The calls.
     pub entries: Vec<AuditEntry>,
-    /// Where the next page begins: give it as `before`. Null at the end.
+    /// The start of the next page, for `before`. Null at the end.
     pub next: Option<u64>,
 }
 
@@ -127,10 +127,10 @@ pub struct Calls {
 struct Waiting {
     calls: Calls,
     last: u64,
-    /// The last that was written, or is about to be.
+    /// The last that was written, or is being written.
     written: u64,
     entries: VecDeque<AuditEntry>,
-    /// Whether a write is on its way that takes what waits.
+    /// Whether a write is scheduled that takes the waiting entries.
     due: bool,
     /// Bytes written since the log was last shortened.
     grown: usize,
@@ -192,7 +192,7 @@ impl Audit {
         }
     }
 
-    /// What is to be written now. It stays in memory until the next time, when it can be read from the store for sure.
+    /// The entries to write now. They stay in memory until the next write, when the store surely has them.
     fn take(&self) -> Vec<AuditEntry> {
         let mut waiting = self.waiting();
         waiting.due = false;
@@ -226,7 +226,7 @@ impl Audit {
         self.segments.put(tx, id, &Stamp::household("audit"), &Segment { first, last, lines }).map(drop)
     }
 
-    /// Takes out the oldest segments beyond the budget.
+    /// Deletes the oldest segments beyond the budget.
     fn shorten(&self, tx: &Tx) -> store::Result<()> {
         let (mut size, mut before) = (0, None);
         loop {
@@ -253,7 +253,7 @@ impl Audit {
                 && query.outcome.as_ref().is_none_or(|outcome| *outcome == e.outcome)
                 && query.verdict.is_none_or(|verdict| e.verdict == Some(verdict))
         };
-        // One more than is shown tells whether there is another page.
+        // One more than the page shows whether there is another page.
         let mut entries: Vec<AuditEntry> =
             self.waiting().entries.iter().rev().filter(|e| fits(e)).take(limit + 1).cloned().collect();
         let mut before = None;
@@ -264,7 +264,7 @@ impl Audit {
             before = Some(oldest.id);
             for segment in segments.iter().filter(|s| query.before.is_none_or(|before| s.value.first < before)) {
                 let lines = segment.value.lines.lines().rev().filter_map(|line| serde_json::from_str(line).ok());
-                // What was just written may be told by the memory too.
+                // Entries that were just written may still be in memory.
                 let known = entries.last().map_or(u64::MAX, |e: &AuditEntry| e.seq);
                 entries.extend(lines.filter(|e: &AuditEntry| e.seq < known && fits(e)));
             }
@@ -287,7 +287,7 @@ fn maker(owner: &Owner) -> String {
 }
 
 impl Audit {
-    /// Notes how a call ended.
+    /// Records the outcome of a call.
     pub fn note(&self, call: &Call, outcome: &str) {
         let took = call.took();
         self.add(AuditEntry {
@@ -311,7 +311,7 @@ impl Audit {
 }
 
 impl Audit {
-    /// Notes a change that was made without a tool, by whoever came in at the door.
+    /// Records a change that a person made without a tool.
     pub fn note_change(&self, cx: &Cx, what: &str, details: &Value) {
         self.add(AuditEntry {
             seq: 0,
@@ -338,20 +338,20 @@ impl Middleware for Audit {
         "audit"
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
-        // Who hangs up is noted too.
+        // Callers that disconnect are recorded too.
         call.unfinished = Mutex::new(Some(self.clone()));
         Box::pin(ready(Ok(())))
     }
     fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         call.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.counts.count(call, outcome(&result));
-        // What schedules and triggers only look at, again and again, would push everything else out of the log.
+        // Observing calls of schedules and triggers repeat for years and would push everything else out of the log.
         let looks =
             call.tool().risk == Risk::Observe && call.cx.channel() == Channel::Machine && call.cx.run().is_none();
         if !(looks && result.is_ok()) {
             self.note(call, outcome(&result));
         }
-        // What matters most is on the disk before anybody hears of its end.
+        // The most important entries are on the disk before the caller receives the result.
         let grave = matches!(call.tool().risk, Risk::Send | Risk::Destroy | Risk::Admin) || call.approval.is_some();
         if !grave || result.is_err() {
             return Box::pin(ready(result));

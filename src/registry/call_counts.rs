@@ -1,4 +1,4 @@
-//! How often each tool was called, and how that ended: for whoever measures the house.
+//! Counts calls by tool and outcome, for the metrics.
 
 use crate::{Registry, middleware::Call};
 use serde::Serialize;
@@ -8,10 +8,10 @@ use std::{
 };
 use tool::{Owner, Risk};
 
-/// What calls are counted by. There are as many as core tools and kinds of outcome, however many tools people and models make.
+/// The key of a counter. Their number is bounded by built-in tools and outcomes, however many custom tools there are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallKey {
-    /// The tool's canonical name; `custom` for all that Hob does not bring.
+    /// The tool's canonical name; `custom` for all that are not built in.
     pub tool: String,
     /// Its risk.
     pub risk: Risk,
@@ -35,7 +35,7 @@ impl CallCounts {
 }
 
 impl Registry {
-    /// How often tools were called since the start.
+    /// Counts of calls since the start.
     pub fn call_counts(&self) -> BTreeMap<CallKey, u64> {
         let counted = |calls: &CallCounts| calls.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.desk().map(|desk| counted(&desk.audit.counts)).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! The catalogue: tools by name and alias, and the groups that switch them.
 
 use crate::{
-    groups::{self, Group},
+    groups::{self, Group, Groups},
     search::{Query, Words},
     validate,
 };
@@ -13,11 +13,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 use tool::{
-    Error, Owner, Result, Risk, Run, Tool,
+    Error, FamilyParts, Owner, Result, Risk, Run, Tool,
     prelude::{JsonSchema, schemars},
 };
 
-/// How near a name must be to be suggested (Jaro–Winkler, 0 to 1).
+/// The least similarity of a suggested name (Jaro–Winkler, 0 to 1).
 const NEAR: f64 = 0.75;
 
 /// A tool as it is listed to people and programs.
@@ -30,15 +30,15 @@ pub struct Listed {
     pub description: String,
     /// The parameters, as JSON Schema.
     pub parameters: Value,
-    /// The heading it stands under.
+    /// Its heading in lists.
     pub category: String,
-    /// The group it is switched with.
+    /// The group that switches it.
     pub group: String,
     /// The worst it can do.
     pub risk: Risk,
     /// Whether a person should be asked first.
     pub requires_confirmation: bool,
-    /// Other names it answers to.
+    /// Its other names.
     pub aliases: Vec<String>,
     /// Whether it can be called.
     pub enabled: bool,
@@ -68,11 +68,11 @@ pub struct Stats {
     pub total: usize,
     /// Those that can be called: their group is on.
     pub enabled: usize,
-    /// Names they answer to besides their own.
+    /// Other names of tools.
     pub aliases: usize,
     /// All groups.
     pub groups: usize,
-    /// Groups that are on unless somebody turns them off.
+    /// Groups that are on by default.
     pub groups_on_by_default: usize,
     /// Tools under each heading.
     pub by_category: BTreeMap<String, usize>,
@@ -84,13 +84,11 @@ pub struct Stats {
     pub calls: crate::Calls,
 }
 
-/// A tool with what is worked out about it once.
+/// A tool with data computed once.
 pub(crate) struct Entry {
-    /// Its `group` is the one it is switched with, and `enabled` says whether that is on.
+    /// Its `enabled` says whether its groups are on.
     pub tool: Arc<Tool>,
-    /// The family it came with.
-    pub family: Arc<str>,
-    /// Whether whoever brought it wants it on.
+    /// Whether it was added as enabled.
     pub on: bool,
     validator: Arc<OnceLock<Result<Validator, String>>>,
     words: Arc<Words>,
@@ -98,41 +96,29 @@ pub(crate) struct Entry {
 
 impl Entry {
     pub fn new(tool: Arc<Tool>) -> Self {
-        Self {
-            family: tool.group.clone(),
-            on: tool.enabled,
-            validator: Arc::default(),
-            words: Arc::new(Words::of(&tool)),
-            tool,
-        }
+        Self { on: tool.enabled, validator: Arc::default(), words: Arc::new(Words::of(&tool)), tool }
     }
 
-    /// The compiled schema, or why it is none. Compiled when it is first needed: most tools are not called for days.
+    /// The compiled schema, or why it is invalid. Compiled when first needed: most tools are not called for days.
     pub fn validator(&self) -> &Result<Validator, String> {
         self.validator.get_or_init(|| validate::compile(&self.tool.parameters))
     }
 
-    /// The same with a changed tool: what is looked for and checked stays the same.
+    /// The same entry with a changed tool; its schema and search words stay.
     fn with(&self, change: impl FnOnce(&mut Tool)) -> Self {
         let mut tool = (*self.tool).clone();
         change(&mut tool);
-        Self {
-            tool: Arc::new(tool),
-            family: self.family.clone(),
-            on: self.on,
-            validator: self.validator.clone(),
-            words: self.words.clone(),
-        }
+        Self { tool: Arc::new(tool), on: self.on, validator: self.validator.clone(), words: self.words.clone() }
     }
 }
 
-/// Makes the arguments of an alias into the tool's own.
+/// Converts the arguments of an alias to those of the tool.
 type Adapt = fn(Value) -> Value;
 
-/// What a name leads to.
+/// The tool behind a name.
 pub(crate) struct ResolvedName {
     pub entry: Arc<Entry>,
-    /// Makes the arguments of the alias it was called by into the tool's own.
+    /// Converts the arguments of the alias it was called by.
     pub adapt: Option<Adapt>,
 }
 
@@ -140,21 +126,29 @@ pub(crate) struct ResolvedName {
 #[derive(Default)]
 pub(crate) struct Catalogue {
     entries: BTreeMap<Arc<str>, Arc<Entry>>,
-    /// Alias → canonical name and how its arguments are adapted.
+    /// Alias → canonical name and the conversion of its arguments.
     aliases: HashMap<Arc<str>, (Arc<str>, Option<Adapt>)>,
     pub phrases: Vec<&'static str>,
-    /// Groups that people switched, by id.
-    overrides: BTreeMap<String, bool>,
-    /// Services that are set up: groups that need one are on by default when it is.
-    services: BTreeSet<String>,
+    pub groups: Groups,
 }
 
 impl Catalogue {
-    /// Adds tools, or none of them.
+    /// Adds a family, or nothing of it.
     ///
     /// # Errors
     /// `BadArgs` when a name or alias is malformed or taken.
-    pub fn add_all(&mut self, tools: Vec<Tool>, phrases: &'static str) -> Result<()> {
+    pub fn add_family(&mut self, family: FamilyParts) -> Result<()> {
+        self.add_all(family.tools)?;
+        if !family.phrases.is_empty() {
+            self.phrases.push(family.phrases);
+        }
+        family.groups.into_iter().for_each(|group| self.groups.define(group));
+        self.switch_tools();
+        Ok(())
+    }
+
+    /// Adds tools without phrases or groups, or none of them; errors as [`Catalogue::add_family`].
+    pub fn add_all(&mut self, tools: Vec<Tool>) -> Result<()> {
         let mut names = HashSet::new();
         for name in tools.iter().flat_map(|t| std::iter::once(&t.name).chain(t.aliases.iter().map(|a| &a.name))) {
             check_name(name)?;
@@ -166,28 +160,25 @@ impl Catalogue {
             for alias in &tool.aliases {
                 self.aliases.insert(alias.name.clone(), (tool.name.clone(), alias.adapt));
             }
-            let (family, on) = (tool.group.clone(), tool.enabled);
-            tool.group = groups::home(&tool, &family);
-            (tool.enabled, tool.off_by) = self.state_of(&tool, &family, on);
-            let entry = Entry { family, on, ..Entry::new(Arc::new(tool)) };
+            let on = tool.enabled;
+            tool.group = groups::home(&tool);
+            (tool.enabled, tool.off_by) = self.state_of(&tool, on);
+            let entry = Entry { on, ..Entry::new(Arc::new(tool)) };
             self.entries.insert(entry.tool.name.clone(), Arc::new(entry));
-        }
-        if !phrases.is_empty() {
-            self.phrases.push(phrases);
         }
         Ok(())
     }
 
-    /// Removes a tool of a family by its canonical name; `false` when there is none.
-    pub fn remove(&mut self, family: &str, name: &str) -> bool {
-        if self.entries.get(name).is_none_or(|e| *e.family != *family) {
+    /// Removes a tool of a group by its canonical name; `false` when there is none.
+    pub fn remove(&mut self, group: &str, name: &str) -> bool {
+        if self.entries.get(name).is_none_or(|e| *e.tool.group != *group) {
             return false;
         }
         self.aliases.retain(|_, (canonical, _)| **canonical != *name);
         self.entries.remove(name).is_some()
     }
 
-    /// Removes every tool of an owner (a plugin, an MCP server, a person's own tools), and says how many there were.
+    /// Removes every tool of an owner (a plugin, an MCP server, a person's own tools), and returns how many.
     pub fn remove_owner(&mut self, owner: &Owner) -> usize {
         let before = self.entries.len();
         self.entries.retain(|_, e| e.tool.owner != *owner);
@@ -195,7 +186,7 @@ impl Catalogue {
         before - self.entries.len()
     }
 
-    /// Gives a tool another function to run; everything else stays. `false` when there is no such tool.
+    /// Replaces the function of a tool; everything else stays. `false` when there is no such tool.
     pub fn replace(&mut self, name: &str, run: Run) -> bool {
         let Some(entry) = self.find(name).map(|f| f.entry) else { return false };
         let entry = entry.with(|t| t.run = run);
@@ -225,7 +216,7 @@ impl Catalogue {
         self.entries.values()
     }
 
-    /// The tools all words of the query are found in, best first; those that are off come last.
+    /// The tools that match all words of the query, best first; disabled ones come last.
     pub fn search(&self, query: &str, category: Option<&str>) -> Vec<Arc<Tool>> {
         let query = Query::new(query);
         let mut found: Vec<(u32, &Entry)> = self
@@ -237,7 +228,7 @@ impl Catalogue {
             )
             .collect();
         let rank = |(score, e): &(u32, &Entry)| (!e.tool.enabled, u32::MAX - score);
-        // Among equals the shorter name is the plainer tool; a list of everything is in order of name.
+        // Among equals the shorter name comes first; a list of everything is in order of name.
         found.sort_by(|a, b| {
             let length = |e: &Entry| if query.is_everything() { 0 } else { e.tool.name.len() };
             rank(a)
@@ -247,9 +238,9 @@ impl Catalogue {
         found.into_iter().map(|(_, e)| e.tool.clone()).collect()
     }
 
-    /// The three tools whose names are nearest to one that does not exist, by their canonical names in backquotes.
+    /// The three tools with the most similar names, by their canonical names in backquotes.
     pub fn nearest(&self, name: &str, visible: impl Fn(&Tool) -> bool) -> Vec<String> {
-        // What is longer than any name is like none; to find out how alike would take long.
+        // A longer text is like no name, and the comparison would take long.
         let name = name.chars().take(128).collect::<String>().to_lowercase();
         let aliases = self.aliases.iter().map(|(alias, (canonical, _))| (alias, canonical));
         let mut near: Vec<(f64, &Arc<str>)> = self
@@ -265,16 +256,16 @@ impl Catalogue {
         near.into_iter().filter(|(_, name)| seen.insert(*name)).take(3).map(|(_, name)| format!("`{name}`")).collect()
     }
 
-    /// Which groups people switched. What they mean for each tool is worked out anew.
+    /// Sets which groups people switched, and updates each tool.
     pub fn set_groups(&mut self, overrides: BTreeMap<String, bool>) {
-        self.overrides = overrides;
+        self.groups.overrides = overrides;
         self.switch_tools();
     }
 
-    /// The names of the services that are set up; groups that need one of them are on by default then.
+    /// Sets the names of the services that are set up; groups that need one of them are on by default then.
     pub fn set_services(&mut self, services: BTreeSet<String>) {
-        if self.services != services {
-            self.services = services;
+        if self.groups.services != services {
+            self.groups.services = services;
             self.switch_tools();
         }
     }
@@ -283,7 +274,7 @@ impl Catalogue {
         let changed: Vec<Entry> = self
             .entries
             .values()
-            .map(|e| (e, self.state_of(&e.tool, &e.family, e.on)))
+            .map(|e| (e, self.state_of(&e.tool, e.on)))
             .filter(|(e, (enabled, off_by))| (e.tool.enabled, &e.tool.off_by) != (*enabled, off_by))
             .map(|(e, state)| e.with(|t| (t.enabled, t.off_by) = state))
             .collect();
@@ -293,33 +284,23 @@ impl Catalogue {
     }
 
     /// Whether a tool is on, and which group keeps it off where that is not the one it is listed with.
-    fn state_of(&self, tool: &Tool, family: &Arc<str>, wanted: bool) -> (bool, Option<Arc<str>>) {
-        let state = groups::state_of(tool, family, &self.overrides, &self.services);
+    fn state_of(&self, tool: &Tool, wanted: bool) -> (bool, Option<Arc<str>>) {
+        let state = self.groups.state_of(tool);
         let off_by = state.off_by.filter(|id| **id != *tool.group);
         (wanted && state.on, off_by)
     }
 
-    /// Every group: those of the table in its order, then those that tools brought.
+    /// Every group: those that are defined, then those of plugins, servers and people.
     pub fn groups(&self) -> Vec<Group> {
-        groups::all(self, &self.overrides, &self.services)
+        groups::all(self, &self.groups)
     }
 
-    /// Turns a group on or off in `switches`, with what it needs. Answers which other groups come on or go off with it.
+    /// Turns a group on or off in `switches`, with the groups it needs. Returns the other groups that turn on or off with it.
     ///
     /// # Errors
     /// `NotFound` when there is no such group; `BadArgs` when it cannot be switched.
     pub fn switch(&self, switches: &mut BTreeMap<String, bool>, id: &str, on: bool) -> Result<Vec<String>> {
-        groups::switch(self, switches, &self.services, id, on)
-    }
-
-    /// The canonical name behind a name, also of tools that are only known by a list.
-    pub fn canonical(&self, name: &str) -> Option<Arc<str>> {
-        self.find(name).map(|f| f.entry.tool.name.clone()).or_else(|| groups::canonical(self, name))
-    }
-
-    /// The canonical names a group stands for in a list, also of tools that are not there; the id is without `group:`.
-    pub fn group_members(&self, id: &str) -> Option<Vec<Arc<str>>> {
-        groups::members(self, id)
+        groups::switch(self, switches, id, on)
     }
 
     pub fn stats(&self) -> Stats {
@@ -350,20 +331,20 @@ impl Catalogue {
 
 impl policy::Names for Catalogue {
     fn canonical(&self, name: &str) -> Option<Arc<str>> {
-        Catalogue::canonical(self, name)
+        self.get(name).map(|tool| tool.name.clone())
     }
     fn behind(&self, name: &str) -> Vec<Arc<str>> {
-        groups::behind(name)
+        self.get(name).map_or(vec![], |tool| tool.facade_for.iter().map(|name| (*name).into()).collect())
     }
     fn group(&self, id: &str) -> Option<Vec<Arc<str>>> {
-        self.group_members(id)
+        groups::members(self, id)
     }
     fn groups(&self) -> Vec<Arc<str>> {
         Catalogue::groups(self).into_iter().map(|g| g.id.into()).collect()
     }
 }
 
-/// Whether a tool stands under a heading, or belongs to a group.
+/// Whether a tool has this category or group.
 pub(crate) fn is_of(tool: &Tool, category: &str) -> bool {
     tool.category.eq_ignore_ascii_case(category) || tool.group.eq_ignore_ascii_case(category)
 }

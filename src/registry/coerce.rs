@@ -1,5 +1,5 @@
-//! Arguments whose meaning is clear although they are written otherwise than the schema says: models slip there. Each
-//! correction is told; what could mean two things is left for the check to refuse.
+//! Coerces arguments that do not match the schema but have a clear meaning, a common slip of models. Each correction is
+//! reported; ambiguous arguments are left for the check to refuse.
 
 #[cfg(test)]
 mod tests;
@@ -7,21 +7,21 @@ mod tests;
 use serde_json::{Map, Number, Value};
 use std::{cell::Cell, fmt};
 
-/// How deep a schema is followed.
+/// The deepest part of a schema that is followed.
 const DEPTH: usize = 24;
-/// How many parts of schemas are looked at for one call, and how many of these a try of one of several forms counts for: a
-/// schema that refers to itself several times would else keep Hob busy for years. What is beyond is left as it came.
+/// The most schema parts visited for one call, and how many a trial of one form counts for: a schema that refers to itself
+/// several times would otherwise take years. Beyond that, arguments stay unchanged.
 const STEPS: u32 = 20_000;
 const TRY: u32 = 50;
 
-/// Puts right what is clear, and answers what was done, as sentences. Values are not repeated in them: they may be secret.
+/// Corrects the arguments and returns the corrections as sentences, without values, which may be secret.
 pub(crate) fn coerce(schema: &Value, args: &mut Value) -> Vec<String> {
-    let mut mender = Coercer { root: schema, told: vec![], steps: Cell::new(STEPS) };
-    mender.value(schema, args, &At::Root, 0);
-    mender.told
+    let mut coercer = Coercer { root: schema, corrections: vec![], steps: Cell::new(STEPS) };
+    coercer.value(schema, args, &At::Root, 0);
+    coercer.corrections
 }
 
-/// Whether two names of fields differ only in case and in what joins their words.
+/// Whether two field names differ only in case and word separators.
 pub(crate) fn alike(a: &str, b: &str) -> bool {
     fn plain(name: &str) -> impl Iterator<Item = char> {
         name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase)
@@ -29,7 +29,7 @@ pub(crate) fn alike(a: &str, b: &str) -> bool {
     plain(a).eq(plain(b))
 }
 
-/// Where in the arguments, from the inside out.
+/// A path in the arguments, from the inside out.
 pub(crate) enum At<'a> {
     Root,
     Field(&'a At<'a>, &'a str),
@@ -47,7 +47,7 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// The JSON types a schema takes, as bits.
+/// The JSON types a schema accepts, as bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Types(u8);
 
@@ -75,7 +75,7 @@ impl Types {
         match schema.get("type") {
             Some(Value::Array(several)) => Self(several.iter().fold(0, |bits, one| bits | bit(one))),
             Some(one) => Self(bit(one)),
-            // Choices say what type they are.
+            // Choices imply their types.
             None => match choices(schema) {
                 Some(choices) => Self(choices.iter().fold(0, |bits, choice| bits | Self::kind(choice))),
                 None => Self(ANY),
@@ -111,25 +111,25 @@ fn choices(schema: &Map<String, Value>) -> Option<&[Value]> {
 
 struct Coercer<'s> {
     root: &'s Value,
-    told: Vec<String>,
-    /// How many are left.
+    corrections: Vec<String>,
+    /// The steps left.
     steps: Cell<u32>,
 }
 
 impl<'s> Coercer<'s> {
-    fn tell(&mut self, at: &At, what: &str) {
+    fn report(&mut self, at: &At, what: &str) {
         let at = if matches!(at, At::Root) { "the whole".to_owned() } else { format!("`{at}`") };
-        self.told.push(format!("{at} {what}"));
+        self.corrections.push(format!("{at} {what}"));
     }
 
-    /// Whether there are steps left for this.
+    /// Takes steps; `false` when too few are left.
     fn spend(&self, steps: u32) -> bool {
         let left = self.steps.get().checked_sub(steps);
         self.steps.set(left.unwrap_or(0));
         left.is_some()
     }
 
-    /// The schema itself, or what it refers to inside the whole.
+    /// The schema itself, or the target of its reference in the root schema.
     fn resolve(&self, schema: &'s Value) -> Option<&'s Map<String, Value>> {
         let mut schema = schema.as_object()?;
         for _ in 0..DEPTH {
@@ -154,17 +154,17 @@ impl<'s> Coercer<'s> {
             && value.is_f64()
             && let Some(whole) = whole(value.as_f64())
         {
-            // Valid as it is, but a Rust integer does not read it.
+            // Valid, but a Rust integer does not parse it.
             *value = whole;
-            self.tell(at, "had a decimal point and was taken as a whole number");
+            self.report(at, "had a decimal point and was taken as a whole number");
         }
-        if let (Some(choices), Value::String(said)) = (choices(schema), &*value)
+        if let (Some(choices), Value::String(text)) = (choices(schema), &*value)
             && !choices.contains(value)
         {
-            let mut near = choices.iter().filter(|c| c.as_str().is_some_and(|c| alike(c, said.trim())));
+            let mut near = choices.iter().filter(|c| c.as_str().is_some_and(|c| alike(c, text.trim())));
             if let (Some(choice), None) = (near.next(), near.next()) {
                 *value = choice.clone();
-                self.tell(at, &format!("was taken as {choice}"));
+                self.report(at, &format!("was taken as {choice}"));
             }
         }
         match value {
@@ -179,43 +179,43 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// One of several forms: the one that fits by its type, or the only one that would after mending.
+    /// One of several forms: the one that matches by its type, or the only one that does after coercion.
     fn branches(&mut self, branches: &'s [Value], value: &mut Value, at: &At, depth: usize) {
         let mut fitting = branches.iter().filter(|b| self.fits(b, value));
         match (fitting.next(), fitting.next()) {
             (Some(one), None) => self.value(one, value, at, depth + 1),
             (Some(_), Some(_)) => {}
             (None, _) => {
-                // `"7"` is rather 7 than [7].
+                // `"7"` rather means 7 than [7].
                 let (lists, others): (Vec<&Value>, _) = branches.iter().partition(|b| b["type"] == "array");
                 for kind in [others, lists] {
                     let mut ways: Vec<_> = kind.into_iter().filter_map(|b| self.coerced(b, value, at, depth)).collect();
                     if ways.len() > 1 {
                         return;
                     }
-                    if let Some((mended, told)) = ways.pop() {
-                        *value = mended;
-                        return self.told.extend(told);
+                    if let Some((coerced, corrections)) = ways.pop() {
+                        *value = coerced;
+                        return self.corrections.extend(corrections);
                     }
                 }
             }
         }
     }
 
-    /// What a value becomes in one form, and what is to be told then; `None` where it does not fit even so.
+    /// A value coerced to one form, with the corrections; `None` where it does not match even then.
     fn coerced(&mut self, schema: &'s Value, value: &Value, at: &At, depth: usize) -> Option<(Value, Vec<String>)> {
         if !self.spend(TRY) {
             return None;
         }
-        let (mut copy, before) = (value.clone(), self.told.len());
+        let (mut copy, before) = (value.clone(), self.corrections.len());
         self.value(schema, &mut copy, at, depth + 1);
-        let told = self.told.split_off(before);
-        self.fits(schema, &copy).then_some((copy, told))
+        let corrections = self.corrections.split_off(before);
+        self.fits(schema, &copy).then_some((copy, corrections))
     }
 
-    /// Whether a value is of the type and among the choices of a schema, and so are the fields that tell forms apart.
+    /// Whether a value has the type and is among the choices of a schema, and its constant fields match too.
     fn fits(&self, schema: &'s Value, value: &Value) -> bool {
-        // What cannot be followed may take anything.
+        // A reference that cannot be followed may accept anything.
         let Some(schema) = self.resolve(schema) else { return *schema != Value::Bool(false) };
         let constants = |fields: &Map<String, Value>| {
             let properties = schema.get("properties").and_then(Value::as_object);
@@ -229,7 +229,7 @@ impl<'s> Coercer<'s> {
             && value.as_object().is_none_or(constants)
     }
 
-    /// A value of the wrong type becomes one of the right type, where there is one way to read it.
+    /// Converts a value of the wrong type to the right one, where there is only one way.
     fn convert(&mut self, schema: &'s Map<String, Value>, types: Types, value: &mut Value, at: &At, depth: usize) {
         let read = match &*value {
             Value::String(text) => from_text(text.trim(), types),
@@ -250,23 +250,23 @@ impl<'s> Coercer<'s> {
         };
         if let Some((read, what)) = read {
             *value = read;
-            self.tell(at, what);
+            self.report(at, what);
         } else if types.has(ARRAY) && !value.is_null() && !value.is_array() {
             self.list(schema, value, at, depth);
         }
     }
 
-    /// A single item where a list is wanted, or words with commas between.
+    /// Converts a single item, or words separated by commas, to a list.
     fn list(&mut self, schema: &'s Map<String, Value>, value: &mut Value, at: &At, depth: usize) {
         let items = schema.get("items").unwrap_or(&Value::Bool(true));
         let of_strings = self.resolve(items).is_some_and(|s| Types::of(s) == Types(STRING));
         if let Some(words) = value.as_str().filter(|_| of_strings).and_then(words) {
             *value = words;
-            self.tell(at, "was text with commas and was read as a list");
-        } else if let Some((item, told)) = self.coerced(items, value, &At::Item(at, 0), depth) {
+            self.report(at, "was text with commas and was read as a list");
+        } else if let Some((item, corrections)) = self.coerced(items, value, &At::Item(at, 0), depth) {
             *value = Value::Array(vec![item]);
-            self.tell(at, "was a single item and was put into a list");
-            self.told.extend(told);
+            self.report(at, "was a single item and was put into a list");
+            self.corrections.extend(corrections);
         }
     }
 
@@ -287,7 +287,7 @@ impl<'s> Coercer<'s> {
             !drop
         });
         if !nulls.is_empty() {
-            self.told.push(format!("left out, because null: {}", nulls.join(", ")));
+            self.corrections.push(format!("left out, because null: {}", nulls.join(", ")));
         }
         for (name, value) in fields {
             if let Some(field) = properties.get(name) {
@@ -296,7 +296,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Fields in another style of writing, where just one is meant and nothing says that others are welcome.
+    /// Renames fields in another case style, where exactly one is meant and the schema allows no others.
     fn rename(
         &mut self,
         schema: &Map<String, Value>,
@@ -322,7 +322,7 @@ impl<'s> Coercer<'s> {
                 && let Some(value) = fields.remove(name)
             {
                 fields.insert(target.clone(), value);
-                self.tell(&At::Field(at, name), &format!("was taken for `{target}`"));
+                self.report(&At::Field(at, name), &format!("was taken for `{target}`"));
             }
         }
     }
@@ -340,7 +340,7 @@ impl<'s> Coercer<'s> {
     }
 }
 
-/// Text as something else, tried from the narrowest.
+/// Parses text as another type, the narrowest first.
 fn from_text(text: &str, types: Types) -> Option<(Value, &'static str)> {
     if types.has(INTEGER | NUMBER)
         && let Some(number) = number(text, types)
@@ -366,7 +366,7 @@ fn from_text(text: &str, types: Types) -> Option<(Value, &'static str)> {
     None
 }
 
-/// A number as people and models write it; words such as `inf` are none.
+/// Parses a number as people and models write it, without words such as `inf`.
 fn number(text: &str, types: Types) -> Option<Value> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
         return None;

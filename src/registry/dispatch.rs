@@ -15,9 +15,9 @@ use store::EffectSource;
 use tool::{Answer, Ask, Consult, Cx, Dispatch, Error, Label, Output, Owner, Question, Result, Risk, Tool, ToolInfo};
 use tracing::Instrument;
 
-/// How often it is looked whether a person is still being asked, once a call's own time is over.
+/// How often to check whether a person is still being asked, once the timeout of a call has passed.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long a call that is stopped has to tell what it has just done.
+/// How long a cancelled call may take to return the result of a write in progress.
 const FINISHES: Duration = Duration::from_millis(300);
 
 impl Dispatch for Registry {
@@ -51,10 +51,10 @@ impl Registry {
         self.make(cx, found.entry, args).await
     }
 
-    /// Calls a tool that need not be in the catalogue, through the same checks, decision and limits: for trying one out.
+    /// Calls a tool that need not be in the catalogue through the same checks, decision and limits, to try it out.
     ///
     /// # Errors
-    /// As every call.
+    /// Those of every call.
     pub async fn call_once(&self, cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Output> {
         let args = validate::normalise(&tool.name, args)?;
         self.make(cx, Arc::new(Entry::new(tool)), args).await
@@ -64,18 +64,18 @@ impl Registry {
         let span = tracing::info_span!("dispatch", tool = %entry.tool.name);
         let chain = self.chain();
         let made = through(&chain, Call::new(cx, entry, args), run_within_limits).instrument(span);
-        // What the steps around a call write is no effect of the call that makes it.
+        // Writes of the steps are no effect of the call.
         store::with_effect(None, made).await
     }
 
-    /// What would be decided about a call, and what each rule says of it.
+    /// The decision about a call, and the outcome of each rule.
     pub fn explain(&self, cx: &Cx, tool: &Tool, args: &Value) -> (Decision, Vec<RuleOutcome>) {
         let (rules, knows) = (self.rules(), |url: &str| cx.knows(url));
         let asked = decision_request(cx, &knows, false, (tool, args));
         (policy::decide(&rules, &asked, tool, args), policy::explain(&rules, &asked, tool, args))
     }
 
-    /// Whether a tool is of any use to this caller: with some arguments, or after a person's yes.
+    /// Whether this caller may ever call a tool: with some arguments, or after an approval.
     pub fn may_ever(&self, cx: &Cx, tool: &Tool) -> bool {
         let (knows, none) = (|_: &str| true, Value::Object(Default::default()));
         policy::decide(&self.rules(), &decision_request(cx, &knows, true, (tool, &none)), tool, &none).verdict
@@ -147,14 +147,14 @@ impl Registry {
     }
 }
 
-/// A call as the decision sees it.
+/// A call as the input of a decision.
 fn decision_request<'a>(
     cx: &'a Cx,
     knows: &'a dyn Fn(&str) -> bool,
     consented: bool,
     (tool, args): (&Tool, &Value),
 ) -> DecisionRequest<'a> {
-    // It may look into the store, and matters in a tainted run alone.
+    // The check may read the store, and matters only in a tainted run.
     let looks = cx.label() == Label::Outside && tool.risk == Risk::Write;
     DecisionRequest {
         principal: cx.principal(),
@@ -169,15 +169,15 @@ fn decision_request<'a>(
     }
 }
 
-/// Runs the function; a deadline, a cancelled run and a panic each end it with an error that says so. Time in which a person
-/// is asked does not count.
+/// Runs the function; a timeout, a cancelled run and a panic each end it with an error that says so. The time a person is
+/// asked does not count.
 async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Output> {
     let name = &tool.name;
     let paused_before = cx.pause().total();
     let broke = || Error::failed(format!("`{name}` broke inside; this is a fault of Hob, and the log has more"));
     let run = store::with_effect(effect_of(&cx, &tool), (tool.run)(cx.clone(), args));
     let mut call = pin!(AssertUnwindSafe(run).catch_unwind());
-    // Cancelling on the way out ends whatever the call has started and left behind.
+    // Cancels on return everything the call has started and left running.
     let _guard = cx.cancel().clone().drop_guard();
     let began = tokio::time::Instant::now();
     let late = async {
@@ -195,7 +195,7 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
     };
     let result = tokio::select! {
         biased;
-        // What is being written at this moment is written: then that is what has to be told.
+        // Let a write in progress finish, and return its result.
         () = cx.cancel().cancelled() => match tokio::time::timeout(FINISHES, &mut call).await {
             Ok(done) => done.unwrap_or_else(|_| Err(broke())),
             Err(_) => Err(Error::unavailable(format!("`{name}` was stopped{}", in_doubt(&tool)))),
@@ -212,13 +212,13 @@ async fn run_within_limits(cx: Cx, tool: Arc<Tool>, args: Value) -> Result<Outpu
     result
 }
 
-/// On whose account a tool writes; `None` where the call has no key, or the tool only looks.
+/// The source of a tool's writes; `None` where the call has no key, or the tool only observes.
 fn effect_of(cx: &Cx, tool: &Tool) -> Option<EffectSource> {
     let key = cx.bounds().effect.filter(|_| tool.risk.changes_something())?;
     Some(EffectSource { key, tool: tool.name.clone(), whole: cx.is_direct() })
 }
 
-/// What has to be said of a call that was cut short, unless it only looked.
+/// A warning about an interrupted call, unless it only observed.
 fn in_doubt(tool: &Tool) -> &'static str {
     match tool.risk {
         Risk::Observe => "",

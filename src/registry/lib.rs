@@ -1,8 +1,8 @@
-//! Layer 2: one catalogue, one decision, one dispatch.
+//! Layer 2: the catalogue of tools, the policy decision about each call, and its dispatch.
 //!
-//! [`Registry`] keeps every tool of every family and is the [`tool::Dispatch`] behind each call: it finds the tool and sends
-//! the call through a chain of steps ([`middleware`]): audit, limits, arguments, the decision, the question to a
-//! person where one is due, rates, events, and then the tool itself. Tools never do any of that.
+//! [`Registry`] has every tool of every family and implements [`tool::Dispatch`]: it finds the tool and sends the call through
+//! a chain of steps ([`middleware`]): audit, limits, arguments, the decision, the question to a person where one is due,
+//! rates, events, and then the tool itself. Tools never do any of that.
 
 mod approvals;
 mod audit;
@@ -30,9 +30,8 @@ pub use audit::{AuditEntry, AuditPage, AuditQuery, Calls};
 pub use call_counts::CallKey;
 pub use catalogue::{Listed, Stats};
 pub use groups::Group;
-pub use limits::{Limit, limit_of, per_minute};
 pub use meaning::{Match, MatchedBy};
-pub use meta::{CALLERS, EVERYDAY, help};
+pub use meta::{CALLERS, help};
 pub use middleware::{Call, Middleware};
 pub use policy::{Autonomy, Decision, Policy, RuleOutcome, Verdict};
 pub use rates::PerMinute;
@@ -53,7 +52,7 @@ use tool::{Cx, Error, Family, Id, Owner, Result, Risk, Run, Tool};
 /// How calls are limited and asked about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// How many calls a minute.
+    /// The calls allowed in a minute.
     pub per_minute: PerMinute,
     /// How long an answer is waited for.
     pub waits: ApprovalTimeouts,
@@ -136,13 +135,13 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The same registry, which finds tools by meaning too where words find few.
+    /// The same registry, which also finds tools by meaning where words find few.
     pub fn with_meaning(self, embedder: embed::Embedder, store: &Store) -> Self {
         let _ = self.0.meaning.set(Meaning::new(embedder, store));
         self
     }
 
-    /// Puts a step of yours into the chain, before arguments are limited and checked, and within scrubbing and cap.
+    /// Adds a step to the chain, before arguments are limited and checked, and within scrubbing and cap.
     pub fn add_middleware(&self, step: Arc<dyn Middleware>) {
         let mut chain = self.0.chain.write().unwrap_or_else(PoisonError::into_inner);
         let at = chain.iter().position(|s| s.name() == "confidential").unwrap_or(0);
@@ -160,8 +159,8 @@ impl Registry {
     /// # Errors
     /// `BadArgs` when a name is malformed or taken; nothing is added then.
     pub fn add<S: Clone + Send + Sync + 'static>(&self, family: Family<S>) -> Result<()> {
-        let (_, _, phrases, tools) = family.into_parts();
-        self.change(|c| c.add_all(tools, phrases))
+        let family = family.into_parts();
+        self.change(|c| c.add_family(family))
     }
 
     /// Adds one tool, as custom tools do at run time.
@@ -169,7 +168,7 @@ impl Registry {
     /// # Errors
     /// `BadArgs` when the name is malformed or taken.
     pub fn add_tool(&self, tool: Tool) -> Result<()> {
-        self.change(|c| c.add_all(vec![tool], ""))
+        self.change(|c| c.add_all(vec![tool]))
     }
 
     /// Removes a tool of a group by its canonical name; `false` when there is none.
@@ -177,12 +176,12 @@ impl Registry {
         self.change(|c| c.remove(group, name))
     }
 
-    /// Removes every tool of one owner (a plugin, an MCP server, a person's or model's custom tools) and says how many.
+    /// Removes every tool of one owner (a plugin, an MCP server, a person's or model's custom tools) and returns how many.
     pub fn remove_owner(&self, owner: &Owner) -> usize {
         self.change(|c| c.remove_owner(owner))
     }
 
-    /// Puts another function behind a tool, which otherwise stays as it is; `false` when there is no such tool.
+    /// Replaces the function of a tool; everything else stays. `false` when there is no such tool.
     pub fn replace(&self, name: &str, run: Run) -> bool {
         self.change(|c| c.replace(name, run))
     }
@@ -192,7 +191,7 @@ impl Registry {
         self.read(|c| c.get(name))
     }
 
-    /// Whether a call may change something: for a call within a call what stands behind it decides.
+    /// Whether a call may change something; for a call within a call, whether the inner one may.
     pub fn may_change(&self, name: &str, args: &Value) -> bool {
         let behind = |call: &Value| {
             let [name, args] = [["tool_name", "tool"], ["arguments", "args"]].map(|keys| keys.map(|key| &call[key]));
@@ -201,8 +200,8 @@ impl Registry {
                 && self.may_change(name, args.into_iter().find(|v| v.is_object()).unwrap_or(&Value::Null))
         };
         match name {
-            "use_tool" => behind(args),
-            "batch_use_tool" => args["operations"].as_array().is_some_and(|all| all.iter().any(behind)),
+            meta::USE_TOOL => behind(args),
+            meta::BATCH_USE_TOOL => args["operations"].as_array().is_some_and(|all| all.iter().any(behind)),
             name => self.get(name).is_some_and(|tool| tool.risk != Risk::Observe),
         }
     }
@@ -212,19 +211,31 @@ impl Registry {
         self.read(Catalogue::all)
     }
 
-    /// The tools that match, best first: word by word in name, description, tags and category; `all` or nothing
+    /// The tools that every request to a model offers: those for finding others first.
+    pub fn everyday(&self) -> Vec<Arc<Tool>> {
+        let mut tools: Vec<_> = self.tools().into_iter().filter(|tool| tool.everyday).collect();
+        tools.sort_by_key(|tool| !tool.meta);
+        tools
+    }
+
+    /// Whether a repeated call of a tool has the same effect as one. Unknown for tools that call others, so `false`.
+    pub fn is_idempotent(&self, name: &str) -> bool {
+        !meta::CALLERS.contains(&name) && self.get(name).is_none_or(|tool| tool.idempotent)
+    }
+
+    /// The tools that match, best first: word by word in name, description, tags and category; `all` or an empty query
     /// matches everything.
     pub fn search(&self, query: &str, category: Option<&str>) -> Vec<Arc<Tool>> {
         self.read(|c| c.search(query, category))
     }
 
-    /// How many tools there are, by category, group and owner, and how many calls were made.
+    /// Counts of tools by category, group and owner, and of calls.
     pub fn stats(&self) -> Stats {
         let calls = self.desk().map(|d| d.audit.calls()).unwrap_or_default();
         Stats { calls, ..self.read(Catalogue::stats) }
     }
 
-    /// Whether this caller may see a tool at all: models' tools show only to whom they were made for.
+    /// Whether this caller may see a tool at all: a model's tool is visible only to the person it was made for.
     pub fn visible(cx: &Cx, tool: &Tool) -> bool {
         !matches!(&tool.owner, Owner::Model(user) if *user != cx.user())
     }
@@ -239,7 +250,7 @@ impl Registry {
         self.read(Catalogue::groups)
     }
 
-    /// Turns a group on or off, durably. What it needs is turned on with it.
+    /// Turns a group on or off, durably. The groups it needs are turned on with it.
     ///
     /// # Errors
     /// `NotFound`; `BadArgs` when it cannot be turned off; `Unavailable` when the disk is full.
@@ -257,17 +268,17 @@ impl Registry {
         Ok(())
     }
 
-    /// The policy as people set it, and what in it names nothing that is known.
+    /// The policy as people set it, and warnings about unknown names in it.
     pub fn policy(&self) -> (Policy, Vec<String>) {
         let policy = self.0.desk.as_ref().map(|d| d.policies.policy()).unwrap_or_default();
         let warnings = self.read(|c| Rules::compile(&policy, &[], c)).1;
         (policy, warnings)
     }
 
-    /// Changes the policy, durably; it counts from the next call on.
+    /// Changes the policy, durably, from the next call on.
     ///
     /// # Errors
-    /// `BadArgs` when the result makes no sense; `Unavailable` when the disk is full.
+    /// `BadArgs` when the result is invalid; `Unavailable` when the disk is full.
     pub async fn change_policy(&self, cx: &Cx, change: impl FnOnce(&mut Policy)) -> Result<()> {
         self.persistence()?
             .policies
@@ -326,7 +337,7 @@ impl Registry {
         forgotten
     }
 
-    /// Notes a change that a person made at the door, without a tool, in the audit log.
+    /// Records a change that a person made without a tool in the audit log.
     pub fn audit_change(&self, cx: &Cx, what: &str, details: &Value) {
         if let Some(desk) = self.desk() {
             desk.audit.note_change(cx, what, details);
@@ -349,7 +360,7 @@ impl Registry {
         self.desk().map_or(Ok(()), |d| d.approvals.tidy())
     }
 
-    /// What takes secrets out of texts.
+    /// Removes secrets from texts.
     pub fn scrubber(&self) -> &Scrubber {
         &self.0.scrubber
     }
@@ -361,7 +372,7 @@ impl Registry {
         }
     }
 
-    /// Forgets every tool and so lets go of whatever they hold; calls answer `NotFound` from then on.
+    /// Removes every tool and so drops everything they hold; calls return `NotFound` from then on.
     pub fn close(&self) {
         self.change(|c| *c = Catalogue::default());
     }
@@ -373,12 +384,12 @@ impl Registry {
         self.desk().ok_or_else(|| Error::unavailable("nothing is kept here: there is no store"))
     }
 
-    /// The rules, made when they are first asked for: a start changes the catalogue many times before anybody calls.
+    /// The rules, compiled when first needed: a start changes the catalogue many times before the first call.
     fn rules(&self) -> Arc<Rules> {
         if let Some(rules) = &*self.0.rules.read().unwrap_or_else(PoisonError::into_inner) {
             return rules.clone();
         }
-        // Held while all of it is read, so that a change meanwhile takes them away again.
+        // Locked while all of it is read, so that a change meanwhile invalidates them again.
         let mut rules = self.0.rules.write().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let (policy, grants) = match self.desk() {
@@ -390,7 +401,7 @@ impl Registry {
         rules.get_or_insert_with(make).clone()
     }
 
-    /// The rules are to be made anew: the policy is another, or a name means another tool.
+    /// Invalidates the rules: the policy has changed, or a name means another tool.
     fn forget_rules(&self) {
         *self.0.rules.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -404,7 +415,7 @@ impl Registry {
         changed
     }
 
-    /// The tool behind a name, or an error that names the nearest.
+    /// The tool behind a name, or an error that names similar ones.
     pub(crate) fn find(&self, cx: &Cx, name: &str) -> Result<ResolvedName> {
         if let Some(found) = self.read(|c| c.find(name)).filter(|f| Self::visible(cx, &f.entry.tool)) {
             return Ok(found);

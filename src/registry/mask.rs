@@ -1,17 +1,21 @@
-//! What of a call's arguments may be shown and kept. A secret that nobody knew before is known by its place alone: the
-//! parameter whose schema says `writeOnly`.
+//! Masks secrets in the arguments of a call before they are shown or stored. A new secret is recognized only by its
+//! parameter, whose schema says `writeOnly`.
 
-use crate::{Registry, coerce, validate};
+use crate::{
+    CALLERS, Registry, coerce,
+    meta::{BATCH_USE_TOOL, USE_TOOL},
+    validate,
+};
 use scrub::{How, MARK};
 use serde_json::Value;
 
 impl Registry {
-    /// The arguments of a call as they may be shown and kept, and whether anything was taken out of them: all values inside
-    /// parameters that are `writeOnly` (names and nulls stay), also in calls through `use_tool` and `batch_use_tool`, and
-    /// what [`Registry::scrubber`] finds.
+    /// The arguments of a call as they may be shown and stored, and whether anything was removed: all values inside
+    /// `writeOnly` parameters (names and nulls stay), also in calls through `use_tool` and `batch_use_tool`, and the findings
+    /// of [`Registry::scrubber`].
     ///
-    /// `tool` may be an alias, and `args` anything a call takes: an object, or its JSON as text. Where a parameter was taken
-    /// out, the arguments come as the tool would have understood them.
+    /// `tool` may be an alias, and `args` anything a call accepts: an object, or its JSON as text. Where a value was removed,
+    /// the arguments are in the form the tool would have received.
     pub fn masked(&self, tool: &str, args: &Value) -> (Value, bool) {
         let mut shown = args.clone();
         let hidden = self.hide(tool, &mut shown);
@@ -19,26 +23,26 @@ impl Registry {
         (shown, hidden || found > 0)
     }
 
-    /// Takes out what is only written. Where there is nothing, the arguments stay as they came.
+    /// Removes `writeOnly` values. Without any, the arguments stay unchanged.
     fn hide(&self, tool: &str, args: &mut Value) -> bool {
         let Some(found) = self.read(|c| c.find(tool)) else { return false };
         let (name, schema) = (&*found.entry.tool.name, &found.entry.tool.parameters);
-        let facade = matches!(name, "use_tool" | "batch_use_tool");
+        let facade = CALLERS.contains(&name);
         if !facade && !takes_secret(schema) {
             return false;
         }
         let Ok(mut taken) = validate::normalise(name, args.clone()) else {
-            // Broken text has no places to go by.
+            // Broken JSON has no fields.
             return !facade && blank(args);
         };
         if let Some(adapt) = found.adapt {
             taken = adapt(taken);
         }
-        // What is understood although it is written otherwise is at its place from here on.
+        // Coercion moves misspelled fields to their place.
         coerce::coerce(schema, &mut taken);
         let hidden = match name {
-            "use_tool" => self.hide_inner(&mut taken),
-            "batch_use_tool" => match taken.get_mut("operations").and_then(Value::as_array_mut) {
+            USE_TOOL => self.hide_inner(&mut taken),
+            BATCH_USE_TOOL => match taken.get_mut("operations").and_then(Value::as_array_mut) {
                 Some(calls) => any(calls.iter_mut().map(|call| self.hide_inner(call))),
                 None => false,
             },
@@ -50,7 +54,7 @@ impl Registry {
         hidden
     }
 
-    /// In a call that stands in the arguments of another.
+    /// The same in a call within the arguments of another.
     fn hide_inner(&self, call: &mut Value) -> bool {
         let Some(fields) = call.as_object_mut() else { return false };
         let names: Vec<String> =
@@ -62,7 +66,7 @@ impl Registry {
                 hidden |= match field.as_str() {
                     "tool_name" | "tool" => false,
                     "arguments" | "args" => self.hide(&name, value),
-                    // Such a call fails, and what was meant for the tool would be kept all the same.
+                    // Such a call fails, but a value meant for the tool would still be stored.
                     _ => written && blank(value),
                 };
             }
@@ -84,7 +88,7 @@ fn hide_written(schema: &Value, value: &mut Value, top: bool) -> bool {
     match value {
         Value::Object(fields) => any(fields.iter_mut().map(|(name, value)| match schema["properties"].get(name) {
             Some(field) => hide_written(field, value, false),
-            // What the tool does not know was perhaps meant for the place that is hidden.
+            // An unknown field was perhaps meant for the hidden one.
             None => top && blank(value),
         })),
         Value::Array(items) => any(items.iter_mut().map(|item| hide_written(&schema["items"], item, false))),
@@ -92,7 +96,7 @@ fn hide_written(schema: &Value, value: &mut Value, top: bool) -> bool {
     }
 }
 
-/// Puts the mark in place of every value inside; null, which takes something out, is none.
+/// Replaces every value inside by the mark, except null, which clears a field.
 fn blank(value: &mut Value) -> bool {
     match value {
         Value::Null => false,
@@ -106,7 +110,7 @@ fn blank(value: &mut Value) -> bool {
     }
 }
 
-/// Whether one of them is, after all of them were done.
+/// Whether any is true, after evaluating all of them.
 fn any(all: impl Iterator<Item = bool>) -> bool {
     all.fold(false, |any, one| any | one)
 }

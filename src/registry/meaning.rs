@@ -1,5 +1,5 @@
-//! Finding tools by meaning, where words find too few: the query and what each tool says of itself as vectors of the local
-//! model. They are computed when first needed, beside everything else, and kept, so that a restart does not compute again.
+//! Finds tools by meaning where words find too few, with embedding vectors of the query and of each tool's text. They are
+//! computed in the background when first needed, and stored across restarts.
 
 use crate::{Registry, catalogue::is_of, search::Query};
 use embed::{Embedder, Quantized};
@@ -16,20 +16,20 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// When words find fewer tools than this, meaning is asked too.
+/// Below this number of matches by words, tools are also found by meaning.
 const FEW: usize = 3;
-/// How near a tool must be to be found, from -1 to 1, and how far behind the nearest it may be. Tried with 52 queries over 190
-/// tools without tags: 33 of the 36 that had a right tool had it at 0.23 to 0.87; gibberish and small talk stayed at 0.23 and
-/// less. What sounds like a tool there is not (`reboot the device`) finds its neighbours.
+/// The least similarity of a match, from -1 to 1, and its largest distance from the best. Measured with 52 queries over 190
+/// tools without tags: 33 of the 36 that had a right tool found it at 0.23 to 0.87; gibberish and small talk stayed at 0.23
+/// and less. A query for a tool that does not exist (`reboot the device`) finds its neighbours.
 const NEAR: f32 = 0.23;
 const BEHIND: f32 = 0.2;
-/// How many are found by meaning at most.
+/// The most matches by meaning.
 const MOST: usize = 6;
-/// How long a search waits for vectors. What is not there then is computed on for the next one.
+/// How long a search waits for vectors. The rest is still computed, for the next search.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How many new vectors share a commit.
 const TOGETHER: usize = 64;
-/// How many vectors of tools that are gone are kept, in case they come back.
+/// How many vectors of removed tools are kept, in case they return.
 const SPARE: usize = 200;
 
 /// How a tool was found.
@@ -38,7 +38,7 @@ const SPARE: usize = 200;
 pub enum MatchedBy {
     /// Every word of the query is in it.
     Words,
-    /// It means something near.
+    /// Its meaning is similar.
     Meaning,
 }
 
@@ -70,16 +70,16 @@ impl Record for ToolVector {
 /// The vectors of tools and the model that makes them.
 pub(crate) struct Meaning {
     shared: Arc<Shared>,
-    /// Ends what is computed in the background, which else would hold the store.
+    /// Stops the background computation, which would otherwise keep the store open.
     _end: DropGuard,
 }
 
 struct Shared {
     embedder: Embedder,
-    kept: Collection<ToolVector>,
-    /// By the digest of the text; `None` until those kept are read.
+    records: Collection<ToolVector>,
+    /// By the digest of the text; `None` until the stored ones are read.
     vectors: Mutex<Option<HashMap<Digest, Arc<Quantized>>>>,
-    /// Held by whoever computes.
+    /// Held during the computation.
     computing: tokio::sync::Mutex<()>,
     closing: CancellationToken,
 }
@@ -89,7 +89,7 @@ impl Meaning {
         let closing = CancellationToken::new();
         let shared = Shared {
             embedder,
-            kept: store.collection(),
+            records: store.collection(),
             vectors: Mutex::default(),
             computing: Default::default(),
             closing: closing.clone(),
@@ -97,7 +97,7 @@ impl Meaning {
         Self { shared: Arc::new(shared), _end: closing.drop_guard() }
     }
 
-    /// The tools nearest to a query, nearest first. Nothing when the model cannot be had in time.
+    /// The tools most similar to a query, best first. Empty when the model is not available in time.
     async fn nearest(&self, query: &str, tools: Vec<Arc<Tool>>) -> Vec<(f32, Arc<Tool>)> {
         let until = tokio::time::Instant::now() + PATIENCE;
         let asked = tokio::time::timeout_at(until, self.shared.embedder.embed(query)).await;
@@ -114,7 +114,7 @@ impl Meaning {
         if !self.shared.has_all(&digests) {
             let (shared, closing) = (self.shared.clone(), self.shared.closing.clone());
             let job = tokio::spawn(closing.run_until_cancelled_owned(async move { shared.compute(texts).await }));
-            // The job goes on when the patience is over.
+            // The job continues after the timeout.
             let _ = tokio::time::timeout_at(until, job).await;
         }
         let vectors = self.shared.vectors();
@@ -142,7 +142,7 @@ impl Shared {
         self.vectors().as_ref().is_some_and(|known| digests.iter().all(|d| known.contains_key(d)))
     }
 
-    /// Computes what is missing, and keeps it. A failure is logged: the next search tries again.
+    /// Computes and stores missing vectors. A failure is logged; the next search tries again.
     async fn compute(&self, texts: Vec<(Digest, String)>) {
         let _one_at_a_time = self.computing.lock().await;
         if let Err(error) = self.compute_missing(texts).await {
@@ -153,8 +153,8 @@ impl Shared {
     async fn compute_missing(&self, texts: Vec<(Digest, String)>) -> tool::Result<()> {
         if self.vectors().is_none() {
             let wanted: HashSet<Digest> = texts.iter().map(|t| t.0).collect();
-            let kept = self.read_kept(&wanted).await?;
-            *self.vectors() = Some(kept);
+            let stored = self.read_stored(&wanted).await?;
+            *self.vectors() = Some(stored);
         }
         let known = |digest: &Digest| self.vectors().as_ref().is_some_and(|known| known.contains_key(digest));
         let missing: Vec<_> = texts.into_iter().filter(|(digest, _)| !known(digest)).collect();
@@ -171,10 +171,10 @@ impl Shared {
         Ok(())
     }
 
-    /// What an earlier start computed with the same model. Of tools that are gone only some are kept.
-    async fn read_kept(&self, wanted: &HashSet<Digest>) -> tool::Result<HashMap<Digest, Arc<Quantized>>> {
+    /// Reads vectors of earlier starts, made with the same model. Only some are kept of removed tools.
+    async fn read_stored(&self, wanted: &HashSet<Digest>) -> tool::Result<HashMap<Digest, Arc<Quantized>>> {
         let (mut vectors, mut gone) = (HashMap::new(), vec![]);
-        for entry in self.kept.list_in(Scope::Household, &Listing::default())? {
+        for entry in self.records.list_in(Scope::Household, &Listing::default())? {
             match Quantized::from_bytes(&entry.value.bytes) {
                 Ok(vector) if wanted.contains(&entry.value.digest) => {
                     vectors.insert(entry.value.digest, Arc::new(vector));
@@ -185,31 +185,32 @@ impl Shared {
         gone.sort_unstable();
         gone.truncate(gone.len().saturating_sub(SPARE));
         if !gone.is_empty() {
-            let kept = self.kept.clone();
+            let records = self.records.clone();
             let remove = move |tx: &store::Tx| {
-                gone.iter().try_for_each(|(_, id)| kept.remove(tx, Scope::Household, *id).map(drop))
+                gone.iter().try_for_each(|(_, id)| records.remove(tx, Scope::Household, *id).map(drop))
             };
-            self.kept.store().write(remove).await?;
+            self.records.store().write(remove).await?;
         }
         Ok(vectors)
     }
 
     async fn keep(&self, new: Vec<ToolVector>) -> tool::Result<()> {
-        let kept = self.kept.clone();
+        let records = self.records.clone();
         let put = move |tx: &store::Tx| {
-            new.iter().try_for_each(|new| kept.put(tx, id(&new.digest), &Stamp::household("registry"), new).map(drop))
+            new.iter()
+                .try_for_each(|new| records.put(tx, id(&new.digest), &Stamp::household("registry"), new).map(drop))
         };
-        Ok(self.kept.store().write(put).await?)
+        Ok(self.records.store().write(put).await?)
     }
 }
 
-/// The record of a text has one id, so that it is never there twice.
+/// The id of a text's record, so that it is stored once.
 fn id(digest: &Digest) -> Id {
     let (id, _) = digest.split_first_chunk().unwrap_or((&[0; 16], &[]));
     Id::from_bytes(*id)
 }
 
-/// What a tool says of itself, as a text with a meaning.
+/// The text of a tool to embed.
 fn text(tool: &Tool) -> String {
     let mut text = tool.name.replace('_', " ");
     text += ". ";
@@ -221,7 +222,7 @@ fn text(tool: &Tool) -> String {
     text
 }
 
-/// Of the text and the model: vectors of another model are not these.
+/// The digest of the text and the model: vectors of another model differ.
 fn digest(text: &str) -> Digest {
     let mut hasher = blake3::Hasher::new();
     hasher.update(embed::MODEL.as_bytes());
@@ -231,8 +232,8 @@ fn digest(text: &str) -> Digest {
 }
 
 impl Registry {
-    /// The tools `visible` shows that match, best first: by words, as [`Registry::search`], and where these find fewer than
-    /// three, by meaning too. Waits two seconds at most.
+    /// The `visible` tools that match, best first: by words, as [`Registry::search`], and by meaning where these find fewer
+    /// than three. Waits two seconds at most.
     pub async fn search_by_meaning(
         &self,
         query: &str,
@@ -245,7 +246,7 @@ impl Registry {
         if found.len() >= FEW || Query::new(query).is_everything() {
             return found;
         }
-        // The vectors of all are made at once, whoever asks first.
+        // The first search computes the vectors of all tools.
         let near = meaning.nearest(query, self.tools()).await;
         let more = near.into_iter().map(|(_, tool)| tool).filter(|tool| {
             visible(tool) && category.is_none_or(|c| is_of(tool, c)) && !found.iter().any(|m| m.tool.name == tool.name)
@@ -289,7 +290,7 @@ mod tests {
         for (name, _, tags) in TOOLS {
             family = family.tool(name, Risk::Observe, nothing).tags(tags);
         }
-        let (_, _, _, tools) = family.into_parts();
+        let tools = family.into_parts().tools;
         for (mut tool, (_, description, _)) in tools.into_iter().zip(TOOLS) {
             tool.description = (*description).into();
             registry.add_tool(tool).unwrap();
@@ -361,16 +362,16 @@ mod tests {
     #[tokio::test]
     async fn vectors_are_kept_and_computed_once() {
         let store = Store::in_memory().unwrap();
-        let kept: Collection<ToolVector> = store.collection();
+        let records: Collection<ToolVector> = store.collection();
         let rows = || {
-            let all = kept.list_in(Scope::Household, &Listing::default()).unwrap();
+            let all = records.list_in(Scope::Household, &Listing::default()).unwrap();
             all.into_iter().map(|e| (e.id, e.updated_ms)).collect::<std::collections::BTreeMap<_, _>>()
         };
         // Those of tools that are long gone make room.
         let ghosts: Vec<ToolVector> = (0..SPARE + 20)
             .map(|n| ToolVector { digest: digest(&format!("ghost {n}")), bytes: vec![0; Quantized::BYTES] })
             .collect();
-        let put = kept.clone();
+        let put = records.clone();
         let write = move |tx: &store::Tx| {
             ghosts.iter().try_for_each(|g| put.put(tx, id(&g.digest), &Stamp::household("registry"), g).map(drop))
         };

@@ -1,51 +1,48 @@
-//! The meta-tools: how a model works with hundreds of tools without being shown them all.
+//! The meta-tools: a model uses them to find and call hundreds of tools without being offered them all.
 
 #[cfg(test)]
 mod tests;
 
-use crate::{Match, MatchedBy, Registry, Verdict, limit_of, per_minute, search::Query, validate};
+use crate::{Match, MatchedBy, Registry, Verdict, search::Query, validate};
 use futures::future::join_all;
 use serde_json::Map;
 use std::{collections::BTreeMap, time::Duration};
-use tool::{Label, Tool, prelude::*};
+use tool::{Label, Start, Tool, prelude::*};
 
 /// The tools that call others.
-pub const CALLERS: [&str; 2] = ["use_tool", "batch_use_tool"];
+pub const CALLERS: [&str; 2] = [USE_TOOL, BATCH_USE_TOOL];
+pub(crate) const USE_TOOL: &str = "use_tool";
+pub(crate) const BATCH_USE_TOOL: &str = "batch_use_tool";
 
-/// The tools a model is shown beside the meta-tools; everything else is found with `search_tools`.
-pub const EVERYDAY: &[&str] = &[
-    "search_tools",
-    "get_tool_help",
-    "use_tool",
-    "remember",
-    "recall",
-    "get_current_datetime",
-    "calculate",
-    "gpio_read",
-    "gpio_write",
-];
-
-/// How many matches are described at most; the others are only named.
+/// The most matches that are described; the others are only named.
 const MATCHES: usize = 40;
 /// The longest description in a list of all tools, in characters.
 const SHORT: usize = 100;
-/// How long a tool may take that calls others: they have limits of their own, and a person may be asked meanwhile.
+/// The timeout of tools that call others: those have their own, and a person may be asked meanwhile.
 const PATIENCE: Duration = Duration::from_secs(3600);
 const BATCH: usize = 20;
 
 pub(crate) fn family(registry: Registry) -> Family<Registry> {
     Family::new("system", "Find, understand and call any tool.", registry)
+        .start(Start::Always)
         .tool("search_tools", Risk::Observe, search)
+        .meta()
+        .everyday()
         .tags("find discover list tools capabilities what can you do")
         .example(json!({"query": "email send"}))
         .tool("get_tool_help", Risk::Observe, get_help)
+        .meta()
+        .everyday()
         .tags("schema parameters usage explain")
         .example(json!({"tool_name": "remember"}))
-        .tool("use_tool", Risk::Observe, use_tool)
+        .tool(USE_TOOL, Risk::Observe, use_tool)
+        .meta()
+        .everyday()
         .tags("call run execute invoke")
         .example(json!({"tool_name": "calculate", "arguments": {"expression": "2 * 21"}}))
         .timeout(PATIENCE)
-        .tool("batch_use_tool", Risk::Observe, batch)
+        .tool(BATCH_USE_TOOL, Risk::Observe, batch)
+        .meta()
         .tags("call run execute several many parallel at once")
         .example(json!({"operations": [
             {"tool": "calculate", "args": {"expression": "2 * 21"}},
@@ -68,11 +65,11 @@ struct Search {
 }
 
 async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
-    // What this caller can never call is not worth finding; a group that is off can be turned on.
+    // Tools this caller may never call are left out; a group that is off can be turned on.
     let visible = |tool: &Tool| Registry::visible(&cx, tool) && (!tool.enabled || registry.may_ever(&cx, tool));
     let query: String = args.query.chars().take(crate::search::LONGEST).collect();
     let found = registry.search_by_meaning(&query, args.category.as_deref(), visible).await;
-    // A list of everything tells a little of each tool.
+    // A list of everything describes each tool briefly.
     let everything = Query::new(&query).is_everything() && !args.include_params;
     let most = if everything { usize::MAX } else { MATCHES };
     let described: Vec<Value> = match everything && found.len() > MATCHES {
@@ -103,7 +100,7 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
         n if n > names.len() => format!("I have {n} tools, such as {}.", names.join(", ")),
         n => format!("I have {n} tools: {}.", names.join(", ")),
     };
-    // Only a name of a stranger's making is shown in `more`, and yet it is theirs.
+    // `more` has only the names of a stranger's tools, but the names are theirs too.
     let label = found.iter().map(|m| m.tool.label).max().unwrap_or_default();
     Ok(Output { content, label, ..Output::default() }.say(say))
 }
@@ -123,7 +120,7 @@ fn briefly(tool: &Tool) -> Value {
     shown
 }
 
-/// A match as a model sees it; tags stay here.
+/// A match for a model, without tags.
 fn described(Match { tool, by }: &Match, parameters: bool) -> Value {
     let mut shown = json!({"name": tool.name, "description": tool.description, "by": by});
     if parameters {
@@ -147,7 +144,7 @@ struct GetHelp {
 async fn get_help(registry: Registry, cx: Cx, args: GetHelp) -> Result<Output> {
     let tool = registry.find(&cx, &args.tool_name)?.entry.tool.clone();
     let mut help = help(&tool);
-    // What would be decided about this caller, as far as that does not hang on the arguments.
+    // The decision about this caller, as far as it does not depend on the arguments.
     let (decision, _) = registry.explain(&cx, &tool, &json!({}));
     help["asksFirst"] = (decision.verdict == Verdict::Ask).into();
     match decision.verdict {
@@ -158,8 +155,8 @@ async fn get_help(registry: Registry, cx: Cx, args: GetHelp) -> Result<Output> {
     Ok(Output { content: help, label: tool.label, ..Output::default() })
 }
 
-/// What there is to know about a tool before calling it: `name, description, parameters, usage, category, group, enabled,
-/// risk, requiresConfirmation, timeoutSeconds`, and where there are any `defaults, examples, limits, callsPerMinute`.
+/// Help on a tool: `name, description, parameters, usage, category, group, enabled, risk, requiresConfirmation,
+/// timeoutSeconds`, and where there are any `defaults, examples, limits, callsPerMinute`.
 pub fn help(tool: &Tool) -> Value {
     let mut help = json!({
         "name": tool.name,
@@ -179,14 +176,14 @@ pub fn help(tool: &Tool) -> Value {
             defaults.insert(name.clone(), default.clone());
         }
     }
-    if let Some(limit) = limit_of(&tool.name) {
-        defaults.insert(limit.parameter.into(), limit.default.into());
-        help["limits"] = json!({limit.parameter: {"max": limit.most, "default": limit.default}});
+    if let Some(page) = tool.page {
+        defaults.insert(page.parameter.into(), page.default.into());
+        help["limits"] = json!({page.parameter: {"max": page.max, "default": page.default}});
     }
     if !defaults.is_empty() {
         help["defaults"] = Value::Object(defaults);
     }
-    if let Some(calls) = per_minute(&tool.name) {
+    if let Some(calls) = tool.per_minute {
         help["callsPerMinute"] = calls.into();
     }
     let examples = match tool.examples.as_slice() {
@@ -199,7 +196,7 @@ pub fn help(tool: &Tool) -> Value {
     help
 }
 
-/// Arguments with what is required, made from the schema; `None` where none can be made that fit it.
+/// Example arguments with the required fields, made from the schema; `None` where none match it.
 fn example(parameters: &Value) -> Option<Value> {
     let example = sample("", parameters, 0);
     validate::schema_faults(parameters, &example).is_ok_and(|faults| faults.is_none()).then_some(example)
@@ -234,7 +231,7 @@ fn sample(name: &str, schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// A text that looks like what the field is called.
+/// A sample text for a field of this name.
 fn sample_text(name: &str) -> String {
     let name = name.to_lowercase();
     let looks = [
@@ -265,14 +262,14 @@ struct Use {
 }
 
 async fn use_tool(registry: Registry, cx: Cx, args: Use) -> Result<Output> {
-    if args.tool_name == "use_tool" {
+    if args.tool_name == USE_TOOL {
         return Err(Error::bad_args("use_tool cannot call itself: name the tool you want"));
     }
     call(&registry, &cx, &args.tool_name, Value::Object(args.arguments)).await
 }
 
-/// Calls a tool. The error of a call that can be corrected tells the tool's parameters, so that a model need not ask first: the
-/// schema where the arguments do not fit it, else one line.
+/// Calls a tool. An error that the caller can correct includes the tool's parameters, so that a model need not ask first: the
+/// schema where the arguments are invalid, else one line.
 async fn call(registry: &Registry, cx: &Cx, name: &str, args: Value) -> Result<Output> {
     let tool = registry.find(cx, name)?.entry.tool.clone();
     let result = cx.call(name, args).await;
@@ -307,7 +304,7 @@ struct Operation {
     #[serde(default, alias = "arguments")]
     #[schemars(with = "Map<String, Value>")]
     args: Value,
-    /// What it should not have: else arguments under a wrong name would be lost in silence.
+    /// Unknown fields, which are an error: otherwise arguments under a wrong name would be ignored.
     #[serde(flatten)]
     #[schemars(skip)]
     rest: Map<String, Value>,
@@ -331,20 +328,19 @@ async fn batch(registry: Registry, cx: Cx, args: Batch) -> Result<Output> {
     Ok(Output { content, label, ..Output::default() }.say(say))
 }
 
-/// One call of a batch: `{tool, success, result}` or `{tool, success, error: {code, message}}`, and where the result is from.
+/// One call of a batch: `{tool, success, result}` or `{tool, success, error: {code, message}}`, and the label of the result.
 async fn operation(registry: &Registry, cx: &Cx, one: Operation) -> (Value, Label) {
     let name = one.tool.unwrap_or_default();
-    // Dispatch reads JSON text too, so the name is looked for behind it.
+    // Dispatch accepts JSON text too, so the name may be inside it.
     let inner = |args: &Value| {
-        let args = crate::validate::normalise("use_tool", args.clone()).unwrap_or_default();
+        let args = crate::validate::normalise(USE_TOOL, args.clone()).unwrap_or_default();
         args["tool_name"].as_str().map(str::to_owned)
     };
     let result = if name.is_empty() {
         Err(Error::bad_args("`tool` is missing: give the name of the tool, and its arguments as `args`"))
     } else if let Some((field, _)) = one.rest.iter().next() {
         Err(Error::bad_args(format!("`{field}` is not known: give the name as `tool` and the arguments as `args`")))
-    } else if name == "batch_use_tool" || (name == "use_tool" && inner(&one.args).as_deref() == Some("batch_use_tool"))
-    {
+    } else if name == BATCH_USE_TOOL || (name == USE_TOOL && inner(&one.args).as_deref() == Some(BATCH_USE_TOOL)) {
         Err(Error::bad_args("a batch cannot hold a batch: put its operations into this one"))
     } else {
         call(registry, cx, &name, one.args).await

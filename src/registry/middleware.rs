@@ -1,7 +1,7 @@
-//! What happens to every call before and after its tool runs, as a chain of small steps.
+//! The steps of every call before and after its tool runs.
 //!
-//! `before` runs in the order of the chain, `after` the other way round, for those whose `before` let the call on. A step
-//! may change the arguments, stop the call, or change the result.
+//! `before` runs in the order of the chain, `after` in reverse, for the steps whose `before` passed. A step may change the
+//! arguments, stop the call, or change the result.
 
 use crate::{Decision, Registry, audit::Audit, catalogue::Entry, limits, mask::takes_secret, validate};
 use futures::future::{BoxFuture, ready};
@@ -13,30 +13,30 @@ use std::{
 use store::Store;
 use tool::{Channel, Cx, Error, Output, Result};
 
-/// What a tool may answer at most, in bytes of text; the rest is cut and said to be.
+/// The largest output of a tool, in bytes of text; the rest is cut, with a note.
 const OUTPUT_CAP: usize = 256 * 1024;
-/// How long a refusal may be, in bytes. It may repeat what was given; what to do is at its beginning or its end.
+/// The longest error, in bytes. It may repeat the arguments; the advice is at its start or end.
 const REFUSAL_CAP: usize = 16 * 1024;
 
-/// One call on its way.
+/// One call on its way through the chain.
 pub struct Call {
-    /// The context of whoever calls.
+    /// The context of the caller.
     pub caller: Cx,
-    /// The context the tool will be given: the same, with an id for this call.
+    /// The context the tool receives: the same, with an id for this call.
     pub cx: Cx,
-    /// The arguments; from the step `validate` on they fit the tool's schema.
+    /// The arguments; from the step `validate` on they match the tool's schema.
     pub args: Value,
-    /// What was decided; `None` when the call was stopped before.
+    /// The decision; `None` when the call was stopped before.
     pub decision: Option<Decision>,
     /// The approval a person gave to this call.
     pub approval: Option<tool::Id>,
-    /// What was understood although it was written otherwise, as sentences.
+    /// Corrections of the arguments, as sentences.
     pub corrected: Vec<String>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) began: Instant,
-    /// Known once the tool has taken the arguments.
+    /// Set once the tool has received the arguments.
     digest: Option<[u8; 32]>,
-    /// Where it is noted if whoever calls goes away before its end.
+    /// The log that records the call if the caller disconnects before its end.
     pub(crate) unfinished: Mutex<Option<Audit>>,
 }
 
@@ -67,11 +67,11 @@ impl Call {
             unfinished: Mutex::default(),
         }
     }
-    /// The tool that is called.
+    /// The tool.
     pub fn tool(&self) -> &Arc<tool::Tool> {
         &self.entry.tool
     }
-    /// The digest of tool and arguments: what an approval binds, and what the audit log keeps of them.
+    /// The digest of tool and arguments, which an approval binds and the audit log stores.
     pub fn digest(&self) -> [u8; 32] {
         self.digest.unwrap_or_else(|| digest_of(&self.entry.tool.name, &self.args))
     }
@@ -85,20 +85,20 @@ impl Call {
 pub(crate) fn digest_of(tool: &str, args: &Value) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(tool.as_bytes());
-    // The name ends where the JSON begins: names have no braces.
+    // The name ends where the JSON starts: names have no braces.
     let _ = serde_json::to_writer(&mut hasher, args);
     *hasher.finalize().as_bytes()
 }
 
 /// One step.
 pub trait Middleware: Send + Sync {
-    /// What it is called, in logs.
+    /// Its name in logs.
     fn name(&self) -> &'static str;
-    /// Before the tool runs. An error stops the call and is its outcome.
+    /// Runs before the tool. An error stops the call and is its outcome.
     fn before<'a>(&'a self, _: &'a mut Call) -> BoxFuture<'a, Result<()>> {
         Box::pin(ready(Ok(())))
     }
-    /// After it, or after a later step stopped the call.
+    /// Runs after the tool, or after a later step stopped the call.
     fn after<'a>(&'a self, _: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         Box::pin(ready(result))
     }
@@ -140,9 +140,9 @@ where
     result
 }
 
-/// Secrets are neither sent nor answered where others can read along: a tool that takes one (`writeOnly` in its schema) or
-/// makes one (`returns_secret`) is refused there, by whatever facade or tool it is called. What a schedule or trigger calls
-/// is stored in its history and notices, so it makes no secret either.
+/// Keeps secrets off connections that others can read: a tool that takes one (`writeOnly` in its schema) or returns one
+/// (`returns_secret`) is refused there, through any facade or tool. A schedule or trigger stores results in its history and
+/// notices, so no tool that returns a secret runs there either.
 pub(crate) struct Confidential;
 
 impl Middleware for Confidential {
@@ -168,7 +168,7 @@ impl Middleware for Confidential {
     }
 }
 
-/// Keeps list-like answers short: the most a parameter may ask for, and what it is when left out.
+/// Limits how many results a call asks for.
 pub(crate) struct Limits;
 
 impl Middleware for Limits {
@@ -176,19 +176,16 @@ impl Middleware for Limits {
         "limits"
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
-        // Another's tool may have the name of one that is not built yet.
-        if call.entry.tool.owner == tool::Owner::Core {
-            call.corrected.extend(limits::apply(&call.entry.tool.name, &mut call.args));
-        }
+        call.corrected.extend(limits::apply(call.entry.tool.page, &mut call.args));
         Box::pin(ready(Ok(())))
     }
 }
 
-/// Why a text with the mark is not stored.
+/// The error for a text with the redaction mark.
 const MARK_GIVEN: &str = "the text holds `[REDACTED]`, which stands for a secret that was not shown: storing it would \
                           overwrite that secret. Leave this field out to keep what is stored, or give all of the text anew";
 
-/// Whether a value holds the mark that stands for a secret: what was read redacted must not replace the original.
+/// Whether a value contains the redaction mark: a redacted text must not replace the original.
 fn holds_mark(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(scrub::MARK),
@@ -198,7 +195,7 @@ fn holds_mark(value: &Value) -> bool {
     }
 }
 
-/// Arguments fit the schema from here on; what was mended is told with the result.
+/// Checks the arguments against the schema, and adds corrections to the result.
 pub(crate) struct Validate;
 
 impl Middleware for Validate {
@@ -207,7 +204,7 @@ impl Middleware for Validate {
     }
     fn before<'a>(&'a self, call: &'a mut Call) -> BoxFuture<'a, Result<()>> {
         let checked = validate::arguments(&call.entry, &mut call.args).and_then(|corrected| {
-            // What only adds a record overwrites nothing.
+            // A call that only adds a record overwrites nothing.
             let tool = &call.entry.tool;
             let changes = tool.risk == tool::Risk::Write && tool.owner == tool::Owner::Core && tool.additive.is_none();
             if changes && holds_mark(&call.args) { Err(Error::bad_args(MARK_GIVEN)) } else { Ok(corrected) }
@@ -216,7 +213,7 @@ impl Middleware for Validate {
     }
     fn after<'a>(&'a self, call: &'a Call, mut result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
         if let (Ok(output), false) = (&mut result, call.corrected.is_empty()) {
-            // A facade was corrected, and so perhaps was what it called.
+            // Both a facade and the call it made may have been corrected.
             let inner = output.meta.get("corrected").and_then(Value::as_array).cloned().unwrap_or_default();
             let all: Vec<Value> = call.corrected.iter().map(|c| json!(c)).chain(inner).collect();
             output.meta.insert("corrected".into(), all.into());
@@ -225,9 +222,9 @@ impl Middleware for Validate {
     }
 }
 
-/// What changes something, or may not be repeated, is noted by its run before it runs: after a power cut it is known that it
-/// may have been made. Where no run keeps such a note, a call with an idempotency key that changes something outside the store
-/// is marked there.
+/// Records the start of a call that changes something or must not be repeated, so that recovery after a power cut knows it
+/// may have been made. Its run stores the record. Without a run, the store marks a call that has an idempotency key and an
+/// effect outside the store.
 pub(crate) struct Begin(pub Option<Store>);
 
 impl Middleware for Begin {
@@ -250,7 +247,7 @@ impl Middleware for Begin {
     }
 }
 
-/// Tells the bus that a tool runs, and how it ended.
+/// Publishes on the bus that a tool runs, and how it ended.
 pub(crate) struct Events;
 
 impl Middleware for Events {
@@ -273,7 +270,7 @@ impl Middleware for Events {
     }
 }
 
-/// Cuts what is too long to be passed on.
+/// Cuts outputs that are too long.
 pub(crate) struct Cap;
 
 impl Middleware for Cap {
@@ -296,7 +293,7 @@ fn cap_refusal(error: Error) -> Error {
 }
 
 fn cap(mut output: Output) -> Output {
-    // Most answers are short, and need not be written out to know it.
+    // Most outputs are short, which shows without serializing them.
     if rough_size(&output.content, OUTPUT_CAP / 8) < OUTPUT_CAP / 8 {
         return output;
     }
@@ -310,7 +307,7 @@ fn cap(mut output: Output) -> Output {
     output
 }
 
-/// At least an eighth of the bytes of JSON text a value takes; stops counting at `enough`.
+/// An estimate of at least an eighth of a value's JSON text in bytes; stops counting at `enough`.
 fn rough_size(value: &Value, enough: usize) -> usize {
     let mut size = 1;
     match value {
@@ -336,7 +333,7 @@ fn rough_size(value: &Value, enough: usize) -> usize {
     size
 }
 
-/// Takes secrets out of what a tool answers, to the model and to the person.
+/// Removes secrets from the output of a tool, for the model and for the person.
 pub(crate) struct Scrub(pub scrub::Scrubber);
 
 impl Middleware for Scrub {
@@ -344,7 +341,7 @@ impl Middleware for Scrub {
         "scrub"
     }
     fn after<'a>(&'a self, call: &'a Call, result: Result<Output>) -> BoxFuture<'a, Result<Output>> {
-        // A password that was just made is told to whoever asked for it.
+        // The caller receives the password it asked for.
         if call.entry.tool.returns_secret {
             return Box::pin(std::future::ready(result));
         }
@@ -376,12 +373,12 @@ impl Middleware for Scrub {
     }
 }
 
-/// How a call ended, as a word.
+/// The outcome of a call, as a word.
 pub(crate) fn outcome(result: &Result<Output>) -> &'static str {
     result.as_ref().map_or_else(Error::code, |_| "ok")
 }
 
-/// Decides, and where a person has to be asked asks them.
+/// Decides by the policy, and asks a person where the decision says so.
 pub(crate) struct Decide(pub std::sync::Weak<crate::Inner>);
 
 impl Middleware for Decide {

@@ -1,4 +1,4 @@
-//! The policy of the household and which groups of tools are on, as people set them.
+//! Stores the policy of the household and the switches of tool groups.
 
 use policy::Policy;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::{
 use store::{Collection, Level, Record, Stamp, Store};
 use tool::{Id, Label, Result, Scope};
 
-/// The record's id: there is one.
+/// The id of the only record.
 const ONE: Id = Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 4]);
 
 /// Both as JSON text; empty is the default. New fields go last.
@@ -25,28 +25,28 @@ impl Record for Stored {
     const LEVEL: Level = Level::Household;
 }
 
-/// Which groups differ from their default.
+/// The groups that people switched.
 pub(crate) type Switches = BTreeMap<String, bool>;
 
 pub(crate) struct Policies {
-    kept: Collection<Stored>,
+    records: Collection<Stored>,
     now: Mutex<(Policy, Switches)>,
     /// One change at a time.
     changing: tokio::sync::Mutex<()>,
 }
 
 impl Policies {
-    /// What was set before. A policy that cannot be read is an error: a start without it would allow what was forbidden.
+    /// Reads the stored policy. One that cannot be read is an error: a start without it would allow forbidden calls.
     pub fn open(store: &Store) -> Result<Self> {
-        let kept: Collection<Stored> = store.collection();
-        let stored = kept.get_in(Scope::Household, ONE)?.map(|e| e.value).unwrap_or_default();
+        let records: Collection<Stored> = store.collection();
+        let stored = records.get_in(Scope::Household, ONE)?.map(|e| e.value).unwrap_or_default();
         let broken = |e: serde_json::Error| tool::Error::failed(format!("the stored policy cannot be read: {e}"));
         let policy = match stored.policy.as_str() {
             "" => Policy::default(),
             text => serde_json::from_str(text).map_err(broken)?,
         };
         let switches = serde_json::from_str(&stored.groups).unwrap_or_default();
-        Ok(Self { kept, now: Mutex::new((policy, switches)), changing: tokio::sync::Mutex::default() })
+        Ok(Self { records, now: Mutex::new((policy, switches)), changing: tokio::sync::Mutex::default() })
     }
 
     fn now(&self) -> MutexGuard<'_, (Policy, Switches)> {
@@ -61,7 +61,7 @@ impl Policies {
         self.now().1.clone()
     }
 
-    /// Changes both, durably, before it counts.
+    /// Changes both, durably, before the change takes effect.
     pub async fn change(&self, change: impl FnOnce(&mut Policy, &mut Switches) -> Result<()>) -> Result<()> {
         let _changing = self.changing.lock().await;
         let (mut policy, mut switches) = self.now().clone();
@@ -72,18 +72,18 @@ impl Policies {
             policy: serde_json::to_string(&policy).map_err(text)?,
             groups: serde_json::to_string(&switches).map_err(text)?,
         };
-        let kept = self.kept.clone();
-        let write = move |tx: &store::Tx| match kept.read(tx, Scope::Household, ONE)? {
-            None => kept.put(tx, ONE, &Stamp::household("policy"), &stored).map(drop),
+        let records = self.records.clone();
+        let write = move |tx: &store::Tx| match records.read(tx, Scope::Household, ONE)? {
+            None => records.put(tx, ONE, &Stamp::household("policy"), &stored).map(drop),
             Some(_) => {
                 let set = &mut |s: &mut Stored| {
                     s.clone_from(&stored);
                     Ok(())
                 };
-                kept.change(tx, Scope::Household, Label::Own, ONE, set).map(drop)
+                records.change(tx, Scope::Household, Label::Own, ONE, set).map(drop)
             }
         };
-        self.kept.store().write(write).await?;
+        self.records.store().write(write).await?;
         *self.now() = (policy, switches);
         Ok(())
     }

@@ -1,9 +1,10 @@
-//! Judging a call now that is to be made later, when no person is there to be asked.
+//! Decides now about a call that is made later, when no person is there to be asked.
 
 use crate::{
     Registry,
     catalogue::Entry,
     limits,
+    meta::CALLERS,
     middleware::{Call, digest_of},
     validate,
 };
@@ -13,12 +14,12 @@ use std::sync::Arc;
 use tool::{Channel, Consult, Cx, Error, Owner, Peer, PreauthorizedCall, Result, Tool, Via};
 
 impl Registry {
-    /// Judges a call as this caller's, and as that of the schedule or trigger it is written down for; asks a person where
-    /// either would be asked. `about` tells them when it would be made: "every day at 07:00".
+    /// Decides about a call as this caller's and as that of the schedule or trigger that stores it, and asks a person where
+    /// either decision says so. `about` says when it would be made: "every day at 07:00".
     ///
     /// # Errors
-    /// `NotFound`; `BadArgs` when the arguments do not fit, or the tool is no single call, or a secret is in it or its result; `Denied`
-    /// when a rule or the person says no.
+    /// `NotFound`; `BadArgs` when the arguments are invalid, the tool is not a single call, or it takes or returns a secret;
+    /// `Denied` when a rule or the person refuses.
     pub async fn arm(&self, cx: &Cx, name: &str, args: Value, about: &str) -> Result<PreauthorizedCall> {
         let later = Cx::root(
             cx.ports().clone(),
@@ -29,8 +30,7 @@ impl Registry {
         self.arm_as(cx, &[cx.clone(), later], name, args, about).await
     }
 
-    /// Judges a call that was written down before as this caller's own, now: what was agreed for another time or reason does
-    /// not count.
+    /// Decides about a stored call as this caller's own, now: an approval for another time or reason does not count.
     ///
     /// # Errors
     /// As [`Registry::arm`].
@@ -38,8 +38,7 @@ impl Registry {
         self.arm_as(cx, std::slice::from_ref(cx), &armed.tool, armed.args.clone(), about).await.map(drop)
     }
 
-    /// What the other names and facades of a call come to: the tool's own name, and the arguments as it takes them, not yet
-    /// checked.
+    /// Resolves aliases and `use_tool`: the tool itself, and the arguments in its own form, not yet checked.
     ///
     /// # Errors
     /// `NotFound`; `BadArgs` when they are no object.
@@ -64,27 +63,24 @@ impl Registry {
     async fn arm_as(&self, cx: &Cx, callers: &[Cx], name: &str, args: Value, about: &str) -> Result<PreauthorizedCall> {
         let (entry, mut args) = self.plain_entry(cx, name, args)?;
         let tool = entry.tool.clone();
-        if tool.owner == Owner::Core && matches!(&*tool.name, "use_tool" | "batch_use_tool") {
+        if tool.owner == Owner::Core && CALLERS.contains(&&*tool.name) {
             return Err(Error::bad_args(
                 "only one call can be made later: name the tool itself, or give a prompt that says what to do",
             ));
         }
         if tool.returns_secret {
             return Err(Error::bad_args(format!(
-                "`{}` returns a secret, and nobody is there to take it when it is called later: call it now, and use the \
-                 result",
+                "`{}` returns a secret, and nobody is there to receive it later: call it now, and use the result",
                 tool.name
             )));
         }
-        if tool.owner == Owner::Core {
-            limits::apply(&tool.name, &mut args);
-        }
+        limits::apply(tool.page, &mut args);
         validate::arguments(&entry, &mut args)?;
         let (shown, secret) = self.masked(&tool.name, &args);
         if secret {
             return Err(Error::bad_args(format!(
-                "a secret is in the arguments of `{}`, and what is kept for later keeps none: set the service up instead, and \
-                 let the tool look the secret up",
+                "the arguments of `{}` contain a secret, which is not stored for later: set up the service instead, and let \
+                 the tool look the secret up",
                 tool.name
             )));
         }
@@ -118,7 +114,7 @@ impl Registry {
     }
 }
 
-/// What `use_tool` would call, so that the call itself is judged and kept.
+/// The call inside `use_tool`, so that the inner call is judged and stored.
 fn unwrapped(name: &str, args: Value) -> Result<(String, Value)> {
     let (mut name, mut args) = (name.trim().to_owned(), args);
     for _ in 0..4 {

@@ -1,12 +1,9 @@
-//! How many calls a minute: for each person, for each person and tool, and for each session. Sliding windows of 60 s.
+//! Rate limits: calls a minute for each person, for each person and tool, and for each session. Sliding windows of 60 s.
 //!
 //! Only calls that are made count: this step runs after the decision. A call that a person has just approved counts too, but
-//! is not refused, for their answer would be lost with it.
+//! is never refused, because their answer would be lost.
 
-use crate::{
-    limits,
-    middleware::{Call, Middleware},
-};
+use crate::middleware::{Call, Middleware};
 use futures::future::{BoxFuture, ready};
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,18 +13,18 @@ use std::{
 use tool::{Channel, Error, Id, Result, Risk, UserId};
 
 const WINDOW: Duration = Duration::from_secs(60);
-/// What schedules and rules may call in a minute: they are no persons, and have a budget of their own.
+/// The calls a minute of schedules and rules, which have their own budget.
 const MACHINE: u32 = 600;
-/// How many windows are kept before those that are over are swept out.
+/// How many windows are stored before expired ones are removed.
 const KEPT: usize = 512;
 
-/// How many calls a minute are let through; 0 is any number.
+/// The calls allowed in a minute; 0 is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PerMinute {
-    /// All calls of one person, and of models for them.
+    /// Calls of one person, and of models for them.
     pub calls: u32,
-    /// All calls in one session: a conversation, or a door where there is none.
+    /// Calls of one session: a conversation, or a channel where there is none.
     pub session_calls: u32,
 }
 
@@ -45,7 +42,7 @@ enum Key {
     Session(UserId, Option<Id>, Channel),
 }
 
-/// The windows of everybody.
+/// The windows of all callers.
 pub(crate) struct Rates {
     most: PerMinute,
     windows: Mutex<HashMap<Key, VecDeque<Instant>>>,
@@ -56,7 +53,7 @@ impl Rates {
         Self { most, windows: Mutex::default() }
     }
 
-    /// Counts a call, or says after how many seconds it would be let through. An `approved` one is always let through.
+    /// Counts a call, or returns the exceeded limit and the seconds to wait. An `approved` call always passes.
     fn take(&self, keys: &[(Key, u32)], approved: bool, now: Instant) -> Result<(), (usize, u64)> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() > KEPT {
@@ -67,7 +64,7 @@ impl Rates {
             while calls.front().is_some_and(|first| now.duration_since(*first) >= WINDOW) {
                 calls.pop_front();
             }
-            // A refused call counts nowhere, so that whoever waits as told is let through.
+            // A refused call does not count, so that a caller who waits passes.
             if calls.len() >= *most as usize && !approved {
                 let first = calls.front().map_or(Duration::ZERO, |first| now.duration_since(*first));
                 return Err((at, WINDOW.saturating_sub(first).as_secs() + 1));
@@ -88,13 +85,13 @@ impl Middleware for Rates {
         let (cx, name) = (&call.caller, &call.tool().name);
         let (user, channel) = (cx.user(), cx.channel());
         let mut keys: [Option<(Key, u32)>; 3] = [None, None, None];
-        if let Some(most) = limits::per_minute(name) {
+        if let Some(most) = call.tool().per_minute {
             keys[0] = Some((Key::Tool(user, name.clone()), most));
         }
-        // A facade is not a call of its own, and what a tool or a batch calls has its own budget.
+        // A facade is no call of its own, and the calls of a tool or a batch have their own budget.
         if cx.is_plain() && **name != *"use_tool" {
             keys[1] = match channel {
-                // What the page reads to show it was asked for by nobody: a search as one types is many calls.
+                // The page reads without being asked: a search while typing makes many calls.
                 Channel::Page if cx.run().is_none() && call.tool().risk == Risk::Observe => None,
                 Channel::Machine => Some((Key::Machine(user), MACHINE)),
                 _ if self.most.calls > 0 => Some((Key::User(user), self.most.calls)),

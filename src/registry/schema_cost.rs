@@ -1,22 +1,22 @@
-//! An upper bound of the work a check against a schema takes. A few kilobytes of schema can describe more steps than any
-//! machine makes in its life; so the steps are counted, each shared part once, before anything is checked.
+//! An upper bound for the cost of a check against a schema. A few kilobytes of schema can describe more steps than any
+//! machine can make, so the steps are counted first, each shared part once.
 
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// How many schemas may apply to one place of a value.
+/// The most schemas that may apply to one place of a value.
 const IN_PLACE: u64 = 10_000;
-/// How many steps the check of one value may take: a few seconds on a small board.
+/// The most steps for the check of one value: a few seconds on a small board.
 const STEPS: u64 = 5_000_000;
-/// Up to how many all faults are collected, each of which takes memory.
+/// Up to this cost all faults are collected, each of which takes memory.
 pub(crate) const DETAILED: u64 = 250_000;
-/// How deep schemas may be nested in a check: each level takes room on the stack.
+/// The deepest nesting of schemas in a check: each level takes stack.
 const NESTED: u32 = 320;
-/// So many entries of a list of names or choices count as one step.
+/// How many entries of a list of names or choices count as one step.
 const LISTED: usize = 16;
-/// What a schema that is not in the document counts for, for each part of the value: only the meta-schemas can be had.
+/// The cost of a schema outside the document, for each part of the value: only the meta-schemas are available.
 const FOREIGN: u64 = 64;
-/// Stands for the name of a field.
+/// The value checked in place of a field name.
 static NAME: Value = Value::String(String::new());
 
 const TOO_LONG: &str = "checking a value against it could take too long, because its parts are combined too many times: \
@@ -35,7 +35,7 @@ pub(crate) fn check_definition(schema: &Value) -> Result<(), String> {
     parts.into_iter().try_for_each(|(part, base)| counter.count(part, base, None, 0).map(drop))
 }
 
-/// In how many steps at most a value can be checked.
+/// The most steps that the check of a value takes.
 ///
 /// # Errors
 /// What is wrong with the schema.
@@ -68,13 +68,13 @@ fn ids(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
     ["$id", "id"].into_iter().filter_map(|key| fields.get(key)?.as_str())
 }
 
-/// A schema with an id of its own is what references in it count from.
+/// A schema with its own id is the base of the references in it.
 fn base_of<'a>(part: &'a Value, base: &'a Value) -> &'a Value {
     let own = part.as_object().is_some_and(|fields| ids(fields).any(|id| !id.starts_with('#')));
     if own { part } else { base }
 }
 
-/// What lies at a pointer in a resource, and the resource it is in then.
+/// The schema at a pointer in a resource, and the resource that contains it.
 fn at<'a>(resource: &'a Value, pointer: &str) -> Option<(&'a Value, &'a Value)> {
     let (mut part, mut base) = (resource, resource);
     for token in pointer.split('/').skip(1) {
@@ -89,7 +89,7 @@ fn at<'a>(resource: &'a Value, pointer: &str) -> Option<(&'a Value, &'a Value)> 
     Some((part, base))
 }
 
-/// `%25` and the like in a reference.
+/// Decodes percent escapes in a reference.
 fn decoded(fragment: &str) -> String {
     let mut bytes = vec![];
     let mut rest = fragment.as_bytes();
@@ -109,7 +109,7 @@ fn decoded(fragment: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The last part of an address, by which a resource in the document is known however the address is written.
+/// The last part of a URI, which identifies a resource in the document however the URI is written.
 fn last_part(address: &str) -> &str {
     address.split('#').next().unwrap_or_default().rsplit(['/', ':']).next().unwrap_or_default()
 }
@@ -119,7 +119,7 @@ fn last_part(address: &str) -> &str {
 struct Cost {
     /// To check the value.
     check: u64,
-    /// To find which fields and items it speaks of, which `unevaluatedProperties` and `unevaluatedItems` around it want to know.
+    /// To find the fields and items it evaluates, for `unevaluatedProperties` and `unevaluatedItems` around it.
     mark: u64,
     height: u32,
 }
@@ -132,11 +132,11 @@ impl Cost {
         self.mark = self.mark.saturating_add(other.mark);
         self.height = self.height.max(other.height + 1);
     }
-    /// One of several forms: whether it fits is found out again to mark what it speaks of.
+    /// Adds one of several forms, whose match is checked again to find the parts it evaluates.
     fn add_form(&mut self, other: Self) {
         self.add(Self { mark: other.mark.saturating_add(other.check), ..other });
     }
-    /// What is inside the value.
+    /// Adds the cost of a part inside the value.
     fn add_inside(&mut self, other: Self) {
         self.add(Self { mark: 0, ..other });
     }
@@ -146,29 +146,29 @@ impl Cost {
     }
 }
 
-/// How a schema counts in the one that applies it.
+/// How the cost of a schema counts in the one that applies it.
 #[derive(Clone, Copy)]
 enum How<'a> {
     /// At the same place.
     Same,
-    /// At the same place by a keyword that refers.
+    /// At the same place, by a reference.
     Reference(&'a str),
-    /// Whether it fits decides what is spoken of.
+    /// At the same place, where its match decides which parts are evaluated.
     Form,
     /// Further inside.
     Inside,
-    /// Further inside, where nothing else has spoken of it.
+    /// Further inside, where no other schema has evaluated it.
     Rest,
 }
 
-/// A schema that another applies, and to what.
+/// A schema that another applies, and the value it applies to.
 struct Applied<'a> {
     how: How<'a>,
     part: &'a Value,
     value: Option<&'a Value>,
 }
 
-/// What the lists of a schema cost that are gone through.
+/// The cost of going through the lists of a schema.
 fn listed(map: &Map<String, Value>) -> u64 {
     let length = |key: &str| match map.get(key) {
         Some(Value::Array(list)) => list.len(),
@@ -183,13 +183,13 @@ type Part<'a> = (&'a Value, &'a Value);
 struct Counter<'a> {
     root: &'a Value,
     limit: u64,
-    /// How many parts the value has.
+    /// The number of parts of the value.
     size: u64,
-    /// What was looked at.
+    /// The steps so far.
     work: u64,
-    /// What references led to at which place of the value, and what it costs; `None` while that is counted.
+    /// The cost of each reference target at each place of the value; `None` while it is counted.
     known: HashMap<(*const Value, *const Value), Option<Cost>>,
-    /// All objects of the document, once a reference is no plain pointer.
+    /// All objects of the document, collected for the first reference that is no plain pointer.
     parts: Option<Vec<Part<'a>>>,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Counter<'a> {
         if self.work > STEPS { Err(TOO_LONG.into()) } else { Ok(()) }
     }
 
-    /// The cost of a schema at one place of a value; without a value, that of what applies at the same place.
+    /// The cost of a schema at one place of a value; without a value, that of the schemas applied at the same place.
     fn count(
         &mut self,
         schema: &'a Value,
@@ -241,7 +241,8 @@ impl<'a> Counter<'a> {
         if cost.height > NESTED { Err(TOO_DEEP.into()) } else { Ok(cost) }
     }
 
-    /// The schemas that a schema applies, and to what. Apart from [`Self::count`], which calls itself and so needs a small frame.
+    /// The schemas that a schema applies, and the values they apply to. Separate from [`Self::count`], whose recursion needs a
+    /// small stack frame.
     fn applied(&mut self, map: &'a Map<String, Value>, value: Option<&'a Value>) -> Result<Vec<Applied<'a>>, String> {
         let (fields, items) = (value.and_then(Value::as_object), value.and_then(Value::as_array));
         let fields_of = || fields.into_iter().flatten();
@@ -282,7 +283,7 @@ impl<'a> Counter<'a> {
                 "items" | "additionalItems" | "contains" | "unevaluatedItems" => {
                     let how = match keyword.as_str() {
                         "unevaluatedItems" => How::Rest,
-                        // Which items it fits is what it speaks of.
+                        // It evaluates the items that match.
                         "contains" => How::Form,
                         _ => How::Inside,
                     };
@@ -294,7 +295,7 @@ impl<'a> Counter<'a> {
         Ok(all)
     }
 
-    /// The cost of what a reference leads to: of several that it may mean, the dearest.
+    /// The cost of a reference: that of the most expensive of its possible targets.
     fn reference(
         &mut self,
         keyword: &str,
@@ -306,7 +307,7 @@ impl<'a> Counter<'a> {
         let reference = reference.as_str().unwrap_or_default();
         let targets = self.targets(keyword, reference, base)?;
         if targets.is_empty() {
-            // A meta-schema; everything else cannot be had.
+            // A meta-schema; no other is available.
             return Ok(Cost { check: FOREIGN.saturating_mul(self.size + 1), mark: FOREIGN, height: 1 });
         }
         let mut dearest = Cost::ONE;

@@ -1,12 +1,11 @@
-//! Finding tools by words: each word of the query has to be somewhere in a tool's name, aliases, tags, description or
-//! heading.
+//! Finds tools by words: each word of the query must occur in a tool's name, aliases, tags, description or category.
 
 use tool::Tool;
 
-/// Words that say nothing about what is looked for.
+/// Stop words.
 const EMPTY: &[&str] = &["a", "an", "the", "to", "of", "for", "my", "me", "i", "with", "and", "please"];
 
-/// What a word is worth where it is found.
+/// The score of a word by where it is found.
 const IN_NAME: u32 = 8;
 const IN_ALIAS: u32 = 6;
 const WITHIN_NAME: u32 = 5;
@@ -14,13 +13,13 @@ const IN_TAGS: u32 = 4;
 const IN_DESCRIPTION: u32 = 2;
 const IN_HEADING: u32 = 1;
 
-/// How long a word is that is looked for within others, in bytes: `do` would be found in `random`.
+/// The least length of a word that may match inside another, in bytes: `do` would match in `random`.
 const LONG: usize = 4;
 
-/// What a tool is found by, in lower case and one piece, made once.
+/// The searchable text of a tool, in lower case and one piece.
 pub(crate) struct Words {
     text: Box<str>,
-    /// Where each part ends: name, aliases, tags, description; the heading ends the text.
+    /// The end of each part: name, aliases, tags, description; the category ends the text.
     ends: [usize; 4],
 }
 
@@ -38,7 +37,7 @@ impl Words {
         Self { text: text.into(), ends }
     }
 
-    /// How well a tool fits all the words; `None` when one is nowhere.
+    /// The score of a tool for all words; `None` when one does not occur.
     pub fn score(&self, query: &Query) -> Option<u32> {
         query.terms.iter().try_fold(0, |sum, term| Some(sum + self.worth_of(term)?))
     }
@@ -50,8 +49,8 @@ impl Words {
         whole.max(parts)
     }
 
-    /// The best place a word is found at. It must begin a word there (`pin` is not in `shopping`), but for one of some length
-    /// in a name (`mail` in `send_email`).
+    /// The best score of a word. It must be at the start of a word (`pin` is not in `shopping`), except a long one in a name
+    /// (`mail` in `send_email`).
     fn worth(&self, word: &str, stem: &str) -> Option<u32> {
         let (bytes, mut best, mut from) = (self.text.as_bytes(), 0, 0);
         let [name, aliases, tags, description] = self.ends;
@@ -72,7 +71,7 @@ impl Words {
                 _ => IN_HEADING,
             };
             best = best.max(worth);
-            // Places get no better towards the end, but for a word within a name that is an alias too.
+            // Later parts score lower, except a word inside a name that is an alias too.
             if at >= aliases && best > 0 {
                 break;
             }
@@ -87,21 +86,21 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
-/// How much of a query counts, in characters.
+/// The longest query, in characters; the rest is ignored.
 pub(crate) const LONGEST: usize = 400;
 
-/// What somebody looks for.
+/// A search query.
 pub(crate) struct Query {
     terms: Vec<Term>,
 }
 
-/// One word of a query, or a compound: `to-do` is looked for as `todo`, and `gpio-write` also part by part.
+/// One word of a query, or a compound: `to-do` matches `todo`, and `gpio-write` also matches by its parts.
 struct Term {
     whole: Form,
     parts: Vec<Form>,
 }
 
-/// A word in lower case, and the part of it that other forms share.
+/// A word in lower case, and its stem.
 type Form = (String, String);
 
 fn form(word: &str) -> Form {
@@ -110,7 +109,7 @@ fn form(word: &str) -> Form {
 
 impl Query {
     pub fn new(query: &str) -> Self {
-        // Nobody needs more words; and each is looked for in every tool.
+        // Each word is searched in every tool, so their number is limited.
         let query = query.chars().take(LONGEST).collect::<String>().to_lowercase();
         let words = query.split(|c: char| !c.is_alphanumeric() && c != '-');
         let mut words: Vec<Vec<&str>> = words.map(|w| w.split('-').filter(|part| !part.is_empty()).collect()).collect();
@@ -133,7 +132,7 @@ impl Query {
         Self { terms: words.into_iter().map(term).collect() }
     }
 
-    /// Whether everything is looked for: nothing, or `all`.
+    /// Whether the query is empty or `all`, which match everything.
     pub fn is_everything(&self) -> bool {
         self.terms.is_empty()
     }
@@ -148,26 +147,17 @@ fn stem(word: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
     use std::sync::Arc;
-    use tool::{Alias, Risk};
+    use tool::{Alias, Owner, Risk, Tool};
 
     fn words(name: &str, aliases: &[&str], tags: &str, description: &str, category: &str) -> Words {
-        let (_, _, _, mut tools) = tool::Family::new("test", "", ()).tool(name, Risk::Observe, nothing).into_parts();
-        let mut tool = tools.remove(0);
+        let run: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(tool::Output::default()) }));
+        let mut tool = Tool::new(name, Risk::Observe, Owner::Core, "test", run);
         tool.aliases = aliases.iter().map(|a| Alias { name: (*a).into(), adapt: None }).collect();
         tool.tags = tags.split_whitespace().map(Arc::from).collect();
         tool.description = description.into();
         tool.category = category.into();
         Words::of(&tool)
-    }
-
-    #[derive(serde::Deserialize, tool::prelude::JsonSchema)]
-    #[schemars(crate = "tool::prelude::schemars")]
-    struct Nothing {}
-
-    async fn nothing(_: (), _: tool::Cx, _: Nothing) -> tool::Result<Value> {
-        Ok(Value::Null)
     }
 
     #[test]

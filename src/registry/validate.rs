@@ -1,4 +1,4 @@
-//! Arguments against a schema, with messages a model or a person can act on.
+//! Checks arguments against a schema, with messages a model or a person can act on.
 
 pub(crate) use crate::coerce::alike;
 use crate::{catalogue::Entry, coerce, schema_cost};
@@ -6,15 +6,14 @@ use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind}
 use serde_json::Value;
 use tool::{Error, Result};
 
-/// At most this many faults are told at once.
+/// The most faults in one message.
 const FAULTS: usize = 5;
-/// How much of a wrong value is told, in characters.
+/// The longest quote of a wrong value, in characters.
 const SHOWN: usize = 40;
 /// How near a name must be to be suggested (Jaro–Winkler, 0 to 1).
 const NEAR: f64 = 0.8;
 
-/// The arguments of a call as an object. Nothing at all counts as no arguments, and an object written as JSON text counts as
-/// that object.
+/// The arguments of a call as an object. Null counts as no arguments, and JSON text of an object as that object.
 ///
 /// # Errors
 /// `BadArgs` when they are neither.
@@ -32,11 +31,11 @@ pub(crate) fn normalise(tool: &str, args: Value) -> Result<Value> {
     Err(Error::bad_args(format!("the arguments of `{tool}` must be a JSON object, not {}", got(&args))))
 }
 
-/// Makes the arguments fit the tool's schema where their meaning is clear, and checks them. Answers what was put right, as
+/// Coerces the arguments to the tool's schema where their meaning is clear, and checks them. Returns the corrections as
 /// sentences.
 ///
 /// # Errors
-/// `BadArgs` that names the faults and what the tool takes; `Failed` when the schema itself is broken.
+/// `BadArgs` that names the faults and the parameters; `Failed` when the schema itself is broken.
 pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> {
     let tool = &entry.tool;
     let validator = entry
@@ -46,10 +45,10 @@ pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> 
     let costly = |e: String| Error::bad_args(format!("the arguments of `{}` cannot be checked: {e}", tool.name));
     schema_cost::check_value(&tool.parameters, args).map_err(costly)?;
     let fitting = validator.is_valid(args).then(|| args.clone());
-    let told = coerce::coerce(&tool.parameters, args);
+    let corrections = coerce::coerce(&tool.parameters, args);
     match (faults(validator, &tool.parameters, args).map_err(costly)?, fitting) {
-        (None, _) => Ok(told),
-        // What fits as it came is never refused.
+        (None, _) => Ok(corrections),
+        // Arguments that match unchanged are never refused.
         (Some(_), Some(fitting)) => {
             *args = fitting;
             Ok(vec![])
@@ -61,15 +60,15 @@ pub(crate) fn arguments(entry: &Entry, args: &mut Value) -> Result<Vec<String>> 
     }
 }
 
-/// Checks that a schema is one, and stands alone: references would let it reach for files or hosts.
+/// Checks that a schema is valid and self-contained: references could reach files or hosts.
 ///
 /// # Errors
-/// `BadArgs` that says what is wrong.
+/// `BadArgs` that names the fault.
 pub fn check_schema(parameters: &Value) -> Result<()> {
     compile(parameters).map(drop).map_err(|e| Error::bad_args(format!("this is not a usable JSON schema: {e}")))
 }
 
-/// What does not fit a schema in a value that no tool takes, in one line; `None` where all of it fits.
+/// The faults of any value against a schema, in one line; `None` when it matches.
 ///
 /// # Errors
 /// `BadArgs` when the schema itself is not usable.
@@ -83,10 +82,10 @@ pub(crate) fn compile(parameters: &Value) -> Result<Validator, String> {
     jsonschema::validator_for(parameters).map_err(|e| e.to_string())
 }
 
-/// What is wrong, in one line; `None` when nothing is.
+/// The faults in one line; `None` when there are none.
 ///
 /// # Errors
-/// That it would take too long to find out.
+/// When the check would take too long.
 fn faults(validator: &Validator, parameters: &Value, args: &Value) -> Result<Option<String>, String> {
     let steps = schema_cost::check_value(parameters, args)?;
     if validator.is_valid(args) {
@@ -102,7 +101,7 @@ fn faults(validator: &Validator, parameters: &Value, args: &Value) -> Result<Opt
 fn fault(error: &ValidationError, parameters: &Value) -> String {
     let at = path(error.instance_path().as_str());
     let inside = |text: String| if at.is_empty() { text } else { format!("`{at}`: {text}") };
-    // Of several forms that a word in them tells apart, the one that was meant.
+    // Of several forms that a constant distinguishes, the intended one.
     if let Kind::OneOfNotValid { context } = error.kind()
         && let Some((word, names)) = schema_at(error, parameters).and_then(discriminator)
     {
@@ -155,7 +154,7 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
         }
         _ => return inside(clip(&error.to_string())),
     };
-    // What is only written may be a secret that nobody knows yet.
+    // A `writeOnly` value may be a secret that the scrubber does not know yet.
     let parameter = error.instance_path().as_str().split('/').nth(1).unwrap_or_default();
     if parameters["properties"][parameter]["writeOnly"] == true {
         return inside(wanted);
@@ -163,7 +162,7 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
     inside(format!("{wanted}, got {}", got(error.instance())))
 }
 
-/// The property whose constant tells several forms apart, and its constants in their order.
+/// The property whose constant distinguishes several forms, and its constants in order.
 fn discriminator(schema: &Value) -> Option<(&str, Vec<&Value>)> {
     let forms = schema["oneOf"].as_array()?;
     let is_word = |form: &Value, name: &str| form["properties"][name]["const"].is_string();
@@ -213,7 +212,7 @@ fn got(value: &Value) -> String {
     }
 }
 
-/// One line that says what a tool expects: `It takes content (string), type? (fact|event).`
+/// The parameters of a tool in one line: `It takes content (string), type? (fact|event).`
 pub(crate) fn expects(parameters: &Value) -> String {
     let required: Vec<&str> =
         parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -255,24 +254,12 @@ mod tests {
     use super::*;
     use serde_json::json;
     use std::sync::Arc;
-    use tool::{Family, Output, Risk};
+    use tool::{Output, Owner, Risk, Tool};
 
     fn entry(parameters: Value) -> Entry {
-        let (_, _, _, mut tools) = Family::new("test", "", ()).into_parts();
-        assert!(tools.is_empty());
-        let (_, _, _, made) = Family::new("test", "", ()).tool("t", Risk::Observe, nothing).into_parts();
-        tools.extend(made);
-        let mut tool = tools.remove(0);
-        tool.parameters = parameters;
+        let run: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(Output::default()) }));
+        let tool = Tool { parameters, ..Tool::new("t", Risk::Observe, Owner::Core, "test", run) };
         Entry::new(Arc::new(tool))
-    }
-
-    #[derive(serde::Deserialize, tool::prelude::JsonSchema)]
-    #[schemars(crate = "tool::prelude::schemars")]
-    struct Nothing {}
-
-    async fn nothing(_: (), _: tool::Cx, _: Nothing) -> Result<Output> {
-        Ok(Output::default())
     }
 
     #[test]

@@ -7,16 +7,6 @@ use tool::{PreauthorizedCall, prelude::*};
 pub(crate) const PROMPT: &str = "run_prompt";
 /// The tool that notifies a person.
 pub(crate) const NOTIFY: &str = "notify";
-/// Tools that run or store pre-authorized calls: a schedule could use them to create further schedules without end.
-const FIRES: [&str; 7] = [
-    "fire_trigger",
-    "trigger_task",
-    "cron",
-    "create_scheduled_task",
-    "update_scheduled_task",
-    "create_trigger",
-    "update_trigger",
-];
 /// Maximum length of a prompt or message, in characters, and of arguments, in bytes of JSON.
 const LONGEST_PROMPT: usize = 8000;
 const LONGEST_MESSAGE: usize = 2000;
@@ -168,10 +158,11 @@ impl Action {
             Self::Notify(text) => (NOTIFY.to_owned(), json!({"text": text, "title": title})),
         };
         let armed = registry.arm(cx, &name, arguments, about).await?;
-        match FIRES.contains(&&*armed.tool) {
-            true => Err(Error::bad_args(format!("`{}` cannot be scheduled: give the action itself", armed.tool))),
-            false => Ok(armed),
+        if registry.get(&armed.tool).is_some_and(|tool| tool.automates) {
+            let text = format!("`{}` cannot be scheduled: give the action itself", armed.tool);
+            return Err(Error::bad_args(text));
         }
+        Ok(armed)
     }
 }
 

@@ -38,9 +38,11 @@ pub struct ScheduleTools {
 pub fn family(scheduler: Scheduler, registry: Registry) -> Family<ScheduleTools> {
     Family::new("scheduler", "Run something at a time, once or repeatedly.", ScheduleTools { scheduler, registry })
         .area(Area::Memory)
-        .category("Scheduler")
+        .title("Schedules")
         .phrases(include_str!("schedules.en"))
         .tool("create_scheduled_task", Risk::Write, create)
+        .automates()
+        .plans_ahead()
         .tags("schedule remind reminder timer alarm cron every daily weekly later at time repeat recurring automation")
         .example(json!({"name": "Take out the bins", "schedule": "every monday at 19:00", "message": "Take out the bins"}))
         .example(json!({"name": "Morning news", "schedule": "0 7 * * 1-5", "prompt": "Sum up today's news in five sentences."}))
@@ -48,15 +50,28 @@ pub fn family(scheduler: Scheduler, registry: Registry) -> Family<ScheduleTools>
         .tool("list_scheduled_tasks", Risk::Observe, list)
         .tags("schedules reminders timers alarms planned upcoming cron jobs")
         .tool("update_scheduled_task", Risk::Write, update)
+        .automates()
         .tags("change move edit reschedule pause resume schedule reminder")
         .persists_instructions()
         .tool("delete_scheduled_task", Risk::Destroy, delete)
         .tags("remove cancel stop schedule reminder timer alarm")
         .tool("get_task_history", Risk::Observe, history)
+        .page((RUNS, MOST))
         .tags("runs log ran failed when schedule")
         .tool("trigger_task", Risk::Write, trigger)
+        .automates()
         .tags("run now start schedule by hand")
         .tool("cron", Risk::Write, crate::cron::cron)
+        .also_in(&["automation"])
+        .automates()
+        .facade_for(&[
+            "create_scheduled_task",
+            "list_scheduled_tasks",
+            "update_scheduled_task",
+            "delete_scheduled_task",
+            "get_task_history",
+            "trigger_task",
+        ])
         .tags("schedule jobs crontab recurring")
         .persists_instructions()
 }
@@ -359,7 +374,6 @@ pub(crate) async fn delete(desk: ScheduleTools, cx: Cx, args: Delete) -> Result<
 pub(crate) struct History {
     /// Id or name of the task.
     pub task_id: String,
-    /// Maximum number of runs (default: 10, max: 50).
     pub limit: Option<u32>,
 }
 

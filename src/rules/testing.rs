@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use registry::Registry;
-use scheduler::Scheduler;
+use scheduler::{Scheduler, ToolFacts};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Store;
 use tool::{AgentId, Bus, Channel, Clock, Ports, Principal, Role, UserId, Via, prelude::*};
@@ -60,7 +60,10 @@ impl House {
             &store,
             ports.clone(),
             Arc::new(|_| Some(Role::Member)),
-            Arc::new(move |name| tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write)),
+            Arc::new(move |name| ToolFacts {
+                idempotent: tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write),
+                detached: name == "run_prompt",
+            }),
         );
         Self { clock, registry, scheduler, ports, store, calls }
     }
@@ -169,7 +172,7 @@ pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
     name: &str,
     args: Value,
 ) -> Result<Output> {
-    let (_, _, _, tools) = family.into_parts();
+    let tools = family.into_parts().tools;
     let tool = tools.into_iter().find(|t| &*t.name == name || t.aliases.iter().any(|a| &*a.name == name)).unwrap();
     (tool.run)(cx.clone(), args).await
 }

@@ -32,6 +32,8 @@ pub fn family(triggers: Triggers) -> Family<Triggers> {
         .area(Area::Memory)
         .phrases(include_str!("triggers.en"))
         .tool("create_trigger", Risk::Write, create)
+        .automates()
+        .plans_ahead()
         .tags("automation rule when event condition react automatic watch")
         .example(json!({"name": "Door bell", "type": "event", "config": {"topic": "pin:changed", "match": {"pin": 4, "high": true}},
                         "message": "Somebody is at the door"}))
@@ -40,6 +42,7 @@ pub fn family(triggers: Triggers) -> Family<Triggers> {
         .tags("automations rules reactions")
         .tool("get_trigger", Risk::Observe, get)
         .tool("update_trigger", Risk::Write, update)
+        .automates()
         .tags("change edit automation rule")
         .persists_instructions()
         .tool("pause_trigger", Risk::Write, pause)
@@ -47,6 +50,7 @@ pub fn family(triggers: Triggers) -> Family<Triggers> {
         .tool("delete_trigger", Risk::Destroy, delete)
         .tags("remove automation rule")
         .tool("fire_trigger", Risk::Write, fire)
+        .automates()
         // Its own schedule fires it as pre-authorized.
         .additive_where(|_, cx, _| is_own_schedule(cx))
         .tags("run test automation now")

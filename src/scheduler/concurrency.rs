@@ -7,8 +7,6 @@ use tokio::sync::Semaphore;
 const CALLS: usize = 12;
 /// Maximum number of concurrent prompts.
 const PROMPTS: usize = 4;
-/// The tool that runs prompts.
-pub(crate) const PROMPT: &str = "run_prompt";
 
 /// The slots for concurrent calls.
 pub(crate) struct CallSlots {
@@ -23,9 +21,9 @@ impl Default for CallSlots {
 }
 
 impl CallSlots {
-    /// The slots for calls of this tool.
-    pub fn of(&self, tool: &str) -> &Arc<Semaphore> {
-        if tool == PROMPT { &self.prompts } else { &self.calls }
+    /// The slots for calls of a tool.
+    pub fn of(&self, detached: bool) -> &Arc<Semaphore> {
+        if detached { &self.prompts } else { &self.calls }
     }
 
     /// The number of free slots.
@@ -42,8 +40,8 @@ pub(crate) struct FreeSlots {
 }
 
 impl FreeSlots {
-    /// The free slots for calls of this tool.
-    pub fn of(&mut self, tool: &str) -> &mut usize {
-        if tool == PROMPT { &mut self.prompts } else { &mut self.calls }
+    /// The free slots for calls of a tool.
+    pub fn of(&mut self, detached: bool) -> &mut usize {
+        if detached { &mut self.prompts } else { &mut self.calls }
     }
 }

@@ -1,11 +1,7 @@
 //! The engine: sleeps until a schedule is due, claims it in the store, and makes its call.
 
 use crate::{
-    Run, Schedule, Scheduler, Status, Who,
-    clock::WallClock,
-    completion::RunResult,
-    concurrency::{FreeSlots, PROMPT},
-    transitions,
+    Run, Schedule, Scheduler, Status, Who, clock::WallClock, completion::RunResult, concurrency::FreeSlots, transitions,
 };
 use futures::FutureExt;
 use jiff::tz::TimeZone;
@@ -188,7 +184,7 @@ impl Scheduler {
     ) -> store::Result<ClaimedSchedule> {
         let (scope, mut runs) = (Scope::User(user), vec![]);
         let take = &mut |schedule: &mut Schedule| {
-            runs = transitions::take(id, schedule, now, zone, *free.of(&schedule.tool) > 0);
+            runs = transitions::take(id, schedule, now, zone, *free.of(self.is_detached(&schedule.tool)) > 0);
             Ok(())
         };
         let kept = match self.0.schedules.change(tx, scope, Label::Own, id, take) {
@@ -204,7 +200,7 @@ impl Scheduler {
         for (run_id, run) in runs {
             self.0.runs.put(tx, run_id, &stamp, &run)?;
             if kept.value.running == Some(run_id) {
-                let free = free.of(&kept.value.tool);
+                let free = free.of(self.is_detached(&kept.value.tool));
                 *free = free.saturating_sub(1);
                 going = Some((run_id, run));
             }
@@ -215,7 +211,7 @@ impl Scheduler {
     /// Makes the call of a claimed run when a slot is free, and sends its result.
     pub(crate) fn spawn_call(&self, work: &mut Work, claimed: Claimed) {
         let (scheduler, done, cancel) = (self.clone(), work.done.clone(), work.cancel.clone());
-        let turns = self.0.turns.of(&claimed.schedule.tool).clone();
+        let turns = self.0.turns.of(self.is_detached(&claimed.schedule.tool)).clone();
         // Acquired here if a slot is free, so that the next claim counts correctly.
         let turn = turns.clone().try_acquire_owned();
         work.running.spawn(async move {
@@ -242,7 +238,7 @@ impl Scheduler {
         let armed = claimed.schedule.action();
         // The store marks the call's effects. The start is recorded where the call may be what crashed Hob, and where
         // it takes minutes.
-        if claimed.recovered || armed.tool == PROMPT {
+        if claimed.recovered || self.is_detached(&armed.tool) {
             self.record_start(claimed, cancel).await?;
         }
         let who = Who { user: claimed.user, agent: claimed.schedule.agent, clear: claimed.clear };

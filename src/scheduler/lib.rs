@@ -39,8 +39,17 @@ use tool::{Ports, Role, UserId};
 
 /// Looks up a person's current role; `None` if the person was removed.
 pub type People = Arc<dyn Fn(UserId) -> Option<Role> + Send + Sync>;
-/// Whether a tool is idempotent. Only consulted for runs started by older versions, which stored no effect marks.
-pub type IsIdempotent = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// Looks up the facts of a tool by name.
+pub type LookUpTool = Arc<dyn Fn(&str) -> ToolFacts + Send + Sync>;
+
+/// The facts of a tool that its scheduled calls depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolFacts {
+    /// Only consulted for runs started by older versions, which stored no effect marks.
+    pub idempotent: bool,
+    /// Whether a call starts work that continues after it returns, as a prompt does.
+    pub detached: bool,
+}
 
 /// Everybody's schedules; cheap to clone.
 #[derive(Clone)]
@@ -51,7 +60,7 @@ struct Inner {
     runs: Collection<Run>,
     ports: Ports,
     people: People,
-    is_idempotent: IsIdempotent,
+    tools: LookUpTool,
     /// In-memory due times; empty until started.
     plan: Mutex<Plan>,
     /// Notified when the plan changes.
@@ -66,15 +75,15 @@ struct Inner {
 
 impl Scheduler {
     /// Opens the schedules in `store`. Nothing runs before [`Scheduler::start`].
-    pub fn new(store: &Store, ports: Ports, people: People, is_idempotent: IsIdempotent) -> Self {
-        Self::with_steady(store, ports, people, is_idempotent, Box::new(Instant::now))
+    pub fn new(store: &Store, ports: Ports, people: People, tools: LookUpTool) -> Self {
+        Self::with_steady(store, ports, people, tools, Box::new(Instant::now))
     }
 
     fn with_steady(
         store: &Store,
         ports: Ports,
         people: People,
-        is_idempotent: IsIdempotent,
+        tools: LookUpTool,
         steady: Box<dyn Fn() -> Instant + Send + Sync>,
     ) -> Self {
         Self(Arc::new(Inner {
@@ -82,7 +91,7 @@ impl Scheduler {
             runs: store.collection(),
             ports,
             people,
-            is_idempotent,
+            tools,
             plan: Mutex::default(),
             changed: Notify::new(),
             turns: CallSlots::default(),
@@ -90,6 +99,10 @@ impl Scheduler {
             counts: Mutex::default(),
             steady,
         }))
+    }
+
+    fn is_detached(&self, tool: &str) -> bool {
+        (self.0.tools)(tool).detached
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan> {

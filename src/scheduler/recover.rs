@@ -1,9 +1,8 @@
 //! Start-up: loads the plan, recovers interrupted runs and deletes old ones. Also runs that a person starts by hand.
 
 use crate::{
-    Kind, Run, Schedule, Scheduler, Status,
+    Kind, Run, Schedule, Scheduler, Status, ToolFacts,
     completion::{BATCH, RunResult},
-    concurrency::PROMPT,
     engine::{Claimed, STORE_RETRY, Work, to_claimed},
     transitions,
 };
@@ -102,7 +101,7 @@ impl Scheduler {
         let tool = entry.value.tool.clone();
         let claimed = to_claimed(entry.owner, id, run_id, &run, entry.value.clone(), label, true);
         let effect = self.0.runs.store().effect(run_id)?;
-        Ok(match outcome(&run, effect.as_ref(), &tool, || (self.0.is_idempotent)(&tool)) {
+        Ok(match outcome(&run, effect.as_ref(), (self.0.tools)(&tool)) {
             Outcome::Again => {
                 self.spawn_call(work, claimed);
                 None
@@ -216,14 +215,14 @@ enum Outcome {
     Unknown,
 }
 
-/// Decides how to recover a run. `idempotent` only matters for runs of older versions, which stored no marks.
-fn outcome(run: &Run, effect: Option<&Effect>, tool: &str, idempotent: impl Fn() -> bool) -> Outcome {
+/// Decides how to recover a run. `tool.idempotent` only matters for runs of older versions, which stored no marks.
+fn outcome(run: &Run, effect: Option<&Effect>, tool: ToolFacts) -> Outcome {
     match effect {
         // A prompt is only started by the call, and continues as a run of the agent.
-        Some(effect) if effect.is_whole() && tool != PROMPT => Outcome::Made,
+        Some(effect) if effect.is_whole() && !tool.detached => Outcome::Made,
         Some(_) => Outcome::Unknown,
         None if run.repeats >= REPEATS => Outcome::Unknown,
-        None if run.keyed || run.status == Status::Waiting || idempotent() => Outcome::Again,
+        None if run.keyed || run.status == Status::Waiting || tool.idempotent => Outcome::Again,
         None => Outcome::Unknown,
     }
 }

@@ -165,7 +165,10 @@ impl Life {
             store,
             ports,
             Arc::new(move |user| (!people.lock().unwrap().contains(&user)).then_some(Role::Member)),
-            Arc::new(|tool| !matches!(tool, "slow_move" | "move")),
+            Arc::new(|tool| ToolFacts {
+                idempotent: !matches!(tool, "slow_move" | "move"),
+                detached: tool == "run_prompt",
+            }),
             Box::new(move || began + *passed.1.lock().unwrap()),
         );
         Self { clock, tools, scheduler, gone, closing: CancellationToken::new(), engine: None }

@@ -1,4 +1,4 @@
-//! What a run is bound by besides its principal, and what its calls share.
+//! The bounds of a run besides its principal, and the state its calls share.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,43 +9,43 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where a run stands below another.
+/// The place of a run that another run started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subagent {
-    /// It may begin runs of its own.
+    /// It may start runs of its own.
     Branch,
-    /// It may not: it is at the greatest depth.
+    /// It may not: it is at the maximum depth.
     Leaf,
 }
 
-/// What a run is bound by: data for the decision.
+/// The bounds of a run: input of the policy decision.
 #[derive(Debug, Clone, Default)]
 pub struct Bounds {
     /// The provider of the model that asks (`openai`, `anthropic`, …); empty without a run.
     pub provider: Arc<str>,
-    /// Whether what is called is what the person said, word by word, without a model's judgement in between.
+    /// Whether the call is a literal command of the person, without a model's judgement in between.
     pub by_word: bool,
-    /// Whether the run was begun by another, and how deep it is.
+    /// Set when another run started this one.
     pub subagent: Option<Subagent>,
     /// The only tools and `group:` references this request may use.
     pub only: Option<Arc<[Arc<str>]>>,
-    /// The model's own id of the call that is being made.
+    /// The model's own id of the current call.
     pub model_call: Option<Arc<str>>,
-    /// What a person has already said yes to.
+    /// A call that a person has already approved.
     pub consent: Option<Consent>,
-    /// Who is told before a call changes anything; see [`Begins`].
+    /// Records calls before they change anything; see [`Begins`].
     pub begins: Option<Arc<dyn Begins>>,
-    /// The idempotency key of the call: the store marks under it that the call has changed something.
+    /// The idempotency key of the call, under which the store marks its effects.
     pub effect: Option<crate::Id>,
 }
 
-/// Who keeps note of calls that begin, so that after a power cut it is known which may have been made. Dispatch tells it of
-/// every call from `Write` up that is about to run, whatever facade it came through; the call runs only once this is kept.
+/// Records the start of calls, so that recovery after a power cut knows which may have been made. Dispatch reports every call
+/// from `Write` up, whatever facade it came through, and runs it only once the record is stored.
 pub trait Begins: Send + Sync + 'static {
-    /// This tool is about to run for the model's call of [`Bounds::model_call`].
+    /// This tool is about to run for the model's call [`Bounds::model_call`].
     ///
     /// # Errors
-    /// What keeps the note from being kept; the call is then not made.
+    /// When the record cannot be stored; the call is not made then.
     fn begins(&self, model_call: &str, tool: &crate::Tool) -> futures::future::BoxFuture<'static, crate::Result<()>>;
 }
 
@@ -55,12 +55,12 @@ impl std::fmt::Debug for dyn Begins {
     }
 }
 
-/// A person's yes to one call, good for one use.
+/// A person's approval of one call, valid once.
 #[derive(Debug, Clone)]
 pub struct Consent {
     /// The canonical name.
     pub tool: Arc<str>,
-    /// Its version: what it does may be another thing by now.
+    /// Its version: its behaviour may have changed since.
     pub version: u32,
     /// The digest of its arguments.
     pub digest: [u8; 32],
@@ -68,24 +68,24 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// A yes to this version of a tool with these arguments.
+    /// Approves this version of a tool with these arguments.
     pub fn new(tool: Arc<str>, version: u32, digest: [u8; 32]) -> Self {
         Self { tool, version, digest, used: Arc::default() }
     }
-    /// Whether it is for this call; the first to ask uses it up.
+    /// Whether it covers this call; the first successful check uses it up.
     pub fn covers(&self, tool: &str, version: u32, digest: &[u8; 32]) -> bool {
         let same = *self.tool == *tool && self.version == version && self.digest == *digest;
         same && !self.used.swap(true, Ordering::Relaxed)
     }
 }
 
-/// Time that does not count against a call, because a person was being asked. Shared by a model's call and those it makes.
+/// The time a person was being asked, which does not count against a call. A model's call shares it with the calls it makes.
 #[derive(Debug, Clone, Default)]
 pub struct Pause(Arc<Mutex<Clock>>);
 
 #[derive(Debug, Default)]
 struct Clock {
-    /// How many questions are open; the clock stands from the first to the end of the last.
+    /// How many questions are open. The pause lasts from the first to the end of the last.
     open: u32,
     since: Option<Instant>,
     total: Duration,
@@ -95,18 +95,18 @@ impl Pause {
     fn clock(&self) -> MutexGuard<'_, Clock> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Begins a pause, which lasts until the guard is dropped.
+    /// Starts a pause, which ends when the guard is dropped.
     pub fn begin(&self) -> Paused {
         let mut clock = self.clock();
         clock.open += 1;
         clock.since.get_or_insert_with(Instant::now);
         Paused(self.clone())
     }
-    /// Whether somebody is being asked right now.
+    /// Whether somebody is being asked now.
     pub fn is_on(&self) -> bool {
         self.clock().open > 0
     }
-    /// How long it was paused so far, of pauses that are over.
+    /// The total length of finished pauses.
     pub fn total(&self) -> Duration {
         self.clock().total
     }
@@ -127,7 +127,7 @@ impl Drop for Paused {
     }
 }
 
-/// The addresses a run did not make up: those the person wrote, and those a search gave.
+/// URLs that no model made up: the person wrote them, or a search returned them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownUrls(Arc<Mutex<HashSet<String>>>);
 
@@ -141,12 +141,12 @@ impl KnownUrls {
     }
 }
 
-/// How often a run has done each thing that it may do only a few times.
+/// Counts of actions that a run may do only a few times.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally(Arc<Mutex<HashMap<&'static str, u32>>>);
 
 impl Tally {
-    /// Counts one more, unless there are `most` already.
+    /// Counts one more, unless the count is `most`.
     pub fn take(&self, action: &'static str, most: u32) -> bool {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(action).or_default();
@@ -154,14 +154,14 @@ impl Tally {
         *count += u32::from(free);
         free
     }
-    /// Takes one back.
+    /// Reduces the count by one.
     pub fn give_back(&self, action: &'static str) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.entry(action).and_modify(|count| *count = count.saturating_sub(1));
     }
 }
 
-/// An address without what a browser would not send, so that `HTTP://Example.org` and `http://example.org/` are one.
+/// A URL without the parts a browser does not send, so that `HTTP://Example.org` and `http://example.org/` are equal.
 fn bare(url: &str) -> String {
     let url = url.split('#').next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
@@ -170,7 +170,7 @@ fn bare(url: &str) -> String {
     format!("{}://{}{path}", scheme.to_ascii_lowercase(), host.to_ascii_lowercase())
 }
 
-/// The addresses in a text.
+/// The URLs in a text.
 fn urls(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || "<>\"'`()[]{}|\\^".contains(c)).filter_map(|word| {
         let at = word.find("http://").or_else(|| word.find("https://"))?;
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_person_wrote_is_known() {
+    fn urls_of_the_person_are_known() {
         let known = KnownUrls::default();
         known.add("look at https://Example.org/a?b=1, and (http://example.com).");
         for (url, is) in [
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_yes_is_good_once() {
+    fn consent_is_valid_once() {
         let consent = Consent::new("wipe".into(), 2, [1; 32]);
         assert!(!consent.covers("wipe", 2, &[2; 32]) && !consent.covers("echo", 2, &[1; 32]));
         assert!(!consent.covers("wipe", 3, &[1; 32]), "another version");

@@ -1,4 +1,4 @@
-//! The bus: everything that happens, numbered, kept for a while, told to whoever listens.
+//! The event bus: numbers events, buffers the latest, and delivers them to listeners.
 
 use crate::UserId;
 use jiff::Timestamp;
@@ -11,37 +11,37 @@ use std::{
 };
 use tokio::sync::broadcast;
 
-/// How many events are kept for listeners that come late.
-const KEPT: usize = 1000;
-/// More events than a second of uptime can bring; times seconds since 1970 it still fits a JavaScript number.
+/// How many events are buffered for listeners that connect late.
+const BUFFERED: usize = 1000;
+/// More events than one second can bring; multiplied by seconds since 1970 it still fits a JavaScript number.
 const PER_SECOND: u64 = 1 << 20;
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Event {
-    /// Grows by one, and by more at a restart.
+    /// Its number: grows by one, and by more at a restart.
     pub seq: u64,
-    /// What kind: `tool:after`, `chat:text`, `pin:changed`.
+    /// Its topic: `tool:after`, `chat:text`, `pin:changed`.
     pub topic: String,
     /// When.
     #[schemars(with = "String")]
     pub at: Timestamp,
-    /// The particulars.
+    /// Its data.
     pub data: Value,
-    /// Whom it concerns; `None` concerns the household.
+    /// The person it is for; `None` is the whole household.
     #[serde(skip)]
     pub to: Option<UserId>,
 }
 
-/// Which topics a listener hears: names, and patterns in which `*` stands for anything, such as `tool:*` or `*:changed`.
+/// The topics of a listener: names, and patterns in which `*` matches anything, such as `tool:*` or `*:changed`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Topics(Vec<String>);
 
 impl Topics {
-    /// Patterns with commas between them; none hears everything.
+    /// Parses patterns separated by commas; an empty text means every topic.
     ///
     /// # Errors
-    /// `BadArgs` when there are too many, or one cannot be a topic.
+    /// `BadArgs` when there are too many, or one is not a topic.
     pub fn parse(text: &str) -> crate::Result<Self> {
         let all: Vec<String> = text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect();
         let fits = |t: &String| t.len() <= 64 && t.bytes().all(|b| b.is_ascii_alphanumeric() || b":*_-.".contains(&b));
@@ -56,13 +56,13 @@ impl Topics {
         }
     }
 
-    /// Whether this topic is among them.
+    /// Whether they include this topic.
     pub fn hear(&self, topic: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|pattern| matches(pattern, topic))
     }
 }
 
-/// Whether a text fits a pattern in which `*` stands for anything.
+/// Whether a text matches a pattern in which `*` matches anything.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };
@@ -79,17 +79,17 @@ fn matches(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// What a listener hears next.
+/// The next item of a listener.
 #[derive(Debug, Clone)]
 pub enum BusEvent {
     /// The next event.
     Event(Arc<Event>),
-    /// Events were missed: read the state anew and go on from here.
+    /// Events were missed: read the state again and continue from here.
     Resync,
 }
 
 struct Shared {
-    kept: Mutex<(u64, VecDeque<Arc<Event>>)>,
+    buffer: Mutex<(u64, VecDeque<Arc<Event>>)>,
     live: broadcast::Sender<Arc<Event>>,
 }
 
@@ -99,53 +99,53 @@ pub struct Bus(Arc<Shared>);
 
 impl Default for Bus {
     fn default() -> Self {
-        // Numbers begin beyond those of any earlier start, so that a listener from before it is told to read anew.
+        // Numbers start beyond those of any earlier start, so that a listener from before receives a `Resync`.
         let first = Timestamp::now().as_second().max(0) as u64 * PER_SECOND;
-        Self(Arc::new(Shared { kept: Mutex::new((first, VecDeque::new())), live: broadcast::channel(KEPT).0 }))
+        Self(Arc::new(Shared { buffer: Mutex::new((first, VecDeque::new())), live: broadcast::channel(BUFFERED).0 }))
     }
 }
 
 impl Bus {
-    /// Tell everybody (`to` = `None`) or one person's listeners. Never blocks.
+    /// Publishes an event to everybody (`to` = `None`) or to one person's listeners. Never blocks.
     pub fn publish(&self, topic: impl Into<String>, to: Option<UserId>, data: Value) {
-        let mut kept = self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        kept.0 += 1;
-        let event = Arc::new(Event { seq: kept.0, topic: topic.into(), at: Timestamp::now(), data, to });
-        if kept.1.len() == KEPT {
-            kept.1.pop_front();
+        let mut buffer = self.0.buffer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        buffer.0 += 1;
+        let event = Arc::new(Event { seq: buffer.0, topic: topic.into(), at: Timestamp::now(), data, to });
+        if buffer.1.len() == BUFFERED {
+            buffer.1.pop_front();
         }
-        kept.1.push_back(event.clone());
-        // Sent under the lock, so that a listener that catches up misses nothing and hears nothing twice.
+        buffer.1.push_back(event.clone());
+        // Sent under the lock, so that a listener that catches up misses no event and gets none twice.
         let _ = self.0.live.send(event);
     }
 
     /// The number of the newest event.
     pub fn newest(&self) -> u64 {
-        self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0
+        self.0.buffer.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).0
     }
 
-    /// Listen from now on, or from just after event `after` where that is still kept.
+    /// Listens from now on, or from just after event `after` where that is still buffered.
     pub fn listen(&self, after: Option<u64>) -> Listener {
         self.listen_to(after, Topics::default())
     }
 
-    /// The same, for some topics alone.
+    /// The same for some topics.
     pub fn listen_to(&self, after: Option<u64>, topics: Topics) -> Listener {
-        let kept = self.0.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let buffer = self.0.buffer.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let live = self.0.live.subscribe();
         let Some(after) = after else { return Listener { missed: VecDeque::new(), live, topics } };
         let mut missed: VecDeque<BusEvent> =
-            kept.1.iter().filter(|e| e.seq > after).map(|e| BusEvent::Event(e.clone())).collect();
-        // What came between `after` and the first that is kept was forgotten, or was before a restart.
-        let next = kept.1.front().map_or(kept.0 + 1, |first| first.seq);
-        if after > kept.0 || after + 1 < next {
+            buffer.1.iter().filter(|e| e.seq > after).map(|e| BusEvent::Event(e.clone())).collect();
+        // Events between `after` and the first buffered one were dropped, or are from before a restart.
+        let next = buffer.1.front().map_or(buffer.0 + 1, |first| first.seq);
+        if after > buffer.0 || after + 1 < next {
             missed.push_front(BusEvent::Resync);
         }
         Listener { missed, live, topics }
     }
 }
 
-/// One who listens.
+/// A subscription to the bus.
 pub struct Listener {
     missed: VecDeque<BusEvent>,
     live: broadcast::Receiver<Arc<Event>>,
@@ -153,7 +153,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The next thing; waits for it. `None` once the bus is gone.
+    /// Waits for the next item. `None` once the bus is gone.
     pub async fn next(&mut self) -> Option<BusEvent> {
         loop {
             match self.any().await? {
@@ -193,7 +193,7 @@ mod tests {
 
     /// The number before the first event.
     fn first(bus: &Bus) -> u64 {
-        bus.0.kept.lock().unwrap().0 / PER_SECOND * PER_SECOND
+        bus.0.buffer.lock().unwrap().0 / PER_SECOND * PER_SECOND
     }
 
     #[tokio::test]
@@ -236,10 +236,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_missed_too_much_is_told() {
+    async fn late_listeners_receive_resync() {
         let bus = Bus::default();
         let slow = bus.listen(None);
-        for _ in 0..2 * KEPT {
+        for _ in 0..2 * BUFFERED {
             bus.publish("t", None, Value::Null);
         }
         assert_eq!(seqs(slow, 1).await, [0]);

@@ -1,8 +1,8 @@
-//! Time as a port, so that tests can hold it still and a device without a clock can say so.
+//! The clock as a port, so that tests can fix the time.
 
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 
-/// What time it is, and where.
+/// The time and the time zone.
 pub trait Clock: Send + Sync + 'static {
     /// Now.
     fn now(&self) -> Timestamp;
@@ -44,7 +44,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still, for tests.
+/// A fixed time, for tests.
 pub struct FixedClock(pub Zoned);
 
 impl Clock for FixedClock {

@@ -1,4 +1,4 @@
-//! The context of one call: who, where, on whose behalf, and the ports.
+//! The context of one call: its caller, its channel, its run, and the ports.
 
 use crate::{
     AgentId, Answer, Bounds, Channel, Consent, Error, Id, Label, Output, Owner, Pause, Ports, Principal, Question,
@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 /// How deep calls may call calls.
 pub const MAX_DEPTH: u8 = 8;
-/// How many calls tools may make in all within one request or run: a tool that calls itself forty times would else fill
-/// eight levels.
+/// How many calls tools may make in one request or run: otherwise a tool that calls itself forty times would fill eight
+/// levels.
 const MAX_NESTED: u32 = 500;
 
-/// What a call knows. Cheap to clone; made by a door ([`Cx::root`]) and narrowed on the way down, never widened.
+/// The context of a call. Cheap to clone; a door creates it ([`Cx::root`]), and on the way down it is only narrowed.
 #[derive(Clone)]
 pub struct Cx(Arc<Inner>);
 
@@ -33,30 +33,30 @@ struct Inner {
     principal: Principal,
     via: Via,
     maker: Owner,
-    /// How many tools in this chain are not Hob's own.
+    /// How many tools of this chain are not built in.
     made: u8,
     depth: u8,
-    /// Whether nothing but `use_tool` stands above this call, so that it can be made again from the model's own call.
+    /// Whether only `use_tool` is above this call, so that the model's own call repeats it.
     plain: bool,
-    /// The same of the call above it: dispatch has made a call of this one since.
+    /// The same for the call above: dispatch has made a call of this one since.
     direct: bool,
     workspace: Option<PathBuf>,
     bounds: Arc<Bounds>,
-    /// Shared by the calls of a run: time during which a person was asked, and addresses nobody made up.
+    /// Shared by the calls of a run: the time a person was asked, and URLs that no model made up.
     pause: Pause,
     known: KnownUrls,
-    /// Shared by every call of a run: once something from outside was read, the run stays tainted.
+    /// Shared by every call of a run: once it has read something from outside, the run stays tainted.
     tainted: Arc<AtomicBool>,
-    /// Shared likewise: how many calls tools have made so far.
+    /// Shared in the same way: how many calls tools have made.
     nested: Arc<AtomicU32>,
-    /// Shared likewise, runs below this one among them.
+    /// Shared in the same way, also with runs that this one started.
     tally: Tally,
     cancel: CancellationToken,
     ports: Ports,
 }
 
 impl Cx {
-    /// The context of something a door received.
+    /// The context of a request that a door received.
     pub fn root(ports: Ports, principal: Principal, via: Via) -> Self {
         Self(Arc::new(Inner {
             call: Id::new(),
@@ -81,26 +81,26 @@ impl Cx {
         }))
     }
 
-    /// The same caller within a run, of a conversation where one is kept; cancelling the token ends every call of the run.
+    /// The same caller within a run, and a conversation where there is one. Cancelling the token ends every call of the run.
     pub fn in_run(&self, run: Id, conversation: impl Into<Option<Id>>, cancel: CancellationToken) -> Self {
         self.with(|c| {
             c.run = Some(run);
             c.conversation = conversation.into();
             c.cancel = cancel;
-            // Its calls have keys of their own.
+            // Its calls have their own keys.
             if c.bounds.effect.is_some() {
                 c.bounds = Arc::new(Bounds { effect: None, ..(*c.bounds).clone() });
             }
-            // A run is gone on with by itself, whoever began it: the calls of its model can be made again. Not where
-            // somebody's tool began it, whose part in it is known only as long as it waits.
+            // A run resumes by itself, so its model's calls can be repeated. Not where a custom tool started it: its part in
+            // the run is known only while it waits.
             if c.maker == Owner::Core {
                 (c.plain, c.direct) = (true, true);
             }
         })
     }
 
-    /// The same caller at one tool call: a fresh call id, and who made the tool. Dispatch does this. Once a tool that is
-    /// not Hob's own is in the chain its maker stays, whatever it calls through.
+    /// The same caller at one tool call: a new call id, and the owner of the tool. Dispatch does this. The owner of the first
+    /// tool in the chain that is not built in stays, whatever that tool calls.
     pub fn at_call(&self, tool: &str, owner: &Owner) -> Self {
         self.with(|c| {
             c.call = Id::new();
@@ -116,7 +116,7 @@ impl Cx {
         })
     }
 
-    /// The same caller within bounds, with a clock of its own. The agent sets them at each call of the model.
+    /// The same caller within bounds, with its own pause clock. The agent sets them at each call of the model.
     pub fn bounded(&self, bounds: Bounds) -> Self {
         self.with(|c| (c.bounds, c.pause) = (Arc::new(bounds), Pause::default()))
     }
@@ -156,52 +156,52 @@ impl Cx {
     pub fn agent(&self) -> AgentId {
         self.0.principal.agent
     }
-    /// The way the call came in.
+    /// How the call came in.
     pub fn via(&self) -> &Via {
         &self.0.via
     }
-    /// The door.
+    /// The channel.
     pub fn channel(&self) -> Channel {
         self.0.via.channel
     }
-    /// Who made the outermost tool in this chain of calls that is not Hob's own; `Core` when there is none.
+    /// The owner of the outermost tool in this chain that is not built in; `Core` when there is none.
     pub fn maker(&self) -> &Owner {
         &self.0.maker
     }
-    /// Whether a tool that is not Hob's own waits for this one, which is none of Hob's either.
+    /// Whether this tool is not built in and another such tool waits for it.
     pub fn is_nested(&self) -> bool {
         self.0.made > 1
     }
-    /// What the run is bound by.
+    /// The bounds of the run.
     pub fn bounds(&self) -> &Bounds {
         &self.0.bounds
     }
-    /// Whether a person has already said yes to just this call; true once.
+    /// Whether a person has approved exactly this call; true once.
     pub fn has_consent(&self, tool: &str, version: u32, digest: &[u8; 32]) -> bool {
         self.0.bounds.consent.as_ref().is_some_and(|c: &Consent| c.covers(tool, version, digest))
     }
-    /// Whether a person makes this call with their own hand: no run, no schedule, and no tool of anybody's in between.
+    /// Whether a person makes this call directly: without a run, a schedule or a custom tool in between.
     pub fn is_in_person(&self) -> bool {
         self.0.run.is_none() && self.0.maker == Owner::Core && self.0.via.channel != Channel::Machine
     }
-    /// Whether a model decided to make this call, or the call above it.
+    /// Whether a model decided on this call, or on the call above it.
     pub fn is_by_model(&self) -> bool {
         self.0.run.is_some() && self.0.bounds.model_call.is_some() && !self.0.bounds.by_word
     }
-    /// Counts one `action` of this request or run, and of the runs below it; `false` when it was counted `most` times already.
+    /// Counts one `action` of this request or run, including runs it started; `false` when the count is already `most`.
     pub fn try_count(&self, action: &'static str, most: u32) -> bool {
         self.0.tally.take(action, most)
     }
-    /// An action that was counted came to nothing.
+    /// Takes back the count of an action that failed.
     pub fn uncount(&self, action: &'static str) {
         self.0.tally.give_back(action);
     }
-    /// Whether nothing but `use_tool` stands above this call, so that it can be made again from the model's own call.
+    /// Whether only `use_tool` is above this call, so that the model's own call repeats it.
     pub fn is_plain(&self) -> bool {
         self.0.plain
     }
-    /// For a tool that runs: whether nothing but `use_tool` stands above its own call, so that it is called again when the
-    /// model's call is made again.
+    /// For a running tool: whether only `use_tool` is above its own call, so that it runs again when the model's call is
+    /// repeated.
     pub fn is_direct(&self) -> bool {
         self.0.direct
     }
@@ -209,15 +209,15 @@ impl Cx {
     pub fn pause(&self) -> &Pause {
         &self.0.pause
     }
-    /// The addresses in this text were not made up by a model: the person wrote them, or a search gave them.
+    /// Records the URLs in a text as not made up by a model: the person wrote them, or a search returned them.
     pub fn vouch_for(&self, text: &str) {
         self.0.known.add(text);
     }
-    /// Whether somebody vouched for this address.
+    /// Whether this URL is recorded as not made up.
     pub fn knows(&self, url: &str) -> bool {
         self.0.known.has(url)
     }
-    /// How many calls stand above this one.
+    /// How many calls are above this one.
     pub fn depth(&self) -> u8 {
         self.0.depth
     }
@@ -230,11 +230,11 @@ impl Cx {
         &self.0.ports
     }
 
-    /// `Outside` once anything from outside was read in this run.
+    /// `Outside` once this run has read anything from outside.
     pub fn label(&self) -> Label {
         if self.0.tainted.load(Ordering::Relaxed) { Label::Outside } else { Label::Own }
     }
-    /// Something with this label was read: the run takes the worse of both.
+    /// The run has read something with this label, and takes the worse of both.
     pub fn taint(&self, label: Label) {
         if label == Label::Outside {
             self.0.tainted.store(true, Ordering::Relaxed);
@@ -249,7 +249,7 @@ impl Cx {
     /// Calls another tool as the same principal: same budget and taint, one level deeper.
     ///
     /// # Errors
-    /// Whatever the tool answers; `Denied` beyond [`MAX_DEPTH`], or when tools have made too many calls.
+    /// Those of the tool; `Denied` beyond [`MAX_DEPTH`], or when tools have made too many calls.
     pub async fn call(&self, name: &str, args: Value) -> Result<Output> {
         if self.0.depth >= MAX_DEPTH {
             return Err(Error::denied(format!(
@@ -273,7 +273,7 @@ impl Cx {
         self.0.ports.ask.ask(self.clone(), question).await
     }
 
-    /// Tells how far the call has come; `note` is a short plain phrase.
+    /// Publishes the progress of the call; `note` is a short phrase.
     pub fn progress(&self, note: &str) {
         let data = json!({"callId": self.0.call, "runId": self.0.run, "note": note});
         self.0.ports.bus.publish("tool:progress", Some(self.user()), data);

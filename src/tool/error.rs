@@ -1,43 +1,43 @@
-//! The one way a call fails: a kind for policy, a text that tells the caller what to do next.
+//! The error of a call: a kind for policy, and a text that says what to do next.
 
 use serde::{Deserialize, Serialize};
 
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. The kind is for policy and status codes; the text goes to the model or the person as it is.
+/// Why a call failed. The kind is for policy and status codes; the text reaches the model or the person unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(tag = "code", content = "message", rename_all = "snake_case")]
 pub enum Error {
-    /// The arguments do not fit; the caller can mend them.
+    /// The arguments are invalid; the caller can correct them.
     #[error("{0}")]
     BadArgs(String),
-    /// What was asked for does not exist, or not for this caller.
+    /// It does not exist, or not for this caller.
     #[error("{0}")]
     NotFound(String),
     /// A rule forbids it.
     #[error("{0}")]
     Denied(String),
-    /// It cannot be had now or here (no driver, no key, device away, disk full); trying later may help.
+    /// It is not available now or here (no driver, no key, device away, disk full); a later attempt may succeed.
     #[error("{0}")]
     Unavailable(String),
-    /// It was tried and went wrong.
+    /// It was attempted and failed.
     #[error("{0}")]
     Failed(String),
-    /// Too many calls in a short time; the text ends with when to try again: `in 12 s`.
+    /// Too many calls in a short time; the text ends with the time to wait: `in 12 s`.
     #[error("{0}")]
     RateLimited(String),
-    /// A person has not answered yet whether it may be; the run rests until they do.
+    /// A person has not approved or denied it yet; the run is suspended until they do.
     #[error("{0}")]
     Parked(String),
 }
 
 impl Error {
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     pub fn bad_args(text: impl Into<String>) -> Self {
         Self::BadArgs(text.into())
     }
-    /// Not there, or not for this caller.
+    /// It does not exist, or not for this caller.
     pub fn not_found(text: impl Into<String>) -> Self {
         Self::NotFound(text.into())
     }
@@ -45,11 +45,11 @@ impl Error {
     pub fn denied(text: impl Into<String>) -> Self {
         Self::Denied(text.into())
     }
-    /// Not now, or not here.
+    /// It is not available now or here.
     pub fn unavailable(text: impl Into<String>) -> Self {
         Self::Unavailable(text.into())
     }
-    /// Tried, and went wrong.
+    /// It was attempted and failed.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::Failed(text.into())
     }
@@ -77,7 +77,7 @@ impl Error {
             Self::Parked(_) => Self::Parked(text),
         }
     }
-    /// After how many seconds it is worth trying again, where that is known.
+    /// The seconds to wait before a retry, where they are known.
     pub fn retry_after(&self) -> Option<u64> {
         let Self::RateLimited(text) = self else { return None };
         text.strip_suffix(" s")?.rsplit_once("in ")?.1.parse().ok()

@@ -1,266 +1,279 @@
-//! A family of tools: plain async functions over one typed state.
+//! A family of tools: plain async functions over one typed state, and every fact about them in one chain.
+//!
+//! Facts of a tool follow its [`Family::tool`]; facts of the family stand anywhere in the chain and hold for all its tools.
 
-use crate::{Area, Cx, Error, Label, Output, Owner, Result, Risk, output::IntoOutput, schema_of};
-use futures::future::BoxFuture;
+use crate::{
+    Additive, Alias, Area, Cx, Error, Owner, PageSize, Result, Risk, Run, Start, Tool, ToolGroup, output::IntoOutput,
+    schema_of,
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
-/// What runs when a tool is called; dispatch has already checked the arguments against the schema.
-pub type Run = Arc<dyn Fn(Cx, Value) -> BoxFuture<'static, Result<Output>> + Send + Sync>;
-
-/// Whether a call of a tool leaves alone what is there.
-pub type Additive = Arc<dyn Fn(&Cx, &Value) -> bool + Send + Sync>;
-
-/// How long a call may take unless the tool says otherwise.
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Another name a tool answers to.
-#[derive(Clone)]
-pub struct Alias {
-    /// The name, by the rules of all names.
-    pub name: Arc<str>,
-    /// Makes arguments as the other name documents them into those of the tool; without one they are the same.
-    pub adapt: Option<fn(Value) -> Value>,
-}
-
-/// One tool, as the catalogue keeps it.
-#[derive(Clone)]
-pub struct Tool {
-    /// The canonical name: a letter, then letters, digits and underscores, 64 at most.
-    pub name: Arc<str>,
-    /// What it does, for models and people.
-    pub description: Arc<str>,
-    /// Parameters as an inlined JSON Schema object.
-    pub parameters: Value,
-    /// The worst it can do.
-    pub risk: Risk,
-    /// Who made it.
-    pub owner: Owner,
-    /// The heading it stands under.
-    pub category: Arc<str>,
-    /// The family it belongs to; families are switched as a whole.
-    pub group: Arc<str>,
-    /// Other names it answers to.
-    pub aliases: Vec<Alias>,
-    /// Words it is found by; never shown to a model.
-    pub tags: Vec<Arc<str>>,
-    /// The part of the world it touches.
-    pub area: Area,
-    /// Raised when what it does changes: a standing yes is for one version. Hob's own tools have 0.
-    pub version: u32,
-    /// Whether a person should be asked first.
-    pub requires_confirmation: bool,
-    /// Whether it stores what a model will later follow (prompts, notes, skills, tools, rules, schedules), or puts something
-    /// in the place of what a person wrote: a run that read from outside asks first.
-    pub persists_instructions: bool,
-    /// Whether a call with these arguments only adds something, and changes, hides or replaces nothing that is there. A tool
-    /// of [`Risk::Write`] without it, or of which it is false, asks first in a run that read from outside.
-    pub additive: Option<Additive>,
-    /// Whether what it answers are digests, checksums or ids: long hex there is no secret.
-    pub returns_digests: bool,
-    /// Whether what it answers is a new secret that the caller asked for: it is told, and not taken for a leak.
-    pub returns_secret: bool,
-    /// Whether calling it twice with the same arguments is as good as once, as it is for all that only look.
-    pub idempotent: bool,
-    /// Arguments as an example, for help; one is made from the schema where there are none.
-    pub examples: Vec<Value>,
-    /// Off tools are listed and answer with how to turn them on.
-    pub enabled: bool,
-    /// The group that keeps it off, where that is not `group`.
-    pub off_by: Option<Arc<str>>,
-    /// Where its description and parameters are from: those of a stranger taint whoever is shown them.
-    pub label: Label,
-    /// How long a call may take.
-    pub timeout: Duration,
-    /// The function.
-    pub run: Run,
-}
-
-impl Tool {
-    /// Whether all it changes is in the store, so that a call without a mark there has changed nothing. What the calls it
-    /// makes through other tools change is theirs.
-    pub fn is_confined(&self) -> bool {
-        self.owner == Owner::Core && matches!(self.risk, Risk::Write | Risk::Destroy)
-    }
-}
-
 /// A family under construction: its tools over a state `S` that each call receives as a clone.
 pub struct Family<S> {
-    name: Arc<str>,
-    about: Arc<str>,
-    category: Arc<str>,
+    state: S,
+    draft: Box<Draft>,
+}
+
+/// A finished family.
+pub struct FamilyParts {
+    /// Its groups, its own first.
+    pub groups: Vec<ToolGroup>,
+    /// The sentences people say for its tools.
+    pub phrases: &'static str,
+    /// Its tools.
+    pub tools: Vec<Tool>,
+}
+
+/// The part of a family that does not depend on the type of its state.
+struct Draft {
+    group: ToolGroup,
+    more_groups: Vec<ToolGroup>,
+    category: Option<Arc<str>>,
     phrases: &'static str,
     area: Option<Area>,
-    state: S,
-    tools: Vec<Tool>,
-    /// For each tool, whether it has an area of its own.
-    own_areas: Vec<bool>,
+    tools: Vec<DraftTool>,
+}
+
+struct DraftTool {
+    tool: Tool,
+    area: Option<Area>,
 }
 
 impl<S: Clone + Send + Sync + 'static> Family<S> {
-    /// A family called `name` (its group), with one sentence about it.
-    pub fn new(name: &str, about: &str, state: S) -> Self {
-        let mut category = name.to_owned();
-        if let Some(first) = category.get_mut(..1) {
-            first.make_ascii_uppercase();
-        }
-        Self {
-            name: name.into(),
-            about: about.into(),
-            category: category.into(),
-            phrases: "",
-            area: None,
-            state,
-            tools: vec![],
-            own_areas: vec![],
-        }
+    /// A family and its group `id`, with one sentence about it. The name of the group and the category of its tools are the
+    /// id with a capital letter.
+    pub fn new(id: &'static str, about: &'static str, state: S) -> Self {
+        let group = ToolGroup::new(id, about);
+        let draft = Draft { group, more_groups: vec![], category: None, phrases: "", area: None, tools: vec![] };
+        Self { state, draft: Box::new(draft) }
     }
 
-    /// The heading its tools stand under, where that is not the name.
-    pub fn category(mut self, category: &str) -> Self {
-        self.category = category.into();
-        self.tools.iter_mut().for_each(|t| t.category = category.into());
+    /// The name of its group for people.
+    pub fn title(self, name: &str) -> Self {
+        self.group(|group| group.name(name))
+    }
+    /// Whether its group is on as long as nobody switches it.
+    pub fn start(self, start: Start) -> Self {
+        self.group(|group| group.start(start))
+    }
+    /// The services its tools need one of: its group is on once one is set up.
+    pub fn services(self, any: &'static [&'static str]) -> Self {
+        self.start(Start::With(any))
+    }
+    /// Groups that must be on too.
+    pub fn needs(self, groups: &'static [&'static str]) -> Self {
+        self.group(|group| group.needs(groups))
+    }
+    /// Groups whose tools its group includes in a list.
+    pub fn with(self, groups: &'static [&'static str]) -> Self {
+        self.group(|group| group.with(groups))
+    }
+    /// Another group, for tools of several families; see [`Family::in_group`] and [`Family::also_in`].
+    pub fn shared_group(mut self, group: ToolGroup) -> Self {
+        self.draft.more_groups.push(group);
         self
     }
-
+    /// The category of its tools, where that is not the id.
+    pub fn category(mut self, category: &str) -> Self {
+        self.draft.category = Some(category.into());
+        self
+    }
     /// The sentences people say for these tools (see `reflex` for the notation), one file per language.
     pub fn phrases(mut self, phrases: &'static str) -> Self {
-        self.phrases = phrases;
+        self.draft.phrases = phrases;
         self
     }
-
-    /// The part of the world its tools touch, where their risk does not say it; for all of them, wherever this stands among
-    /// the calls. [`Family::own_area`] sets that of a single tool.
+    /// The part of the world its tools touch, where their risk does not say it. [`Family::own_area`] is for a single tool.
     pub fn area(mut self, area: Area) -> Self {
-        self.area = Some(area);
-        let family = self.tools.iter_mut().zip(&self.own_areas).filter(|(_, own)| !**own);
-        family.for_each(|(tool, _)| tool.area = area);
+        self.draft.area = Some(area);
         self
     }
 
-    /// Adds a tool: the argument struct's doc is its description, its fields are the parameters.
-    pub fn tool<A, R, F, Fut>(mut self, name: &str, risk: Risk, function: F) -> Self
+    /// Adds a tool: the doc of the argument struct is its description, the fields are its parameters.
+    pub fn tool<A, R, F, Fut>(mut self, name: &'static str, risk: Risk, function: F) -> Self
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
         R: IntoOutput,
         F: Fn(S, Cx, A) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output = Result<R>> + Send + 'static,
     {
-        let (description, parameters) = schema_of::<A>();
-        let (state, tool) = (self.state.clone(), Arc::<str>::from(name));
+        let state = self.state.clone();
+        // Only what depends on the types of the tool is in here: it is compiled once for each.
         let run: Run = Arc::new(move |cx, args| {
-            let (state, function, tool) = (state.clone(), function.clone(), tool.clone());
+            let (state, function) = (state.clone(), function.clone());
             Box::pin(async move {
-                let args = serde_json::from_value(args)
-                    .map_err(|e| Error::bad_args(format!("the arguments of `{tool}` do not fit: {e}")))?;
+                let args = serde_json::from_value(args).map_err(|error| misfit(name, &error))?;
                 function(state, cx, args).await?.into_output()
             })
         });
-        self.own_areas.push(false);
-        self.tools.push(Tool {
-            name: name.into(),
-            description: description.into(),
-            parameters,
-            risk,
-            owner: Owner::Core,
-            category: self.category.clone(),
-            group: self.name.clone(),
-            aliases: vec![],
-            tags: vec![],
-            area: self.area.unwrap_or_else(|| risk.area()),
-            version: 0,
-            requires_confirmation: false,
-            persists_instructions: false,
-            additive: None,
-            returns_digests: false,
-            returns_secret: false,
-            idempotent: risk == Risk::Observe,
-            examples: vec![],
-            enabled: true,
-            off_by: None,
-            label: Label::Own,
-            timeout: TIMEOUT,
-            run,
-        });
+        self.draft.add(name, risk, schema_of::<A>(), run);
         self
     }
 
-    /// Another name for the tool just added.
+    /// The group the last tool is listed with, where that is not the one of its family.
+    pub fn in_group(self, id: &str) -> Self {
+        self.last(|t| t.group = id.into())
+    }
+    /// Other groups the last tool belongs to: they switch it too, except those that only gather tools.
+    pub fn also_in(self, ids: &'static [&'static str]) -> Self {
+        self.last(|t| t.also_in = ids)
+    }
+    /// Another name for the last tool.
     pub fn alias(self, name: &str) -> Self {
         self.last(|t| t.aliases.push(Alias { name: name.into(), adapt: None }))
     }
-    /// Another name for the tool just added, whose arguments are documented differently: `adapt` makes them into its own.
-    /// It must leave alone what it does not know; arguments in the tool's own form are taken under the other name too.
+    /// Another name for the last tool, with arguments of another form: `adapt` converts them. It must leave unknown fields
+    /// alone, because arguments in the tool's own form are accepted under the alias too.
     pub fn alias_with(self, name: &str, adapt: fn(Value) -> Value) -> Self {
         self.last(|t| t.aliases.push(Alias { name: name.into(), adapt: Some(adapt) }))
     }
-    /// Words the tool just added is found by, separated by spaces.
+    /// Search words of the last tool, separated by spaces.
     pub fn tags(self, words: &str) -> Self {
         self.last(|t| t.tags.extend(words.split_whitespace().map(Arc::from)))
     }
-    /// The part of the world the tool just added touches, where it is not that of its family.
+    /// The part of the world the last tool touches, where it is not that of its family.
     pub fn own_area(mut self, area: Area) -> Self {
-        if let Some(own) = self.own_areas.last_mut() {
-            *own = true;
+        if let Some(last) = self.draft.tools.last_mut() {
+            last.area = Some(area);
         }
-        self.last(|t| t.area = area)
+        self
     }
-    /// A person should be asked before the tool just added runs.
+    /// A person should be asked before the last tool runs.
     pub fn confirm(self) -> Self {
         self.last(|t| t.requires_confirmation = true)
     }
-    /// The tool just added stores what a model will later follow, or puts something in the place of what a person wrote: a
-    /// run that read from outside asks first.
+    /// The last tool stores text that a model later follows, or replaces what a person wrote: a tainted run asks first.
     pub fn persists_instructions(self) -> Self {
         self.last(|t| t.persists_instructions = true)
     }
-    /// The tool just added only adds: it changes, hides or replaces nothing that is there, so a run that read from outside
-    /// may call it unasked.
+    /// The last tool only adds; it changes, hides or replaces nothing: a tainted run may call it without asking.
     pub fn additive(self) -> Self {
         self.last(|t| t.additive = Some(Arc::new(|_, _| true)))
     }
-    /// The same for those calls of the tool just added that `only_adds` says yes to. It must not taint the run.
+    /// The same for those calls of the last tool for which `only_adds` is true. It must not taint the run.
     pub fn additive_where(self, only_adds: impl Fn(&S, &Cx, &Value) -> bool + Send + Sync + 'static) -> Self {
         let state = self.state.clone();
-        self.last(|t| t.additive = Some(Arc::new(move |cx, args| only_adds(&state, cx, args))))
+        let additive: Additive = Arc::new(move |cx, args| only_adds(&state, cx, args));
+        self.last(|t| t.additive = Some(additive))
     }
-    /// The tool just added answers digests, checksums or ids: long hex there is no secret.
+    /// The last tool returns digests, checksums or ids: long hex in its output is no secret.
     pub fn returns_digests(self) -> Self {
         self.last(|t| t.returns_digests = true)
     }
-    /// The tool just added answers a secret it has just made (a password): scrubbing leaves it to the caller.
+    /// The last tool returns a secret it has just made (a password): the scrubber leaves it in.
     pub fn returns_secret(self) -> Self {
         self.last(|t| t.returns_secret = true)
     }
-    /// Calling the tool just added twice with the same arguments is as good as once: after a power cut it may be called again.
+    /// A repeated call of the last tool with the same arguments has the same effect as one: it may be repeated after a power
+    /// cut.
     pub fn idempotent(self) -> Self {
         self.last(|t| t.idempotent = true)
     }
-    /// Calling the tool just added twice is more than once, although it only looks: after a power cut it is not called again.
+    /// A repeated call of the last tool has a further effect, although it only observes: it is not repeated after a power cut.
     pub fn not_idempotent(self) -> Self {
         self.last(|t| t.idempotent = false)
     }
-    /// Arguments of the tool just added, as an example for its help.
+    /// A call of the last tool starts work that continues after it returns.
+    pub fn detached(self) -> Self {
+        self.last(|t| t.detached = true)
+    }
+    /// The last tool waits for the answer of a person.
+    pub fn asks_person(self) -> Self {
+        self.last(|t| t.asks_person = true)
+    }
+    /// The last tool makes calls or schedules happen later: a schedule or trigger must not call it, or one would make another,
+    /// and that a third.
+    pub fn automates(self) -> Self {
+        self.last(|t| t.automates = true)
+    }
+    /// The system prompt names the last tool for doing something later.
+    pub fn plans_ahead(self) -> Self {
+        self.last(|t| t.plans_ahead = true)
+    }
+    /// The ability the last tool gives an agent, as the system prompt says it: `look things up on the web`.
+    pub fn ability(self, ability: &'static str) -> Self {
+        self.last(|t| t.ability = ability)
+    }
+    /// Models reach all other tools through the last one.
+    pub fn meta(self) -> Self {
+        self.last(|t| t.meta = true)
+    }
+    /// Every request to a model offers the last tool.
+    pub fn everyday(self) -> Self {
+        self.last(|t| t.everyday = true)
+    }
+    /// The last tool calls these in its own name: a policy entry that names it covers them too.
+    pub fn facade_for(self, tools: &'static [&'static str]) -> Self {
+        self.last(|t| t.facade_for = tools)
+    }
+    /// How many results a call of the last tool returns by default and at most, by its parameter `limit`.
+    pub fn page(self, (default, max): (u32, u32)) -> Self {
+        self.page_by("limit", (default, max))
+    }
+    /// The same by another parameter. Its description is made from the numbers unless the field has one.
+    pub fn page_by(self, parameter: &'static str, (default, max): (u32, u32)) -> Self {
+        self.last(|t| {
+            t.page = Some(PageSize { parameter, default, max });
+            if let Some(field) = t.parameters["properties"].get_mut(parameter).and_then(Value::as_object_mut) {
+                let text = || format!("Max results (default: {default}, max: {max}).").into();
+                field.entry("description").or_insert_with(text);
+            }
+        })
+    }
+    /// How many calls of the last tool one person may make in a minute.
+    pub fn per_minute(self, calls: u32) -> Self {
+        self.last(|t| t.per_minute = Some(calls))
+    }
+    /// Example arguments of the last tool, for its help.
     pub fn example(self, arguments: Value) -> Self {
         self.last(|t| t.examples.push(arguments))
     }
-    /// How long a call of the tool just added may take.
+    /// How long a call of the last tool may take.
     pub fn timeout(self, timeout: Duration) -> Self {
         self.last(|t| t.timeout = timeout)
     }
 
+    fn group(mut self, change: impl FnOnce(ToolGroup) -> ToolGroup) -> Self {
+        self.draft.group = change(self.draft.group);
+        self
+    }
     fn last(mut self, change: impl FnOnce(&mut Tool)) -> Self {
-        if let Some(tool) = self.tools.last_mut() {
-            change(tool);
+        if let Some(last) = self.draft.tools.last_mut() {
+            change(&mut last.tool);
         }
         self
     }
 
-    /// The family's name, the sentence about it, its phrases and its tools.
-    pub fn into_parts(self) -> (Arc<str>, Arc<str>, &'static str, Vec<Tool>) {
-        (self.name, self.about, self.phrases, self.tools)
+    /// Its groups, phrases and tools, with the facts of the family applied to each tool.
+    pub fn into_parts(self) -> FamilyParts {
+        self.draft.finish()
+    }
+}
+
+fn misfit(tool: &str, error: &serde_json::Error) -> Error {
+    Error::bad_args(format!("the arguments of `{tool}` do not fit: {error}"))
+}
+
+impl Draft {
+    fn add(&mut self, name: &str, risk: Risk, (description, parameters): (String, Value), run: Run) {
+        let tool = Tool::new(name, risk, Owner::Core, self.group.id, run);
+        let tool = Tool { description: description.into(), parameters, ..tool };
+        self.tools.push(DraftTool { tool, area: None });
+    }
+
+    fn finish(self) -> FamilyParts {
+        let Self { group, mut more_groups, category, phrases, area, tools } = self;
+        let category = category.unwrap_or_else(|| ToolGroup::new(group.id, "").name.into());
+        let finished = tools.into_iter().map(|DraftTool { tool, area: own }| {
+            let area = own.or(area).unwrap_or(tool.area);
+            Tool { area, category: category.clone(), ..tool }
+        });
+        let tools = finished.collect();
+        more_groups.insert(0, group);
+        FamilyParts { groups: more_groups, phrases, tools }
     }
 }
 
@@ -271,29 +284,80 @@ mod tests {
     #[derive(serde::Deserialize, JsonSchema)]
     struct Nothing {}
 
+    /// List things.
+    #[derive(serde::Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct List {
+        limit: Option<u32>,
+        /// How many of the best.
+        top_k: Option<u32>,
+    }
+
     async fn nothing(_: (), _: Cx, _: Nothing) -> Result<Value> {
         Ok(Value::Null)
     }
+    async fn list(_: (), _: Cx, _: List) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    fn family() -> Family<()> {
+        Family::new("test", "Tests.", ())
+    }
+    fn look(family: Family<()>) -> Family<()> {
+        family.tool("look", Risk::Observe, nothing)
+    }
+    fn drop(family: Family<()>) -> Family<()> {
+        family.tool("drop", Risk::Destroy, nothing)
+    }
 
     #[test]
-    fn an_area_holds_wherever_it_stands() {
-        let areas = |family: Family<()>| family.into_parts().3.iter().map(|tool| tool.area).collect::<Vec<_>>();
-        let family = || Family::new("test", "", ());
-        let look = |family: Family<()>| family.tool("look", Risk::Observe, nothing);
-        let drop = |family: Family<()>| family.tool("drop", Risk::Destroy, nothing);
-        assert_eq!(areas(drop(look(family()))), [Area::Memory, Area::FileDelete], "what the risk says");
-        for chain in [
-            drop(look(family().area(Area::Custom))),
-            drop(look(family()).area(Area::Custom)),
-            drop(look(family())).area(Area::Custom),
-        ] {
-            assert_eq!(areas(chain), [Area::Custom, Area::Custom]);
+    fn family_modifiers_hold_anywhere_in_the_chain() {
+        type Modifier = fn(Family<()>) -> Family<()>;
+        let modifiers: [Modifier; 3] =
+            [|f| f.area(Area::Custom), |f| f.category("Things"), |f| f.title("All things").needs(&["files"])];
+        for modify in modifiers {
+            let seen = |family: Family<()>| {
+                let FamilyParts { groups, tools, .. } = family.into_parts();
+                (groups, tools.iter().map(|t| (t.area, t.category.clone())).collect::<Vec<_>>())
+            };
+            let first = seen(drop(look(modify(family()))));
+            assert_eq!(first, seen(drop(modify(look(family())))));
+            assert_eq!(first, seen(modify(drop(look(family())))));
+            assert_ne!(first, seen(drop(look(family()))));
         }
+    }
+
+    #[test]
+    fn a_tools_own_area_wins_over_that_of_its_family() {
+        let areas = |family: Family<()>| family.into_parts().tools.iter().map(|t| t.area).collect::<Vec<_>>();
+        assert_eq!(areas(drop(look(family()))), [Area::Memory, Area::FileDelete], "what the risk says");
         for chain in [
             drop(look(family().area(Area::Custom)).own_area(Area::System)),
             drop(look(family()).own_area(Area::System)).area(Area::Custom),
         ] {
             assert_eq!(areas(chain), [Area::System, Area::Custom]);
         }
+    }
+
+    #[test]
+    fn groups_are_defined_by_the_family() {
+        let shared = ToolGroup::new("core", "The essentials.").name("Essentials");
+        let parts = look(family()).in_group("core").also_in(&["more"]).shared_group(shared).services(&["mail"]);
+        let FamilyParts { groups, tools, .. } = drop(parts).into_parts();
+        let shown: Vec<_> = groups.iter().map(|g| (g.id, &*g.name, g.about, g.start)).collect();
+        let own = ("test", "Test", "Tests.", Start::With(&["mail"]));
+        assert_eq!(shown, [own, ("core", "Essentials", "The essentials.", Start::On)]);
+        let listed: Vec<_> = tools.iter().map(|t| (&*t.group, t.also_in, &*t.category)).collect();
+        assert_eq!(listed, [("core", &["more"][..], "Test"), ("test", &[], "Test")]);
+    }
+
+    #[test]
+    fn a_page_size_describes_its_parameter() {
+        let parts = family().tool("list", Risk::Observe, list).page((20, 50)).into_parts();
+        let tool = &parts.tools[0];
+        assert_eq!(tool.page, Some(PageSize { parameter: "limit", default: 20, max: 50 }));
+        assert_eq!(tool.parameters["properties"]["limit"]["description"], "Max results (default: 20, max: 50).");
+        let parts = family().tool("list", Risk::Observe, list).page_by("top_k", (10, 50)).into_parts();
+        assert_eq!(parts.tools[0].parameters["properties"]["top_k"]["description"], "How many of the best.");
     }
 }

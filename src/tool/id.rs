@@ -1,4 +1,4 @@
-//! Ids: 16 bytes, ordered by time, never going backwards when the clock does. Written as UUID version 7.
+//! Ids: 16 bytes, ordered by time even when the clock goes backwards, written as UUID version 7.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{fmt, str::FromStr, sync::Mutex, time::SystemTime};
@@ -7,15 +7,15 @@ use std::{fmt, str::FromStr, sync::Mutex, time::SystemTime};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Id([u8; 16]);
 
-/// The last (milliseconds, sequence) given out: one per process, because ids must be unique across it.
+/// The last (milliseconds, sequence): one per process, because ids must be unique in it.
 static LAST: Mutex<(u64, u16)> = Mutex::new((0, 0));
 const SEQUENCE_END: u16 = 1 << 12;
 
 impl Id {
-    /// The id of nothing: all zero.
+    /// The nil id: all zero.
     pub const NIL: Id = Id([0; 16]);
 
-    /// A fresh id, greater than every id made before it in this process and above [`Id::raise_floor`].
+    /// A new id, greater than every id made before it in this process and above [`Id::raise_floor`].
     pub fn new() -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
         let (ms, sequence) = {
@@ -36,7 +36,7 @@ impl Id {
         Self(b)
     }
 
-    /// Never again give out an id at or before `ms` (milliseconds since 1970): the store calls this with the
+    /// Makes new ids later than `ms` (milliseconds since 1970). The store calls this with the
     /// newest time it has seen, so that a clock that went back cannot reorder records.
     pub fn raise_floor(ms: u64) {
         let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

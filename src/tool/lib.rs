@@ -1,36 +1,40 @@
-//! Layer 0: the types and ports every other crate speaks.
+//! Layer 0: the types and ports that every other crate uses.
 //!
-//! A tool is one async function and one argument struct, gathered in a [`Family`]. What a call may know is
-//! its [`Cx`]; what it answers is an [`Output`] or an [`Error`]; what it may do is its [`Risk`]. The traits in
-//! [`ports`] are the only way upward: lower layers call them, the assembly in `src/main.rs` fills them.
+//! A tool is one async function and one argument struct, in a [`Family`] that states every fact about it. A call receives
+//! its context as a [`Cx`] and returns an [`Output`] or an [`Error`]; its [`Risk`] is what policy is written in. The traits
+//! in [`ports`] are the only way upward: lower layers call them, the assembly in the root implements them.
 
-mod armed;
 mod bounds;
 mod bus;
 mod clock;
 mod cx;
+mod definition;
 mod error;
 mod family;
+mod group;
 mod id;
 mod number;
 mod output;
 pub mod ports;
+mod preauthorized;
 mod principal;
 mod risk;
 mod schema;
 mod when;
 
-pub use armed::PreauthorizedCall;
 pub use bounds::{Begins, Bounds, Consent, Pause, Subagent};
 pub use bus::{Bus, BusEvent, Event, Listener, Topics};
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use cx::{Cx, MAX_DEPTH};
+pub use definition::{Additive, Alias, PageSize, Run, Tool};
 pub use error::{Error, Result};
-pub use family::{Additive, Alias, Family, Run, Tool};
+pub use family::{Family, FamilyParts};
+pub use group::{Start, ToolGroup};
 pub use id::Id;
 pub use number::{as_shortest, shortest};
 pub use output::Output;
 pub use ports::{Answer, Ask, Consult, Dispatch, Ports, Question, Settings, ToolInfo, Unconnected, sounds_secret};
+pub use preauthorized::PreauthorizedCall;
 pub use principal::{AgentId, Channel, Label, Owner, Peer, Principal, Role, Scope, UserId, Via};
 pub use risk::{Area, Level, Risk};
 pub use schema::schema_of;

@@ -1,11 +1,11 @@
-//! The ports: what lower layers may ask of upper ones, as traits the assembly fills.
+//! The ports: traits through which lower layers call upper ones. The assembly in the root implements them.
 
 use crate::{Bus, Clock, Cx, Label, Output, Result, Risk};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What is told about a tool to those who may call it.
+/// A tool as listed to those who may call it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct ToolInfo {
     /// The canonical name.
@@ -16,16 +16,16 @@ pub struct ToolInfo {
     pub parameters: Value,
     /// The worst it can do.
     pub risk: Risk,
-    /// Where the description and the parameters are from; not told.
+    /// The origin of the description and the parameters; not serialized.
     #[serde(skip)]
     pub label: Label,
 }
 
 /// Calling a tool by name: the one verb upward.
 pub trait Dispatch: Send + Sync + 'static {
-    /// Finds, checks, decides, runs and records one call.
+    /// Finds the tool, checks the arguments, decides, runs and records one call.
     fn call(&self, cx: Cx, name: &str, args: Value) -> BoxFuture<'static, Result<Output>>;
-    /// The tools this caller could call.
+    /// The tools this caller may call.
     fn list(&self, cx: &Cx) -> Vec<ToolInfo>;
 }
 
@@ -38,35 +38,35 @@ pub struct Question {
     pub choices: Vec<String>,
 }
 
-/// What the person answered.
+/// The answer of a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer(pub String);
 
-/// Something a tool wants to do while it runs, which its arguments need not show: to reach a host, say.
+/// An action of a running tool that its arguments need not show, such as reaching a host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Consult {
     /// The tool's canonical name.
     pub tool: String,
-    /// Its version: a standing yes is for one.
+    /// Its version: a grant covers one version.
     pub version: u32,
-    /// One word for what it wants: `fetch`.
+    /// One word for the action: `fetch`.
     pub action: &'static str,
-    /// The particulars, as an object: `{"host": "example.org"}`. A standing yes is for these.
+    /// Its details, as an object: `{"host": "example.org"}`. A grant covers these.
     pub details: Value,
-    /// How bad it can be.
+    /// The worst it can do.
     pub risk: Risk,
-    /// Whether a person has to say yes; otherwise only the rules are asked.
+    /// Whether a person must approve it; otherwise only the rules decide.
     pub ask: bool,
-    /// What would be done, in a sentence.
+    /// The action in a sentence.
     pub about: String,
-    /// Why a person is asked; also the error where nobody can be. Empty where nobody has to be.
+    /// Why a person is asked; also the error where nobody can be asked. Empty where nobody must be.
     pub reason: String,
 }
 
 /// Asking the person behind a call.
 pub trait Ask: Send + Sync + 'static {
-    /// Judges by the rules and, where a person has to say yes, asks and waits. `Denied` when a rule or the person says
-    /// no, or nobody answers in time.
+    /// Decides by the rules and, where a person must approve, asks and waits. `Denied` when a rule or the person refuses, or
+    /// nobody answers in time.
     fn consult(&self, _: Cx, consult: Consult) -> BoxFuture<'static, Result<()>> {
         Box::pin(async move { if consult.ask { Err(crate::Error::Denied(consult.reason)) } else { Ok(()) } })
     }
@@ -77,19 +77,19 @@ pub trait Ask: Send + Sync + 'static {
 /// Words in the names of fields that hold a secret.
 const SECRET: &[&str] = &["key", "token", "secret", "pass", "credential", "auth"];
 
-/// Whether the name of a field sounds like that of a secret: what is gone by where nobody said.
+/// Whether the name of a field sounds like that of a secret: the fallback where no schema says.
 pub fn sounds_secret(field: &str) -> bool {
     let field = field.to_lowercase();
     SECRET.iter().any(|word| field.contains(word))
 }
 
-/// Looking up services people set up (keys, addresses), by service name.
+/// Looks up services that people set up (keys, addresses), by name.
 pub trait Settings: Send + Sync + 'static {
-    /// The names of all services people set up.
+    /// The names of all services that are set up.
     fn services(&self) -> Vec<String> {
         vec![]
     }
-    /// All entries of a service, the default first; empty when nobody set it up.
+    /// All entries of a service, the default first; empty when it is not set up.
     fn entries(&self, service: &str) -> Vec<(String, Map<String, Value>)>;
 
     /// One entry: the named one, else the default.
@@ -100,28 +100,28 @@ pub trait Settings: Send + Sync + 'static {
     fn field(&self, service: &str, field: &str, label: Option<&str>) -> Option<Value> {
         self.entry(service, label)?.remove(field)
     }
-    /// Whether a field of a service holds a secret: what its schema says, else what its name does.
+    /// Whether a field of a service holds a secret: by its schema, else by its name.
     fn is_secret(&self, _service: &str, field: &str) -> bool {
         sounds_secret(field)
     }
 }
 
-/// The ports a call carries.
+/// The ports of a call.
 #[derive(Clone)]
 pub struct Ports {
-    /// Calling tools.
+    /// Calls tools.
     pub dispatch: Arc<dyn Dispatch>,
-    /// Asking people.
+    /// Asks people.
     pub ask: Arc<dyn Ask>,
-    /// Looking up services.
+    /// Looks up services.
     pub settings: Arc<dyn Settings>,
-    /// Telling what happened.
+    /// Publishes events.
     pub bus: Bus,
-    /// What time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
-/// Ports with nothing behind them: no tool is found, nobody can be asked, nothing is set up.
+/// Ports without an implementation: no tool is found, nobody can be asked, no service is set up.
 pub struct Unconnected;
 
 impl Dispatch for Unconnected {
@@ -147,7 +147,7 @@ impl Settings for Unconnected {
 }
 
 impl Ports {
-    /// Ports with nothing behind them, to be filled one by one; lower layers test with them.
+    /// Ports without an implementation, to be replaced one by one; lower layers test with them.
     pub fn unconnected(clock: Arc<dyn Clock>) -> Self {
         let nothing = Arc::new(Unconnected);
         Self { dispatch: nothing.clone(), ask: nothing.clone(), settings: nothing, bus: Bus::default(), clock }

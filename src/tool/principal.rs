@@ -1,4 +1,4 @@
-//! Who calls, through which door, and whose data it is.
+//! Identities: people, agents, roles, channels, owners of tools, scopes of records, and labels.
 
 use crate::Id;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use std::{fmt, sync::Arc};
 pub struct UserId(pub Id);
 
 impl UserId {
-    /// The person who claimed the device; also who calls over the local socket.
+    /// The person who claimed the device; also the caller over the local socket.
     pub const OWNER: UserId = UserId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1]));
 }
 
@@ -31,7 +31,7 @@ impl AgentId {
     pub const GENERAL: AgentId = AgentId(Id::from_bytes([0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 2]));
 }
 
-/// What a person may do at most. Ordered: a viewer may least.
+/// The most a person may do. Ordered: a viewer may do least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -49,7 +49,7 @@ pub enum Role {
 pub struct Principal {
     /// The person.
     pub user: UserId,
-    /// What that person may do at most.
+    /// The most that person may do.
     pub role: Role,
     /// The agent that acts for them.
     pub agent: AgentId,
@@ -62,7 +62,7 @@ impl Principal {
     }
 }
 
-/// The door a call came through.
+/// The door through which a call came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Channel {
@@ -72,11 +72,11 @@ pub enum Channel {
     Cli,
     /// A program with an API token.
     Api,
-    /// A schedule, rule or trigger: no person is there.
+    /// A schedule, rule or trigger, without a person present.
     Machine,
 }
 
-/// What kind of counterpart is at the other end of the door.
+/// The kind of counterpart at the other end of the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Peer {
@@ -85,22 +85,22 @@ pub enum Peer {
     Direct,
     /// Several people read along.
     Group,
-    /// Spoken, heard by whoever is in the room.
+    /// Speech that everybody in the room hears.
     Voice,
     /// A program.
     Machine,
 }
 
-/// The way a call came in.
+/// How a call came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Via {
     /// The door.
     pub channel: Channel,
     /// The chat within the door, where it has several.
     pub chat: Option<Arc<str>>,
-    /// Who is at the other end.
+    /// The counterpart.
     pub peer: Peer,
-    /// Whether it came over a wire that others can read: no secrets are told there.
+    /// Whether others can read the connection: it must carry no secrets.
     pub clear: bool,
 }
 
@@ -111,7 +111,7 @@ impl Via {
     }
 }
 
-/// Who made the tool that is being run.
+/// Who made a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Owner {
     /// It is part of Hob.
@@ -127,10 +127,10 @@ pub enum Owner {
     McpServer(Arc<str>),
 }
 
-/// Whose a record is; the first bytes of its key. Household ⊃ user ⊃ agent.
+/// Whose record it is; the first bytes of its key. Household ⊃ user ⊃ agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// The device and everybody who lives with it.
+    /// The device and everybody in the household.
     Household,
     /// One person.
     User(UserId),
@@ -164,14 +164,14 @@ impl Scope {
     }
 }
 
-/// Where content came from. The worse label wins when things mix; only a person clears it.
+/// The origin of content. The worse label wins when content is combined; only a person clears it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Label {
     /// From the household, or made here.
     #[default]
     Own,
-    /// From outside (web, mail, other programs): it may carry instructions of a stranger.
+    /// From outside (web, mail, other programs): it may contain instructions of a stranger.
     Outside,
 }
 

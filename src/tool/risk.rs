@@ -1,14 +1,14 @@
-//! What a tool can do to the world: the one word policy is written in.
+//! The risk of a tool, the word that policy is written in, and the level and area that follow from it.
 
 use crate::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The worst a tool can do. Levels, areas, roles and autonomy hang on this one word.
+/// The worst a tool can do. Level, area, role and autonomy depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Looks, and changes nothing.
+    /// Observes and changes nothing.
     Observe,
     /// Changes records of the household.
     Write,
@@ -18,22 +18,22 @@ pub enum Risk {
     Send,
     /// Runs code.
     Execute,
-    /// Destroys what cannot be made again.
+    /// Destroys things that cannot be restored.
     Destroy,
-    /// Changes the device or who may use it.
+    /// Changes the device or its access rights.
     Admin,
 }
 
-/// How much power a tool of some risk needs. Ordered: what may more may also less.
+/// The level a tool of some risk needs. Ordered: a higher level includes the lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Nothing.
     #[default]
     None,
-    /// Look.
+    /// Observe.
     Read,
-    /// Change records, and let data leave.
+    /// Change records, and let data leave the device.
     Write,
     /// Move things and run code.
     Execute,
@@ -41,8 +41,7 @@ pub enum Level {
     Admin,
 }
 
-/// The part of the world a tool touches: what permissions are given for, besides a level. The reference calls them
-/// categories.
+/// The part of the world a tool touches. Permissions name areas besides a level; the seeds call them categories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Area {
@@ -50,7 +49,7 @@ pub enum Area {
     FileRead,
     /// Make or change files.
     FileWrite,
-    /// Delete files, and whatever else cannot be made again.
+    /// Delete files, and other things that cannot be restored.
     FileDelete,
     /// Run code in the sandbox.
     CodeExecute,
@@ -60,11 +59,11 @@ pub enum Area {
     NetworkWrite,
     /// The device and its commands.
     System,
-    /// What the household keeps: memories, tasks, notes.
+    /// Records of the household: memories, tasks, notes.
     Memory,
     /// Tools of people, models, plugins and MCP servers.
     Custom,
-    /// Pins and what hangs on them.
+    /// Pins and the devices on them.
     Actuate,
     /// The home: lights, heating, locks.
     Home,
@@ -120,7 +119,7 @@ impl Risk {
             Risk::Admin => Role::Admin,
         }
     }
-    /// Whether a lost call is recorded before it runs, and never made from a guess.
+    /// Whether a call is recorded before it runs, and never made from a guess.
     pub fn changes_something(self) -> bool {
         self != Risk::Observe
     }

@@ -1,14 +1,18 @@
 //! JSON Schema from an argument type: inlined, and without words a model has no use for.
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
 /// The description and the parameter schema of an argument struct: `({doc of the struct}, {"type":"object",…})`.
 pub fn schema_of<A: JsonSchema>() -> (String, Value) {
+    described(A::json_schema)
+}
+
+/// Not generic, so that it is compiled once.
+fn described(write: fn(&mut SchemaGenerator) -> Schema) -> (String, Value) {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
-    settings.meta_schema = None;
-    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    let mut schema = write(&mut settings.into_generator()).to_value();
     simplify(&mut schema);
     let Some(object) = schema.as_object_mut() else { return (String::new(), schema) };
     let description = match object.remove("description") {
@@ -19,11 +23,11 @@ pub fn schema_of<A: JsonSchema>() -> (String, Value) {
     (description, schema)
 }
 
-/// Strips `title`, `format`, `$schema` and null unions: an optional field is one that is not required.
+/// Removes `title`, `format`, `$schema` and null unions: an optional field is one that is not required.
 fn simplify(schema: &mut Value) {
     let Value::Object(map) = schema else { return };
     if let Some(Value::String(text)) = map.get_mut("description") {
-        // Where a comment was wrapped says nothing; an empty line does.
+        // A line break in a comment means nothing; an empty line does.
         *text = text.split("\n\n").map(|p| p.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
     }
     for word in ["title", "format", "$schema", "$defs"] {

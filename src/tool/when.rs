@@ -1,4 +1,4 @@
-//! A day or a moment as arguments name it: ISO 8601, in the household's time zone unless it says otherwise.
+//! Parses days and times of arguments: ISO 8601, in the household's time zone unless the text names another.
 
 use crate::{Error, Result};
 use jiff::{Timestamp, Zoned, civil, tz::TimeZone};
@@ -9,16 +9,16 @@ use std::fmt;
 pub enum When {
     /// A day, without a time.
     Day(civil::Date),
-    /// A moment, told in the zone it was read in.
+    /// A moment, in the time zone of its text.
     At(Zoned),
 }
 
 impl When {
-    /// Reads `2026-11-20`, `2026-11-20T14:30`, `2026-11-20 14:30:00`, or a time with `Z`, an offset or a zone's name. A time
-    /// that the clocks skip is moved on as far as they are; of one that comes twice the first is meant.
+    /// Parses `2026-11-20`, `2026-11-20T14:30`, `2026-11-20 14:30:00`, or a time with `Z`, an offset or a zone's name. A time
+    /// that the clocks skip moves forward by the skipped span; of one that occurs twice the first counts.
     ///
     /// # Errors
-    /// `BadArgs` with how to write it.
+    /// `BadArgs` that says how to write it.
     pub fn read(text: &str, zone: &TimeZone) -> Result<Self> {
         let text = text.trim();
         let wrong = || {
@@ -38,7 +38,7 @@ impl When {
         local.to_zoned(zone.clone()).map(Self::At).map_err(|_| wrong())
     }
 
-    /// When it begins: a day at its first moment in `zone`.
+    /// Its start: the first moment of a day in `zone`.
     ///
     /// # Errors
     /// `BadArgs` for a day at the very end of the calendar.
@@ -61,7 +61,7 @@ impl When {
 }
 
 impl fmt::Display for When {
-    /// `2026-11-20`, or a time with its offset: `2026-11-20T14:30:00+01:00`; both are read again by [`When::read`].
+    /// `2026-11-20`, or a time with its offset: `2026-11-20T14:30:00+01:00`; [`When::read`] parses both.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Day(day) => day.fmt(f),

@@ -65,7 +65,7 @@ pub struct States {
 /// What an agent keeps by key.
 pub fn family(store: &Store) -> Family<States> {
     let states = States { own: store.collection(), common: store.collection() };
-    Family::new("state", "Keep values by key from one conversation to the next.", states)
+    Family::new("state", "Values that an agent stores by key.", states)
         .area(Area::Memory)
         .phrases(include_str!("state.en"))
         .tool("get_state", Risk::Observe, get)

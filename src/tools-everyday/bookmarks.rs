@@ -25,9 +25,9 @@ const BY_CATEGORY: u8 = 3;
 const BY_TAG: u8 = 4;
 const FAVORITES: u8 = 5;
 
-/// Addresses worth keeping.
+/// The bookmark tools.
 pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
-    Family::new("bookmarks", "Addresses worth keeping.", RecordStore::new(store))
+    Family::new("bookmarks", "Saved links.", RecordStore::new(store))
         .phrases(include_str!("bookmarks.en"))
         .area(Area::Memory)
         .tool("add_bookmark", Risk::Write, add)
@@ -38,6 +38,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
         .additive()
         .tags("save keep links urls several new create")
         .tool("list_bookmarks", Risk::Observe, list)
+        .page(LISTED)
         .tags("show find search links urls saved favorites reading")
         .tool("update_bookmark", Risk::Write, update)
         .tags("edit change rename favorite link url")
@@ -154,7 +155,6 @@ struct List {
     is_favorite: Option<bool>,
     /// Words that occur in the title, the address, the description or the tags.
     search: Option<String>,
-    /// Max results (default: 20, max: 50).
     limit: Option<u32>,
     /// How many to pass over, for the next page.
     offset: Option<u32>,

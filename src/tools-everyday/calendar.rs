@@ -48,6 +48,7 @@ pub fn family(store: &Store, scheduler: Scheduler) -> Family<Calendar> {
         .additive()
         .tags("appointments meetings several schedule plan new create import")
         .tool("list_calendar_events", Risk::Observe, list)
+        .page(LISTED)
         .tags("appointments meetings agenda schedule what is on free busy today tomorrow week show find search")
         .tool("update_calendar_event", Risk::Write, update)
         .tags("edit change move reschedule postpone rename appointment meeting reminder")
@@ -180,7 +181,6 @@ struct List {
     category: Option<String>,
     /// Words that occur in the title, the location, the description or the category.
     search: Option<String>,
-    /// Max results (default: 20, max: 50).
     limit: Option<u32>,
     /// How many to pass over, for the next page.
     offset: Option<u32>,

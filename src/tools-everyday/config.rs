@@ -7,7 +7,8 @@ use tool::prelude::*;
 
 /// The services people set up.
 pub fn family(config: ConfigCenter) -> Family<ConfigCenter> {
-    Family::new("config", "Look at and set up services: keys, addresses and accounts.", config)
+    Family::new("config", "The services people set up, and their keys.", config)
+        .title("Services")
         .category("Config Center")
         .area(Area::System)
         .tool("config_list_services", Risk::Observe, list)

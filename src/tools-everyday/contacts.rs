@@ -34,6 +34,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Contact>> {
         .additive()
         .tags("people friends address book several new create import")
         .tool("list_contacts", Risk::Observe, list)
+        .page(LISTED)
         .tags("people who phone number email birthday address find search show address book")
         .tool("update_contact", Risk::Write, update)
         .tags("edit change correct person phone email birthday address")
@@ -127,7 +128,6 @@ struct List {
     company: Option<String>,
     /// Only favorites (true), or only others (false).
     is_favorite: Option<bool>,
-    /// Max results (default: 20, max: 50).
     limit: Option<u32>,
     /// How many to pass over, for the next page.
     offset: Option<u32>,

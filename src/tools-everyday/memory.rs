@@ -12,10 +12,12 @@ const BATCH: usize = 50;
 
 /// Long-term memory.
 pub fn family(memories: Memories) -> Family<Memories> {
-    Family::new("memory", "Remember and recall things across conversations.", memories)
+    Family::new("memory", "What Hob remembers across conversations.", memories)
+        .with(&["memoryDocs"])
         .phrases(include_str!("memory.en"))
         .area(Area::Memory)
         .tool("remember", Risk::Write, remember)
+        .everyday()
         .additive()
         .alias("memory_store")
         .tags("save store memorize note record keep")
@@ -23,6 +25,8 @@ pub fn family(memories: Memories) -> Family<Memories> {
         .additive()
         .tags("save store memorize several")
         .tool("recall", Risk::Observe, recall)
+        .everyday()
+        .page((RECALLED, MOST))
         .alias("memory_recall")
         .tags("search find memory know remember what when who where")
         .tool("update_memory", Risk::Write, update)
@@ -31,6 +35,7 @@ pub fn family(memories: Memories) -> Family<Memories> {
         .tool("forget", Risk::Destroy, forget)
         .tags("delete remove erase memory")
         .tool("list_memories", Risk::Observe, list)
+        .page((LISTED, MOST))
         .tags("show recent memories")
         .tool("boost_memory", Risk::Write, boost)
         .tags("important importance raise")
@@ -109,7 +114,6 @@ struct Recall {
     /// Filter by tags: only memories that have all of them.
     #[serde(default)]
     tags: Vec<String>,
-    /// Max results (default: 10, max: 50).
     limit: Option<u32>,
 }
 
@@ -191,7 +195,6 @@ struct List {
     /// Filter by tags: only memories that have all of them.
     #[serde(default)]
     tags: Vec<String>,
-    /// Max results (default: 20, max: 50).
     limit: Option<u32>,
 }
 

@@ -26,9 +26,9 @@ const ALL: u8 = 2;
 const BY_CATEGORY: u8 = 3;
 const BY_TAG: u8 = 4;
 
-/// Texts worth keeping.
+/// The note tools.
 pub fn family(store: &Store) -> Family<RecordStore<Note>> {
-    Family::new("notes", "Texts worth keeping.", RecordStore::new(store))
+    Family::new("notes", "Saved texts.", RecordStore::new(store))
         .phrases(include_str!("notes.en"))
         .area(Area::Memory)
         .tool("add_note", Risk::Write, add)
@@ -39,6 +39,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Note>> {
         .additive()
         .tags("write save keep texts memos several new create")
         .tool("list_notes", Risk::Observe, list)
+        .page(LISTED)
         .tags("show find search texts memos pinned")
         .tool("get_note", Risk::Observe, get)
         .tags("read show open whole text memo")
@@ -152,7 +153,6 @@ struct List {
     is_pinned: Option<bool>,
     /// Words that occur in the title or the text.
     search: Option<String>,
-    /// Max results (default: 20, max: 50).
     limit: Option<u32>,
     /// How many to pass over, for the next page.
     offset: Option<u32>,

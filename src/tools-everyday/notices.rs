@@ -25,7 +25,7 @@ const UNSEEN: u8 = Notice::UNSEEN;
 
 /// What Hob tells a person at a time of its own choosing.
 pub fn family(store: &Store) -> Family<RecordStore<Notice>> {
-    Family::new("notices", "What Hob tells a person at a time of its own choosing.", RecordStore::new(store))
+    Family::new("notices", "Notifications to a person: reminders, timers.", RecordStore::new(store))
         .phrases(include_str!("notices.en"))
         .area(Area::Memory)
         .tool("notify", Risk::Write, notify)

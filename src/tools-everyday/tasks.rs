@@ -19,9 +19,9 @@ const NOTES: usize = 10_000;
 /// How many are listed unless the call says otherwise, and at most.
 const LISTED: (u32, u32) = (20, 50);
 
-/// What is to be done.
+/// The task tools.
 pub fn family(store: &Store) -> Family<RecordStore<Task>> {
-    Family::new("tasks", "What is to be done, by when, and how far it is.", RecordStore::new(store))
+    Family::new("tasks", "Things to do.", RecordStore::new(store))
         .phrases(include_str!("tasks.en"))
         .area(Area::Memory)
         .tool("add_task", Risk::Write, add)
@@ -32,6 +32,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Task>> {
         .additive()
         .tags("todo to-do plan checklist assignments items several shopping list new create")
         .tool("list_tasks", Risk::Observe, list)
+        .page(LISTED)
         .tags("todo to-do plan checklist assignments due overdue open show find search agenda shopping list")
         .tool("complete_task", Risk::Write, complete)
         .tags("done finish finished tick check off todo")
@@ -121,7 +122,6 @@ struct List {
     due_before: Option<String>,
     /// Only those due from this day or time on; open ones unless a status is given.
     due_after: Option<String>,
-    /// Max results (default: 20, max: 50).
     limit: Option<u32>,
     /// How many to pass over, for the next page.
     offset: Option<u32>,

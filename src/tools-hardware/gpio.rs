@@ -5,13 +5,16 @@ use tool::prelude::*;
 
 /// The header pins.
 pub fn family(board: Board) -> Family<Board> {
-    Family::new("gpio", "Look at and drive the header pins.", board)
+    Family::new("gpio", "Read and drive the header pins.", board)
+        .title("Pins")
         .category("GPIO")
         .area(Area::Actuate)
         .phrases(include_str!("gpio.en"))
         .tool("gpio_read", Risk::Observe, read)
+        .everyday()
         .tags("pin input level state high low")
         .tool("gpio_write", Risk::Actuate, write)
+        .everyday()
         .tags("pin output switch turn on off high low relay lamp")
         .tool("gpio_list", Risk::Observe, list)
         .tags("pins header levels board")
@@ -100,7 +103,7 @@ mod tests {
     }
 
     async fn ask(board: &Board, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-        let (_, _, _, tools) = family(board.clone()).into_parts();
+        let tools = family(board.clone()).into_parts().tools;
         let tool = tools.into_iter().find(|t| &*t.name == tool).unwrap();
         (tool.run)(cx.clone(), args).await
     }
@@ -156,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_schema_names_the_range() {
-        let (_, _, _, tools) = family(Board::open(BoardKind::Sim)).into_parts();
+        let tools = family(Board::open(BoardKind::Sim)).into_parts().tools;
         let pin = &tools[1].parameters["properties"]["pin"];
         assert_eq!((&pin["type"], &pin["minimum"], &pin["maximum"]), (&json!("integer"), &json!(0), &json!(27)));
         assert_eq!(tools[1].risk, Risk::Actuate);

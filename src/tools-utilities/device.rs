@@ -1,4 +1,4 @@
-//! How the device is.
+//! The state of the device.
 
 use board::{Device, State};
 use jiff::Timestamp;

@@ -30,22 +30,32 @@ mod validate;
 mod words;
 
 use board::Device;
-use tool::{Area, Family, Risk, prelude::json};
+use tool::{Area, Family, Risk, ToolGroup, prelude::json};
 
 /// The heading all of these stand under.
 const CATEGORY: &str = "Utilities";
 
 /// Time, arithmetic, units, and how the device is.
 pub fn utilities(device: Device) -> Family<Device> {
-    Family::new("utilities", "Time, arithmetic, units, and how the device is.", device)
+    Family::new("utilities", "The state of the device.", device)
+        .shared_group(ToolGroup::new("core", "The time, arithmetic, ids.").name("Essentials"))
+        .shared_group(ToolGroup::new("conversion", "Units and formats."))
+        .shared_group(ToolGroup::new("extraction", "Extract addresses and numbers from text."))
+        .shared_group(ToolGroup::new("validation", "Check the format of values."))
         .phrases(concat!(include_str!("time.en"), "\n", include_str!("maths.en"), "\n", include_str!("device.en")))
         .tool("get_current_datetime", Risk::Observe, time::now)
+        .in_group("core")
+        .also_in(&["automation"])
+        .everyday()
         .alias("datetime")
         .alias("get_current_time")
         .tags("clock date day weekday today timezone hour week")
         .tool("calculate", Risk::Observe, maths::calculate)
+        .in_group("core")
+        .everyday()
         .tags("maths arithmetic compute sum evaluate percent root")
         .tool("convert_units", Risk::Observe, maths::convert)
+        .in_group("conversion")
         .tags("unit conversion length weight temperature volume")
         .example(json!({"value": 20, "from": "°C", "to": "°F"}))
         .tool("system_info", Risk::Observe, device::info)
@@ -55,7 +65,8 @@ pub fn utilities(device: Device) -> Family<Device> {
 
 /// Reckoning with dates.
 pub fn dates() -> Family<()> {
-    Family::new("dateTime", "Reckon with dates and write them.", ())
+    Family::new("dateTime", "Calculate with dates.", ())
+        .title("Dates")
         .category(CATEGORY)
         .phrases(include_str!("dates.en"))
         .tool("date_diff", Risk::Observe, dates::diff)
@@ -72,7 +83,8 @@ pub fn dates() -> Family<()> {
 
 /// Statistics and percentages.
 pub fn mathematics() -> Family<()> {
-    Family::new("mathStats", "Statistics and percentages.", ())
+    Family::new("mathStats", "Percentages, statistics and counts.", ())
+        .title("Statistics")
         .category(CATEGORY)
         .tool("statistics", Risk::Observe, statistics::statistics)
         .alias_with("calculate_statistics", adapt::calculate_statistics)
@@ -86,9 +98,12 @@ pub fn mathematics() -> Family<()> {
 /// What comes by chance.
 pub fn chance() -> Family<()> {
     Family::new("generation", "Random numbers, passwords and ids.", ())
+        .title("Random things")
         .category(CATEGORY)
         .phrases(include_str!("chance.en"))
         .tool("generate_uuid", Risk::Observe, chance::uuid)
+        .in_group("core")
+        .also_in(&["generation"])
         .returns_digests()
         .tags("unique identifier guid random id")
         .example(json!({}))
@@ -103,10 +118,12 @@ pub fn chance() -> Family<()> {
 
 /// Text changed, counted, compared, searched, encoded and checked.
 pub fn text() -> Family<()> {
-    Family::new("textUtils", "Change, count, compare, search, encode and check text.", ())
+    Family::new("textUtils", "Change, count, compare and search text.", ())
+        .title("Text")
         .category(CATEGORY)
         .phrases(include_str!("text.en"))
         .tool("count_text", Risk::Observe, count::count)
+        .also_in(&["mathStats"])
         .alias("count_words")
         .tags("words characters letters sentences lines paragraphs length reading time language detect")
         .example(json!({"text": "One sentence. And another."}))
@@ -117,12 +134,14 @@ pub fn text() -> Family<()> {
         .tags("diff difference similarity compare changes versions")
         .example(json!({"text1": "milk\neggs", "text2": "milk\nbutter"}))
         .tool("extract_from_text", Risk::Observe, extract::extract)
+        .also_in(&["extraction"])
         .alias_with("extract_urls", adapt::extract_urls)
         .alias_with("extract_emails", adapt::extract_emails)
         .alias_with("extract_numbers", adapt::extract_numbers)
         .tags("find urls links emails phones numbers dates hashtags mentions ips addresses pattern")
         .example(json!({"text": "Write to anna@example.org", "pattern": "emails"}))
         .tool("regex", Risk::Observe, patterns::use_regex)
+        .also_in(&["validation"])
         .alias_with("test_regex", adapt::test_regex)
         .tags("regular expression pattern match replace test split find substitute")
         .example(json!({"pattern": "(\\w+)@(\\w+)", "text": "anna@example", "replacement": "$2 of $1"}))
@@ -131,12 +150,15 @@ pub fn text() -> Family<()> {
         .tags("hash digest checksum md5 sha1 sha256 sha512 blake3 fingerprint")
         .example(json!({"text": "abc", "algorithm": "sha256"}))
         .tool("encode_decode", Risk::Observe, codec::encode_decode)
+        .also_in(&["conversion"])
         .tags("base64 url percent hex html entities encode decode escape unescape")
         .example(json!({"text": "a b&c", "operation": "encode", "method": "url"}))
         .tool("format_json", Risk::Observe, json::format_json)
+        .also_in(&["conversion"])
         .tags("json pretty print minify validate indent sort keys beautify")
         .example(json!({"json": "{\"b\":1,\"a\":[1,2]}"}))
         .tool("validate", Risk::Observe, validate::validate)
+        .also_in(&["validation"])
         .alias_with("validate_email", adapt::validate_email)
         .alias_with("validate_url", adapt::validate_url)
         .tags("check valid well-formed email url phone uuid ip date json card iban color hostname mac")
@@ -145,12 +167,15 @@ pub fn text() -> Family<()> {
 
 /// Lists, CSV and tables.
 pub fn data() -> Family<()> {
-    Family::new("listOps", "Lists, CSV and tables.", ())
+    Family::new("listOps", "Sort, filter and format lists.", ())
+        .title("Lists")
         .category(CATEGORY)
         .tool("parse_csv", Risk::Observe, csv::parse)
+        .in_group("conversion")
         .tags("csv tsv spreadsheet read rows columns table import")
         .example(json!({"csv": "name,age\nAnna,41"}))
         .tool("generate_csv", Risk::Observe, csv::generate)
+        .in_group("conversion")
         .tags("csv spreadsheet write export rows columns")
         .example(json!({"data": [{"name": "Anna", "age": 41}], "columns": ["name", "age"]}))
         .tool("array_operations", Risk::Observe, lists::array_operation)

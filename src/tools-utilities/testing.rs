@@ -19,7 +19,7 @@ pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
     name: &str,
     args: Value,
 ) -> Result<Output> {
-    let (_, _, _, tools) = family.into_parts();
+    let tools = family.into_parts().tools;
     let tool = tools.into_iter().find(|t| &*t.name == name || t.aliases.iter().any(|a| &*a.name == name)).unwrap();
     let alias = tool.aliases.iter().find(|a| &*a.name == name);
     let args = alias.and_then(|a| a.adapt).map_or(args.clone(), |adapt| adapt(args));

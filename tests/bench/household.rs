@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
-    time::Duration,
 };
 use tool::{Alias, Area, Id, Output, Owner, Risk, Tool, UserId};
 
@@ -90,29 +89,16 @@ fn tool(at: usize, thing: &(&str, &str, &str, &str), action: &(&str, &str, Risk,
         "share" => Area::NetworkWrite,
         _ => Area::Memory,
     };
+    let run: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(Output::text("done")) }));
     Tool {
         parameters: parameters(&verb, &one.replace('_', " ")),
-        name: name.into(),
         description: about.replace("$d", details).into(),
-        risk,
-        owner: Owner::Core,
         category: category.into(),
-        group: several.into(),
         aliases: alias.into_iter().collect(),
         tags: words.split(' ').chain(more.split(' ')).map(Arc::from).collect(),
         area,
-        version: 0,
-        requires_confirmation: false,
-        instructs: false,
-        additive: None,
-        digests: false,
-        reveals: false,
-        repeatable: false,
-        examples: vec![],
-        enabled: true,
-        label: tool::Label::Own,
-        timeout: Duration::from_secs(60),
-        run: Arc::new(|_, _| Box::pin(async { Ok(Output::text("done")) })),
+        idempotent: false,
+        ..Tool::new(&name, risk, Owner::Core, several, run)
     }
 }
 

@@ -83,7 +83,7 @@ pub fn measure(rounds: usize, folder: &Path) -> Result<Value> {
     let store = Store::open(folder)?;
     runtime.block_on(keep(&store, planned.clone()))?;
     let peer = peer(folder, &planned)?;
-    let (_, _, _, tools) = tools_everyday::tasks(&store).into_parts();
+    let tools = tools_everyday::tasks(&store).into_parts().tools;
     let tool = tools.into_iter().find(|tool| &*tool.name == "list_tasks").ok_or("there is no list_tasks")?;
     let mut found = vec![];
     for question in questions() {

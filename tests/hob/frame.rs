@@ -294,7 +294,7 @@ fn frame_tool_schemas_are_golden() {
         let name = tool["name"].as_str().unwrap();
         let text = fs::read_to_string(golden.join(format!("{name}.json"))).unwrap_or_default();
         let kept: Value = serde_json::from_str(&text).unwrap_or_default();
-        assert_eq!(*tool, kept, "`{name}` looks different: if that is meant, UPDATE_GOLDEN=1 make check");
-        assert!(!tool["description"].as_str().unwrap().is_empty(), "`{name}` says nothing about itself");
+        assert_eq!(*tool, kept, "`{name}` differs: if that is intended, UPDATE_GOLDEN=1 make check");
+        assert!(!tool["description"].as_str().unwrap().is_empty(), "`{name}` has no description");
     }
 }

@@ -1,11 +1,15 @@
 //! Every tool named in the seeds: built ones work when called as the seeds call them, others are absent.
 
-use crate::{harness::Hob, interactions::call_and_answer};
+use crate::{harness::Hob, interactions::call_and_answer, model::with_model};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Name, category, required parameters, whether it is built; for all tools of the seeds.
 const SEEDS: &str = include_str!("../golden/seed-tools.tsv");
+
+/// What the seeds say of groups and tools, built or not: `group` ID NAMES, `off` ID, `needs` ID IDS, `alias` NAME TOOL,
+/// `page` TOOL PARAMETER DEFAULT MAX, `rate` TOOL CALLS; `ability` TOOL TEXT and `automation` TOOL for the system prompt.
+const FACTS: &str = include_str!("../golden/seed-facts.tsv");
 
 /// A call of every built tool, in an order in which each finds what it needs. `"$tool/path"` is a part of that tool's latest
 /// answer. Parameters after `|` are not required by the seeds: without them there would be nothing to do.
@@ -211,6 +215,49 @@ fn what_is_built_is_listed_and_nothing_else_is() {
     for name in rest.keys() {
         hob.call(name, json!({})).refusal(404, "not_found");
     }
+}
+
+#[test]
+fn built_tools_have_the_facts_of_the_seeds() {
+    // Only a model has a prompt.
+    let (hob, _server) = with_model("[limits]\ncalls = 0");
+    let tools: Vec<Value> = serde_json::from_str(&hob.cli(&["tools", "--json"]).ok()).unwrap();
+    let built: BTreeSet<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let facts: Vec<[&str; 3]> = FACTS.lines().map(|l| l.split('\t').collect::<Vec<_>>().try_into().unwrap()).collect();
+    let aliases: BTreeMap<&str, &str> = facts.iter().filter(|f| f[0] == "alias").map(|f| (f[1], f[2])).collect();
+    let shown = hob.get("/api/v1/tool-groups").data(200);
+    let group = |id: &str| shown["groups"].as_array().unwrap().iter().find(|g| g["id"] == id).unwrap();
+    let help = |tool: &str| hob.result("get_tool_help", json!({"tool_name": tool}));
+    let prompt = hob.get("/api/v1/prompt?message=hello").data(200)["prompt"].to_string();
+    let mut checked = BTreeMap::<&str, u32>::new();
+    for [kind, name, about] in facts {
+        let words: Vec<&str> = about.split(' ').filter(|word| !word.is_empty()).collect();
+        match kind {
+            "group" => {
+                let tools = group(name)["tools"].as_array().unwrap();
+                let canonical = words.iter().map(|word| aliases.get(word).unwrap_or(word));
+                for tool in canonical.filter(|tool| built.contains(*tool)) {
+                    assert!(tools.contains(&json!(tool)), "`{tool}` is not in the group `{name}`");
+                    *checked.entry(kind).or_default() += 1;
+                }
+                continue;
+            }
+            "off" => assert_eq!(group(name)["defaultEnabled"], false, "{name}"),
+            "needs" => assert_eq!(group(name)["dependsOn"], json!(words), "{name}"),
+            "alias" if built.contains(about) => assert_eq!(help(name)["name"], about, "{name}"),
+            "page" if built.contains(name) => {
+                let [parameter, default, max] = words[..] else { panic!("{name}: {about}") };
+                let numbers = [("default", default), ("max", max)].map(|(key, n)| (key, n.parse::<u32>().unwrap()));
+                assert_eq!(help(name)["limits"], json!({parameter: BTreeMap::from(numbers)}), "{name}");
+            }
+            "ability" if built.contains(name) => assert!(prompt.contains(about), "{about}"),
+            "automation" if built.contains(name) => assert!(prompt.contains(name), "{name}"),
+            "rate" if built.contains(name) => assert_eq!(help(name)["callsPerMinute"].to_string(), about, "{name}"),
+            _ => continue,
+        }
+        *checked.entry(kind).or_default() += 1;
+    }
+    assert!(checked["group"] > 100 && checked["alias"] > 10 && checked["page"] > 10, "{checked:?}");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn documents() -> Documents {
 }
 
 async fn call(documents: &Documents, cx: &Cx, name: &str, args: Value) -> Result<Output> {
-    let (_, _, _, tools) = crate::family(documents.clone()).into_parts();
+    let tools = crate::family(documents.clone()).into_parts().tools;
     let tool = tools.into_iter().find(|t| &*t.name == name).unwrap();
     (tool.run)(cx.clone(), args).await
 }

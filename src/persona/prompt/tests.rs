@@ -28,7 +28,7 @@ fn full() -> Sections {
         agents: "- scribe: writes letters".into(),
         tool_notes: "The printer is pin 4.".into(),
         team: "Never told to who leads none.".into(),
-        automation: vec!["create_scheduled_task", "create_trigger"],
+        automation: vec!["create_scheduled_task".into(), "create_trigger".into()],
         workspace: "/data/workspace".into(),
         capabilities: vec!["run code", "look things up on the web"],
         autonomy: Autonomy::High,

@@ -338,7 +338,7 @@ async fn a_tool_that_changes_meanwhile_is_not_called() {
     });
     let question = house.question().await;
     assert_eq!((question.rule.as_str(), question.pattern.clone()), ("model-made", json!("*")));
-    house.registry.remove("test", "made");
+    house.registry.remove("custom", "made");
     made.version = 2;
     house.registry.add_tool(made).unwrap();
     house.settle(question.id, json!({"decision": "allow_always"})).await.unwrap();

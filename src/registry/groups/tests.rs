@@ -3,7 +3,7 @@
 use super::*;
 use policy::Names;
 use serde_json::Value;
-use tool::{Family, Id, Risk, UserId};
+use tool::{Family, Id, Risk, Start, ToolGroup, UserId};
 
 #[derive(serde::Deserialize, JsonSchema)]
 struct Nothing {}
@@ -12,33 +12,45 @@ async fn nothing(_: (), _: tool::Cx, _: Nothing) -> Result<Value> {
     Ok(Value::Null)
 }
 
-fn tools(family: &str, names: &[&str], owner: Owner) -> Vec<Tool> {
-    let mut made = Family::new(family, "", ());
-    for name in names {
-        made = made.tool(name, Risk::Observe, nothing);
-    }
-    let (_, _, _, mut tools) = made.into_parts();
-    tools.iter_mut().for_each(|t| t.owner = owner.clone());
-    tools
+fn add(family: Family<()>, name: &'static str) -> Family<()> {
+    family.tool(name, Risk::Observe, nothing)
+}
+
+fn family(id: &'static str, names: &[&'static str]) -> Family<()> {
+    names.iter().fold(Family::new(id, "For tests.", ()), |family, name| add(family, name))
+}
+
+fn brought(group: &str, name: &str, owner: Owner) -> Tool {
+    Tool::new(name, Risk::Observe, owner, group, Arc::new(|_, _| Box::pin(async { Ok(tool::Output::default()) })))
 }
 
 fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
-    for (family, names, owner) in [
-        ("system", &["search_tools", "use_tool"][..], Owner::Core),
-        ("utilities", &["get_current_datetime", "calculate", "generate_uuid", "system_info"], Owner::Core),
-        ("memory", &["remember", "recall", "update_memory"], Owner::Core),
-        ("files", &["read_file", "list_directory", "stat_file"], Owner::Core),
-        ("git", &["git_status", "git_blame"], Owner::Core),
-        ("web", &["search_web"], Owner::Core),
-        ("code", &["execute_shell"], Owner::Core),
-        ("mail", &["send_email"], Owner::Core),
-        ("custom", &["tally"], Owner::Person(UserId(Id::new()))),
-        ("mcp", &["mcp_home_lamp"], Owner::McpServer("home".into())),
-        ("plugin", &["sudoku"], Owner::Plugin("games".into())),
+    let core = ToolGroup::new("core", "The essentials.").name("Essentials");
+    let utilities = family("utilities", &["system_info"]).shared_group(core);
+    let utilities = add(utilities, "get_current_datetime").in_group("core").also_in(&["automation"]).alias("datetime");
+    let utilities = add(add(utilities, "calculate").in_group("core"), "generate_uuid").in_group("core");
+    let files = add(family("filesystem", &[]), "read_file").also_in(&["fs"]);
+    for family in [
+        family("system", &["search_tools", "use_tool"]).start(Start::Always),
+        utilities.also_in(&["generation"]),
+        family("generation", &[]).title("Random things"),
+        family("memory", &["remember", "update_memory", "recall"]).alias("memory_recall").with(&["memoryDocs"]),
+        add(files, "list_directory").also_in(&["fs"]),
+        family("files", &["stat_file"]),
+        family("git", &["git_status", "git_blame"]).needs(&["filesystem"]),
+        family("webFetch", &["search_web"]).also_in(&["web"]).alias("web_search"),
+        family("codeExecution", &["execute_shell"]).also_in(&["runtime"]).start(Start::Off),
+        family("email", &["send_email"]).services(&["smtp", "imap"]),
     ] {
-        catalogue.add_all(tools(family, names, owner), "").unwrap();
+        catalogue.add_family(family.into_parts()).unwrap();
     }
+    let tools = [
+        brought("custom", "tally", Owner::Person(UserId(Id::new()))),
+        brought("mcp", "mcp_home_lamp", Owner::McpServer("home".into())),
+        brought("plugin", "sudoku", Owner::Plugin("games".into())),
+    ];
+    catalogue.add_all(tools.into()).unwrap();
     catalogue
 }
 
@@ -52,26 +64,43 @@ fn enabled(catalogue: &Catalogue, name: &str) -> bool {
 
 #[test]
 fn the_table_is_sound() {
+    let groups = Groups::default();
     let mut ids = BTreeSet::new();
-    for row in GROUPS {
-        assert!(ids.insert(row.id), "{} is there twice", row.id);
-        assert!(!row.about.is_empty() && row.about.ends_with('.'), "{}", row.id);
-        for other in row.needs.iter().chain(row.with) {
-            assert!(self::row(other).is_some(), "{} names the unknown group {other}", row.id);
+    for group in &groups.defined {
+        assert!(ids.insert(group.id), "{} is there twice", group.id);
+        assert!(group.about.ends_with('.'), "{}", group.id);
+        for other in group.needs.iter().chain(group.with) {
+            assert!(groups.get(other).is_some(), "{} names the unknown group {other}", group.id);
         }
-        // No circles: whatever is needed stands on its own after as many steps as there are groups.
-        let mut front: Vec<&str> = row.needs.to_vec();
-        for _ in 0..GROUPS.len() {
-            front = front.iter().flat_map(|id| needs(id)).copied().collect();
+        // No circles: no group is left after as many steps as there are groups.
+        let mut front: Vec<&str> = group.needs.to_vec();
+        for _ in 0..groups.defined.len() {
+            front = front.iter().flat_map(|id| groups.needs(id)).copied().collect();
         }
-        assert!(front.is_empty(), "{} needs itself", row.id);
+        assert!(front.is_empty(), "{} needs itself", group.id);
     }
-    assert!(SYNONYMS.is_sorted_by(|a, b| a.0 < b.0));
-    assert!(SYNONYMS.iter().all(|(_, to)| synonym(to).is_none()), "a synonym leads to a canonical name at once");
 }
 
 #[test]
-fn a_tool_is_listed_with_the_group_that_names_it_or_its_family() {
+fn a_family_defines_its_group_once() {
+    let mut catalogue = catalogue();
+    let names = |catalogue: &Catalogue| catalogue.groups().into_iter().map(|g| g.id).collect::<Vec<_>>();
+    let before = names(&catalogue);
+    assert_eq!(before[..5], ["system", "utilities", "core", "generation", "memory"], "families come first");
+    let email = group(&catalogue, "email");
+    assert_eq!((&*email.name, &*email.description), ("Email", "For tests."), "in place of the table's");
+    let again = family("git", &["git_log"]).title("Other").start(Start::Off);
+    catalogue.add_family(again.into_parts()).unwrap();
+    assert_eq!(names(&catalogue), before);
+    assert_eq!((&*group(&catalogue, "git").name, group(&catalogue, "git").tools.len()), ("Git", 3));
+    assert_eq!(group(&catalogue, "generation").name, "Random things");
+    let taken = family("more", &["git_log"]).phrases("x");
+    assert!(catalogue.add_family(taken.into_parts()).is_err());
+    assert!(catalogue.phrases.is_empty() && names(&catalogue) == before, "nothing of it is added");
+}
+
+#[test]
+fn a_tool_is_listed_with_its_group() {
     let catalogue = catalogue();
     for (name, group) in [
         ("use_tool", "system"),
@@ -91,10 +120,10 @@ fn a_tool_is_listed_with_the_group_that_names_it_or_its_family() {
         assert_eq!(&*catalogue.get(name).unwrap().group, group, "{name}");
     }
     let files = group(&catalogue, "filesystem");
-    assert_eq!(files.tools, ["read_file", "list_directory"]);
-    assert!(files.missing.contains(&"edit_file".to_owned()) && files.enabled && files.switchable);
-    assert_eq!(group(&catalogue, "memory").tools, ["remember", "recall", "update_memory"]);
-    assert_eq!(group(&catalogue, "fs").tools, ["read_file", "list_directory"]);
+    assert_eq!(files.tools, ["list_directory", "read_file"]);
+    assert!(files.enabled && files.switchable);
+    assert_eq!(group(&catalogue, "memory").tools, ["recall", "remember", "update_memory"]);
+    assert_eq!(group(&catalogue, "fs").tools, ["list_directory", "read_file"]);
     assert!(!group(&catalogue, "fs").switchable);
     assert_eq!(group(&catalogue, "mcp").tools, ["mcp_home_lamp"]);
     assert_eq!(group(&catalogue, "files").tools, ["stat_file"]);
@@ -106,31 +135,14 @@ fn groups_mean_canonical_names_in_lists() {
     let catalogue = catalogue();
     let names =
         |id: &str| Names::group(&catalogue, id).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
-    assert_eq!(names("web").unwrap(), ["search_web", "fetch_web_page"]);
-    assert_eq!(names("runtime").unwrap(), ["execute_shell", "credentialed_exec"]);
+    assert_eq!(names("web").unwrap(), ["search_web"]);
+    assert_eq!(names("runtime").unwrap(), ["execute_shell"]);
+    assert_eq!(names("memory").unwrap(), ["recall", "remember", "update_memory"]);
+    assert_eq!(names("automation").unwrap(), ["get_current_datetime"]);
     assert_eq!(
-        names("memory").unwrap(),
-        [
-            "remember",
-            "batch_remember",
-            "recall",
-            "forget",
-            "list_memories",
-            "boost_memory",
-            "memory_stats",
-            "update_memory",
-            "memory_search",
-            "memory_get"
-        ]
+        names("goclaw").unwrap(),
+        ["list_directory", "read_file", "execute_shell", "search_web", "get_current_datetime"]
     );
-    assert_eq!(names("automation").unwrap(), ["cron", "get_current_datetime"]);
-    let goclaw = names("goclaw").unwrap();
-    for name in
-        ["edit_file", "search_files", "search_web", "spawn", "generate_image", "text_to_speech", "workspace_dir"]
-    {
-        assert!(goclaw.contains(&name.to_owned()), "{name}");
-    }
-    assert!(!goclaw.contains(&"remember".to_owned()) && !goclaw.contains(&"web_search".to_owned()));
     assert_eq!(names("mcp:home").unwrap(), ["mcp_home_lamp"]);
     assert_eq!(names("custom").unwrap(), ["tally"]);
     assert_eq!(names("delegation").unwrap(), [] as [&str; 0]);
@@ -139,16 +151,15 @@ fn groups_mean_canonical_names_in_lists() {
     for (name, canonical) in [
         ("recall", Some("recall")),
         ("memory_recall", Some("recall")),
-        ("web_fetch", Some("fetch_web_page")),
+        ("web_search", Some("search_web")),
         ("datetime", Some("get_current_datetime")),
-        ("cron", Some("cron")),
         ("tally", Some("tally")),
         ("nobody", None),
     ] {
         assert_eq!(Names::canonical(&catalogue, name).as_deref(), canonical, "{name}");
     }
     let ids = Names::groups(&catalogue);
-    assert!(["fs", "tasks", "mcp:home"].iter().all(|id| ids.iter().any(|i| **i == **id)));
+    assert!(["fs", "pdf", "mcp:home"].iter().all(|id| ids.iter().any(|i| **i == **id)));
 }
 
 #[test]
@@ -157,9 +168,7 @@ fn groups_start_as_decided() {
     for (id, on) in [
         ("core", true),
         ("filesystem", true),
-        ("tasks", true),
-        ("mathStats", true),
-        ("gpio", true),
+        ("generation", true),
         ("vectorSearch", true),
         ("webFetch", true),
         ("git", true),
@@ -206,7 +215,7 @@ fn switching_takes_along_what_is_needed() {
     catalogue.set_groups(switches.clone());
     assert!(!enabled(&catalogue, "mcp_home_lamp"));
     // A tool that comes while its group is off is off.
-    catalogue.add_all(tools("mcp", &["mcp_home_fan"], Owner::McpServer("home".into())), "").unwrap();
+    catalogue.add_all(vec![brought("mcp", "mcp_home_fan", Owner::McpServer("home".into()))]).unwrap();
     assert!(!enabled(&catalogue, "mcp_home_fan"));
 
     for (id, part) in [("system", "always on"), ("fs", "`filesystem`"), ("nobody", "no group called `nobody`")] {
@@ -222,7 +231,10 @@ fn switching_takes_along_what_is_needed() {
 #[test]
 fn an_explicit_off_wins() {
     let mut catalogue = catalogue();
-    catalogue.add_all(tools("textUtils", &["validate", "encode_decode", "hash_text"], Owner::Core), "").unwrap();
+    let text = family("textUtils", &["hash_text", "encode_decode"]).also_in(&["conversion"]);
+    let text =
+        text.shared_group(ToolGroup::new("conversion", "Units.")).shared_group(ToolGroup::new("validation", "Checks."));
+    catalogue.add_family(add(text, "validate").also_in(&["validation"]).into_parts()).unwrap();
     let off = |catalogue: &Catalogue, name: &str| {
         let tool = catalogue.get(name).unwrap();
         (!tool.enabled).then(|| tool.off_by.as_ref().unwrap_or(&tool.group).to_string())
@@ -260,7 +272,7 @@ fn an_explicit_off_wins() {
     let error = catalogue.switch(&mut switches, "validation", true).unwrap_err();
     assert!(error.message().contains("also in `textUtils`, which was turned off") && switches == stored, "{error}");
     assert_eq!(catalogue.switch(&mut switches, "core", false).unwrap(), ["generation"]);
-    catalogue.add_all(tools("more", &["random_number"], Owner::Core), "").unwrap();
+    catalogue.add_family(family("more", &["random_number"]).in_group("generation").into_parts()).unwrap();
     catalogue.set_groups(switches.clone());
     let generation = group(&catalogue, "generation");
     assert!(generation.enabled && enabled(&catalogue, "random_number"));
@@ -276,8 +288,8 @@ fn tools_come_go_and_change() {
     assert_eq!(catalogue.remove_owner(&Owner::Plugin("games".into())), 1);
     assert_eq!(catalogue.remove_owner(&Owner::Plugin("games".into())), 0);
     assert!(catalogue.get("sudoku").is_none());
-    assert!(!catalogue.remove("memory", "tally") && catalogue.remove("custom", "tally"), "by the family it came with");
-    assert!(catalogue.remove("utilities", "calculate"), "whatever group lists it");
+    assert!(!catalogue.remove("memory", "tally") && catalogue.remove("custom", "tally"), "by its group");
+    assert!(!catalogue.remove("utilities", "calculate") && catalogue.remove("core", "calculate"));
 
     // Another executor; the rest stays as it is.
     let other: tool::Run = Arc::new(|_, _| Box::pin(async { Ok(tool::Output::text("other")) }));

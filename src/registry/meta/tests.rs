@@ -80,11 +80,15 @@ fn house() -> (Registry, Cx) {
         .alias_with("say_it", from_question)
         .tags("repeat parrot")
         .tool("search_web", Risk::Observe, web)
+        .in_group("webFetch")
+        .page_by("maxResults", (10, 20))
+        .per_minute(20)
         .tool("explode", Risk::Observe, explode)
         .tool("sleep", Risk::Observe, sleep)
         .timeout(Duration::from_millis(50))
         .tool("deeper", Risk::Observe, deeper)
         .tool("execute_shell", Risk::Execute, echo)
+        .in_group("codeExecution")
         .tool("wipe", Risk::Destroy, echo);
     registry.add(family).unwrap();
     let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
@@ -176,7 +180,7 @@ async fn search_finds_by_every_word() {
 async fn all_lists_everything_with_short_descriptions() {
     let (registry, cx) = house();
     for i in 0..60 {
-        registry.add(Family::new("many", "", ()).tool(&format!("many_{i}"), Risk::Observe, echo)).unwrap();
+        registry.add(Family::new("many", "", ()).tool(format!("many_{i}").leak(), Risk::Observe, echo)).unwrap();
     }
     let found = cx.call("search_tools", json!({"query": "all"})).await.unwrap().content;
     assert_eq!((&found["count"], found["tools"].as_array().unwrap().len(), found.get("more")), (&json!(71), 71, None));
@@ -330,7 +334,7 @@ async fn a_batch_runs_at_once_and_each_call_has_its_own_outcome() {
 #[tokio::test]
 async fn names_are_checked_and_taken_once() {
     let (registry, _) = house();
-    for bad in ["", "1a", "a-b", "a b", &"a".repeat(65), "echo", "say_back"] {
+    for bad in ["", "1a", "a-b", "a b", "a".repeat(65).leak(), "echo", "say_back"] {
         let added = registry.add(Family::new("x", "", ()).tool(bad, Risk::Observe, echo));
         assert!(added.is_err(), "{bad}");
         let aliased = registry.add(Family::new("x", "", ()).tool("fresh", Risk::Observe, echo).alias(bad));

@@ -26,7 +26,8 @@ const CURRENCY: &str = "EUR";
 
 /// What a person spends.
 pub fn family(store: &Store) -> Family<RecordStore<Expense>> {
-    Family::new("finance", "Note what was spent, and see on what.", RecordStore::new(store))
+    Family::new("finance", "Expenses: what was spent, on what and when.", RecordStore::new(store))
+        .title("Money")
         .area(Area::Memory)
         .phrases(include_str!("../finance.en"))
         .tool("add_expense", Risk::Write, add)
@@ -36,6 +37,7 @@ pub fn family(store: &Store) -> Family<RecordStore<Expense>> {
         .additive()
         .tags("spend spent money several receipt statement import")
         .tool("query_expenses", Risk::Observe, query::query)
+        .page(query::LIMIT)
         .tags("spending money list search find spent paid")
         .tool("expense_summary", Risk::Observe, summary::summary)
         .tags("spending money total sum month category budget report statistics average how much")

@@ -13,7 +13,7 @@ use store::{Coded, Entry, Visit, Walk};
 use tool::{Label, prelude::*};
 
 /// How many are answered at most, and without a word about it.
-const LIMIT: (u32, u32) = (50, 100);
+pub(crate) const LIMIT: (u32, u32) = (50, 100);
 
 /// A stretch of days in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -215,7 +215,6 @@ pub(super) struct Query {
     /// Only those with all of these tags.
     #[serde(default)]
     tags: Vec<String>,
-    /// Max results (default: 50, max: 100).
     limit: Option<u32>,
     /// How many to leave out before the first.
     offset: Option<u32>,

@@ -28,13 +28,14 @@ const LIMIT: (u32, u32) = (10, 30);
 
 /// What a person works toward.
 pub fn family(store: &Store) -> Family<Goals> {
-    Family::new("goals", "Set goals, break them into steps, and see what comes next.", Goals::new(store))
+    Family::new("goals", "Goals, and the steps toward them.", Goals::new(store))
         .area(Area::Memory)
         .phrases(include_str!("../goals.en"))
         .tool("create_goal", Risk::Write, create)
         .additive()
         .tags("objective target aim plan resolution project achieve")
         .tool("list_goals", Risk::Observe, list)
+        .page(LIMIT)
         .tags("objectives targets aims show progress")
         .tool("update_goal", Risk::Write, update)
         .tags("edit change progress pause resume complete abandon finish objective")
@@ -46,6 +47,7 @@ pub fn family(store: &Store) -> Family<Goals> {
         .tags("break down split plan steps milestones subgoals")
         .timeout(PATIENCE)
         .tool("get_next_actions", Risk::Observe, view::next)
+        .page(view::LIMIT)
         .tags("what next steps do todo recommended actions")
         .tool("complete_step", Risk::Write, steps::complete)
         .tags("done finish tick check milestone")
@@ -176,7 +178,6 @@ struct List {
     category: Option<String>,
     /// Words in the title, description or notes.
     search: Option<String>,
-    /// Max results (default: 10, max: 30).
     limit: Option<u32>,
     /// How many to leave out before the first.
     offset: Option<u32>,

@@ -8,7 +8,7 @@ use store::{Coded, Entry, Visit, Walk};
 use tool::{Label, prelude::*};
 
 /// How many are answered without a word about it, and at most.
-const LIMIT: (u32, u32) = (5, 20);
+pub(crate) const LIMIT: (u32, u32) = (5, 20);
 /// How many active goals are looked at for what comes next.
 const LOOKED: usize = 500;
 /// How many goals without steps are named.
@@ -21,7 +21,6 @@ const HINTS: usize = 5;
 pub(super) struct Next {
     /// Only this goal, by its id or title.
     goal_id: Option<String>,
-    /// Max results (default: 5, max: 20).
     limit: Option<u32>,
 }
 

@@ -14,7 +14,7 @@ use store::{Entry, Visit, Walk};
 use tool::prelude::*;
 
 /// How many are answered without a word about it, and at most.
-const LIMIT: (u32, u32) = (20, 50);
+pub(crate) const LIMIT: (u32, u32) = (20, 50);
 
 /// How far into a sorted list one gets: the places of all before are remembered on the way.
 const SORTED: usize = 10_000;
@@ -41,7 +41,6 @@ pub(super) struct List {
     sort_by: Option<String>,
     /// asc (default for a column) or desc.
     sort_order: Option<Order>,
-    /// Max results (default: 20, max: 50).
     limit: Option<u32>,
     /// How many to leave out before the first.
     offset: Option<u32>,
@@ -242,7 +241,6 @@ pub(super) struct Search {
     table: String,
     /// Words.
     query: String,
-    /// Max results (default: 20, max: 50).
     limit: Option<u32>,
     /// How many to leave out before the first.
     offset: Option<u32>,

@@ -37,7 +37,8 @@ const BETTER: &[(&[&str], &str, &str)] = &[
 
 /// Tables that a household makes for itself.
 pub fn family(store: &Store) -> Family<Tables> {
-    Family::new("customData", "Make tables for what nothing else is made for, and fill them.", Tables::new(store))
+    Family::new("customData", "Tables you define yourself.", Tables::new(store))
+        .title("Tables")
         .category("Custom Data")
         .area(Area::Memory)
         .phrases(include_str!("../tables.en"))
@@ -66,11 +67,13 @@ pub fn family(store: &Store) -> Family<Tables> {
         .additive()
         .tags("insert rows entries several import database")
         .tool("list_custom_records", Risk::Observe, find::list)
+        .page(find::LIMIT)
         .tags("rows entries query filter sort select database")
         .example(
             json!({"table": "movies", "filter": {"seen": false, "year": {"gte": 1970, "lt": 1980}}, "sortBy": "year"}),
         )
         .tool("search_custom_records", Risk::Observe, find::search)
+        .page(find::LIMIT)
         .tags("rows entries find text database")
         .tool("get_custom_record", Risk::Observe, rows::get)
         .tags("row entry read show database")

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{Kind, Tools, at, batches, cx, is_private, texts};
 use proptest::prelude::*;
-use scheduler::Schedule;
+use scheduler::{Schedule, ToolFacts};
 use std::{cell::Cell, sync::Arc};
 use tool::{Scope, UserId};
 
@@ -14,7 +14,12 @@ struct House {
 
 fn house() -> House {
     let store = Store::in_memory().unwrap();
-    let scheduler = Scheduler::new(&store, cx().ports().clone(), Arc::new(|_| None), Arc::new(|_| true));
+    let scheduler = Scheduler::new(
+        &store,
+        cx().ports().clone(),
+        Arc::new(|_| None),
+        Arc::new(|_| ToolFacts { idempotent: true, detached: false }),
+    );
     House { store, scheduler }
 }
 

@@ -1,0 +1,159 @@
+//! One tool: its name, its schema, every fact about it, and the function that runs it.
+
+use crate::{Area, Cx, Label, Output, Owner, Result, Risk};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+
+/// The function behind a tool; dispatch has already checked the arguments against the schema.
+pub type Run = Arc<dyn Fn(Cx, Value) -> BoxFuture<'static, Result<Output>> + Send + Sync>;
+
+/// Whether a call with these arguments only adds something.
+pub type Additive = Arc<dyn Fn(&Cx, &Value) -> bool + Send + Sync>;
+
+/// How long a call may take unless the tool says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Another name of a tool.
+#[derive(Clone)]
+pub struct Alias {
+    /// The name.
+    pub name: Arc<str>,
+    /// Converts arguments in the form of the alias to those of the tool; `None` where they are the same.
+    pub adapt: Option<fn(Value) -> Value>,
+}
+
+/// How many results a call may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageSize {
+    /// The parameter that says how many.
+    pub parameter: &'static str,
+    /// The value when the caller gives none.
+    pub default: u32,
+    /// The largest value; larger ones are reduced to it.
+    pub max: u32,
+}
+
+/// One tool, as the catalogue stores it.
+#[derive(Clone)]
+pub struct Tool {
+    /// The canonical name: a letter, then letters, digits and underscores, 64 at most.
+    pub name: Arc<str>,
+    /// What it does, for models and people.
+    pub description: Arc<str>,
+    /// Parameters as an inlined JSON Schema object.
+    pub parameters: Value,
+    /// The worst it can do.
+    pub risk: Risk,
+    /// Who made it.
+    pub owner: Owner,
+    /// The heading in lists of tools.
+    pub category: Arc<str>,
+    /// The group it is listed with, which switches it.
+    pub group: Arc<str>,
+    /// Other groups it belongs to. They switch it too, except those that only gather tools.
+    pub also_in: &'static [&'static str],
+    /// Other names.
+    pub aliases: Vec<Alias>,
+    /// Search words; never shown to a model.
+    pub tags: Vec<Arc<str>>,
+    /// The part of the world it touches.
+    pub area: Area,
+    /// Raised when its behaviour changes: a grant covers one version. Built-in tools have 0.
+    pub version: u32,
+    /// Whether a person should be asked first.
+    pub requires_confirmation: bool,
+    /// Whether it stores text that a model later follows (prompts, notes, skills, tools, rules, schedules), or replaces what
+    /// a person wrote: a tainted run asks first.
+    pub persists_instructions: bool,
+    /// Whether a call with these arguments only adds something, and changes, hides or replaces nothing. In a tainted run, a
+    /// tool of [`Risk::Write`] without it, or for which it is false, asks first.
+    pub additive: Option<Additive>,
+    /// Whether it returns digests, checksums or ids: long hex in its output is no secret.
+    pub returns_digests: bool,
+    /// Whether it returns a new secret that the caller asked for: the scrubber leaves it in.
+    pub returns_secret: bool,
+    /// Whether a repeated call with the same arguments has the same effect as one call.
+    pub idempotent: bool,
+    /// Whether the call starts work that continues after it returns.
+    pub detached: bool,
+    /// Whether it waits for the answer of a person.
+    pub asks_person: bool,
+    /// Whether it makes calls or schedules happen later: nothing that happens later may call it.
+    pub automates: bool,
+    /// Whether the system prompt names it for doing something later.
+    pub plans_ahead: bool,
+    /// The ability it gives an agent, for the system prompt; empty where it needs no mention.
+    pub ability: &'static str,
+    /// Whether models reach all other tools through it: only a role and a deny stop it, because each call it makes is judged
+    /// by itself.
+    pub meta: bool,
+    /// Whether every request to a model offers it; other tools are found with `search_tools`.
+    pub everyday: bool,
+    /// The tools it calls in its own name: a policy entry that names it covers them too.
+    pub facade_for: &'static [&'static str],
+    /// How many results a call may ask for.
+    pub page: Option<PageSize>,
+    /// How many calls one person may make in a minute.
+    pub per_minute: Option<u32>,
+    /// Example arguments for help; generated from the schema where there are none.
+    pub examples: Vec<Value>,
+    /// A disabled tool is listed, and a call of it says how to turn it on.
+    pub enabled: bool,
+    /// The group that keeps it off, where that is not `group`.
+    pub off_by: Option<Arc<str>>,
+    /// The origin of its description and parameters: those of a stranger taint whoever reads them.
+    pub label: Label,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// The function.
+    pub run: Run,
+}
+
+impl Tool {
+    /// A tool of this group and owner without any special facts.
+    pub fn new(name: &str, risk: Risk, owner: Owner, group: &str, run: Run) -> Self {
+        Self {
+            name: name.into(),
+            description: "".into(),
+            parameters: Value::Null,
+            risk,
+            owner,
+            category: group.into(),
+            group: group.into(),
+            also_in: &[],
+            aliases: vec![],
+            tags: vec![],
+            area: risk.area(),
+            version: 0,
+            requires_confirmation: false,
+            persists_instructions: false,
+            additive: None,
+            returns_digests: false,
+            returns_secret: false,
+            idempotent: risk == Risk::Observe,
+            detached: false,
+            asks_person: false,
+            automates: false,
+            plans_ahead: false,
+            ability: "",
+            meta: false,
+            everyday: false,
+            facade_for: &[],
+            page: None,
+            per_minute: None,
+            examples: vec![],
+            enabled: true,
+            off_by: None,
+            label: Label::Own,
+            timeout: TIMEOUT,
+            run,
+        }
+    }
+
+    /// Whether all it changes is in the store, so that a call without a mark there has changed nothing. Calls it makes
+    /// through other tools count for those tools.
+    pub fn is_confined(&self) -> bool {
+        self.owner == Owner::Core && matches!(self.risk, Risk::Write | Risk::Destroy)
+    }
+}
