@@ -5,13 +5,14 @@
 //! and left as it is: a backup may have it.
 
 use crate::{
-    Error, FILE, Record, Result, Store, Tx,
+    Error, FILE, Result, Store, Tx,
     checksum::{self, Verdict},
-    collection,
     engine::{self, CACHE_BYTES, META, get_raw, read_meta},
-    files, open_plain,
-    record::{self, Audience, Level},
-    secrets,
+    files,
+    kind::Kind,
+    open_plain,
+    record::{self, Level},
+    rows, secrets,
     staged_backend::StagedBackend,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
@@ -74,32 +75,14 @@ impl Check {
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What is known of the type of a table's records.
-#[derive(Clone, Copy)]
-pub(crate) struct Kind {
-    level: Level,
-    /// The rows of the index that a record has.
-    rows: fn(&[u8], &[u8]) -> Result<Rows>,
-}
-
-impl Kind {
-    pub fn of<T: Record>() -> Self {
-        Self { level: T::LEVEL, rows: rows_of::<T> }
-    }
-}
-
-fn rows_of<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Rows> {
-    let entry = collection::entry::<T>(key, bytes)?;
+/// The rows of the index that a record has.
+fn rows_of(kind: &Kind, key: &[u8], bytes: &[u8]) -> Result<Rows> {
+    let found = rows::entry(kind, key, bytes)?;
     let scope = &key[..key.len() - 16];
-    let row = |k: record::Key| ([scope, &[k.index], &k.value, entry.id.as_bytes()].concat(), vec![]);
-    let mut rows: Rows = entry.value.keys().into_iter().map(row).collect();
-    if T::LEVEL == Level::User && entry.audience == Audience::Household {
-        rows.extend(collection::shared_rows(&entry.value, entry.id).into_iter().map(|key| (key, scope.to_vec())));
-    }
-    Ok(rows)
+    Ok(rows::index_rows(kind, scope, found.id, found.audience, &(kind.keys)(&*found.value)))
 }
 
-pub(crate) type Kinds = BTreeMap<String, Kind>;
+pub(crate) type Kinds = BTreeMap<String, &'static Kind>;
 
 /// A row of an index that is wrong: which record to look at again, and a row that may not be its.
 pub(crate) struct Mend {
@@ -137,7 +120,7 @@ pub(crate) fn stretch(
     (rows, bytes): (u64, usize),
 ) -> Result<Stretch> {
     let mut found = Stretch::default();
-    let Some(table) = collection::open(tx, name)? else { return Ok(found) };
+    let Some(table) = rows::open(tx, name)? else { return Ok(found) };
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
     for row in table.range::<&[u8]>((from, Bound::Unbounded))? {
         let (key, value) = row?;
@@ -187,11 +170,11 @@ fn look_at(
         }
     }
     let Some(kind) = kinds.get(name) else { return Ok(()) };
-    let Ok(rows) = (kind.rows)(key, value) else {
+    let Ok(rows) = rows_of(kind, key, value) else {
         found.check.add(Damage::new(name, key, value, "it cannot be read"));
         return Ok(());
     };
-    let index = collection::open(tx, &collection::index_table(name))?;
+    let index = rows::open(tx, &rows::index_table(name))?;
     for (row, holds) in rows {
         let there = index.as_ref().map(|index| index.get(row.as_slice())).transpose()?.flatten();
         if there.is_none_or(|there| there.value() != holds) {
@@ -211,10 +194,10 @@ fn look_at_row(
     (key, value): (&[u8], &[u8]),
     found: &mut Stretch,
 ) -> Result<()> {
-    let (Some(kind), Some(records)) = (kinds.get(of), collection::open(tx, of)?) else { return Ok(()) };
+    let (Some(kind), Some(records)) = (kinds.get(of), rows::open(tx, of)?) else { return Ok(()) };
     let Some(record) = record_of(kind, key, value) else { return Ok(()) };
     let Some(bytes) = records.get(record.as_slice())? else { return Ok(()) };
-    if (kind.rows)(&record, bytes.value()).is_ok_and(|rows| is_stray(key, &rows)) {
+    if rows_of(kind, &record, bytes.value()).is_ok_and(|rows| is_stray(key, &rows)) {
         found.mends.push(Mend { table: of.to_owned(), record, stray: Some(key.to_vec()) });
     }
     Ok(())
@@ -250,8 +233,8 @@ fn mend(tx: &Tx, kinds: &Kinds, mend: &Mend) -> Result<bool> {
     let (Some(kind), Some(bytes)) = (kinds.get(&mend.table), tx.get_raw(&mend.table, &mend.record)?) else {
         return Ok(false);
     };
-    let Ok(rows) = (kind.rows)(&mend.record, &bytes) else { return Ok(false) };
-    let (index, mut done) = (collection::index_table(&mend.table), false);
+    let Ok(rows) = rows_of(kind, &mend.record, &bytes) else { return Ok(false) };
+    let (index, mut done) = (rows::index_table(&mend.table), false);
     if let Some(stray) = &mend.stray
         && is_stray(stray, &rows)
     {
@@ -327,7 +310,7 @@ impl Store {
 
     fn unreadable_secrets(&self) -> Result<Vec<String>> {
         self.0.engine.read(|tx| {
-            let Some(table) = collection::open(tx, secrets::TABLE)? else { return Ok(vec![]) };
+            let Some(table) = rows::open(tx, secrets::TABLE)? else { return Ok(vec![]) };
             let mut odd = vec![];
             for row in table.iter()? {
                 let (name, sealed) = row?;

@@ -4,14 +4,10 @@
 //! disk together or not at all. After a power cut, a call without a mark has changed nothing in the store and can be made
 //! again; one with a mark must not be. The commit that keeps the outcome of the call removes the mark.
 
-use crate::{
-    Audience, Level, Record, Result, Store, Tx,
-    collection::{entry, record_key},
-    record::{Header, Tails, encode},
-};
+use crate::{Audience, Level, Record, Result, Store, Tx, collection::Stamp, kind::Kind, record::Tails, rows};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tool::{Id, Label, Scope, UserId};
+use tool::{Id, Scope};
 
 /// How many different tools a mark names at most.
 const NAMED: usize = 20;
@@ -101,26 +97,17 @@ pub(crate) fn mark(tx: &Tx, source: &EffectSource) -> Result<()> {
 fn change(tx: &Tx, key: Id, change: impl FnOnce(&mut Effect)) -> Result<()> {
     let mut effect = read(tx, key)?.unwrap_or_default();
     change(&mut effect);
-    let header = Header {
-        version: Effect::VERSION,
-        owner: UserId::OWNER,
-        audience: Audience::Private,
-        label: Label::Own,
-        source: String::new(),
-        updated_ms: Id::new().millis(),
-        sum: Default::default(),
-    };
-    let key = row(key);
-    tx.put_raw(Effect::NAME, &key, &encode(&key, &header, &effect, &Tails::default())?)
+    let stamp = Stamp { audience: Audience::Private, ..Stamp::household("") };
+    rows::put(Kind::of::<Effect>(), tx, key, &stamp, &effect, Tails::default()).map(drop)
 }
 
 fn read(tx: &Tx, key: Id) -> Result<Option<Effect>> {
-    let key = row(key);
-    tx.get_raw(Effect::NAME, &key)?.map(|bytes| entry(&key, &bytes).map(|found| found.value)).transpose()
+    let found = rows::read(Kind::of::<Effect>(), tx, Scope::Household, key)?;
+    found.map(|found| found.typed().map(|found| found.value)).transpose()
 }
 
 fn row(key: Id) -> Vec<u8> {
-    record_key(Scope::Household, key)
+    rows::record_key(Scope::Household, key)
 }
 
 impl Store {

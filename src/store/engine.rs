@@ -79,6 +79,12 @@ impl Engine {
 
     /// Runs `f` over a snapshot.
     pub fn read<T>(&self, f: impl FnOnce(&ReadTransaction) -> Result<T>) -> Result<T> {
+        let (mut f, mut read) = (Some(f), None);
+        self.with_snapshot(&mut |tx| f.take().map_or(Ok(()), |f| f(tx).map(|value| read = Some(value))))?;
+        read.ok_or_else(|| Error::Io("nothing was read".into()))
+    }
+
+    fn with_snapshot(&self, f: &mut dyn FnMut(&ReadTransaction) -> Result<()>) -> Result<()> {
         self.with(|db| f(&db.begin_read()?))
     }
 

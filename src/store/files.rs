@@ -1,6 +1,6 @@
 //! The files people sent: they lie beside the data, and go along in a backup, piece by piece.
 
-use crate::{Error, Result, Tx, backup::make_private_dir, collection, engine::Table, open_plain};
+use crate::{Error, Result, Tx, backup::make_private_dir, engine::Table, open_plain, rows};
 use redb::{Database, ReadTransaction, ReadableDatabase};
 use std::{
     collections::HashSet,
@@ -43,8 +43,8 @@ impl Tx<'_> {
 
 /// The ids that end the keys of a table.
 fn ids(tx: &ReadTransaction, table: &str) -> Result<HashSet<Id>> {
-    let Some(table) = collection::open(tx, table)? else { return Ok(HashSet::new()) };
-    redb::ReadableTable::iter(&table)?.map(|row| collection::id_of(row?.0.value())).collect()
+    let Some(table) = rows::open(tx, table)? else { return Ok(HashSet::new()) };
+    redb::ReadableTable::iter(&table)?.map(|row| rows::id_of(row?.0.value())).collect()
 }
 
 /// The files that were released and have no record, readable or not.
@@ -142,7 +142,7 @@ pub(crate) fn unpack(db: &mut Database, into: &Path) -> Result<()> {
 /// Whether there were any.
 fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
     let tx = db.begin_read()?;
-    let Some(table) = collection::open(&tx, TABLE)? else { return Ok(false) };
+    let Some(table) = rows::open(&tx, TABLE)? else { return Ok(false) };
     let failed = |e| Error::io(format!("write {}", into.display()), &e);
     make_private_dir(into)?;
     let mut writing: Option<(Id, u32, fs::File)> = None;

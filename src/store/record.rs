@@ -3,8 +3,10 @@
 use crate::{
     Error, Result,
     checksum::{self, SUMMED, Verdict},
+    kind::{Erased, Kind},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::any::Any;
 use tool::{Label, UserId};
 
 /// Whose the records of a collection are: the scope their keys begin with.
@@ -176,40 +178,39 @@ pub(crate) struct Tails {
 const PADDING: usize = 256;
 
 /// Header length, header, body; the header ends with the checksum, and with what newer code wrote behind it.
-pub(crate) fn encode<T: Record>(key: &[u8], header: &Header, body: &T, tails: &Tails) -> Result<Vec<u8>> {
-    const { assert!(T::VERSION & SUMMED == 0, "the highest bit of the version is taken") };
-    let wrong = |e| Error::Io(format!("a {} could not be written: {e}", T::WORD));
+pub(crate) fn encode(kind: &Kind, key: &[u8], header: &Header, body: &dyn Any, tails: &Tails) -> Result<Vec<u8>> {
     let header = Header { version: header.version | SUMMED, ..header.clone() };
+    let wrong = |e| Error::Io(format!("a {} could not be written: {e}", kind.word));
     let mut head = postcard::to_stdvec(&header).map_err(wrong)?;
     let end = head.len();
     head.extend(&tails.header);
     let length =
-        u16::try_from(head.len()).map_err(|_| Error::Io(format!("the source of a {} is too long", T::WORD)))?;
+        u16::try_from(head.len()).map_err(|_| Error::Io(format!("the source of a {} is too long", kind.word)))?;
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.extend(&head);
-    let mut bytes = postcard::to_extend(body, bytes).map_err(wrong)?;
+    let mut bytes = (kind.encode)(body, bytes)?;
     bytes.extend(&tails.body);
     let (sum_at, body_at) = (end - checksum::LENGTH, 2 + head.len());
-    let sum = checksum::of(T::NAME, key, &head[..sum_at], &head[end..], &bytes[body_at..]);
+    let sum = checksum::of(kind.name, key, &head[..sum_at], &head[end..], &bytes[body_at..]);
     bytes[2 + sum_at..2 + end].copy_from_slice(&sum);
     Ok(bytes)
 }
 
 /// Reads the bytes that are stored under a key.
-pub(crate) fn decode<T: Record>(key: &[u8], bytes: &[u8]) -> Result<(Header, T, Tails)> {
+pub(crate) fn decode(kind: &Kind, key: &[u8], bytes: &[u8]) -> Result<(Header, Erased, Tails)> {
     let damaged = || {
         let id = key.last_chunk::<16>().map(|id| tool::Id::from_bytes(*id).to_string()).unwrap_or_default();
         Error::Damaged(format!(
             "the stored {} {id} is damaged: `hob doctor --backup FILE` says which backup has it, `hob restore FILE` restores one",
-            T::WORD
+            kind.word
         ))
     };
-    if checksum::verify(T::NAME, key, bytes) == Verdict::Damaged {
+    if checksum::verify(kind.name, key, bytes) == Verdict::Damaged {
         return Err(damaged());
     }
     let (head, body) = checksum::parts(bytes).ok_or_else(damaged)?;
     let (mut header, header_tail) = decode_padded::<Header>(head).ok_or_else(damaged)?;
-    let (value, body_tail) = decode_padded(body).ok_or_else(damaged)?;
+    let (value, body_tail) = (kind.decode)(body).ok_or_else(damaged)?;
     header.version &= !SUMMED;
     Ok((header, value, Tails { header: header_tail, body: body_tail }))
 }
@@ -219,18 +220,36 @@ pub(crate) fn owner(bytes: &[u8]) -> Option<UserId> {
     decode_padded::<Header>(checksum::parts(bytes)?.0).map(|(header, _)| header.owner)
 }
 
-/// Reads what is there and takes zeros for what is missing; answers the tail nobody asked for.
-fn decode_padded<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, Vec<u8>)> {
+/// Reads what is there and takes zeros for what is missing; returns the tail nobody asked for.
+pub(crate) fn decode_padded<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, Vec<u8>)> {
+    let padded = pad(bytes);
+    let (value, rest) = postcard::take_from_bytes(&padded).ok()?;
+    Some((value, tail(rest)))
+}
+
+fn pad(bytes: &[u8]) -> Vec<u8> {
     let mut padded = Vec::with_capacity(bytes.len() + PADDING);
     padded.extend_from_slice(bytes);
     padded.resize(bytes.len() + PADDING, 0);
-    let (value, rest) = postcard::take_from_bytes(&padded).ok()?;
-    Some((value, rest[..rest.len().saturating_sub(PADDING)].to_vec()))
+    padded
+}
+
+fn tail(rest: &[u8]) -> Vec<u8> {
+    rest[..rest.len().saturating_sub(PADDING)].to_vec()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn encode<T: Record>(key: &[u8], header: &Header, body: &T, tails: &Tails) -> Result<Vec<u8>> {
+        super::encode(Kind::of::<T>(), key, header, body, tails)
+    }
+
+    fn decode<T: Record>(key: &[u8], bytes: &[u8]) -> Result<(Header, T, Tails)> {
+        super::decode(Kind::of::<T>(), key, bytes)
+            .map(|(header, value, tails)| (header, *value.downcast().unwrap(), tails))
+    }
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     struct Old {

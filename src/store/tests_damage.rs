@@ -1,7 +1,7 @@
 //! Damage: found in records and indexes, mended where nothing is lost by it, and named where something is.
 
 use crate::{
-    collection::{index_table, record_key},
+    rows::{self, index_table, record_key},
     tests::{Dir, Note, note, person},
     *,
 };
@@ -82,7 +82,7 @@ async fn wrong_index_rows_are_made_again() {
     let own = notes.insert(&ben, "t", note("own", "home")).await.unwrap();
     // Every bit of every row's key and value, as a flip leaves it: nothing is hidden or found under a wrong value after a check.
     let rows = store.0.engine.read(|tx| {
-        let table = collection::open(tx, &index_table(Note::NAME))?.unwrap();
+        let table = rows::open(tx, &index_table(Note::NAME))?.unwrap();
         let rows = redb::ReadableTable::iter(&table)?;
         rows.map(|row| row.map(|(k, v)| (k.value().to_vec(), v.value().to_vec())).map_err(Into::into)).collect()
     });

@@ -63,7 +63,7 @@ fn verify(file: &Path) -> Result<Option<String>> {
 /// Whether the pieces of each file follow each other from the first one.
 fn has_whole_files(db: &Database) -> Result<bool> {
     let tx = redb::ReadableDatabase::begin_read(db)?;
-    let Some(table) = crate::collection::open(&tx, files::TABLE)? else { return Ok(true) };
+    let Some(table) = crate::rows::open(&tx, files::TABLE)? else { return Ok(true) };
     let mut last = None;
     for row in table.iter()? {
         let (key, _) = row?;

@@ -5,6 +5,7 @@ use crate::engine::{Engine, Table};
 use crate::{EffectSource, Error, Result, effects, engine};
 use redb::{Durability, ReadableTable, WriteTransaction};
 use std::{
+    any::Any,
     cell::RefCell,
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -73,32 +74,32 @@ impl<'a> Tx<'a> {
     }
 }
 
-/// A job and where its answer goes.
-trait Job: Send {
-    fn run(&mut self, tx: &Tx) -> Result<()>;
-    fn answer(self: Box<Self>, committed: Result<()>);
-}
+/// What a job returns; its type is known again where it was handed in, so that the way here and back is compiled once.
+type Value = Box<dyn Any + Send>;
+type Work = Box<dyn FnMut(&Tx) -> Result<Value> + Send>;
 
-struct WriteJob<T, F> {
-    job: F,
+/// A job and where its answer goes.
+struct Job {
+    work: Work,
     /// The call whose effect this is.
     source: Option<EffectSource>,
-    value: Option<T>,
-    to: Option<oneshot::Sender<Result<T>>>,
+    value: Option<Value>,
+    to: Option<oneshot::Sender<Result<Value>>>,
 }
 
-impl<T: Send, F: FnMut(&Tx) -> Result<T> + Send> Job for WriteJob<T, F> {
+impl Job {
     fn run(&mut self, tx: &Tx) -> Result<()> {
-        self.value = Some((self.job)(tx)?);
+        self.value = Some((self.work)(tx)?);
         self.source.as_ref().map_or(Ok(()), |source| effects::mark(tx, source))
     }
-    fn answer(self: Box<Self>, committed: Result<()>) {
-        let Self { job, value, to, .. } = *self;
-        // A job may hold a handle to the store: let go of it before the asker goes on, who may drop the last one.
-        drop(job);
-        let answer = committed.and_then(|()| value.ok_or_else(|| Error::Io("a write was lost".into())));
+
+    fn answer(self, committed: Result<()>) {
+        let Self { work, value, to, .. } = self;
+        // A job may hold a handle to the store: drop it before the caller goes on, who may drop the last one.
+        drop(work);
+        let answer = committed.and_then(|()| value.ok_or_else(lost));
         match to {
-            // Whoever asked may have gone; the write stands all the same.
+            // The caller may have gone; the write stands all the same.
             Some(to) => drop(to.send(answer)),
             None => {
                 if let Err(e) = answer {
@@ -109,9 +110,21 @@ impl<T: Send, F: FnMut(&Tx) -> Result<T> + Send> Job for WriteJob<T, F> {
     }
 }
 
+fn lost() -> Error {
+    Error::Io("a write was lost".into())
+}
+
+fn erase<T, F>(mut job: F) -> Work
+where
+    T: Send + 'static,
+    F: FnMut(&Tx) -> Result<T> + Send + 'static,
+{
+    Box::new(move |tx| Ok(Box::new(job(tx)?)))
+}
+
 enum Urgency {
-    Now(Box<dyn Job>),
-    Later(Box<dyn Job>),
+    Now(Job),
+    Later(Job),
 }
 
 pub(crate) struct Writer {
@@ -154,9 +167,14 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Tx) -> Result<T> + Send + 'static,
     {
+        let value = self.commit_erased(erase(job)).await?;
+        value.downcast().map(|value| *value).map_err(|_| lost())
+    }
+
+    async fn commit_erased(&self, work: Work) -> Result<Value> {
         let gone = || Error::Io("the store is closed".into());
         let (to, answer) = oneshot::channel();
-        let job = Box::new(WriteJob { job, source: effects::current(), value: None, to: Some(to) });
+        let job = Job { work, source: effects::current(), value: None, to: Some(to) };
         self.jobs.as_ref().ok_or_else(gone)?.send(Urgency::Now(job)).map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
@@ -166,7 +184,7 @@ impl Writer {
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
     {
         if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Urgency::Later(Box::new(WriteJob { job, source: None, value: None, to: None })));
+            let _ = jobs.send(Urgency::Later(Job { work: erase(job), source: None, value: None, to: None }));
         }
     }
 }
@@ -185,7 +203,7 @@ impl Drop for Writer {
 }
 
 fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
-    let mut patient: Vec<Box<dyn Job>> = vec![];
+    let mut patient: Vec<Job> = vec![];
     let mut due: Option<Instant> = None;
     loop {
         let next = match due {
@@ -193,7 +211,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
         };
         let closing = matches!(next, Err(mpsc::RecvTimeoutError::Disconnected));
-        let mut batch: Vec<Box<dyn Job>> = vec![];
+        let mut batch: Vec<Job> = vec![];
         let mut waiting = next.ok();
         while let Some(job) = waiting {
             match job {
@@ -219,7 +237,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
 }
 
 /// Commits all jobs together. One that fails is taken out, and the others run again without it.
-fn commit(engine: &Engine, mut batch: Vec<Box<dyn Job>>) {
+fn commit(engine: &Engine, mut batch: Vec<Job>) {
     while !batch.is_empty() {
         match engine.with(|db| try_commit(db, &mut batch)) {
             Ok(None) => {
@@ -239,7 +257,7 @@ fn commit(engine: &Engine, mut batch: Vec<Box<dyn Job>>) {
 }
 
 /// `Ok(Some((index, why)))` when a job failed and nothing was written.
-fn try_commit(db: &redb::Database, batch: &mut [Box<dyn Job>]) -> Result<Option<(usize, Error)>> {
+fn try_commit(db: &redb::Database, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
     let mut tx = db.begin_write()?;
     tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
     // Opening after a power cut takes milliseconds instead of a scan of the whole file.
@@ -263,7 +281,7 @@ fn try_commit(db: &redb::Database, batch: &mut [Box<dyn Job>]) -> Result<Option<
 
 /// Runs the jobs within a transaction; answers the first that failed. What the disk did is nobody's fault in particular: the
 /// whole batch fails.
-fn run(tx: &Tx, batch: &mut [Box<dyn Job>]) -> Result<Option<(usize, Error)>> {
+fn run(tx: &Tx, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
     for (i, job) in batch.iter_mut().enumerate() {
         let failed = match catch_unwind(AssertUnwindSafe(|| job.run(tx))) {
             Ok(Ok(())) => continue,
