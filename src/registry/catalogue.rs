@@ -2,10 +2,10 @@
 
 use crate::{
     groups::{self, Group},
+    schema::Schema,
     search::{Query, Words},
     validate,
 };
-use jsonschema::Validator;
 use serde::Serialize;
 use serde_json::Value;
 use std::{
@@ -92,7 +92,7 @@ pub(crate) struct Entry {
     pub family: Arc<str>,
     /// Whether whoever brought it wants it on.
     pub on: bool,
-    validator: Arc<OnceLock<Result<Validator, String>>>,
+    validator: Arc<OnceLock<Result<Schema, String>>>,
     words: Arc<Words>,
 }
 
@@ -108,7 +108,7 @@ impl Entry {
     }
 
     /// The compiled schema, or why it is none. Compiled when it is first needed: most tools are not called for days.
-    pub fn validator(&self) -> &Result<Validator, String> {
+    pub fn validator(&self) -> &Result<Schema, String> {
         self.validator.get_or_init(|| validate::compile(&self.tool.parameters))
     }
 

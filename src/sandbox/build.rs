@@ -1,4 +1,5 @@
-//! Compiles the guest: quickjs-ng, its libc and guest/guest.c become `OUT_DIR/guest.wasm`, which the crate embeds.
+//! Compiles the guest: quickjs-ng, its libc and guest/guest.c become `OUT_DIR/guest.wasm.z`
+//! (zlib), which the crate embeds.
 //!
 //! The C sources come from the crate `rquickjs-sys`, pinned by Cargo.lock and never built for this machine.
 
@@ -67,8 +68,13 @@ fn build() -> Result<(), String> {
 
     let mut link = Command::new(&clang);
     link.args(LINK).args(&objects).arg(format!("-L{}", sources.join("vendor/wasi-libc/lib").display())).arg("-lc");
-    link.arg(builtins).arg("-o").arg(out.join("guest.wasm"));
-    run(&mut link).map(drop)
+    let wasm = out.join("guest.wasm");
+    link.arg(builtins).arg("-o").arg(&wasm);
+    run(&mut link)?;
+    let bytes = fs::read(&wasm).map_err(|error| error.to_string())?;
+    let level = if variable("PROFILE")? == "release" { 10 } else { 1 };
+    let compressed = miniz_oxide::deflate::compress_to_vec_zlib(&bytes, level);
+    fs::write(out.join("guest.wasm.z"), compressed).map_err(|error| error.to_string())
 }
 
 /// Compiles side by side. What lies outside this folder never changes under one path, so its objects are kept.

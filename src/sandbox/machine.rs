@@ -8,7 +8,8 @@ use wasmi::{Caller, CompilationMode, Config, Engine, Error, Linker, Module, Stor
 
 use crate::{Host, Limits, Log, fault, instance::Instance, native};
 
-const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm"));
+/// The guest, compressed with zlib.
+const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm.z"));
 /// In the order in which they run; `web.js` begins what `utils.js` uses.
 const SCRIPTS: [&str; 2] = [include_str!("guest/web.js"), include_str!("guest/utils.js")];
 const LEVELS: [&str; 4] = ["debug", "log", "warn", "error"];
@@ -62,7 +63,8 @@ impl Machine {
         config.consume_fuel(true).compilation_mode(CompilationMode::Eager).ignore_custom_sections(true);
         config.set_max_recursion_depth(20_000).set_max_stack_height(16 << 20).set_max_cached_stacks(crate::COMPUTING);
         let engine = Engine::new(&config);
-        let module = Module::new(&engine, GUEST).map_err(|error| error.to_string())?;
+        let guest = miniz_oxide::inflate::decompress_to_vec_zlib(GUEST).map_err(|error| error.to_string())?;
+        let module = Module::new(&engine, &guest).map_err(|error| error.to_string())?;
         let linker = imports(&engine).map_err(|error| error.to_string())?;
         let mut machine = Machine { engine, module, linker, snapshot: Snapshot::default() };
         let mut first =
