@@ -10,16 +10,16 @@ use crate::{
 use std::{any::Any, marker::PhantomData};
 use tool::{Cx, Id, Label, Scope, UserId};
 
-/// A record with what is known about it.
+/// A record with its metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry<T> {
     /// Its id; ids grow with time.
     pub id: Id,
-    /// Whose it is.
+    /// Its owner.
     pub owner: UserId,
     /// Who else may read it.
     pub audience: Audience,
-    /// Where its content came from, for whoever reads it.
+    /// Where its content came from, as this reader sees it.
     pub label: Label,
     /// What made it: `chat`, `api`, a tool's name.
     pub source: String,
@@ -44,8 +44,8 @@ impl<T> Entry<T> {
         (value, Entry { id, owner, audience, label, source, updated_ms, version, value: (), tails })
     }
 
-    /// The label of this record once this caller has changed it. Its owner stays who they are, and somebody else's words
-    /// under their name would pass for theirs.
+    /// The label of this record after a change by this caller. The owner does not change, so another person's words would pass
+    /// for the owner's.
     pub fn label_after(&self, cx: &Cx) -> Label {
         if self.owner == cx.user() { cx.label() } else { Label::Outside }
     }
@@ -58,12 +58,12 @@ impl Entry<()> {
     }
 }
 
-/// What a write is stamped with.
+/// The metadata of a write.
 #[derive(Debug, Clone)]
 pub struct Stamp {
-    /// Where the record is kept.
+    /// The scope of the record.
     pub scope: Scope,
-    /// Whose it is.
+    /// Its owner.
     pub owner: UserId,
     /// Who else may read it.
     pub audience: Audience,
@@ -74,7 +74,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// For what Hob itself keeps for the household.
+    /// For records of Hob itself in the household's scope.
     pub fn household(source: &str) -> Self {
         Self {
             scope: Scope::Household,

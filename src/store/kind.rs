@@ -11,6 +11,9 @@ use std::any::Any;
 /// A record whose type only its [`Kind`] knows.
 pub(crate) type Erased = Box<dyn Any + Send + Sync>;
 
+/// A record, and the bytes after it.
+type Decoded = (Erased, Vec<u8>);
+
 /// A type of records.
 pub(crate) struct Kind {
     pub name: &'static str,
@@ -22,7 +25,7 @@ pub(crate) struct Kind {
     /// Appends the bytes of a record.
     pub encode: fn(&dyn Any, Vec<u8>) -> Result<Vec<u8>>,
     /// Reads a record, and what a newer Hob wrote behind it.
-    pub decode: fn(&[u8]) -> Option<(Erased, Vec<u8>)>,
+    pub decode: fn(&[u8]) -> Option<Decoded>,
 }
 
 impl Kind {

@@ -1,4 +1,4 @@
-//! Layer 1: everything Hob keeps, in one redb file.
+//! Layer 1: all of Hob's data, in one redb file.
 //!
 //! A [`Collection`] holds records of one type. A key begins with its [`tool::Scope`]; a record is a small header
 //! (version, owner, audience, label, source) and a postcard body. All writes go through one OS thread that
@@ -86,7 +86,7 @@ struct Inner {
     /// The types of the collections that were asked for.
     kinds: Mutex<check::Kinds>,
     /// Where the slow check is, once it has begun.
-    patrol: Mutex<Option<patrol::Place>>,
+    patrol: Mutex<Option<patrol::Cursor>>,
 }
 
 impl Store {

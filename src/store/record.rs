@@ -1,4 +1,4 @@
-//! How a record looks in bytes: a header that says whose it is, and a postcard body.
+//! The stored form of a record: a header (owner, label, source) and a postcard body.
 
 use crate::{
     Error, Result,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::any::Any;
 use tool::{Label, UserId};
 
-/// Whose the records of a collection are: the scope their keys begin with.
+/// The scope of a collection's records, with which their keys begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The household's.
@@ -44,7 +44,7 @@ impl Key {
     }
 }
 
-/// A type that is kept in a collection. See the evolution rule at the head of the crate.
+/// A type that is stored in a collection. See the evolution rule at the head of the crate.
 pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// The collection's name; part of the stored form.
     const NAME: &'static str;
@@ -52,15 +52,15 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     const WORD: &'static str;
     /// Raised when the meaning of a field changes (not when one is added).
     const VERSION: u8 = 1;
-    /// Whose the records are.
+    /// The scope of the records.
     const LEVEL: Level;
-    /// Whether they stay on this device: backups leave them out, as they do secrets.
+    /// Whether the records stay on this device: backups leave them out, as they do secrets.
     const STAYS: bool = false;
     /// Whether any member may have written what everybody reads. For a reader, another member's words are from outside,
     /// unless the household's owner wrote them; see [`Collection::get`](crate::Collection::get).
     const BY_MEMBERS: bool = matches!(Self::LEVEL, Level::User);
-    /// The values this record is found by. Where one of an index begins with another, looking for the shorter reads both:
-    /// end what differs in length, as [`order::text`](crate::order::text) does, or put its length in front.
+    /// The index values of this record. Where one value is a prefix of another, a search for the shorter finds both: terminate
+    /// values of variable length, as [`order::text`](crate::order::text) does, or put the length first.
     fn keys(&self) -> Vec<Key> {
         vec![]
     }
@@ -71,7 +71,7 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
 pub trait Coded: Copy + PartialEq + 'static {
     /// All variants, in the order of their numbers.
     const ALL: &'static [Self];
-    /// What an unknown number is taken for.
+    /// The variant for an unknown number.
     const UNKNOWN: Self;
 
     /// Its number.
@@ -166,15 +166,14 @@ pub(crate) struct Header {
     pub sum: [u8; checksum::LENGTH],
 }
 
-/// What a newer Hob wrote behind the fields this code knows; written back unchanged, so that code which was rolled back
-/// loses nothing.
+/// Bytes of a newer Hob after the fields this code knows; written back unchanged, so that a rollback loses nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tails {
     header: Vec<u8>,
     body: Vec<u8>,
 }
 
-/// How far short an old record may be: more zeros than all fields ever added to one type can need.
+/// The zeros an old record is padded with: more than all fields ever added to one type can need.
 const PADDING: usize = 256;
 
 /// Header length, header, body; the header ends with the checksum, and with what newer code wrote behind it.
@@ -215,7 +214,7 @@ pub(crate) fn decode(kind: &Kind, key: &[u8], bytes: &[u8]) -> Result<(Header, E
     Ok((header, value, Tails { header: header_tail, body: body_tail }))
 }
 
-/// Whose record these bytes are, as far as that can be read.
+/// The owner of a stored record, if it can be read.
 pub(crate) fn owner(bytes: &[u8]) -> Option<UserId> {
     decode_padded::<Header>(checksum::parts(bytes)?.0).map(|(header, _)| header.owner)
 }

@@ -1,4 +1,4 @@
-//! Walking an index in the order of its values: by due date, by day, by name.
+//! Walks an index in the order of its values: by due date, by day, by name.
 
 use crate::{
     Collection, Entry, Result,
@@ -9,12 +9,12 @@ use crate::{
 use redb::ReadTransaction;
 use tool::{Cx, Id, Scope};
 
-/// A stretch of one index. Values are compared as bytes; see [`order`].
+/// A range of one index. Values are compared as bytes; see [`order`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walk {
     index: u8,
     from: Vec<u8>,
-    /// The first that is beyond; `None` is the end of the index.
+    /// The exclusive end; `None` is the end of the index.
     to: Option<Vec<u8>>,
     down: bool,
 }
@@ -29,13 +29,13 @@ impl Walk {
     pub fn between(index: u8, first: impl AsRef<[u8]>, last: impl AsRef<[u8]>) -> Self {
         Self { index, from: first.as_ref().to_vec(), to: after(last.as_ref()), down: false }
     }
-    /// The same, the greatest value first.
+    /// The same range in descending order.
     pub fn down(self) -> Self {
         Self { down: true, ..self }
     }
 }
 
-/// The least bytes that are beyond everything that begins with `prefix`.
+/// The exclusive end of all values that begin with `prefix`.
 fn after(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
     let mut after = prefix[..=last].to_vec();
@@ -43,13 +43,13 @@ fn after(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(after)
 }
 
-/// Values as bytes that compare as the values do, to be put one after another into an index.
+/// Order-preserving encodings of values, to be concatenated into an index key.
 pub mod order {
     /// A number.
     pub fn int(value: i64) -> [u8; 8] {
         (value ^ i64::MIN).to_be_bytes()
     }
-    /// A text in lower case, ended so that what follows it does not count.
+    /// A text in lower case with a terminator, so that the bytes after it do not affect its order.
     pub fn text(value: &str) -> Vec<u8> {
         let mut bytes: Vec<u8> = value.to_lowercase().bytes().filter(|b| *b != 0).collect();
         bytes.push(0);
@@ -57,14 +57,14 @@ pub mod order {
     }
 }
 
-/// What becomes of a record on a walk.
+/// What a walk does with a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
-    /// It is answered.
+    /// Returns it.
     Yes,
-    /// It is passed over; the run is not tainted by it.
+    /// Skips it; the run is not tainted by it.
     No,
-    /// The walk is over, without it.
+    /// Ends the walk without it.
     Stop,
 }
 
@@ -114,7 +114,7 @@ impl<T: Record> Collection<T> {
         Ok(kept)
     }
 
-    /// How many records of this caller, and shared with them, are in a stretch, without reading them.
+    /// Counts the records of this caller, and shared with them, in a range without reading them.
     ///
     /// # Errors
     /// As [`Collection::walk`].
@@ -146,10 +146,10 @@ fn walk_scope(
     Ok(())
 }
 
-/// What follows the scope and the index in a row's key, and what it holds.
+/// A row's key after the scope and the index, and its value.
 type Row = (Vec<u8>, Vec<u8>);
 
-/// The rows of a stretch in one scope.
+/// The rows of a walk in one scope.
 fn stretch<'t>(table: &'t OpenTable, scope: &[u8], walk: &Walk) -> Result<Box<dyn Iterator<Item = Result<Row>> + 't>> {
     let prefix = [scope, &[walk.index]].concat();
     let from = [&prefix[..], &walk.from].concat();

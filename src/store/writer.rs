@@ -1,5 +1,4 @@
-//! The one thread that writes: it gathers jobs into durable commits, because a commit costs a card far more
-//! than the bytes in it.
+//! The writer thread: it batches jobs into durable commits, because a commit costs a card far more than the bytes in it.
 
 use crate::engine::{Engine, Table};
 use crate::{EffectSource, Error, Result, effects, engine};
@@ -21,7 +20,7 @@ use tokio::sync::oneshot;
 
 /// At most this many jobs share a commit.
 const BATCH: usize = 256;
-/// How long a job that is in no hurry waits for company.
+/// How long a deferred job waits for a commit to share.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 type OpenTable<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
@@ -74,11 +73,11 @@ impl<'a> Tx<'a> {
     }
 }
 
-/// What a job returns; its type is known again where it was handed in, so that the way here and back is compiled once.
+/// The result of a job. The caller restores its type, so that the code between is compiled once.
 type Value = Box<dyn Any + Send>;
 type Work = Box<dyn FnMut(&Tx) -> Result<Value> + Send>;
 
-/// A job and where its answer goes.
+/// A job and the channel for its result.
 struct Job {
     work: Work,
     /// The call whose effect this is.
@@ -128,7 +127,7 @@ enum Urgency {
 }
 
 pub(crate) struct Writer {
-    /// Whether nothing more is written.
+    /// Whether all writes are refused.
     sealed: AtomicBool,
     jobs: Option<mpsc::Sender<Urgency>>,
     thread: Option<thread::JoinHandle<()>>,
@@ -161,7 +160,7 @@ impl Writer {
         if self.is_sealed() { Err(Error::Restoring) } else { self.commit(job).await }
     }
 
-    /// The same, also when nothing more is to be written.
+    /// The same, also when writes are refused.
     pub async fn commit<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
@@ -190,11 +189,11 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Commits what still waits, then lets go of the file.
+    /// Commits the waiting jobs, then releases the file.
     fn drop(&mut self) {
         self.jobs.take();
         if let Some(thread) = self.thread.take()
-            // The last handle may go with a job, on the writer's own thread, which then just ends.
+            // A job may hold the last handle and drop it on the writer's own thread, which then just ends.
             && thread.thread().id() != thread::current().id()
         {
             let _ = thread.join();
@@ -224,7 +223,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             waiting = if batch.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
         if !batch.is_empty() || closing || due.is_some_and(|due| due <= Instant::now()) {
-            // The patient first: who waits for this commit may let go of the store when it is told, and so must they.
+            // Deferred jobs first: a caller that waits for this commit may drop the store afterwards.
             patient.append(&mut batch);
             batch = std::mem::take(&mut patient);
             due = None;
@@ -236,7 +235,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
     }
 }
 
-/// Commits all jobs together. One that fails is taken out, and the others run again without it.
+/// Commits all jobs together. A failed job is removed and the others run again.
 fn commit(engine: &Engine, mut batch: Vec<Job>) {
     while !batch.is_empty() {
         match engine.with(|db| try_commit(db, &mut batch)) {
@@ -279,8 +278,7 @@ fn try_commit(db: &redb::Database, batch: &mut [Job]) -> Result<Option<(usize, E
     }
 }
 
-/// Runs the jobs within a transaction; answers the first that failed. What the disk did is nobody's fault in particular: the
-/// whole batch fails.
+/// Runs the jobs within a transaction; returns the first that failed. A disk error fails the whole batch.
 fn run(tx: &Tx, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
     for (i, job) in batch.iter_mut().enumerate() {
         let failed = match catch_unwind(AssertUnwindSafe(|| job.run(tx))) {
