@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     // Other programs of the same user must not read keys out of this process's memory.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     // Before there are threads, which would begin with memory of their own.
-    embed::keep_large_apart();
+    embed::map_large_allocations();
     // What Hob writes is its owner's alone.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let scrubber = Scrubber::default();

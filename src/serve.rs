@@ -103,7 +103,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     tracing::info!(data = %data.display(), model = house.agent.model(), tools = house.registry.tools().len(), "ready");
     tokio::spawn(house.closing.clone().run_until_cancelled_owned(async {
         tokio::time::sleep(SETTLED).await;
-        embed::let_go_of_code();
+        embed::release_code_pages();
     }));
     let announcer = announce(&house, &outside, at, door);
     settings.announce_with(announcer.clone());

@@ -53,7 +53,7 @@ impl Settings {
     }
 
     async fn look(&self) -> Result<Vec<Neighbour>> {
-        let announcer = self.announcer.get().filter(|a| a.may_look());
+        let announcer = self.announcer.get().filter(|a| a.may_browse());
         let Some(announcer) = announcer else {
             return Err(Error::unavailable(
                 "Hob does not look at the network: it was told so by --no-mdns or hob.toml",

@@ -66,7 +66,7 @@ pub(crate) async fn check(State(house): State<AppState>, Extension(caller): Exte
         tables: check.tables,
         records: check.records,
         without_checksum: check.without_checksum,
-        rebuilt: check.mended,
+        rebuilt: check.repaired,
         damages: check.damages,
         damaged: check.damaged.into_iter().map(DamagedRecord::from).collect(),
     }))

@@ -4,7 +4,7 @@ use crate::{Driver, Error, Pin, Result};
 use gpiocdev::{Request, chip::Chip, line::Value};
 use std::{collections::BTreeMap, fs::File, io, path::PathBuf};
 
-/// What to do where the device files are there but closed to us.
+/// The advice for device files without permission.
 pub(crate) const JOIN_GROUP: &str =
     "add Hob's user to the group `gpio` (`sudo usermod -aG gpio USER`) and start it again";
 
@@ -15,7 +15,7 @@ const HEADERS: [&str; 4] = ["pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835",
 pub(crate) struct Cdev {
     path: PathBuf,
     lines: u32,
-    /// Closing a request gives its line back, so each is kept for as long as the board is.
+    /// Closing a request releases its line, so requests live as long as the board.
     outputs: BTreeMap<Pin, Request>,
 }
 

@@ -1,4 +1,4 @@
-//! The state of the machine: what it is, how loaded, how full, how warm.
+//! The state of the machine: model, load, memory, disk, temperature.
 
 use serde::Serialize;
 use std::{
@@ -31,7 +31,7 @@ pub struct State {
     pub memory: Memory,
     /// Memory Hob itself holds.
     pub own_memory: u64,
-    /// The disk that holds the data folder, where it can be told.
+    /// The disk of the data folder, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
     /// Of the processor in °C, where there is a sensor.
@@ -48,9 +48,9 @@ pub struct State {
 pub struct Memory {
     /// All of it.
     pub total: u64,
-    /// What programs hold.
+    /// Used by programs.
     pub used: u64,
-    /// What programs can still get.
+    /// Available to programs.
     pub available: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct Disk {
     pub path: PathBuf,
     /// All of it.
     pub total: u64,
-    /// What Hob can still write.
+    /// Available to Hob.
     pub free: u64,
 }
 
@@ -69,7 +69,7 @@ pub struct Disk {
 #[derive(Clone)]
 pub struct Device {
     data: PathBuf,
-    /// What takes time to set up is kept between looks.
+    /// Readers that are slow to set up are reused.
     gauges: Arc<Mutex<Option<Gauges>>>,
 }
 
@@ -147,7 +147,7 @@ fn own_memory(system: &mut System) -> u64 {
     system.process(own).map_or(0, |process| process.memory())
 }
 
-/// The processor's sensor if it can be told by its name, else the warmest there is.
+/// The processor's sensor if its name is known, else the warmest sensor.
 fn temperature(sensors: &mut Components) -> Option<f32> {
     sensors.refresh(false);
     let readings: Vec<(String, f32)> =
@@ -171,7 +171,7 @@ fn disk(folder: &Path) -> Option<Disk> {
     Some(Disk { path: folder.to_owned(), total: bytes(stat.f_blocks), free: bytes(stat.f_bavail) })
 }
 
-/// What the device tree says this board is; nothing on a PC.
+/// The board model in the device tree; `None` on a PC.
 pub(crate) fn board_model() -> Option<String> {
     let text = fs::read_to_string("/proc/device-tree/model").ok()?;
     Some(text.trim_matches(['\0', '\n', ' ']).to_owned()).filter(|text| !text.is_empty())

@@ -11,7 +11,7 @@ pub enum Error {
     /// The number is none of a header pin.
     #[error("{0} is not a pin: header pins have BCM numbers from 0 to {max}", max = Pin::MAX)]
     BadPin(i64),
-    /// There is no driver; the text says why and what to do.
+    /// There is no driver; the text says why and what to do about it.
     #[error("pins cannot be used here: {0}")]
     NoDriver(String),
     /// The driver does not have this pin.
@@ -34,7 +34,7 @@ pub enum Error {
     Failed {
         /// Which pin.
         pin: Pin,
-        /// What the system says.
+        /// The system's error.
         what: String,
     },
 }

@@ -27,15 +27,15 @@ use std::{
 use tokio::sync::broadcast;
 
 /// How many pin changes a slow listener may fall behind.
-const KEPT: usize = 256;
+const CHANGES_BUFFERED: usize = 256;
 
-/// What drives pins. A driver is called by one thread at a time and answers at once.
+/// Drives pins. A driver is called by one thread at a time and does not block.
 trait Driver: Send {
     /// Which one: `sim`, `cdev`, `rppal`.
     fn name(&self) -> &'static str;
     /// Whether the board has this pin.
     fn has(&self, pin: Pin) -> bool;
-    /// The level at the pin now, without changing what the pin is used for.
+    /// The level at the pin now, without changing its direction.
     fn read(&mut self, pin: Pin) -> Result<bool>;
     /// Makes the pin an output and drives it until the next write or the end of the process.
     fn write(&mut self, pin: Pin, high: bool) -> Result<()>;
@@ -66,12 +66,12 @@ impl FromStr for BoardKind {
     }
 }
 
-/// What the board is driven by, for people.
+/// The driver in use, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Description {
     /// `rppal`, `cdev`, `sim` or `none`.
     pub driver: &'static str,
-    /// Why this one; with `none`, what is missing and what to do about it.
+    /// Why this driver; with `none`, what is missing and what to do about it.
     pub why: String,
     /// The pins it has.
     pub pins: Vec<Pin>,
@@ -98,7 +98,7 @@ struct Pins {
 }
 
 impl Board {
-    /// Finds a driver. This never fails: where there is none, each later call answers with the reason.
+    /// Finds a driver. This never fails: without a driver, each later call returns the reason.
     pub fn open(kind: BoardKind) -> Self {
         Self::with_rate(kind, PinRate::default())
     }
@@ -117,7 +117,7 @@ impl Board {
     fn with(driver: Option<Box<dyn Driver>>, why: String, rate: PinRate) -> Self {
         let rates = Rates::new(rate);
         let state = Mutex::new(Pins { driver, seen: BTreeMap::new(), driven: BTreeSet::new(), rates });
-        Self(Arc::new(Inner { why, state, changes: broadcast::channel(KEPT).0 }))
+        Self(Arc::new(Inner { why, state, changes: broadcast::channel(CHANGES_BUFFERED).0 }))
     }
 
     /// The level at a pin now. Reading changes neither direction nor function of the pin.
@@ -142,7 +142,7 @@ impl Board {
         pins.driver_for(pin, &self.0.why)?.write(pin, high)?;
         pins.driven.insert(pin);
         if pins.seen.insert(pin, high) != Some(high) {
-            self.0.tell(pin, high);
+            self.0.publish(pin, high);
         }
         Ok(Level { pin, high, driven: true })
     }
@@ -159,7 +159,7 @@ impl Board {
         Ok(Pin::all().filter_map(|pin| pins.read(pin, &self.0).ok()).collect())
     }
 
-    /// What drives the board, and why.
+    /// The driver in use, and why.
     pub fn describe(&self) -> Description {
         let pins = self.pins();
         let has = |pin: &Pin| pins.driver.as_ref().is_some_and(|d| d.has(*pin));
@@ -193,15 +193,15 @@ impl Pins {
         let high = self.driver_for(pin, &board.why)?.read(pin)?;
         // The first sight of a pin is no change.
         if self.seen.insert(pin, high) == Some(!high) {
-            board.tell(pin, high);
+            board.publish(pin, high);
         }
         Ok(Level { pin, high, driven: self.driven.contains(&pin) })
     }
 }
 
 impl Inner {
-    fn tell(&self, pin: Pin, high: bool) {
-        // An error only means that nobody listens.
+    fn publish(&self, pin: Pin, high: bool) {
+        // An error only means that there is no receiver.
         let _ = self.changes.send((pin, high));
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a pin may be switched. Relays and what hangs on them wear out, and a program that runs wild is fast.
+/// Limits how often a pin may be switched: relays and their loads wear out, and a runaway program is fast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PinRate {
@@ -23,7 +23,7 @@ impl Default for PinRate {
     }
 }
 
-/// What is left for one pin.
+/// The remaining budget of one pin.
 struct Bucket {
     tokens: f64,
     at: Instant,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The header of a Raspberry Pi.
 pub(crate) struct Rppal {
     gpio: Gpio,
-    /// Dropping an output resets its pin, so each is kept for as long as the board is.
+    /// Dropping an output resets its pin, so outputs live as long as the board.
     outputs: BTreeMap<Pin, OutputPin>,
 }
 
@@ -37,7 +37,7 @@ impl Driver for Rppal {
     }
     fn read(&mut self, pin: Pin) -> Result<bool> {
         let high = match self.outputs.get(&pin) {
-            // What is at the pin, not what was asked for: a short to ground shows.
+            // The level at the pin, not the level that was set: this shows a short to ground.
             Some(output) => output.is_set_high(),
             None => self.gpio.get(pin.number()).map_err(failed(pin))?.read() == Level::High,
         };

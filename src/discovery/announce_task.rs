@@ -1,4 +1,4 @@
-//! The task behind an announcer: finds a free name, tells it, and keeps what it tells true.
+//! The task behind an announcer: finds a free name, announces it, and keeps the announcement up to date.
 //!
 //! `mdns-sd` probes for names and renames on its own, but record by record and interface by interface, and its answers
 //! then mix old names and new. So a conflict it reports ends its thread here, and a new one begins under the next name:
@@ -6,7 +6,7 @@
 
 use crate::{
     Result,
-    announcer::{Announced, Voice},
+    announcer::{Announced, SharedDaemon},
     browse::listen,
     interface, name, responder,
 };
@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The service types this Hob is told as.
+/// The service types this Hob is announced as.
 const SERVICES: [&str; 2] = ["_http._tcp.local.", "_hob._tcp.local."];
 /// How long others have to say that a name is theirs.
 const ASKING: Duration = Duration::from_millis(600);
@@ -29,13 +29,13 @@ const NAMES: u32 = 40;
 /// When it is first asked again whether the name is ours alone, and how often later: two networks may have become one.
 const FIRST_ASK: Duration = Duration::from_secs(20);
 const NEXT_ASK: Duration = Duration::from_secs(600);
-/// How soon it is asked whether another Hob has let go of our name.
-const TRUCE: Duration = Duration::from_secs(5);
+/// When to check whether another Hob has released our name.
+const RETRY_CONTESTED: Duration = Duration::from_secs(5);
 /// How long after an address came or went: others come in pairs.
 const SETTLED: Duration = Duration::from_millis(1200);
 /// How often the thread is looked after.
 const TICK: Duration = Duration::from_secs(1);
-/// The most records it may have heard. It keeps what nobody asked for, and anybody may send.
+/// The most records it may hold: it also stores unsolicited ones, and any device may send them.
 const HEARD: i64 = 2000;
 /// A goodbye is said twice, this far apart.
 const TWICE: Duration = Duration::from_millis(150);
@@ -46,15 +46,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 enum End {
     /// The device has another name.
     Renamed,
-    /// Somebody else has the name.
+    /// Another device has the name.
     Taken,
-    /// Somebody else has used the name all along, as we did.
+    /// Another device has used the name as long as we have.
     Yielded,
-    /// What contradicted us was our own voice, heard through another interface.
+    /// The conflict was our own announcement, received through another interface.
     Echo,
     /// The thread ended, or heard too much.
     Worn,
-    /// Nobody wants anything announced any more.
+    /// All handles are gone: the task ends.
     Dropped,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct AnnounceTask {
     wants: watch::Receiver<Announced>,
     tell: watch::Sender<Option<String>>,
     ignored: Vec<String>,
-    voice: Arc<Voice>,
+    daemon_slot: Arc<SharedDaemon>,
     stop: CancellationToken,
     /// Which of the numbered names.
     attempt: u32,
@@ -75,10 +75,10 @@ impl AnnounceTask {
         wants: watch::Receiver<Announced>,
         tell: watch::Sender<Option<String>>,
         ignored: Vec<String>,
-        voice: Arc<Voice>,
+        daemon_slot: Arc<SharedDaemon>,
         stop: CancellationToken,
     ) -> Self {
-        Self { wants, tell, ignored, voice, stop, attempt: 1, probing: true }
+        Self { wants, tell, ignored, daemon_slot, stop, attempt: 1, probing: true }
     }
 
     pub(crate) async fn run(mut self) {
@@ -88,7 +88,7 @@ impl AnnounceTask {
             let listens = self.wants.borrow().listens;
             match responder::open(listens, &self.ignored) {
                 Ok(daemon) => {
-                    self.voice.set(Some(daemon.clone()));
+                    self.daemon_slot.set(Some(daemon.clone()));
                     let end = tokio::select! {
                         end = self.speak(&daemon) => end.unwrap_or_else(|error| {
                             tracing::warn!(%error, "announcing begins anew");
@@ -96,7 +96,7 @@ impl AnnounceTask {
                         }),
                         () = stop.cancelled() => End::Dropped,
                     };
-                    self.voice.set(None);
+                    self.daemon_slot.set(None);
                     if matches!(end, End::Dropped) {
                         let name = self.tell.send_replace(None);
                         goodbye(&daemon, name).await;
@@ -140,7 +140,7 @@ impl AnnounceTask {
         let mut told = self.wants.borrow_and_update().clone();
         let base = base(&told);
         let mut name = name::numbered(&base, self.attempt, &told.id);
-        while self.attempt < NAMES && self.somebody_else(daemon, &name, &told).await?.is_some() {
+        while self.attempt < NAMES && self.other_holder(daemon, &name, &told).await?.is_some() {
             self.attempt += 1;
             name = name::numbered(&base, self.attempt, &told.id);
         }
@@ -167,7 +167,7 @@ impl AnnounceTask {
                 event = events.recv_async() => match event {
                     Err(_) => return Ok(End::Worn),
                     Ok(DaemonEvent::NameChange(change)) if is_ours(&change.original, &name) => {
-                        return Ok(match self.somebody_else(daemon, &name, &told).await? {
+                        return Ok(match self.other_holder(daemon, &name, &told).await? {
                             Some(_) => End::Taken,
                             None => End::Echo,
                         });
@@ -183,7 +183,7 @@ impl AnnounceTask {
                     register(daemon, &name, &told, false)?;
                 }
                 () = sleep_until(ask) => {
-                    let holder = self.somebody_else(daemon, &name, &told).await?;
+                    let holder = self.other_holder(daemon, &name, &told).await?;
                     // Of two Hobs that both use a name, the one with the lower id keeps it. When the other has gone, what
                     // was known of it is put right.
                     let keeps = match &holder {
@@ -197,7 +197,7 @@ impl AnnounceTask {
                         register(daemon, &name, &told, false)?;
                     }
                     contested = holder.is_some();
-                    ask = Instant::now() + if contested { TRUCE } else { NEXT_ASK };
+                    ask = Instant::now() + if contested { RETRY_CONTESTED } else { NEXT_ASK };
                 }
                 () = sleep_until(tick) => {
                     tick = Instant::now() + TICK;
@@ -211,8 +211,8 @@ impl AnnounceTask {
     }
 
     /// Who else says that this name is theirs.
-    async fn somebody_else(&self, daemon: &ServiceDaemon, name: &str, we: &Announced) -> Result<Option<Holder>> {
-        let _turn = self.voice.turn.lock().await;
+    async fn other_holder(&self, daemon: &ServiceDaemon, name: &str, we: &Announced) -> Result<Option<Holder>> {
+        let _turn = self.daemon_slot.turn.lock().await;
         let own = interface::own();
         let host = daemon.resolve_hostname(&format!("{name}.local."), Some(ASKING.as_millis() as u64))?;
         let mut holder = None;
@@ -274,7 +274,7 @@ fn register(daemon: &ServiceDaemon, name: &str, told: &Announced, probing: bool)
     Ok(())
 }
 
-/// What is said of this Hob beside its name, port and addresses.
+/// The TXT record of this Hob.
 fn txt(told: &Announced) -> Vec<(&'static str, String)> {
     let mut txt = vec![
         ("txtvers", "1".to_owned()),
@@ -299,7 +299,7 @@ async fn received_packets(metrics: Receiver<mdns_sd::Metrics>) -> i64 {
         .map_or(0, |m| m.iter().filter(|(k, _)| k.starts_with("cached-")).map(|(_, v)| v).sum())
 }
 
-/// Tells others to forget us, and ends the thread.
+/// Sends goodbye and ends the thread.
 async fn goodbye(daemon: &ServiceDaemon, host: Option<String>) {
     if let Some(name) = host.as_deref().and_then(|host| host.strip_suffix(".local")) {
         for service in SERVICES {
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::Tls;
 
-    fn told() -> Announced {
+    fn sample() -> Announced {
         Announced {
             name: "Kitchen".into(),
             id: "01A".into(),
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn the_text_begins_with_its_version() {
-        let mut told = told();
+        let mut told = sample();
         assert_eq!(text(&told), "txtvers=1 id=01A ver=0.1.0 api=v1 claimed=0 path=/");
         told.claimed = true;
         told.tls = Some(Tls { port: 4621, fingerprint: "AB:CD".into() });
@@ -372,13 +372,13 @@ mod tests {
 
     #[tokio::test]
     async fn who_listens_alone_is_not_announced() {
-        let alone = crate::Announcer::start(Announced { listens: "127.0.0.1".parse().unwrap(), ..told() }, vec![]);
+        let alone = crate::Announcer::start(Announced { listens: "127.0.0.1".parse().unwrap(), ..sample() }, vec![]);
         assert!(alone.why().unwrap().contains("0.0.0.0:4620"));
-        assert!(alone.name().is_none() && alone.may_look());
+        assert!(alone.name().is_none() && alone.may_browse());
         alone.update(|a| a.claimed = true);
         alone.stop().await;
         let off = crate::Announcer::off("`--no-mdns`");
-        assert_eq!((off.why(), off.may_look()), (Some("`--no-mdns`"), false));
+        assert_eq!((off.why(), off.may_browse()), (Some("`--no-mdns`"), false));
         assert_eq!(off.browse(Duration::from_secs(60)).await, Ok(vec![]));
     }
 }

@@ -1,4 +1,4 @@
-//! The announcer: what a Hob tells the network of itself, and the handle to change it.
+//! The announcer: what a Hob announces on the network, and the handle to change it.
 
 use crate::{Result, announce_task::AnnounceTask, browse, found::DiscoveredService};
 use mdns_sd::ServiceDaemon;
@@ -14,17 +14,17 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long what was found is good for others who ask.
+/// How long a result is reused for other callers.
 const FRESH: Duration = Duration::from_secs(2);
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// What the network is told.
+/// The announced data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announced {
     /// The device's name.
     pub name: String,
-    /// The device's id: by it others know that two answers are of one Hob.
+    /// The device's id: it identifies answers of the same Hob.
     pub id: String,
     /// The version of the program.
     pub version: String,
@@ -32,9 +32,9 @@ pub struct Announced {
     pub port: u16,
     /// The encrypted door, where there is one.
     pub tls: Option<Tls>,
-    /// Whether it belongs to somebody.
+    /// Whether it is claimed.
     pub claimed: bool,
-    /// The address it listens at: only what can be reached is told.
+    /// The address it listens at: only reachable addresses are announced.
     pub listens: IpAddr,
 }
 
@@ -47,14 +47,14 @@ pub struct Tls {
     pub fingerprint: String,
 }
 
-/// The thread that speaks, while there is one, and whose turn it is to ask with it.
+/// The running mDNS daemon, if any, and the lock of whoever browses with it.
 #[derive(Default)]
-pub(crate) struct Voice {
+pub(crate) struct SharedDaemon {
     daemon: Mutex<Option<ServiceDaemon>>,
     pub(crate) turn: tokio::sync::Mutex<()>,
 }
 
-impl Voice {
+impl SharedDaemon {
     pub(crate) fn set(&self, daemon: Option<ServiceDaemon>) {
         *self.daemon.lock().unwrap_or_else(PoisonError::into_inner) = daemon;
     }
@@ -63,7 +63,7 @@ impl Voice {
     }
 }
 
-/// A handle to what is announced; cheap to clone. When the last is dropped, the network hears goodbye.
+/// A handle to the announcement; cheap to clone. Dropping the last one sends goodbye.
 #[derive(Clone)]
 pub struct Announcer(Arc<Inner>);
 
@@ -71,12 +71,12 @@ struct Inner {
     wanted: Option<watch::Sender<Announced>>,
     host: watch::Receiver<Option<String>>,
     why: Option<String>,
-    may_look: bool,
+    may_browse: bool,
     ignored: Vec<String>,
-    voice: Arc<Voice>,
+    daemon_slot: Arc<SharedDaemon>,
     looked: tokio::sync::Mutex<Option<(Instant, Vec<DiscoveredService>)>>,
     stop: CancellationToken,
-    crier: Mutex<Option<JoinHandle<()>>>,
+    task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Announcer {
@@ -92,11 +92,11 @@ impl Announcer {
         }
         let (wanted, wants) = watch::channel(announced);
         let (tell, host) = watch::channel(None);
-        let (voice, stop) = (Arc::<Voice>::default(), CancellationToken::new());
-        let crier = AnnounceTask::new(wants, tell, ignored.clone(), voice.clone(), stop.clone());
-        let crier = Mutex::new(Some(tokio::spawn(crier.run())));
+        let (daemon_slot, stop) = (Arc::<SharedDaemon>::default(), CancellationToken::new());
+        let task = AnnounceTask::new(wants, tell, ignored.clone(), daemon_slot.clone(), stop.clone());
+        let task = Mutex::new(Some(tokio::spawn(task.run())));
         let (wanted, looked) = (Some(wanted), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { wanted, host, why: None, may_look: true, ignored, voice, looked, stop, crier }))
+        Self(Arc::new(Inner { wanted, host, why: None, may_browse: true, ignored, daemon_slot, looked, stop, task }))
     }
 
     /// Announces nothing and asks nothing, for the reason given.
@@ -104,17 +104,17 @@ impl Announcer {
         Self::silent(why.to_owned(), false, vec![])
     }
 
-    fn silent(why: String, may_look: bool, ignored: Vec<String>) -> Self {
+    fn silent(why: String, may_browse: bool, ignored: Vec<String>) -> Self {
         Self(Arc::new(Inner {
             wanted: None,
             host: watch::channel(None).1,
             why: Some(why),
-            may_look,
+            may_browse,
             ignored,
-            voice: Arc::default(),
+            daemon_slot: Arc::default(),
             looked: tokio::sync::Mutex::default(),
             stop: CancellationToken::new(),
-            crier: Mutex::new(None),
+            task: Mutex::new(None),
         }))
     }
 
@@ -124,8 +124,8 @@ impl Announcer {
     }
 
     /// Whether [`Self::browse`] asks the network; after [`Self::off`] it finds nothing.
-    pub fn may_look(&self) -> bool {
-        self.0.may_look
+    pub fn may_browse(&self) -> bool {
+        self.0.may_browse
     }
 
     /// The host name that is answered for now, such as `kitchen-2.local`. None while there is none.
@@ -138,7 +138,7 @@ impl Announcer {
         self.0.host.clone()
     }
 
-    /// Tells the network what changed.
+    /// Announces a change.
     pub fn update(&self, change: impl FnOnce(&mut Announced)) {
         if let Some(wanted) = &self.0.wanted {
             wanted.send_if_modified(|announced| {
@@ -154,7 +154,7 @@ impl Announcer {
     /// # Errors
     /// `Unusable` when the system has no place for multicast DNS.
     pub async fn browse(&self, how_long: Duration) -> Result<Vec<DiscoveredService>> {
-        if !self.0.may_look {
+        if !self.0.may_browse {
             return Ok(vec![]);
         }
         let mut looked = self.0.looked.lock().await;
@@ -163,8 +163,8 @@ impl Announcer {
         {
             return Ok(found.clone());
         }
-        let _turn = self.0.voice.turn.lock().await;
-        let found = match self.0.voice.get() {
+        let _turn = self.0.daemon_slot.turn.lock().await;
+        let found = match self.0.daemon_slot.get() {
             Some(daemon) => browse::look(&daemon, how_long).await?,
             None => browse::browse(how_long, &self.0.ignored).await?,
         };
@@ -175,9 +175,9 @@ impl Announcer {
     /// Says goodbye, so that others forget this Hob at once, and ends. Takes a fifth of a second.
     pub async fn stop(&self) {
         self.0.stop.cancel();
-        let crier = self.0.crier.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(crier) = crier {
-            let _ = timeout(GOODBYE, crier).await;
+        let task = self.0.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            let _ = timeout(GOODBYE, task).await;
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// The most services that one look shows.
 const MOST: usize = 200;
-/// How often it is looked. Nobody says the same twice within a second: who has just spoken is silent at first.
+/// How many rounds a search has. A responder repeats nothing within a second, so one that has just answered is silent at first.
 const LOOKS: u32 = 2;
 
 /// Looks around for so long, with a thread of its own. Nothing found is an empty list, also without a network.
@@ -30,8 +30,8 @@ pub async fn browse(how_long: Duration, ignored: &[String]) -> Result<Vec<Discov
     found
 }
 
-/// Looks around with a thread that is there, and once more if nothing was heard, or less than all of somebody. One at a
-/// time: a second look would take the answers of the first.
+/// Searches with the running thread, and once more if nothing was received or a service is incomplete. One at a time: a second
+/// search would take the answers of the first.
 pub(crate) async fn look(daemon: &ServiceDaemon, how_long: Duration) -> Result<Vec<DiscoveredService>> {
     let mut heard: BTreeMap<(String, String), Option<DiscoveredService>> = BTreeMap::new();
     for _ in 0..LOOKS {
@@ -65,7 +65,7 @@ pub(crate) async fn look(daemon: &ServiceDaemon, how_long: Duration) -> Result<V
     Ok(found)
 }
 
-/// Asks for services and hands over what comes, for so long.
+/// Queries services and hands over the answers for a time.
 pub(crate) async fn listen(
     daemon: &ServiceDaemon,
     services: &[&str],
@@ -79,7 +79,7 @@ pub(crate) async fn listen(
         hear(event);
     }
     for service in services {
-        // What was heard is forgotten with it.
+        // Its cache is dropped with it.
         let _ = daemon.stop_browse(service);
     }
     Ok(())

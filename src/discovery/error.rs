@@ -1,12 +1,12 @@
-//! Why the network could not be told or asked.
+//! Why announcing or browsing failed.
 
 /// The result of a call to this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why the network could not be told or asked.
+/// Why announcing or browsing failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Another program keeps the port to itself, or the system gives no sockets.
+    /// Another program holds the port exclusively, or the system grants no sockets.
     #[error("multicast DNS cannot be used here: {0}")]
     Unusable(String),
     /// The library refused.

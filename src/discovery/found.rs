@@ -1,13 +1,13 @@
-//! What others say of themselves, cut and cleaned: anybody on the network can say anything.
+//! Services on the network, truncated and cleaned: any device can announce anything.
 
 use mdns_sd::ResolvedService;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// The most addresses kept of one service.
+/// The most addresses of one service.
 const ADDRESSES: usize = 8;
 
-/// What kind of service it is.
+/// The kind of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -36,13 +36,13 @@ impl Kind {
     }
 }
 
-/// One service on the network. Texts are what it says of itself, without control characters and of bounded length.
+/// One service on the network. Its texts are untrusted, without control characters and of bounded length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscoveredService {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its host, such as `kitchen.local`.
     pub host: String,
@@ -50,7 +50,7 @@ pub struct DiscoveredService {
     pub addresses: Vec<IpAddr>,
     /// The port of the service.
     pub port: u16,
-    /// What to open: `http://…`, or `tcp://…` for Wyoming.
+    /// The address to open: `http://…`, or `tcp://…` for Wyoming.
     pub url: String,
     /// The id of a Hob or a Home Assistant.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct DiscoveredService {
     /// The version of its program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Whether a Hob belongs to somebody.
+    /// Whether a Hob is claimed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed: Option<bool>,
     /// The port of a Hob's encrypted door.
@@ -70,7 +70,7 @@ pub struct DiscoveredService {
 }
 
 impl DiscoveredService {
-    /// `None` for what cannot be reached or is no service of ours to show.
+    /// `None` for an unreachable or unsupported service.
     pub(crate) fn new(service: &ResolvedService) -> Option<Self> {
         let text = |key: &str, most: usize| {
             let said = service.get_property_val_str(key).map(|text| clean(text, most));
@@ -121,13 +121,13 @@ impl DiscoveredService {
 }
 
 impl DiscoveredService {
-    /// Whether what it says of itself was heard too, and not only where it is.
+    /// Whether its TXT record was received too, and not only its address.
     pub(crate) fn is_whole(&self) -> bool {
         self.id.is_some() || self.kind == Kind::Wyoming
     }
 }
 
-/// Without what moves a cursor, breaks a line or turns the direction of writing.
+/// Removes characters that move a cursor, break a line or change the direction of writing.
 fn clean(text: &str, most: usize) -> String {
     let hidden = |c: &char| {
         c.is_control()

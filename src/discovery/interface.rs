@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 /// Interfaces that are left out unless the configuration says otherwise: containers, virtual machines, tunnels.
-/// A `*` at the end stands for any ending.
+/// A `*` at the end matches any ending.
 pub const IGNORED: &[&str] = &[
     "docker*",
     "veth*",
@@ -38,10 +38,10 @@ pub struct Interface<'a> {
     pub point_to_point: bool,
 }
 
-/// Whether an address is one to be told to the household, by a Hob that listens at `listens`.
+/// Whether a Hob that listens at `listens` announces an address to the household.
 pub fn fit(interface: Interface<'_>, listens: IpAddr, ignored: &[impl AsRef<str>]) -> bool {
     let Interface { name, address, point_to_point } = interface;
-    // An interface is the household's by what it is; the list is for those that only look like one.
+    // An interface counts as the household's by its kind; the list holds exceptions.
     if point_to_point || address.is_loopback() || address.is_unspecified() || address.is_multicast() {
         return false;
     }
@@ -74,7 +74,7 @@ pub fn addresses(listens: IpAddr, ignored: &[impl AsRef<str>]) -> Vec<IpAddr> {
     found
 }
 
-/// Every address this machine has, also those nobody is told.
+/// Every address of this machine, also those that are not announced.
 pub(crate) fn own() -> Vec<IpAddr> {
     if_addrs::get_if_addrs().unwrap_or_default().iter().map(|i| i.ip()).collect()
 }

@@ -1,6 +1,6 @@
 //! How Hob is found on the network, and finds others: multicast DNS.
 //!
-//! An [`Announcer`] tells the network of this Hob, as `NAME.local`, `_http._tcp` and `_hob._tcp`; [`browse`] looks for
+//! An [`Announcer`] announces this Hob as `NAME.local`, `_http._tcp` and `_hob._tcp`; [`browse`] looks for
 //! other Hobs, Home Assistant and Wyoming services. Both use one thread of `mdns-sd`, where they meet in one process.
 
 mod announce_task;

@@ -1,4 +1,4 @@
-//! What Hob is called on the network: its name, unless that is taken.
+//! Hob's name on the network: the configured one, unless it is taken.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ const LABEL: usize = 63;
 /// How many numbers are tried before the device's id settles it.
 const NUMBERS: u32 = 30;
 
-/// The name for the `attempt`-th try (from 1): `kitchen`, `kitchen-2`, … and in the end one that nobody else has.
+/// The name for the `attempt`-th try (from 1): `kitchen`, `kitchen-2`, … and in the end one with part of the device id.
 pub(crate) fn numbered(base: &str, attempt: u32, id: &str) -> String {
     let with = |ending: &str| {
         let room = LABEL.saturating_sub(ending.len());
@@ -26,8 +26,8 @@ pub(crate) fn numbered(base: &str, attempt: u32, id: &str) -> String {
     }
 }
 
-/// The device's name as a label: in lower case, of letters, digits and dashes. One responder answers for a name; where
-/// another program of this machine answers for the machine's own name, Hob's is a different one.
+/// The device's name as a label: in lower case, of letters, digits and dashes. Only one responder may answer for a name; where
+/// another program answers for the machine's own name, Hob takes a different one.
 pub(crate) fn base(name: &str, machine: &str, other_responder: bool) -> String {
     let label = label(name);
     let machine = machine.split('.').next().unwrap_or_default();
@@ -46,14 +46,14 @@ fn label(name: &str) -> String {
     }
 }
 
-/// What the machine is called.
+/// The machine's host name.
 pub(crate) fn machine() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Whether an avahi-daemon runs here: it answers for the machine's name.
 pub(crate) fn other_responder() -> bool {
-    // The file outlives a daemon that was killed; its number tells.
+    // The file outlives a killed daemon; its process id shows whether it runs.
     let pid = std::fs::read_to_string("/run/avahi-daemon/pid").ok();
     pid.and_then(|text| text.trim().parse::<u32>().ok()).is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists())
 }

@@ -30,7 +30,7 @@ pub(crate) fn open(listens: IpAddr, ignored: &[String]) -> Result<ServiceDaemon>
     Ok(daemon)
 }
 
-/// Says goodbye for whatever is still told, and ends the thread.
+/// Sends goodbye for everything still announced, and ends the thread.
 pub(crate) async fn close(daemon: &ServiceDaemon) {
     if let Ok(ended) = daemon.shutdown() {
         let _ = tokio::time::timeout(ENDING, ended.recv_async()).await;

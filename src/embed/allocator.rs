@@ -5,16 +5,16 @@
 
 /// Lets every block of 1 MiB or more be a mapping of its own, which goes when it is freed, and all threads share two arenas.
 ///
-/// Each arena keeps what its threads once needed: ten thousand wrong passwords, each checked in 19 MiB, left 97 MB behind.
+/// Each arena keeps the peak memory of its threads: ten thousand wrong passwords, each checked in 19 MiB, left 97 MB behind.
 /// glibc raises that limit to 32 MB as it sees large blocks come and go, so the second load would
 /// put the weights into an arena, whose end `malloc_trim` does not reach. This holds for the whole
 /// process and costs the model 4 % of its time.
-pub fn keep_large_apart() {
+pub fn map_large_allocations() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    glibc::keep_large_apart();
+    glibc::map_large_allocations();
 }
 
-/// Gives freed memory back.
+/// Returns freed memory to the system.
 pub fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     glibc::trim();
@@ -22,16 +22,16 @@ pub fn trim() {
 
 /// Lets go of the pages of the program that hold `bytes`. They are read from its file again when they are needed; without
 /// this they stay counted as this process's until the system runs short.
-pub fn let_go(bytes: &'static [u8]) {
+pub fn release_pages(bytes: &'static [u8]) {
     #[cfg(target_os = "linux")]
-    linux::let_go(bytes);
+    linux::release_pages(bytes);
 }
 
-/// Lets go of the program's code: what only the start needed does not come back, the rest is mapped again at its next use,
-/// from memory that all processes share. Gives back some megabytes; costs some hundred page faults.
-pub fn let_go_of_code() {
+/// Unmaps the program's code pages: startup code does not come back, the rest is mapped again from the page cache at its next
+/// use. Returns some megabytes; costs some hundred page faults.
+pub fn release_code_pages() {
     #[cfg(target_os = "linux")]
-    linux::let_go_of_code();
+    linux::release_code_pages();
 }
 
 #[cfg(target_os = "linux")]
@@ -43,7 +43,7 @@ mod linux {
         let pieces = maps.lines().filter_map(|line| {
             let mut words = line.split_ascii_whitespace();
             let (range, rights) = (words.next()?, words.next()?);
-            // Private, and never to be written: nothing but what the file has.
+            // Private and read-only: it holds only bytes of the file.
             if rights != "r-xp" || words.nth(3)? != program.to_str()? {
                 return None;
             }
@@ -54,7 +54,7 @@ mod linux {
     }
 
     #[allow(unsafe_code)]
-    pub fn let_go_of_code() {
+    pub fn release_code_pages() {
         for (first, last) in code() {
             // SAFETY: the range is a mapping of this program's file that cannot be written, so what is mapped again is
             // what was there before; the kernel does that also for the code that runs now.
@@ -63,14 +63,14 @@ mod linux {
     }
 
     #[allow(unsafe_code)]
-    pub fn let_go(bytes: &'static [u8]) {
+    pub fn release_pages(bytes: &'static [u8]) {
         // SAFETY: sysconf takes no pointer.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(0);
         if page == 0 {
             return;
         }
         let (start, end) = (bytes.as_ptr() as usize, bytes.as_ptr() as usize + bytes.len());
-        // Whole pages only: what shares one with the ends is somebody else's.
+        // Whole pages only: the first and last page may hold other data.
         let (first, last) = (start.div_ceil(page) * page, end / page * page);
         if first < last {
             // SAFETY: the pages are within `bytes`, a constant of the program without addresses in it: nothing was ever
@@ -85,7 +85,7 @@ mod glibc {
     use std::sync::Once;
 
     #[allow(unsafe_code)]
-    pub fn keep_large_apart() {
+    pub fn map_large_allocations() {
         static ONCE: Once = Once::new();
         // SAFETY: mallopt takes no pointer. It writes two words of glibc's settings under the main
         // arena's lock; other threads read them without one, as they do when `free` raises the

@@ -123,11 +123,11 @@ fn serve(jobs: &Receiver<Job>, idle: Duration, loaded: &AtomicBool) {
             Err(error) => job.answer(Err(error)),
         }
         allocator::trim();
-        Model::let_go();
+        Model::release_pages();
     }
 }
 
-/// Answers jobs until none came for `idle` or nobody is left who could send one.
+/// Runs jobs until none came for `idle` or all senders are gone.
 fn work(model: Model, first: Job, jobs: &Receiver<Job>, idle: Duration) {
     let mut next = Ok(first);
     while let Ok(job) = next {

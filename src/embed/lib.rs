@@ -14,7 +14,7 @@ mod vector;
 mod weights;
 mod wordpiece;
 
-pub use allocator::{keep_large_apart, let_go_of_code};
+pub use allocator::{map_large_allocations, release_code_pages};
 pub use embedder::Embedder;
 pub use vector::{Quantized, Signature};
 
@@ -34,7 +34,7 @@ pub enum Error {
     /// The text has more than so many tokens; embed it in parts.
     #[error("the text has more than {0} tokens: embed it in parts")]
     TooLong(usize),
-    /// The model did not answer; search by words instead. The text says what to do about it.
+    /// The model failed; search by words instead. The text says what to do about it.
     #[error("{0}")]
     Unavailable(String),
     /// These are not the numbers or bytes of a vector; compute it again from its text.

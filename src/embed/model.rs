@@ -70,7 +70,7 @@ struct Norm {
     bias: Vec<f32>,
 }
 
-/// What a pass works in.
+/// The buffers of a pass.
 struct Scratch {
     left: Left,
     panels: Vec<[[f32; COLUMNS]; DEPTH]>,
@@ -88,9 +88,9 @@ impl Model {
         Ok(model)
     }
 
-    /// Nobody needs the weights for now.
-    pub fn let_go() {
-        allocator::let_go(GRAPH);
+    /// Releases the weights until the next use.
+    pub fn release_pages() {
+        allocator::release_pages(GRAPH);
     }
 
     /// Every part in its place; `None` when one is missing or has another size.
@@ -258,7 +258,7 @@ fn scaled(weights: &[u8; COLUMNS], scale: f32) -> [f32; COLUMNS] {
     row
 }
 
-/// What each token takes from all others, head by head. The scores' scale is folded into the query's weights.
+/// Attention, head by head. The scores' scale is folded into the query's weights.
 #[inline(always)]
 fn attend<A: Arithmetic>(desk: &mut Scratch, length: usize, query: &[f32], key: &[f32], value: &[f32]) -> Vec<f32> {
     let Scratch { left, panels } = desk;

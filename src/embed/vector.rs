@@ -15,7 +15,7 @@ impl Quantized {
     /// The length of [`Quantized::to_bytes`].
     pub const BYTES: usize = size_of::<f32>() + DIM;
 
-    /// From [`DIM`] finite floats, as [`crate::Embedder::embed`] gives them.
+    /// From [`DIM`] finite floats, as [`crate::Embedder::embed`] returns them.
     pub fn quantize(vector: &[f32]) -> Result<Self, Error> {
         let vector: &[f32; DIM] =
             vector.try_into().map_err(|_| Error::NotAVector(format!("{} numbers, not {DIM}", vector.len())))?;
@@ -24,7 +24,7 @@ impl Quantized {
         }
         let largest = vector.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
         let scale = largest / 127.0;
-        // A scale of 0 is the vector of zeros, or so near that it cannot be told from it.
+        // A scale of 0 means the zero vector, or one too near to zero to tell apart.
         let values = if scale > 0.0 { vector.map(|x| (x / scale).round() as i8) } else { [0; DIM] };
         Ok(Self { scale, values })
     }

@@ -1,6 +1,6 @@
 //! BERT's uncased WordPiece: text to the token ids the model was trained on.
 //!
-//! Gives the ids of Hugging Face's tokenizer, with one intended difference: `[SEP]`, `[MASK]` and
+//! Produces the ids of Hugging Face's tokenizer, with one intended difference: `[SEP]`, `[MASK]` and
 //! the like are ordinary characters in a text, so that a text cannot speak for the tokenizer.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 use unicode_normalization::UnicodeNormalization;
 
-/// The model's longest input, with the tokens that open and close it; what is beyond is cut off.
+/// The model's longest input, with the tokens that open and close it; longer inputs are truncated.
 pub const MAX_TOKENS: usize = 256;
 
 const UNKNOWN: i64 = 100;

@@ -1,4 +1,4 @@
-//! What kind of place an address is: outside, in the house, this device, or nowhere a tool has business.
+//! Classifies addresses: public, in the house, this device, or never to be reached by a tool.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -16,7 +16,7 @@ pub(crate) enum AddressClass {
 }
 
 impl AddressClass {
-    /// What to say about it to someone who may not go there.
+    /// Why a tool may not reach it.
     pub(crate) fn why(self) -> &'static str {
         match self {
             AddressClass::Outside => "is on the internet",
@@ -27,7 +27,7 @@ impl AddressClass {
     }
 }
 
-/// Metadata services of clouds: they hand out keys to whoever asks from inside.
+/// Cloud metadata services: they hand out keys to any client on the machine.
 const METADATA: [Ipv4Addr; 4] = [
     Ipv4Addr::new(169, 254, 169, 254),
     Ipv4Addr::new(100, 100, 100, 200),

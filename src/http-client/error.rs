@@ -1,4 +1,4 @@
-//! Why a request failed, in words that say what to do about it.
+//! Why a request failed, and what to do about it.
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a request failed. Hosts are named, whole URLs never: a query may hold a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The URL, method or a header cannot be used; the caller can mend it.
+    /// The URL, method or a header is invalid; the caller can correct it.
     #[error("{0}")]
     BadRequest(String),
     /// The guard forbids the address.
@@ -16,7 +16,7 @@ pub enum Error {
     Blocked {
         /// The name or address, as in the URL.
         host: String,
-        /// What it is: "is an address inside the house".
+        /// The reason: "is an address inside the house".
         why: &'static str,
     },
     /// The server sends one elsewhere and the request may not follow.
@@ -35,7 +35,7 @@ pub enum Error {
     TimedOut {
         /// Who was asked.
         host: String,
-        /// What did not happen: "did not answer".
+        /// The failure: "did not answer".
         what: &'static str,
         /// How long it was waited.
         after: Duration,
@@ -45,7 +45,7 @@ pub enum Error {
     Unreachable {
         /// Who was asked.
         host: String,
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
     /// The connection broke in the middle.
@@ -53,7 +53,7 @@ pub enum Error {
     Broken {
         /// Who was asked.
         host: String,
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
     /// The client itself could not be made.
@@ -72,7 +72,7 @@ impl Error {
         ))
     }
 
-    /// What reqwest says, told in our words; what our own resolver said comes out as it went in.
+    /// Converts reqwest's errors; errors of our own resolver pass unchanged.
     pub(crate) fn of(host: &str, why: &reqwest::Error) -> Self {
         let mut link: Option<&(dyn StdError + 'static)> = Some(why);
         while let Some(error) = link {

@@ -34,7 +34,7 @@ pub(crate) enum Way {
 }
 
 impl Allow {
-    /// Reads `name`, `name:port`, `ip`, `ip:port`, `[ip6]` and `[ip6]:port`. What cannot be read allows nothing.
+    /// Reads `name`, `name:port`, `ip`, `ip:port`, `[ip6]` and `[ip6]:port`. An unreadable entry allows nothing.
     pub(crate) fn new(entries: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let read = |entry: &str| {
             let entry = entry.trim();
@@ -73,10 +73,10 @@ fn bare(host: Host<&str>) -> Host {
     }
 }
 
-/// Whether a tool may ask for `url`, as far as can be told before its name is looked up.
+/// Checks whether a tool may request `url`, before its name is resolved.
 ///
 /// # Errors
-/// `BadRequest` for what is not plain HTTP; `Blocked` for what is in the house and not allowed.
+/// `BadRequest` for anything but HTTP; `Blocked` for an address in the house that is not allowed.
 pub(crate) fn check(url: &Url, allow: &Allow) -> Result<Way> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Error::BadRequest(format!("`{}:` is not http or https: only these can be fetched", url.scheme())));
@@ -107,7 +107,7 @@ fn not_outside(ip: IpAddr) -> Option<&'static str> {
     Some(place(ip)).filter(|place| *place != AddressClass::Outside).map(AddressClass::why)
 }
 
-/// Names that by their form are not the internet's. What else resolves into the house is caught at connect.
+/// Names that by their form are local. Other names that resolve into the house are blocked at connect.
 fn house_name(name: &str) -> Option<&'static str> {
     const ENDINGS: [&str; 11] = [
         "local",

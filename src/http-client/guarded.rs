@@ -40,7 +40,7 @@ const OURS: [&str; 11] = [
 /// Headers that follow a redirect to another origin. Keys travel under many names, so all others stay behind.
 const FOLLOWING: [&str; 4] = ["accept", "accept-encoding", "accept-language", "range"];
 
-/// What a tool asks for.
+/// A tool's request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fetch {
     /// An http or https URL.
@@ -83,7 +83,7 @@ pub struct Redirected {
     pub crosses_origin: bool,
 }
 
-/// What came back, whatever its status.
+/// A response of any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
     /// The HTTP status.
@@ -149,7 +149,7 @@ impl Guarded {
         Self { clients: self.clients.clone(), allow: Allow::new(hosts) }
     }
 
-    /// Whether the guard would let `url` pass, before its name is looked up: what can be said without asking the
+    /// Whether the guard allows `url` before its name is resolved: what can be said without asking the
     /// network. The host it names comes back.
     ///
     /// # Errors

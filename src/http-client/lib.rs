@@ -1,6 +1,6 @@
 //! HTTP to the outside: a guarded fetch for tools, a streaming client for model servers, a client of our own socket.
 //!
-//! Three clients for three degrees of trust. [`Guarded`] carries what tools ask for and never reaches into the
+//! Three clients for three degrees of trust. [`Guarded`] carries the requests of tools and never reaches into the
 //! house unless a person allowed it. [`ModelHttp`] talks to the address a person configured, wherever that is.
 //! [`Local`] reaches the running daemon over its unix socket. None of them reads proxy settings from the
 //! environment: where a request goes is decided here alone.
@@ -58,10 +58,10 @@ impl Lazy {
     }
 }
 
-/// What all clients have in common.
+/// The settings of all clients.
 fn base() -> ClientBuilder {
     static PROVIDER: Once = Once::new();
-    // An error only means that somebody installed one before us, which serves as well.
+    // An error only means that a provider is installed already, which serves as well.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     Client::builder()
         .user_agent(concat!("hob/", env!("CARGO_PKG_VERSION")))

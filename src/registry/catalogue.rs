@@ -2,10 +2,10 @@
 
 use crate::{
     groups::{self, Group, Groups},
+    schema::Schema,
     search::{Query, Words},
     validate,
 };
-use jsonschema::Validator;
 use serde::Serialize;
 use serde_json::Value;
 use std::{
@@ -90,7 +90,7 @@ pub(crate) struct Entry {
     pub tool: Arc<Tool>,
     /// Whether it was added as enabled.
     pub on: bool,
-    validator: Arc<OnceLock<Result<Validator, String>>>,
+    validator: Arc<OnceLock<Result<Schema, String>>>,
     words: Arc<Words>,
 }
 
@@ -100,7 +100,7 @@ impl Entry {
     }
 
     /// The compiled schema, or why it is invalid. Compiled when first needed: most tools are not called for days.
-    pub fn validator(&self) -> &Result<Validator, String> {
+    pub fn validator(&self) -> &Result<Schema, String> {
         self.validator.get_or_init(|| validate::compile(&self.tool.parameters))
     }
 

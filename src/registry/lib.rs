@@ -19,6 +19,7 @@ mod middleware;
 mod policies;
 mod preauthorize;
 mod rates;
+mod schema;
 mod schema_cost;
 mod search;
 mod validate;

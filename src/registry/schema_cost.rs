@@ -1,6 +1,7 @@
 //! An upper bound for the cost of a check against a schema. A few kilobytes of schema can describe more steps than any
 //! machine can make, so the steps are counted first, each shared part once.
 
+use crate::schema::references::{Part, References, Target, base_of};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -30,8 +31,7 @@ const CIRCLE: &str = "a reference leads back to itself without going into a fiel
 /// What is wrong with the schema.
 pub(crate) fn check_definition(schema: &Value) -> Result<(), String> {
     let mut counter = Counter::new(schema, IN_PLACE, 0);
-    let mut parts = vec![];
-    collect(schema, schema, &mut |part, base| parts.push((part, base)));
+    let parts = counter.references.parts().to_vec();
     parts.into_iter().try_for_each(|(part, base)| counter.count(part, base, None, 0).map(drop))
 }
 
@@ -49,69 +49,6 @@ fn size(value: &Value) -> u64 {
         Value::Object(fields) => 1 + fields.values().map(size).sum::<u64>(),
         _ => 1,
     }
-}
-
-/// Every object of a document with the resource it is in.
-fn collect<'a>(part: &'a Value, base: &'a Value, found: &mut impl FnMut(&'a Value, &'a Value)) {
-    match part {
-        Value::Array(items) => items.iter().for_each(|item| collect(item, base, found)),
-        Value::Object(fields) => {
-            let base = base_of(part, base);
-            found(part, base);
-            fields.values().for_each(|field| collect(field, base, found));
-        }
-        _ => {}
-    }
-}
-
-fn ids(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
-    ["$id", "id"].into_iter().filter_map(|key| fields.get(key)?.as_str())
-}
-
-/// A schema with its own id is the base of the references in it.
-fn base_of<'a>(part: &'a Value, base: &'a Value) -> &'a Value {
-    let own = part.as_object().is_some_and(|fields| ids(fields).any(|id| !id.starts_with('#')));
-    if own { part } else { base }
-}
-
-/// The schema at a pointer in a resource, and the resource that contains it.
-fn at<'a>(resource: &'a Value, pointer: &str) -> Option<(&'a Value, &'a Value)> {
-    let (mut part, mut base) = (resource, resource);
-    for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
-        part = match part {
-            Value::Object(fields) => fields.get(&token)?,
-            Value::Array(items) => items.get(token.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-        base = base_of(part, base);
-    }
-    Some((part, base))
-}
-
-/// Decodes percent escapes in a reference.
-fn decoded(fragment: &str) -> String {
-    let mut bytes = vec![];
-    let mut rest = fragment.as_bytes();
-    while let [first, more @ ..] = rest {
-        let code = (*first == b'%').then(|| std::str::from_utf8(more.get(..2)?).ok()).flatten();
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// The last part of a URI, which identifies a resource in the document however the URI is written.
-fn last_part(address: &str) -> &str {
-    address.split('#').next().unwrap_or_default().rsplit(['/', ':']).next().unwrap_or_default()
 }
 
 /// The steps of one schema at one place of a value.
@@ -178,10 +115,8 @@ fn listed(map: &Map<String, Value>) -> u64 {
     (["enum", "required", "properties"].into_iter().map(length).sum::<usize>() / LISTED) as u64
 }
 
-type Part<'a> = (&'a Value, &'a Value);
-
 struct Counter<'a> {
-    root: &'a Value,
+    references: References<'a>,
     limit: u64,
     /// The number of parts of the value.
     size: u64,
@@ -189,13 +124,11 @@ struct Counter<'a> {
     work: u64,
     /// The cost of each reference target at each place of the value; `None` while it is counted.
     known: HashMap<(*const Value, *const Value), Option<Cost>>,
-    /// All objects of the document, collected for the first reference that is no plain pointer.
-    parts: Option<Vec<Part<'a>>>,
 }
 
 impl<'a> Counter<'a> {
     fn new(root: &'a Value, limit: u64, size: u64) -> Self {
-        Self { root, limit, size, work: 0, known: HashMap::new(), parts: None }
+        Self { references: References::new(root), limit, size, work: 0, known: HashMap::new() }
     }
 
     fn works(&mut self, steps: usize) -> Result<(), String> {
@@ -332,38 +265,23 @@ impl<'a> Counter<'a> {
         Ok(dearest)
     }
 
+    /// What a reference may lead to: which of the dynamic anchors counts is known only in a check.
     fn targets(&mut self, keyword: &str, reference: &str, base: &'a Value) -> Result<Vec<Part<'a>>, String> {
-        let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let fragment = decoded(fragment);
-        let pointer = fragment.is_empty() || fragment.starts_with('/');
-        let mut from = if address.is_empty() { vec![base, self.root] } else { vec![] };
-        let mut found: Vec<Part<'a>> = vec![];
-        if !(pointer && address.is_empty() && keyword == "$ref") {
-            let root = self.root;
-            let parts = self.parts.get_or_insert_with(|| {
-                let mut parts = vec![];
-                collect(root, root, &mut |part, base| parts.push((part, base)));
-                parts
-            });
-            let looked_at = parts.len();
-            for (part, base) in &*parts {
-                let Some(fields) = part.as_object() else { continue };
-                let recursive =
-                    keyword == "$recursiveRef" && fields.get("$recursiveAnchor") == Some(&Value::Bool(true));
-                let named = !address.is_empty() && ids(fields).any(|id| last_part(id) == last_part(address));
-                if recursive || named {
-                    from.push(part);
-                }
-                let anchor = |key: &str| fields.get(key).and_then(Value::as_str) == Some(&*fragment);
-                let old = || ids(fields).any(|id| id.strip_prefix('#') == Some(&*fragment));
-                if !pointer && (anchor("$anchor") || anchor("$dynamicAnchor") || old()) {
-                    found.push((part, base));
-                }
-            }
-            self.works(looked_at)?;
+        let found = self.references.resolve(reference, base);
+        let mut found: Vec<Part<'a>> = match found {
+            Some(Target::Part(part)) => vec![part],
+            _ => vec![],
+        };
+        let plain = keyword == "$ref" && matches!(reference.as_bytes(), [] | [b'#'] | [b'#', b'/', ..]);
+        if !plain {
+            self.works(self.references.parts().len())?;
         }
-        if pointer {
-            found.extend(from.into_iter().filter_map(|resource| at(resource, &fragment)));
+        match keyword {
+            "$dynamicRef" => {
+                found.extend(self.references.dynamic_anchors(reference.rsplit('#').next().unwrap_or_default()));
+            }
+            "$recursiveRef" => found.extend(self.references.recursive_anchors()),
+            _ => {}
         }
         found.sort_by_key(|(part, _)| std::ptr::from_ref(*part));
         found.dedup_by_key(|(part, _)| std::ptr::from_ref(*part));

@@ -1,8 +1,12 @@
 //! Checks arguments against a schema, with messages a model or a person can act on.
 
 pub(crate) use crate::coerce::alike;
-use crate::{catalogue::Entry, coerce, schema_cost};
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
+use crate::{
+    catalogue::Entry,
+    coerce,
+    schema::{Fault, FaultKind, Schema},
+    schema_cost,
+};
 use serde_json::Value;
 use tool::{Error, Result};
 
@@ -77,16 +81,16 @@ pub fn schema_faults(schema: &Value, value: &Value) -> Result<Option<String>> {
     faults(&validator, schema, value).map_err(|e| Error::bad_args(format!("this JSON schema cannot be used here: {e}")))
 }
 
-pub(crate) fn compile(parameters: &Value) -> Result<Validator, String> {
+pub(crate) fn compile(parameters: &Value) -> Result<Schema, String> {
     schema_cost::check_definition(parameters)?;
-    jsonschema::validator_for(parameters).map_err(|e| e.to_string())
+    Schema::compile(parameters)
 }
 
 /// The faults in one line; `None` when there are none.
 ///
 /// # Errors
 /// When the check would take too long.
-fn faults(validator: &Validator, parameters: &Value, args: &Value) -> Result<Option<String>, String> {
+fn faults(validator: &Schema, parameters: &Value, args: &Value) -> Result<Option<String>, String> {
     let steps = schema_cost::check_value(parameters, args)?;
     if validator.is_valid(args) {
         return Ok(None);
@@ -94,33 +98,29 @@ fn faults(validator: &Validator, parameters: &Value, args: &Value) -> Result<Opt
     if steps > schema_cost::DETAILED {
         return Ok(Some("it is not what the schema says, and too much to say where".into()));
     }
-    let faults: Vec<String> = validator.iter_errors(args).take(FAULTS).map(|e| fault(&e, parameters)).collect();
+    let faults: Vec<String> = validator.faults(args).iter().take(FAULTS).map(|e| describe(e, parameters)).collect();
     Ok(Some(faults.join("; ")))
 }
 
-fn fault(error: &ValidationError, parameters: &Value) -> String {
-    let at = path(error.instance_path().as_str());
+fn describe(fault: &Fault, parameters: &Value) -> String {
+    let at = &fault.at;
     let inside = |text: String| if at.is_empty() { text } else { format!("`{at}`: {text}") };
     // Of several forms that a constant distinguishes, the intended one.
-    if let Kind::OneOfNotValid { context } = error.kind()
-        && let Some((word, names)) = schema_at(error, parameters).and_then(discriminator)
-    {
-        let said = &error.instance()[word];
-        let meant = names.iter().position(|name| *name == said).and_then(|n| context.get(n)?.first());
-        return match meant {
-            Some(meant) => fault(meant, parameters),
-            None => {
-                let word = if at.is_empty() { word.to_owned() } else { format!("{at}.{word}") };
-                format!("`{word}`: expected one of {}, got {}", listed(&serde_json::json!(names)), got(said))
-            }
-        };
-    }
-    let wanted = match error.kind() {
-        Kind::Required { property } => {
-            return inside(format!("`{}` is missing", property.as_str().unwrap_or_default()));
+    let wanted = match &fault.kind {
+        // Of several forms that a word in them tells apart, the one that was meant.
+        FaultKind::Forms(forms) if let Some((word, names)) = discriminator(fault.schema) => {
+            let given = &fault.value[word];
+            let meant = names.iter().position(|name| *name == given).and_then(|n| forms.get(n)?.first());
+            return match meant {
+                Some(meant) => describe(meant, parameters),
+                None => {
+                    let word = if at.is_empty() { word.to_owned() } else { format!("{at}.{word}") };
+                    format!("`{word}`: expected one of {}, got {}", listed(&serde_json::json!(names)), got(given))
+                }
+            };
         }
-        Kind::AdditionalProperties { unexpected } => {
-            let names: Vec<&str> = unexpected.iter().map(String::as_str).collect();
+        FaultKind::Missing(name) => return inside(format!("`{name}` is missing")),
+        FaultKind::Unknown(names) => {
             let known = at.is_empty().then(|| parameters["properties"].as_object()).flatten();
             let near = match names.as_slice() {
                 [one] => known
@@ -133,33 +133,15 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
             let hint = near.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default();
             return inside(format!("`{}` is not known{hint}", clip(&names.join("`, `"))));
         }
-        Kind::Type { .. } => {
-            "expected ".to_owned() + &schema_at(error, parameters).map_or_else(|| "another type".into(), kind)
-        }
-        Kind::Enum { options } => format!("expected one of {}", listed(options)),
-        Kind::Constant { expected_value } => format!("expected {expected_value}"),
-        Kind::Minimum { limit } => format!("expected at least {limit}"),
-        Kind::ExclusiveMinimum { limit } => format!("expected more than {limit}"),
-        Kind::Maximum { limit } => format!("expected at most {limit}"),
-        Kind::ExclusiveMaximum { limit } => format!("expected less than {limit}"),
-        Kind::MinLength { limit } => format!("expected at least {limit} characters"),
-        Kind::MaxLength { limit } => format!("expected at most {limit} characters"),
-        Kind::MinItems { limit } => format!("expected at least {limit} items"),
-        Kind::MaxItems { limit } => format!("expected at most {limit} items"),
-        Kind::Pattern { pattern } => format!("expected text that matches {}", clip(pattern)),
-        Kind::Format { format } => format!("expected a text of the format {format}"),
-        Kind::UniqueItems => "expected every item only once".into(),
-        Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => {
-            "expected ".to_owned() + &schema_at(error, parameters).map_or_else(|| "another form".into(), kind)
-        }
-        _ => return inside(clip(&error.to_string())),
+        FaultKind::Type | FaultKind::Forms(_) => format!("expected {}", kind(fault.schema)),
+        FaultKind::Expected(text) => text.clone(),
+        FaultKind::Other(text) => return inside(clip(text)),
     };
     // A `writeOnly` value may be a secret that the scrubber does not know yet.
-    let parameter = error.instance_path().as_str().split('/').nth(1).unwrap_or_default();
-    if parameters["properties"][parameter]["writeOnly"] == true {
+    if parameters["properties"][fault.parameter]["writeOnly"] == true {
         return inside(wanted);
     }
-    inside(format!("{wanted}, got {}", got(error.instance())))
+    inside(format!("{wanted}, got {}", got(fault.value)))
 }
 
 /// The property whose constant distinguishes several forms, and its constants in order.
@@ -171,28 +153,7 @@ fn discriminator(schema: &Value) -> Option<(&str, Vec<&Value>)> {
     Some((word, forms.iter().map(|form| &form["properties"][word]["const"]).collect()))
 }
 
-/// The schema an error is about: its path ends with the keyword.
-fn schema_at<'a>(error: &ValidationError, parameters: &'a Value) -> Option<&'a Value> {
-    let path = error.schema_path().as_str();
-    parameters.pointer(path.rsplit_once('/').map_or("", |(schema, _)| schema))
-}
-
-/// A JSON pointer as people write it: `operations[0].tool`.
-fn path(pointer: &str) -> String {
-    let mut text = String::new();
-    for part in pointer.split('/').skip(1) {
-        let part = part.replace("~1", "/").replace("~0", "~");
-        if part.bytes().all(|b| b.is_ascii_digit()) {
-            text += &format!("[{part}]");
-        } else {
-            text += if text.is_empty() { "" } else { "." };
-            text += &part;
-        }
-    }
-    text
-}
-
-fn clip(text: &str) -> String {
+pub(crate) fn clip(text: &str) -> String {
     match text.char_indices().nth(SHOWN * 4) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -244,7 +205,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-fn listed(choices: &Value) -> String {
+pub(crate) fn listed(choices: &Value) -> String {
     let text = |c: &Value| c.as_str().map_or_else(|| c.to_string(), str::to_owned);
     choices.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join("|")
 }

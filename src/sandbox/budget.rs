@@ -13,7 +13,7 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// What an instance takes beside its linear memory: tables, answers on their way, its share of the interpreter's stacks.
+/// Memory of an instance beside its linear memory: tables, pending answers, its share of the interpreter's stacks.
 const OVERHEAD: usize = 2 << 20;
 /// The most that all instances use together, however large the machine is.
 const MOST: usize = 256 << 20;
@@ -128,12 +128,12 @@ impl Budget {
     fn admit(self: &Arc<Self>) {
         loop {
             let Some(Waiter { bytes, granted }) = self.state().next() else { return };
-            // If nobody waits any more, the turn comes back and is dropped, which returns what it took.
+            // If the waiter is gone, the turn is dropped, which returns its memory.
             drop(granted.send(Turn { budget: self.clone(), bytes }));
         }
     }
 
-    fn give_back(self: &Arc<Self>, bytes: usize, slots: usize) {
+    fn release(self: &Arc<Self>, bytes: usize, slots: usize) {
         {
             let mut state = self.state();
             state.free_memory += bytes;
@@ -166,7 +166,7 @@ impl State {
 }
 
 impl Turn {
-    /// Ends the turn. The reservation keeps what the instance has come to use, `linear` bytes of linear memory.
+    /// Ends the turn. The reservation shrinks to the memory the instance uses, `linear` bytes of linear memory.
     pub(crate) fn end(mut self, held: &mut Reservation, linear: usize) {
         let granted = held.bytes + self.bytes;
         held.bytes = (linear + OVERHEAD).min(granted);
@@ -176,13 +176,13 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.budget.give_back(self.bytes, 1);
+        self.budget.release(self.bytes, 1);
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.give_back(self.bytes, 0);
+        self.budget.release(self.bytes, 0);
     }
 }
 

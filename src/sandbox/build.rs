@@ -1,4 +1,5 @@
-//! Compiles the guest: quickjs-ng, its libc and guest/guest.c become `OUT_DIR/guest.wasm`, which the crate embeds.
+//! Compiles the guest: quickjs-ng, its libc and guest/guest.c become `OUT_DIR/guest.wasm.z`
+//! (zlib), which the crate embeds.
 //!
 //! The C sources come from the crate `rquickjs-sys`, pinned by Cargo.lock and never built for this machine.
 
@@ -27,7 +28,7 @@ const FLAGS: &[&str] = &[
     "-mmutable-globals",
 ];
 
-/// The stack lies first in memory, so that an overflow traps instead of running into data.
+/// The stack is first in memory, so that an overflow traps instead of running into data.
 const LINK: &[&str] = &[
     "--target=wasm32-unknown-unknown",
     "-nostdlib",
@@ -67,11 +68,16 @@ fn build() -> Result<(), String> {
 
     let mut link = Command::new(&clang);
     link.args(LINK).args(&objects).arg(format!("-L{}", sources.join("vendor/wasi-libc/lib").display())).arg("-lc");
-    link.arg(builtins).arg("-o").arg(out.join("guest.wasm"));
-    run(&mut link).map(drop)
+    let wasm = out.join("guest.wasm");
+    link.arg(builtins).arg("-o").arg(&wasm);
+    run(&mut link)?;
+    let bytes = fs::read(&wasm).map_err(|error| error.to_string())?;
+    let level = if variable("PROFILE")? == "release" { 10 } else { 1 };
+    let compressed = miniz_oxide::deflate::compress_to_vec_zlib(&bytes, level);
+    fs::write(out.join("guest.wasm.z"), compressed).map_err(|error| error.to_string())
 }
 
-/// Compiles side by side. What lies outside this folder never changes under one path, so its objects are kept.
+/// Compiles in parallel. Sources outside this folder never change under one path, so their objects are reused.
 fn compile(clang: &str, sources: &Path, files: &[PathBuf], out: &Path) -> Result<Vec<PathBuf>, String> {
     let stamp = out.join("flags");
     let flags = format!("{clang} {FLAGS:?} {}", sources.display());
@@ -97,13 +103,13 @@ fn compile(clang: &str, sources: &Path, files: &[PathBuf], out: &Path) -> Result
 
 /// The part of libc that would need a system, with its one import (the clock) under our host's name.
 fn shim(sources: &Path, out: &Path) -> Result<PathBuf, String> {
-    const THEIRS: &str = r#"import_module("env"), import_name("__rquickjs_host_now_us")"#;
+    const CLOCK_IMPORT: &str = r#"import_module("env"), import_name("__rquickjs_host_now_us")"#;
     let text = fs::read_to_string(sources.join("wasm-shim/shim.c")).map_err(|error| error.to_string())?;
-    if !text.contains(THEIRS) {
+    if !text.contains(CLOCK_IMPORT) {
         return Err("wasm-shim/shim.c of rquickjs-sys no longer imports the clock as build.rs expects".to_owned());
     }
     let path = out.join("shim.c");
-    fs::write(&path, text.replace(THEIRS, r#"import_module("host"), import_name("now_us")"#))
+    fs::write(&path, text.replace(CLOCK_IMPORT, r#"import_module("host"), import_name("now_us")"#))
         .map_err(|error| error.to_string())?;
     Ok(path)
 }

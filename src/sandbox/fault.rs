@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The longest text of a thrown error that is passed on, in bytes.
 const TEXT: usize = 4 << 10;
 
-/// Why a call gave no result. The text says what happened and what to change.
+/// Why a call returned no result. The text says what happened and what to change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The tool threw, or could not be compiled: `name: message`, with the position in the tool's code.
@@ -26,7 +26,7 @@ pub enum Fault {
     /// Other calls hold the memory that all share, and none became free in time.
     #[error("{}", busy(*.memory, *.started))]
     Busy {
-        /// What all calls share, in bytes.
+        /// The memory all calls share, in bytes.
         memory: usize,
         /// Whether some of the tool's code ran before.
         started: bool,
@@ -58,7 +58,7 @@ impl Fault {
 
 const OUT_OF_MEMORY: &str = "InternalError: out of memory";
 
-/// The innermost frame that lies in the tool's own code, such as `at tool (tool:3:14)` or `at tool:1:5`. The tool's
+/// The innermost frame in the tool's own code, such as `at tool (tool:3:14)` or `at tool:1:5`. The tool's
 /// first line is the second there, below the head of the function that is put around it.
 fn position(stack: &str) -> Option<(u32, u32)> {
     stack.lines().find_map(|frame| {

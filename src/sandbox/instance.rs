@@ -18,7 +18,7 @@ const TICK: u64 = 40_000_000;
 const DONE: i32 = 0;
 const WAITING: i32 = 1;
 const THROWN: i32 = 2;
-const STUCK: i32 = 3;
+const NEVER_SETTLES: i32 = 3;
 
 pub(crate) struct Instance {
     store: Store<State>,
@@ -40,7 +40,7 @@ pub(crate) struct Bounds<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Where a call stands after a step.
+/// The state of a call after a step.
 pub(crate) enum StepOutcome {
     Done(Value),
     /// For at least one operation.
@@ -105,7 +105,7 @@ impl Instance {
     /// Compiles the tool and runs it until it is done or waits.
     pub(crate) fn start(&mut self, script: &crate::Script, bounds: &Bounds) -> Result<StepOutcome, Fault> {
         // A body could close its function and go on outside it. After a declaration's `}` must come the start of a
-        // statement, after a method's `}` a comma or `}`, and no token is both: what compiles in both stayed inside.
+        // statement, after a method's `}` a comma or `}`, and no token is both: code that compiles in both did not break out.
         let code = &script.code;
         let declaration = format!("async function tool(args, context, utils, fetch, console) {{\n{code}\n}}");
         let method = format!("({{ async tool(args, context, utils, fetch, console) {{\n{code}\n}} }})");
@@ -209,7 +209,7 @@ impl Instance {
                 value.map(StepOutcome::Done).map_err(|error| Fault::Thrown(format!("the tool's result: {error}")))
             }
             WAITING => Ok(StepOutcome::Waiting),
-            STUCK => Err(Fault::NeverSettles),
+            NEVER_SETTLES => Err(Fault::NeverSettles),
             other => self.expect_done(other, bounds).map(|()| StepOutcome::Waiting),
         }
     }
@@ -245,19 +245,19 @@ fn thread_cpu() -> Duration {
 /// Reads JSON as JavaScript writes it: half of a surrogate pair, left by cutting a text inside an emoji, becomes U+FFFD.
 pub(crate) fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text)
-        .or_else(|_| serde_json::from_str(&mend_surrogates(text)))
+        .or_else(|_| serde_json::from_str(&replace_lone_surrogates(text)))
         .map_err(|error| error.to_string())
 }
 
-fn mend_surrogates(text: &str) -> String {
+fn replace_lone_surrogates(text: &str) -> String {
     let unit = |at: usize| -> Option<u16> {
         let escape = text.get(at..at + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(escape, 16).ok()
     };
-    let mut mended = String::with_capacity(text.len());
+    let mut replaced = String::with_capacity(text.len());
     let mut at = 0;
     while let Some(found) = text[at..].find('\\') {
-        mended.push_str(&text[at..at + found]);
+        replaced.push_str(&text[at..at + found]);
         at += found;
         let (copied, len) = match (unit(at), unit(at + 6)) {
             (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => (&text[at..at + 12], 12),
@@ -265,9 +265,9 @@ fn mend_surrogates(text: &str) -> String {
             // Any other escape is at least two bytes; the second may be a backslash itself.
             _ => (text.get(at..at + 2).unwrap_or("\\"), 2),
         };
-        mended.push_str(copied);
+        replaced.push_str(copied);
         at = (at + len).min(text.len());
     }
-    mended.push_str(&text[at..]);
-    mended
+    replaced.push_str(&text[at..]);
+    replaced
 }

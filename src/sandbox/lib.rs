@@ -1,10 +1,10 @@
 //! JavaScript inside wasmi: a fresh instance from a snapshot for each call.
 //!
-//! [`Sandbox::run`] runs the body of one async function. What it may reach is the [`Host`] it is given, and the host
+//! [`Sandbox::run`] runs the body of one async function. It reaches the outside only through its [`Host`], and the host
 //! authorises each operation: the JavaScript around the tool is convenience, the wasm instance is the boundary.
 //!
 //! The guest is quickjs-ng compiled to wasm by `build.rs`. It is parsed once, its start-up runs once, and the linear
-//! memory after that is laid into a new instance for every call, so that no call sees what another left behind.
+//! memory after that is copied into a new instance for every call, so that no call sees another's data.
 
 mod budget;
 mod fault;
@@ -36,14 +36,14 @@ use serde_json::Value;
 /// Calls that compute at the same time. Those that wait for the host do not count.
 const COMPUTING: usize = 2;
 
-/// What the tool may ask of the world. Implementations authorise each call themselves.
+/// The operations a tool may request. Implementations authorise each call themselves.
 pub trait Host: Send + Sync + 'static {
     /// Asynchronous operations. The text of an error is thrown in JavaScript as an `Error`.
     ///
     /// | op | input | answer |
     /// |---|---|---|
     /// | `fetch` | `{url, method, headers: {name: value}, body: string or null}` | `{status, headers, body: string, url}`, `statusText` if known |
-    /// | `callTool` | `{name, args}` | whatever the tool gave back |
+    /// | `callTool` | `{name, args}` | the tool's result |
     fn operate(&self, op: &str, input: Value) -> BoxFuture<'static, Result<Value, String>>;
 
     /// For how long so far a person was being asked, and whether one is being asked right now: that time does not count
@@ -79,7 +79,7 @@ pub struct Script {
     pub nested: bool,
 }
 
-/// What one call may use.
+/// The limits of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of linear memory, the interpreter's own 1.9 MB included.
@@ -93,7 +93,7 @@ pub struct Limits {
     pub calls: u32,
     /// Bytes of the result as JSON, and of the input of one operation.
     pub output: usize,
-    /// Bytes of console output that are kept.
+    /// The most bytes of console output.
     pub logs: usize,
 }
 
@@ -119,7 +119,7 @@ pub struct Log {
     pub text: String,
 }
 
-/// How a call ended and what it took.
+/// How a call ended and what it used.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub result: Result<Value, Fault>,

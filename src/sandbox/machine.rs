@@ -8,7 +8,8 @@ use wasmi::{Caller, CompilationMode, Config, Engine, Error, Linker, Module, Stor
 
 use crate::{Host, Limits, Log, fault, instance::Instance, native};
 
-const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm"));
+/// The guest, compressed with zlib.
+const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm.z"));
 /// In the order in which they run; `web.js` begins what `utils.js` uses.
 const SCRIPTS: [&str; 2] = [include_str!("guest/web.js"), include_str!("guest/utils.js")];
 const LEVELS: [&str; 4] = ["debug", "log", "warn", "error"];
@@ -27,11 +28,11 @@ pub(crate) struct Machine {
 #[derive(Default)]
 struct Snapshot {
     size: usize,
-    /// Where each run of used pages begins, and what is there.
+    /// The offset and the bytes of each run of used pages.
     runs: Vec<(usize, Vec<u8>)>,
 }
 
-/// What the imports of one instance see.
+/// The state behind the imports of one instance.
 pub(crate) struct State {
     memory: StoreLimits,
     limits: Limits,
@@ -40,7 +41,7 @@ pub(crate) struct State {
     pub(crate) asked: Vec<Operation>,
     operations: i32,
     fetches: u32,
-    /// What the guest takes next: the answer to its last question.
+    /// The answer to the guest's last question, which it reads next.
     answer: Vec<u8>,
     pub(crate) logs: Vec<Log>,
     log_bytes: usize,
@@ -62,7 +63,8 @@ impl Machine {
         config.consume_fuel(true).compilation_mode(CompilationMode::Eager).ignore_custom_sections(true);
         config.set_max_recursion_depth(20_000).set_max_stack_height(16 << 20).set_max_cached_stacks(crate::COMPUTING);
         let engine = Engine::new(&config);
-        let module = Module::new(&engine, GUEST).map_err(|error| error.to_string())?;
+        let guest = miniz_oxide::inflate::decompress_to_vec_zlib(GUEST).map_err(|error| error.to_string())?;
+        let module = Module::new(&engine, &guest).map_err(|error| error.to_string())?;
         let linker = imports(&engine).map_err(|error| error.to_string())?;
         let mut machine = Machine { engine, module, linker, snapshot: Snapshot::default() };
         let mut first =
@@ -88,7 +90,7 @@ impl Machine {
             .ok_or_else(|| crate::Fault::Internal("the guest exports no memory".to_owned()))?;
         let missing = self.snapshot.size.saturating_sub(memory.data_size(&store));
         memory.grow(&mut store, missing.div_ceil(WASM_PAGE) as u64).map_err(|_| crate::Fault::Memory(limits.memory))?;
-        self.snapshot.lay_into(memory.data_mut(&mut store));
+        self.snapshot.copy_into(memory.data_mut(&mut store));
         Instance::new(store, &instance, memory).map_err(internal)
     }
 }
@@ -111,7 +113,7 @@ impl Snapshot {
         Snapshot { size: memory.len(), runs }
     }
 
-    fn lay_into(&self, memory: &mut [u8]) {
+    fn copy_into(&self, memory: &mut [u8]) {
         for (start, bytes) in &self.runs {
             if let Some(place) = memory.get_mut(*start..start + bytes.len()) {
                 place.copy_from_slice(bytes);

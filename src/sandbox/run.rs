@@ -18,10 +18,10 @@ use crate::{
     machine::{Machine, Operation},
 };
 
-/// How often it is looked whether the clock stands still, once the time is over.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often the clock is polled for a pause, once the time is over.
+const PAUSE_POLL: Duration = Duration::from_millis(50);
 
-/// What the next turn does.
+/// The work of the next turn.
 enum Step {
     Start(Box<Script>),
     Settle(Vec<Answer>),
@@ -44,7 +44,7 @@ struct Call {
     stop: Arc<AtomicBool>,
 }
 
-/// Tells the blocking thread that nobody waits for it any more.
+/// Tells the blocking thread that its caller is gone.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -126,7 +126,7 @@ impl Call {
                 Step::Settle(answers) => instance.settle(answers, &bounds),
             };
             turn.end(&mut held, instance.memory().len());
-            // In this order: should nobody take them, the instance is dropped before its reservation.
+            // In this order: if the receiver is gone, the instance is dropped before its reservation.
             (Some(instance), held, standing)
         });
         let (instance, held, standing) = work.await.map_err(|error| Fault::Internal(error.to_string()))?;
@@ -135,7 +135,7 @@ impl Call {
         standing
     }
 
-    /// Starts an operation as a task of its own, so that it goes on while JavaScript computes.
+    /// Starts an operation as a task of its own, so that it runs while JavaScript computes.
     fn begin(&self, Operation { id, op, input }: Operation, running: &mut JoinSet<Answer>) {
         if op == "sleep" {
             let ms = input["ms"].as_f64().unwrap_or(0.0).clamp(0.0, 1e9);
@@ -150,13 +150,13 @@ impl Call {
     }
 
     /// At least one answer, and all others that are there already.
-    /// While a person is being asked the clock stands.
+    /// The clock is paused while a person is being asked.
     async fn answers(&self, running: &mut JoinSet<Answer>) -> Result<Vec<Answer>, Fault> {
         let joined = |answer: Result<Answer, tokio::task::JoinError>| {
             answer.map_err(|_| Fault::Internal("an operation of the host panicked".to_owned()))
         };
         let first = loop {
-            let until = self.deadline().max(Instant::now() + LOOK);
+            let until = self.deadline().max(Instant::now() + PAUSE_POLL);
             match tokio::time::timeout_at(until.into(), running.join_next()).await {
                 Ok(first) => break first.ok_or(Fault::NeverSettles)?,
                 Err(_) if self.host.paused().1 || Instant::now() < self.deadline() => {}

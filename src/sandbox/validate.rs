@@ -103,9 +103,9 @@ struct Token<'a> {
     line: usize,
 }
 
-/// What an open bracket waits for.
+/// The kind of an open bracket.
 enum Open {
-    /// Whether a keyword such as `if` stands before the parenthesis, so that a statement follows it.
+    /// Whether a keyword such as `if` precedes the parenthesis, so that a statement follows it.
     Paren {
         head: bool,
     },

@@ -1,24 +1,25 @@
-//! Looks for damage: every page of a stopped Hob's file against redb's checksums, every record against its own, and every
-//! row of an index against its record.
+//! Looks for damage: verifies the pages of a stopped Hob's file, the checksum of every record, and every index row against
+//! its record.
 //!
-//! Rows of an index hold nothing that is not in a record, so wrong ones are made again. What is wrong with a record is told
-//! and left as it is: a backup may have it.
+//! Index rows are derived from records, so wrong ones are rebuilt. A damaged record is reported and left unchanged: a backup
+//! may have it.
 
 use crate::{
-    Error, FILE, Record, Result, Store, Tx,
+    Error, FILE, Result, Store, Tx,
     checksum::{self, Verdict},
-    collection,
     engine::{self, CACHE_BYTES, META, get_raw, read_meta},
-    files, open_plain,
-    record::{self, Audience, Level},
-    secrets,
+    files,
+    kind::Kind,
+    open_plain,
+    record::{self, Level},
+    rows, secrets,
     staged_backend::StagedBackend,
 };
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
 use std::{collections::BTreeMap, fs, ops::Bound, os::unix::fs::FileExt, path::Path, sync::PoisonError};
 use tool::{Id, UserId};
 
-/// Damaged records that are named; more are only counted.
+/// How many damaged records are listed; more are only counted.
 const NAMED: usize = 1000;
 
 /// A stored record that is damaged.
@@ -26,9 +27,9 @@ const NAMED: usize = 1000;
 pub struct Damage {
     /// The table.
     pub table: String,
-    /// The key; empty when the table as a whole is meant.
+    /// The key; empty when the whole table is meant.
     pub key: Vec<u8>,
-    /// Whose record it is, where that can be read.
+    /// The owner of the record, where that can be read.
     pub owner: Option<UserId>,
     /// What is wrong.
     pub problem: String,
@@ -46,7 +47,7 @@ impl Damage {
     }
 }
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Check {
     /// Tables that were read.
@@ -55,8 +56,8 @@ pub struct Check {
     pub records: u64,
     /// Records from before there were checksums; each gets one when it is changed.
     pub without_checksum: u64,
-    /// Rows of indexes that were wrong and have been made again.
-    pub mended: u64,
+    /// Index rows that were wrong and have been rebuilt.
+    pub repaired: u64,
     /// How many records are damaged.
     pub damages: u64,
     /// The first of them.
@@ -74,52 +75,34 @@ impl Check {
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What is known of the type of a table's records.
-#[derive(Clone, Copy)]
-pub(crate) struct Kind {
-    level: Level,
-    /// The rows of the index that a record has.
-    rows: fn(&[u8], &[u8]) -> Result<Rows>,
-}
-
-impl Kind {
-    pub fn of<T: Record>() -> Self {
-        Self { level: T::LEVEL, rows: rows_of::<T> }
-    }
-}
-
-fn rows_of<T: Record>(key: &[u8], bytes: &[u8]) -> Result<Rows> {
-    let entry = collection::entry::<T>(key, bytes)?;
+/// The rows of the index that a record has.
+fn rows_of(kind: &Kind, key: &[u8], bytes: &[u8]) -> Result<Rows> {
+    let found = rows::entry(kind, key, bytes)?;
     let scope = &key[..key.len() - 16];
-    let row = |k: record::Key| ([scope, &[k.index], &k.value, entry.id.as_bytes()].concat(), vec![]);
-    let mut rows: Rows = entry.value.keys().into_iter().map(row).collect();
-    if T::LEVEL == Level::User && entry.audience == Audience::Household {
-        rows.extend(collection::shared_rows(&entry.value, entry.id).into_iter().map(|key| (key, scope.to_vec())));
-    }
-    Ok(rows)
+    Ok(rows::index_rows(kind, scope, found.id, found.audience, &(kind.keys)(&*found.value)))
 }
 
-pub(crate) type Kinds = BTreeMap<String, Kind>;
+pub(crate) type Kinds = BTreeMap<String, &'static Kind>;
 
-/// A row of an index that is wrong: which record to look at again, and a row that may not be its.
-pub(crate) struct Mend {
+/// An index row that is wrong: the record to index again, and a row that may not belong to it.
+pub(crate) struct IndexRepair {
     table: String,
     record: Vec<u8>,
     stray: Option<Vec<u8>>,
 }
 
-/// What one stretch of a table comes to.
+/// The findings in a part of a table.
 #[derive(Default)]
-pub(crate) struct Stretch {
+pub(crate) struct Scanned {
     pub check: Check,
-    pub mends: Vec<Mend>,
+    pub repairs: Vec<IndexRepair>,
     pub rows: u64,
     pub bytes: usize,
     /// The last key that was read, when there is more.
     pub last: Option<Vec<u8>>,
 }
 
-impl Stretch {
+impl Scanned {
     /// A table that cannot be read at all.
     pub fn broken(table: &str, why: String) -> Self {
         let mut found = Self::default();
@@ -128,34 +111,34 @@ impl Stretch {
     }
 }
 
-/// Reads rows of a table, after `after` and until `rows` or `bytes` are many.
-pub(crate) fn stretch(
+/// Checks the rows of a table after `after`, up to a number of rows or bytes.
+pub(crate) fn scan_rows(
     tx: &ReadTransaction,
     name: &str,
     kinds: &Kinds,
     after: Option<&[u8]>,
     (rows, bytes): (u64, usize),
-) -> Result<Stretch> {
-    let mut found = Stretch::default();
-    let Some(table) = collection::open(tx, name)? else { return Ok(found) };
+) -> Result<Scanned> {
+    let mut found = Scanned::default();
+    let Some(table) = rows::open(tx, name)? else { return Ok(found) };
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
     for row in table.range::<&[u8]>((from, Bound::Unbounded))? {
         let (key, value) = row?;
         let (key, value) = (key.value(), value.value());
         found.rows += 1;
         found.bytes += key.len() + value.len();
-        // What a walk finds must be found by its key too: else the pages above it are wrong.
+        // A row that iteration finds must be found by its key too: else the pages above it are wrong.
         if table.get(key)?.is_none_or(|same| same.value() != value) {
             found.check.add(Damage::new(name, key, value, "it is there, but not found by its key"));
         } else {
-            look_at(tx, name, kinds, (key, value), &mut found)?;
+            check_record(tx, name, kinds, (key, value), &mut found)?;
         }
         if found.rows >= rows || found.bytes >= bytes {
             found.last = Some(key.to_vec());
             break;
         }
     }
-    // Rows that no walk comes to leave no other trace.
+    // Rows that iteration misses leave no other trace.
     let counted = table.len()?;
     if after.is_none() && found.last.is_none() && counted != found.rows {
         let problem = format!("it should have {counted} rows, and {} are found", found.rows);
@@ -164,15 +147,15 @@ pub(crate) fn stretch(
     Ok(found)
 }
 
-fn look_at(
+fn check_record(
     tx: &ReadTransaction,
     name: &str,
     kinds: &Kinds,
     (key, value): (&[u8], &[u8]),
-    found: &mut Stretch,
+    found: &mut Scanned,
 ) -> Result<()> {
     if let Some(of) = name.strip_suffix(".index") {
-        return look_at_row(tx, of, kinds, (key, value), found);
+        return check_index_row(tx, of, kinds, (key, value), found);
     }
     if [META, secrets::TABLE, files::TABLE, files::RELEASED].contains(&name) {
         return Ok(());
@@ -187,47 +170,47 @@ fn look_at(
         }
     }
     let Some(kind) = kinds.get(name) else { return Ok(()) };
-    let Ok(rows) = (kind.rows)(key, value) else {
+    let Ok(rows) = rows_of(kind, key, value) else {
         found.check.add(Damage::new(name, key, value, "it cannot be read"));
         return Ok(());
     };
-    let index = collection::open(tx, &collection::index_table(name))?;
+    let index = rows::open(tx, &rows::index_table(name))?;
     for (row, holds) in rows {
         let there = index.as_ref().map(|index| index.get(row.as_slice())).transpose()?.flatten();
         if there.is_none_or(|there| there.value() != holds) {
-            found.mends.push(Mend { table: name.to_owned(), record: key.to_vec(), stray: None });
+            found.repairs.push(IndexRepair { table: name.to_owned(), record: key.to_vec(), stray: None });
             break;
         }
     }
     Ok(())
 }
 
-/// A row of an index must be one of its record's. One whose record is gone is no damage: code that did not know the index may
-/// have deleted it.
-fn look_at_row(
+/// Checks that an index row belongs to its record. A row whose record is gone is no damage: code that did not know the index
+/// may have deleted the record.
+fn check_index_row(
     tx: &ReadTransaction,
     of: &str,
     kinds: &Kinds,
     (key, value): (&[u8], &[u8]),
-    found: &mut Stretch,
+    found: &mut Scanned,
 ) -> Result<()> {
-    let (Some(kind), Some(records)) = (kinds.get(of), collection::open(tx, of)?) else { return Ok(()) };
+    let (Some(kind), Some(records)) = (kinds.get(of), rows::open(tx, of)?) else { return Ok(()) };
     let Some(record) = record_of(kind, key, value) else { return Ok(()) };
     let Some(bytes) = records.get(record.as_slice())? else { return Ok(()) };
-    if (kind.rows)(&record, bytes.value()).is_ok_and(|rows| is_stray(key, &rows)) {
-        found.mends.push(Mend { table: of.to_owned(), record, stray: Some(key.to_vec()) });
+    if rows_of(kind, &record, bytes.value()).is_ok_and(|rows| is_stray(key, &rows)) {
+        found.repairs.push(IndexRepair { table: of.to_owned(), record, stray: Some(key.to_vec()) });
     }
     Ok(())
 }
 
-/// Whether a row is none of its record's, which has another in that index. Where it has none, code of another version may look
-/// for the row.
+/// Whether a row does not belong to its record, which has another row in that index. Where it has none, code of another version
+/// may need the row.
 fn is_stray(key: &[u8], rows: &[(Vec<u8>, Vec<u8>)]) -> bool {
     let index = &key[..key.len().min(scope_length(key) + 1)];
     !rows.iter().any(|(row, _)| row == key) && rows.iter().any(|(row, _)| row.starts_with(index))
 }
 
-/// How many bytes of a key are its scope.
+/// The length of the scope at the start of a key.
 fn scope_length(key: &[u8]) -> usize {
     match key.first() {
         Some(0) | None => 1,
@@ -236,7 +219,7 @@ fn scope_length(key: &[u8]) -> usize {
     }
 }
 
-/// The key of the record that a row of an index leads to.
+/// The key of the record that an index row points to.
 fn record_of(kind: &Kind, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
     let id = key.last_chunk::<16>()?;
     if kind.level == Level::User && key.first() == Some(&0) {
@@ -245,14 +228,14 @@ fn record_of(kind: &Kind, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
     Some([key.get(..scope_length(key))?, id].concat())
 }
 
-/// Makes the rows of a record's index as they should be; whether there was anything to do.
-fn mend(tx: &Tx, kinds: &Kinds, mend: &Mend) -> Result<bool> {
-    let (Some(kind), Some(bytes)) = (kinds.get(&mend.table), tx.get_raw(&mend.table, &mend.record)?) else {
+/// Rebuilds the index rows of a record; returns whether anything was wrong.
+fn repair(tx: &Tx, kinds: &Kinds, wanted: &IndexRepair) -> Result<bool> {
+    let (Some(kind), Some(bytes)) = (kinds.get(&wanted.table), tx.get_raw(&wanted.table, &wanted.record)?) else {
         return Ok(false);
     };
-    let Ok(rows) = (kind.rows)(&mend.record, &bytes) else { return Ok(false) };
-    let (index, mut done) = (collection::index_table(&mend.table), false);
-    if let Some(stray) = &mend.stray
+    let Ok(rows) = rows_of(kind, &wanted.record, &bytes) else { return Ok(false) };
+    let (index, mut done) = (rows::index_table(&wanted.table), false);
+    if let Some(stray) = &wanted.stray
         && is_stray(stray, &rows)
     {
         done |= tx.remove_raw(&index, stray)?;
@@ -267,12 +250,12 @@ fn mend(tx: &Tx, kinds: &Kinds, mend: &Mend) -> Result<bool> {
 }
 
 /// Reads all tables of a snapshot.
-fn look_at_all(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<Mend>)> {
-    let (mut check, mut mends) = (Check::default(), vec![]);
+fn check_tables(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<IndexRepair>)> {
+    let (mut check, mut repairs) = (Check::default(), vec![]);
     for handle in tx.list_tables()? {
         let name = handle.name();
-        let read = || stretch(tx, name, kinds, None, (u64::MAX, usize::MAX));
-        // What contradicts itself breaks assertions inside redb; the other tables are read all the same.
+        let read = || scan_rows(tx, name, kinds, None, (u64::MAX, usize::MAX));
+        // An inconsistent table breaks assertions inside redb; the other tables are still read.
         let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
         match read.unwrap_or_else(|_| Err(Error::Damaged("its pages contradict each other".into()))) {
             Ok(found) => {
@@ -280,7 +263,7 @@ fn look_at_all(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<Mend>)
                 check.records += found.check.records;
                 check.without_checksum += found.check.without_checksum;
                 found.check.damaged.into_iter().for_each(|damage| check.add(damage));
-                mends.extend(found.mends);
+                repairs.extend(found.repairs);
             }
             Err(Error::Damaged(why)) => check.add(Damage::new(name, &[], &[], why)),
             Err(other) => return Err(other),
@@ -289,7 +272,7 @@ fn look_at_all(tx: &ReadTransaction, kinds: &Kinds) -> Result<(Check, Vec<Mend>)
     if get_raw(tx, META, engine::META_FORMAT)?.is_none() {
         check.add(Damage::new(META, &[], &[], "it does not say what it is"));
     }
-    Ok((check, mends))
+    Ok((check, repairs))
 }
 
 impl Store {
@@ -297,37 +280,38 @@ impl Store {
         self.0.kinds.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads every record, and makes wrong rows of indexes again. What is damaged is logged, and left as it is.
+    /// Reads every record and rebuilds wrong index rows. Damaged records are logged and left unchanged.
     ///
     /// # Errors
     /// As every read.
     pub async fn check(&self) -> Result<Check> {
         let this = self.clone();
         let read = move || {
-            let (mut check, mends) = this.0.engine.read(|tx| look_at_all(tx, &this.kinds()))?;
+            let (mut check, repairs) = this.0.engine.read(|tx| check_tables(tx, &this.kinds()))?;
             for name in this.unreadable_secrets()? {
                 check.add(Damage::new(secrets::TABLE, name.as_bytes(), &[], "it cannot be opened: enter it again"));
             }
-            Ok::<_, Error>((check, mends))
+            Ok::<_, Error>((check, repairs))
         };
         let done = tokio::task::spawn_blocking(read).await;
-        let (mut check, mends) = done.unwrap_or_else(|e| Err(Error::Io(format!("the check broke off: {e}"))))?;
-        check.mended = self.mend(mends).await?;
-        tell(&check.damaged, check.mended);
+        let (mut check, repairs) = done.unwrap_or_else(|e| Err(Error::Io(format!("the check broke off: {e}"))))?;
+        check.repaired = self.repair(repairs).await?;
+        log_findings(&check.damaged, check.repaired);
         Ok(check)
     }
 
-    pub(crate) async fn mend(&self, mends: Vec<Mend>) -> Result<u64> {
-        if mends.is_empty() {
+    pub(crate) async fn repair(&self, repairs: Vec<IndexRepair>) -> Result<u64> {
+        if repairs.is_empty() {
             return Ok(0);
         }
         let kinds = self.kinds();
-        self.write(move |tx| mends.iter().try_fold(0, |done, one| Ok(done + u64::from(mend(tx, &kinds, one)?)))).await
+        self.write(move |tx| repairs.iter().try_fold(0, |done, one| Ok(done + u64::from(repair(tx, &kinds, one)?))))
+            .await
     }
 
     fn unreadable_secrets(&self) -> Result<Vec<String>> {
         self.0.engine.read(|tx| {
-            let Some(table) = collection::open(tx, secrets::TABLE)? else { return Ok(vec![]) };
+            let Some(table) = rows::open(tx, secrets::TABLE)? else { return Ok(vec![]) };
             let mut odd = vec![];
             for row in table.iter()? {
                 let (name, sealed) = row?;
@@ -341,28 +325,27 @@ impl Store {
     }
 }
 
-/// Writes what was found into the log.
-pub(crate) fn tell(damaged: &[Damage], mended: u64) {
+/// Logs the findings.
+pub(crate) fn log_findings(damaged: &[Damage], repaired: u64) {
     for damage in damaged {
         let id = damage.id().map(|id| id.to_string()).unwrap_or_default();
         tracing::error!(table = damage.table, id, "stored data is damaged: {}", damage.problem);
     }
-    if mended > 0 {
-        tracing::warn!(mended, "entries of indexes were wrong and have been made again");
+    if repaired > 0 {
+        tracing::warn!(repaired, "entries of indexes were wrong and have been made again");
     }
 }
 
-/// What the data file of a stopped Hob looks like.
+/// The findings in the data file of a stopped Hob.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileCheck {
-    /// What is wrong with its pages; empty when all are sound.
+    /// Errors of its pages; empty when all are intact.
     pub pages: Vec<String>,
     /// The records, as far as the pages let them be read.
     pub records: Check,
 }
 
-/// Reads every page of the data file in `dir` against its checksum, and every record against its own; `None` when there is no
-/// file. It is left as it is.
+/// Verifies every page and every record of the data file in `dir`; `None` when there is no file. The file is not changed.
 ///
 /// # Errors
 /// `InUse` while a daemon runs; `Io` when the file cannot be read.
@@ -370,15 +353,15 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
     let path = dir.join(FILE);
     let shown = path.display().to_string();
     let io = |e: std::io::Error| Error::io(format!("read {shown}"), &e);
-    // What is not there, or no file, is judged by whoever opens the store.
+    // A missing or odd file is reported when the store is opened.
     if !open_plain(&path).is_ok_and(|file| file.metadata().is_ok_and(|about| about.len() > 0)) {
         return Ok(None);
     }
-    // To be locked it is opened for writing; what redb would mend stays in memory all the same.
+    // Opened for writing to lock it; redb's repairs stay in memory.
     let open = || fs::OpenOptions::new().read(true).write(true).open(&path).map_err(io);
     let file = open()?;
     let mut found = FileCheck::default();
-    if points_back(&file) {
+    if points_to_older_state(&file) {
         found.pages.push("its header points at a state that is not the newest".into());
     }
     let careful = match StagedBackend::new(file, Default::default()) {
@@ -413,7 +396,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
         let careful = StagedBackend::new(open()?, Default::default()).map_err(|e| Error::Io(e.to_string()))?;
         let opened = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(careful);
         let db = opened.map_err(|e| Error::Io(e.to_string()))?;
-        look_at_all(&db.begin_read()?, &Kinds::new()).map(|(check, _)| check)
+        check_tables(&db.begin_read()?, &Kinds::new()).map(|(check, _)| check)
     });
     if let Some(Ok(records)) = records {
         found.records = records;
@@ -424,7 +407,7 @@ pub fn check_file(dir: &Path) -> Result<Option<FileCheck>> {
 /// Whether a file that was closed in order names the older of its two states as its own: a flipped bit of its header does
 /// that, and takes back the last write. (redb's file format: flags at 9, two states of 128 bytes from 64 on, each with its
 /// number at 104.)
-fn points_back(file: &fs::File) -> bool {
+fn points_to_older_state(file: &fs::File) -> bool {
     let mut header = [0; 320];
     if file.read_exact_at(&mut header, 0).is_err() {
         return false;
@@ -438,7 +421,7 @@ fn points_back(file: &fs::File) -> bool {
     flags & 2 == 0 && number(1 - own) > number(own)
 }
 
-/// For each of some records, whether a backup has a sound one under that key.
+/// For each record, whether a backup has an intact one under that key.
 ///
 /// # Errors
 /// `Damaged` when `file` cannot be used, `Io` when it cannot be read.

@@ -1,9 +1,8 @@
-//! The checksum of a record: over its table, its key and its bytes, so that neither a flipped bit nor a row that is found
-//! under another key is taken for what was written.
+//! The checksum of a record: over its table, its key and its bytes. It detects flipped bits and rows under a wrong key.
 //!
-//! A bit of the version says that the checksum counts. Code from before there were checksums keeps the bytes of one it does
-//! not know but writes the version anew, without the bit: what it changed is read without a checksum, and not taken for
-//! damaged. A flipped version bit alone leaves the rest of the record as it was.
+//! A bit of the version says that the checksum counts. Code from before checksums keeps unknown header bytes but writes the
+//! version without the bit: records it changed are read without a checksum and do not count as damaged. A flipped version bit
+//! alone leaves the rest of the record intact.
 
 use crate::record::Header;
 
@@ -30,22 +29,22 @@ pub(crate) fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(u16::from_le_bytes(*length).into())
 }
 
-/// What the checksum of a record says.
+/// The result of verifying a checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Sound,
-    /// It has none that counts.
+    /// There is no checksum that counts.
     Unsummed,
     Damaged,
 }
 
-/// Looks at a record whatever its type.
+/// Verifies a record of any type.
 pub(crate) fn verify(table: &str, key: &[u8], bytes: &[u8]) -> Verdict {
     let Some((head, body)) = parts(bytes) else { return Verdict::Damaged };
     if head.first().is_none_or(|version| version & SUMMED == 0) {
         return Verdict::Unsummed;
     }
-    // Whole, and not padded: who wrote a checksum wrote all that is before it.
+    // Without padding: code that wrote a checksum wrote all fields before it.
     let Ok((header, tail)) = postcard::take_from_bytes::<Header>(head) else { return Verdict::Damaged };
     let end = head.len() - tail.len();
     match of(table, key, &head[..end - LENGTH], tail, body) == header.sum {

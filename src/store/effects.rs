@@ -1,17 +1,13 @@
-//! Idempotency keys: whether a call that was cut short has changed anything.
+//! Idempotency keys: they tell whether an interrupted call has changed anything.
 //!
 //! A call that runs under a key ([`with_effect`]) leaves an [`Effect`] in the commit of its first write, so the two are on
 //! disk together or not at all. After a power cut, a call without a mark has changed nothing in the store and can be made
-//! again; one with a mark must not be. The commit that keeps the outcome of the call removes the mark.
+//! again; one with a mark must not be. The commit that stores the outcome of the call removes the mark.
 
-use crate::{
-    Audience, Level, Record, Result, Store, Tx,
-    collection::{entry, record_key},
-    record::{Header, Tails, encode},
-};
+use crate::{Audience, Level, Record, Result, Store, Tx, collection::Stamp, kind::Kind, record::Tails, rows};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tool::{Id, Label, Scope, UserId};
+use tool::{Id, Scope};
 
 /// How many different tools a mark names at most.
 const NAMED: usize = 20;
@@ -19,7 +15,7 @@ const NAMED: usize = 20;
 /// The mark a call has left. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Whether the call wrote to the store itself. What it calls through other tools may be only a part of it.
+    /// Whether the call itself wrote to the store. Calls it makes through other tools may be only a part of it.
     whole: bool,
     /// Whether it was about to change something outside the store.
     outside: bool,
@@ -34,7 +30,7 @@ impl Record for Effect {
 }
 
 impl Effect {
-    /// Whether the call was made as a whole: it wrote by itself, and changes nothing outside the store.
+    /// Whether the call is complete: it wrote by itself and changes nothing outside the store.
     pub fn is_whole(&self) -> bool {
         self.whole && !self.outside
     }
@@ -54,7 +50,7 @@ impl Effect {
     }
 }
 
-/// The call on whose account something is written.
+/// The call that causes a write.
 #[derive(Debug, Clone)]
 pub struct EffectSource {
     /// The idempotency key.
@@ -69,13 +65,13 @@ tokio::task_local! {
     static CURRENT: Option<EffectSource>;
 }
 
-/// Runs `work` so that what it writes counts as the effect of `source`; with `None`, as nobody's. Tasks that it spawns are
+/// Runs `work` with its writes counted as the effect of `source`; with `None`, as no effect. Tasks that it spawns are
 /// not included: wrap them with [`inherit_effect`].
 pub async fn with_effect<F: Future>(source: Option<EffectSource>, work: F) -> F::Output {
     CURRENT.scope(source, work).await
 }
 
-/// Work that is about to be spawned, with what it writes counted as the effect of the same call as here.
+/// Wraps work to be spawned, so that its writes count as the effect of the current call.
 pub fn inherit_effect<F: Future>(work: F) -> impl Future<Output = F::Output> {
     with_effect(current(), work)
 }
@@ -101,26 +97,17 @@ pub(crate) fn mark(tx: &Tx, source: &EffectSource) -> Result<()> {
 fn change(tx: &Tx, key: Id, change: impl FnOnce(&mut Effect)) -> Result<()> {
     let mut effect = read(tx, key)?.unwrap_or_default();
     change(&mut effect);
-    let header = Header {
-        version: Effect::VERSION,
-        owner: UserId::OWNER,
-        audience: Audience::Private,
-        label: Label::Own,
-        source: String::new(),
-        updated_ms: Id::new().millis(),
-        sum: Default::default(),
-    };
-    let key = row(key);
-    tx.put_raw(Effect::NAME, &key, &encode(&key, &header, &effect, &Tails::default())?)
+    let stamp = Stamp { audience: Audience::Private, ..Stamp::household("") };
+    rows::put(Kind::of::<Effect>(), tx, key, &stamp, &effect, Tails::default()).map(drop)
 }
 
 fn read(tx: &Tx, key: Id) -> Result<Option<Effect>> {
-    let key = row(key);
-    tx.get_raw(Effect::NAME, &key)?.map(|bytes| entry(&key, &bytes).map(|found| found.value)).transpose()
+    let found = rows::read(Kind::of::<Effect>(), tx, Scope::Household, key)?;
+    found.map(|found| found.typed().map(|found| found.value)).transpose()
 }
 
 fn row(key: Id) -> Vec<u8> {
-    record_key(Scope::Household, key)
+    rows::record_key(Scope::Household, key)
 }
 
 impl Store {
@@ -132,7 +119,7 @@ impl Store {
         Ok(self.collection::<Effect>().get_in(Scope::Household, key)?.map(|found| found.value))
     }
 
-    /// Notes durably that a call is about to change something outside the store: from here on nobody knows whether it has.
+    /// Stores durably that a call is about to change something outside the store: from here on it is unknown whether it has.
     ///
     /// # Errors
     /// As [`Store::write`]; the call must not be made then.

@@ -1,4 +1,4 @@
-//! The redb file: opened, checked, and opened again after the disk failed.
+//! Opens and checks the redb file, and reopens it after a disk error.
 
 use crate::{Error, FORMAT, Result, checksum, staged_backend::StagedBackend};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError, backends::InMemoryBackend};
@@ -13,7 +13,7 @@ use tool::Id;
 
 /// Every table maps bytes to bytes, so that backup and checks need not know the types.
 pub(crate) type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
-/// What the file says about itself.
+/// The metadata table.
 pub(crate) const META: &str = "meta";
 pub(crate) const META_FORMAT: &[u8] = b"format";
 pub(crate) const META_DEVICE: &[u8] = b"device";
@@ -67,7 +67,7 @@ impl Engine {
         self.path.as_ref().and_then(|p| p.metadata().ok()).map_or(0, |m| m.len())
     }
 
-    /// Notes a commit.
+    /// Counts a commit.
     pub fn committed(&self) {
         self.commits.fetch_add(1, Ordering::Relaxed);
     }
@@ -79,6 +79,12 @@ impl Engine {
 
     /// Runs `f` over a snapshot.
     pub fn read<T>(&self, f: impl FnOnce(&ReadTransaction) -> Result<T>) -> Result<T> {
+        let (mut f, mut read) = (Some(f), None);
+        self.with_snapshot(&mut |tx| f.take().map_or(Ok(()), |f| f(tx).map(|value| read = Some(value))))?;
+        read.ok_or_else(|| Error::Io("nothing was read".into()))
+    }
+
+    fn with_snapshot(&self, f: &mut dyn FnMut(&ReadTransaction) -> Result<()>) -> Result<()> {
         self.with(|db| f(&db.begin_read()?))
     }
 
@@ -88,7 +94,7 @@ impl Engine {
             self.reopen()?;
         }
         match &*self.db.read().unwrap_or_else(PoisonError::into_inner) {
-            // What contradicts itself breaks assertions inside redb; that must not end the thread that writes.
+            // An inconsistent file breaks assertions inside redb; that must not end the writer thread.
             Some(db) => std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f(db))).unwrap_or_else(|_| {
                 Err(Error::Damaged(
                     "the data file could not be read, perhaps because its pages contradict each other: stop Hob and run `hob doctor`".into(),
@@ -117,8 +123,8 @@ impl Engine {
     }
 }
 
-/// Looks without touching: opening to write would already change a file that a newer Hob has to read again. A file that
-/// cannot be looked at so (new, in use, in need of repair) is judged when it is opened.
+/// Checks the format read-only: opening for writing would already change a file of a newer Hob. A file that cannot be read
+/// this way (new, in use, in need of repair) is checked when it is opened.
 fn refuse_newer(path: &std::path::Path) -> Result<()> {
     let Ok(db) = Database::builder().set_cache_size(CACHE_BYTES).open_read_only(path) else { return Ok(()) };
     match read_meta(&db)?.format {
@@ -127,7 +133,7 @@ fn refuse_newer(path: &std::path::Path) -> Result<()> {
     }
 }
 
-/// Opens a file, which is written only once it has proven whole: `check` looks at what is in it, and makes what is missing.
+/// Opens a file and writes to it only after `check` has passed, which also adds missing metadata.
 fn open_file<T>(
     path: &std::path::Path,
     starting: bool,
@@ -154,7 +160,7 @@ fn open_file<T>(
         redb::DatabaseError::Storage(redb::StorageError::Io(e)) => io(e),
         other => Error::Io(format!("could not open {shown}: {other}")),
     };
-    // Opened, never made: with the card gone there must not be a new, empty file in its place.
+    // Never creates the file: when the card is gone, a new empty file must not take its place.
     let file = std::fs::OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
     if file.metadata().map_err(io)?.len() == 0 {
         return Err(damaged("it is empty".into()));
@@ -166,8 +172,8 @@ fn open_file<T>(
         let found = check(&db)?;
         Ok::<_, Error>((db, found))
     };
-    // What contradicts itself breaks assertions inside redb: that is a damaged file, and no fault of Hob.
-    // At the start there is nobody else whose panic would go unheard.
+    // An inconsistent file breaks assertions inside redb: that is damage, not a bug of Hob. The panic hook may be silenced only
+    // at the start, when no other thread can panic.
     let opened = match starting {
         true => quietly(open),
         false => std::panic::catch_unwind(std::panic::AssertUnwindSafe(open)).ok(),
@@ -177,7 +183,7 @@ fn open_file<T>(
     Ok(opened)
 }
 
-/// Runs what may panic on a damaged file, and prints nothing of it; `None` when it did.
+/// Runs code that may panic on a damaged file, without printing the panic; `None` when it panicked.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -186,12 +192,12 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
     done.ok()
 }
 
-/// Opens a file that is there, whatever is in it.
+/// Opens an existing file without checking its content.
 pub(crate) fn open_any(path: &std::path::Path) -> Result<Database> {
     open_file(path, true, Arc::default(), |_| Ok(())).map(|(db, ())| db)
 }
 
-/// Checks what a file says about itself, and answers the device id.
+/// Checks a file's metadata and returns the device id.
 fn prepare(db: &Database, shown: &str) -> Result<Id> {
     let meta = read_meta(db)?;
     if let Some(found) = meta.format
@@ -210,13 +216,13 @@ fn prepare(db: &Database, shown: &str) -> Result<Id> {
         tracing::warn!(last = meta.last_ms, "the newest time in the data file cannot be right, and is not used");
     }
     if meta.sum.is_none() {
-        // A Hob from before there were checksums made it.
+        // The file is from before there were checksums.
         write_meta(db, &[(META_SUM, &meta.expected_sum())])?;
     }
     Ok(device)
 }
 
-/// Makes a new file a data file; answers the id of the device.
+/// Writes the metadata of a new data file; returns the device id.
 pub(crate) fn found(db: &Database) -> Result<Id> {
     let device = Id::new();
     let meta = Meta { format: Some(FORMAT), device: Some(device), ..Meta::default() };
@@ -236,7 +242,7 @@ fn write_meta(db: &Database, rows: &[(&[u8], &[u8])]) -> Result<()> {
     Ok(tx.commit()?)
 }
 
-/// What a file says about itself.
+/// A file's metadata.
 #[derive(Default)]
 pub(crate) struct Meta {
     pub format: Option<u32>,
@@ -251,7 +257,7 @@ impl Meta {
         checksum::of(META, META_SUM, &format, self.device.as_ref().map_or(&[], |id| &id.as_bytes()[..]), &[])
     }
 
-    /// Whether the checksum fits; without one, which older code did not write, anything does.
+    /// Checks the checksum; older files have none and always pass.
     pub fn check(&self) -> Result<(), ()> {
         match &self.sum {
             Some(sum) if *sum != self.expected_sum() => Err(()),

@@ -1,4 +1,4 @@
-//! What goes wrong with stored data, and what to do about it.
+//! The store's errors: what happened and what to do about it.
 
 /// The result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -29,13 +29,13 @@ pub enum Error {
         "the disk is full: nothing stored was lost, but nothing more can be kept. Free some space; Hob goes on by itself"
     )]
     Full,
-    /// Something else has that name or value already.
+    /// Another record has that name or value already.
     #[error("{0}")]
     Conflict(String),
-    /// What was to be changed is not there, or not this caller's.
+    /// The record to change does not exist, or is not this caller's.
     #[error("{0}")]
     Missing(String),
-    /// A backup takes the place of the data: whatever is written now would be lost.
+    /// A restore replaces the data: a write now would be lost.
     #[error("Hob is restoring a backup and starts again: try again in a moment")]
     Restoring,
     /// The disk or the system failed.
@@ -72,7 +72,7 @@ impl From<redb::StorageError> for Error {
     }
 }
 
-/// redb has an error type for each step; what they share is the storage error inside.
+/// redb has an error type for each step; all wrap a storage error.
 macro_rules! from_redb {
     ($($kind:ident),*) => {$(
         impl From<redb::$kind> for Error {

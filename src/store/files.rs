@@ -1,6 +1,6 @@
-//! The files people sent: they lie beside the data, and go along in a backup, piece by piece.
+//! Uploaded files: they are stored beside the data, and in a backup in pieces.
 
-use crate::{Error, Result, Tx, backup::make_private_dir, collection, engine::Table, open_plain};
+use crate::{Error, Result, Tx, backup::make_private_dir, engine::Table, open_plain, rows};
 use redb::{Database, ReadTransaction, ReadableDatabase};
 use std::{
     collections::HashSet,
@@ -11,28 +11,28 @@ use std::{
 };
 use tool::Id;
 
-/// The folder beside the data in which they lie, each under the id of its record. A file never changes under its id.
+/// The folder of the files beside the data, each named by the id of its record. A file never changes under its id.
 pub const FILES: &str = "uploads";
-/// Where they are in a backup: under the id and the number of the piece. A data file has no such table.
+/// The table of the files in a backup, by id and number of the piece. A data file has no such table.
 pub(crate) const TABLE: &str = "backup-files";
 /// The size of a piece in bytes: with its key it just fills a page.
 const PIECE: usize = (64 << 10) - 64;
-/// Pieces a commit of a backup holds at most, so that memory stays small on a small board.
+/// The most pieces in one commit of a backup: it bounds the memory.
 const PIECES: usize = 64;
 
-/// Files that are nobody's any more, or not yet: their ids are here until they are gone, or have their record. Only such files
-/// are ever removed. Copies leave the table out.
+/// Files without an owner: their ids are here until they are deleted or get a record. Only such files are ever removed. Copies
+/// leave the table out.
 pub(crate) const RELEASED: &str = "uploads.released";
 
 impl Tx<'_> {
-    /// The file of this id belongs to nobody from this write on: it may be removed.
+    /// Marks the file of this id as without an owner: it may be removed after this write.
     ///
     /// # Errors
     /// As every write.
     pub fn release_file(&self, id: Id) -> Result<()> {
         self.put_raw(RELEASED, id.as_bytes(), &[])
     }
-    /// The file of this id has a record from this write on, or is gone.
+    /// Removes the mark: the file of this id has a record after this write, or is deleted.
     ///
     /// # Errors
     /// As every write.
@@ -43,8 +43,8 @@ impl Tx<'_> {
 
 /// The ids that end the keys of a table.
 fn ids(tx: &ReadTransaction, table: &str) -> Result<HashSet<Id>> {
-    let Some(table) = collection::open(tx, table)? else { return Ok(HashSet::new()) };
-    redb::ReadableTable::iter(&table)?.map(|row| collection::id_of(row?.0.value())).collect()
+    let Some(table) = rows::open(tx, table)? else { return Ok(HashSet::new()) };
+    redb::ReadableTable::iter(&table)?.map(|row| rows::id_of(row?.0.value())).collect()
 }
 
 /// The files that were released and have no record, readable or not.
@@ -57,7 +57,7 @@ pub(crate) fn released(tx: &ReadTransaction) -> Result<Vec<Id>> {
     Ok(released.into_iter().filter(|id| !known.contains(id)).collect())
 }
 
-/// Releases the files of a folder that this data does not know: they are set aside already.
+/// Releases the files of a folder that this data does not refer to; they have been copied already.
 pub(crate) fn release_unknown(folder: &Path, db: &Database) -> Result<()> {
     let known = ids(&db.begin_read()?, FILES)?;
     let tx = db.begin_write()?;
@@ -70,14 +70,14 @@ pub(crate) fn release_unknown(folder: &Path, db: &Database) -> Result<()> {
     Ok(tx.commit()?)
 }
 
-/// The files of a folder, with their sizes in bytes; none where it was never made. Links are none: they are not followed.
+/// The files of a folder with their sizes in bytes; none where the folder does not exist. Links are ignored.
 fn list(folder: &Path) -> Result<Vec<(Id, PathBuf, u64)>> {
     let read = || -> io::Result<Vec<(Id, PathBuf, u64)>> {
         let mut found = vec![];
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name();
-            // Others, such as half ones, are no files of anybody.
+            // Others, such as incomplete uploads, do not count.
             if entry.file_type()?.is_file()
                 && let Some(id) = name.to_str().and_then(|n| n.parse::<Id>().ok().filter(|id| id.to_string() == n))
             {
@@ -92,12 +92,12 @@ fn list(folder: &Path) -> Result<Vec<(Id, PathBuf, u64)>> {
     }
 }
 
-/// How many bytes they have together.
+/// The size of all files of a folder in bytes.
 pub(crate) fn size(folder: &Path) -> Result<u64> {
     Ok(list(folder)?.iter().map(|(_, _, size)| size).sum())
 }
 
-/// Copies the files of a folder that the data knows into a backup.
+/// Copies the files that the data refers to into a backup.
 pub(crate) fn pack(from: &ReadTransaction, folder: &Path, db: &Database) -> Result<()> {
     let (mut files, known) = (list(folder)?, ids(from, FILES)?);
     files.retain(|(id, ..)| known.contains(id));
@@ -126,7 +126,7 @@ pub(crate) fn pack(from: &ReadTransaction, folder: &Path, db: &Database) -> Resu
     Ok(tx.commit()?)
 }
 
-/// Moves the files of a backup out of it, into a folder that is made for them.
+/// Moves the files of a backup into a new folder.
 pub(crate) fn unpack(db: &mut Database, into: &Path) -> Result<()> {
     if !unpack_all(db, into)? {
         return Ok(());
@@ -134,7 +134,7 @@ pub(crate) fn unpack(db: &mut Database, into: &Path) -> Result<()> {
     let tx = db.begin_write()?;
     tx.delete_table(Table::new(TABLE))?;
     tx.commit()?;
-    // The data is not to have their size for good.
+    // Gives the space of the files back: else the data file keeps their size.
     db.compact().map_err(|e| Error::Io(format!("could not make the data small again: {e}")))?;
     Ok(())
 }
@@ -142,7 +142,7 @@ pub(crate) fn unpack(db: &mut Database, into: &Path) -> Result<()> {
 /// Whether there were any.
 fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
     let tx = db.begin_read()?;
-    let Some(table) = collection::open(&tx, TABLE)? else { return Ok(false) };
+    let Some(table) = rows::open(&tx, TABLE)? else { return Ok(false) };
     let failed = |e| Error::io(format!("write {}", into.display()), &e);
     make_private_dir(into)?;
     let mut writing: Option<(Id, u32, fs::File)> = None;
@@ -165,8 +165,7 @@ fn unpack_all(db: &Database, into: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Keeps the files of a folder a second time, without their bytes where the disk can do that: restored data releases those
-/// that it does not know.
+/// Copies the files of a folder, as links where the disk has them: restored data releases the files that it does not refer to.
 pub(crate) fn set_aside(folder: &Path, before: &Path) -> Result<()> {
     let files = list(folder)?;
     if files.is_empty() {
@@ -183,7 +182,7 @@ pub(crate) fn set_aside(folder: &Path, before: &Path) -> Result<()> {
     keep().map_err(|e| Error::io(format!("set the files aside in {}", before.display()), &e))
 }
 
-/// Puts files that were moved out of a backup beside those that are there. Until data knows them they are nobody's.
+/// Moves files that came out of a backup into the folder. They have no owner until data refers to them.
 pub(crate) fn add(from: &Path, folder: &Path) -> Result<()> {
     let files = list(from)?;
     if files.is_empty() {

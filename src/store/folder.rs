@@ -1,7 +1,7 @@
-//! The data folder: for its owner alone, and begun in an order that no power cut can mistake for damage.
+//! The data folder: private to its owner, and created in an order in which a power cut never looks like damage.
 //!
-//! At the first start the data file is made whole under another name and then given its own; the device key follows. So a
-//! key, a file that somebody sent, or what a restore set aside, with no data file beside it or an empty one, is damage.
+//! The first start writes the data file under a temporary name and renames it; the device key follows. So a
+//! key, an uploaded file or replaced data without a data file, or with an empty one, means damage.
 
 use crate::{
     Error, FILE, FILES, Result,
@@ -18,17 +18,17 @@ use tool::Id;
 
 /// The file of the device key.
 pub(crate) const KEY: &str = "device.key";
-/// How the name of a data file begins while it is made.
+/// The prefix of a data file's temporary name.
 const NEW: &str = "hob.redb.new-";
-/// Files that only a data folder of Hob has.
+/// Files that only a Hob data folder has.
 const OWN: [&str; 4] = [FILE, KEY, "hob.toml", "hob.sock"];
-/// How the names of other things in it begin.
+/// Prefixes of the other names in it.
 const ALSO: [&str; 6] = ["hob.redb.", FILES, "crash", "claim-code", "backup-", "device.new"];
 
-/// Opens a plain file to read it. A pipe, a device or a folder is an error, and not waited for.
+/// Opens a regular file for reading. A pipe, a device or a folder is an error; it does not block.
 ///
 /// # Errors
-/// `InvalidInput` when it is not a plain file; what opening it answers.
+/// `InvalidInput` when it is not a regular file; the error of opening it.
 pub fn open_plain(path: &Path) -> io::Result<fs::File> {
     let plain = |about: fs::Metadata| match about.is_file() {
         true => Ok(()),
@@ -40,7 +40,7 @@ pub fn open_plain(path: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// Makes the data folder, or closes one that is open to other users, with what is in it.
+/// Creates the data folder, or removes other users' rights from it and its content.
 pub(crate) fn prepare(dir: &Path) -> Result<()> {
     crate::backup::make_private_dir(dir)?;
     let shown = dir.display();
@@ -78,8 +78,8 @@ fn is_ours(dir: &Path) -> io::Result<bool> {
     Ok(all)
 }
 
-/// Takes other users' rights from a folder and its files, and from the folders in it that are open to them. Links are not
-/// followed. The device key is judged by whoever reads it: what others could read is no secret any more.
+/// Removes other users' rights from a folder, its files and the folders in it. Links are not
+/// followed. The device key is checked when it is read: a key that others could read is no longer secret.
 fn close_to_others(dir: &Path, about: &fs::Metadata) -> io::Result<()> {
     let close = |path: &Path, about: &fs::Metadata| match about.mode() & 0o077 {
         0 => Ok(()),
@@ -101,7 +101,7 @@ fn close_to_others(dir: &Path, about: &fs::Metadata) -> io::Result<()> {
             kind if kind.is_file() => close(&path, &about),
             _ => Ok(()),
         };
-        // Somebody else's, which nobody else can reach now.
+        // It belongs to another user; no third user can reach it now.
         if let Err(error) = closed {
             tracing::warn!(%error, file = %path.display(), "it is open to other users and could not be closed");
         }
@@ -109,7 +109,7 @@ fn close_to_others(dir: &Path, about: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the data file where no Hob has lived yet; what is missing or empty where one has is damage.
+/// Creates the data file in a new folder; in a used folder a missing or empty file is damage.
 pub(crate) fn begin(dir: &Path) -> Result<()> {
     let path = dir.join(FILE);
     let shown = path.display();
@@ -130,7 +130,7 @@ pub(crate) fn begin(dir: &Path) -> Result<()> {
     }
 }
 
-/// Whether a Hob has lived in a folder: it made its key, was sent files, or was restored.
+/// Whether a folder was used before: it has a key, uploads, or replaced data.
 fn has_traces(dir: &Path) -> Result<bool> {
     let look = || -> io::Result<bool> {
         for entry in fs::read_dir(dir)? {
@@ -147,13 +147,13 @@ fn has_traces(dir: &Path) -> Result<bool> {
     look().map_err(|e| Error::io(format!("look into {}", dir.display()), &e))
 }
 
-/// Makes a data file that is there whole or not at all.
+/// Creates a data file atomically.
 fn make(dir: &Path, path: &Path) -> Result<()> {
-    let aside = dir.join(format!("{NEW}{}", Id::new()));
+    let part = dir.join(format!("{NEW}{}", Id::new()));
     let failed = |e: io::Error| Error::io(format!("make {}", path.display()), &e);
     let made = || -> Result<()> {
         let mut options = fs::OpenOptions::new();
-        let file = options.read(true).write(true).create_new(true).mode(0o600).open(&aside).map_err(failed)?;
+        let file = options.read(true).write(true).create_new(true).mode(0o600).open(&part).map_err(failed)?;
         let opened = Database::builder().set_cache_size(CACHE_BYTES).create_file(file);
         let db = opened.map_err(|e| match e {
             redb::DatabaseError::Storage(e) => e.into(),
@@ -162,9 +162,9 @@ fn make(dir: &Path, path: &Path) -> Result<()> {
         engine::found(&db)?;
         drop(db);
         let put = || -> io::Result<()> {
-            fs::File::open(&aside)?.sync_all()?;
-            match rustix::fs::renameat_with(CWD, &aside, CWD, path, RenameFlags::NOREPLACE) {
-                Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !path.exists() => fs::rename(&aside, path)?,
+            fs::File::open(&part)?.sync_all()?;
+            match rustix::fs::renameat_with(CWD, &part, CWD, path, RenameFlags::NOREPLACE) {
+                Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !path.exists() => fs::rename(&part, path)?,
                 renamed => renamed?,
             }
             fs::File::open(dir)?.sync_all()
@@ -173,8 +173,8 @@ fn make(dir: &Path, path: &Path) -> Result<()> {
     };
     let made = made();
     if made.is_err() {
-        let _ = fs::remove_file(&aside);
-        // Another Hob begins here at the same time and was first: which of them goes on, the lock of the file says.
+        let _ = fs::remove_file(&part);
+        // Another process created it first; the file lock decides which of the two continues.
         if path.exists() {
             return Ok(());
         }
@@ -182,7 +182,7 @@ fn make(dir: &Path, path: &Path) -> Result<()> {
     made
 }
 
-/// Removes what a power cut left of a first start; called by whoever has the data file.
+/// Removes temporary files that a power cut during a first start left; the caller holds the data file.
 pub(crate) fn remove_half_made(dir: &Path) {
     let half = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! Layer 1: everything Hob keeps, in one redb file.
+//! Layer 1: all of Hob's data, in one redb file.
 //!
 //! A [`Collection`] holds records of one type. A key begins with its [`tool::Scope`]; a record is a small header
 //! (version, owner, audience, label, source) and a postcard body. All writes go through one OS thread that
@@ -18,8 +18,10 @@ mod engine;
 mod error;
 mod files;
 mod folder;
+mod kind;
 mod patrol;
 mod record;
+mod rows;
 mod secrets;
 mod staged_backend;
 mod verify;
@@ -84,7 +86,7 @@ struct Inner {
     /// The types of the collections that were asked for.
     kinds: Mutex<check::Kinds>,
     /// Where the slow check is, once it has begun.
-    patrol: Mutex<Option<patrol::Place>>,
+    patrol: Mutex<Option<patrol::Cursor>>,
 }
 
 impl Store {
@@ -124,10 +126,10 @@ impl Store {
     pub fn collection<T: Record>(&self) -> Collection<T> {
         if T::STAYS {
             let mut staying = self.0.staying.lock().unwrap_or_else(PoisonError::into_inner);
-            staying.extend([T::NAME.to_owned(), collection::index_table(T::NAME)]);
+            staying.extend([T::NAME.to_owned(), rows::index_table(T::NAME)]);
         }
         let mut kinds = self.0.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        kinds.entry(T::NAME.to_owned()).or_insert_with(check::Kind::of::<T>);
+        kinds.entry(T::NAME.to_owned()).or_insert_with(kind::Kind::of::<T>);
         drop(kinds);
         Collection::new(self.clone())
     }

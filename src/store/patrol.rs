@@ -1,27 +1,27 @@
-//! The slow check in the background: some rows a minute, round and round, and where it stopped is remembered.
+//! The slow background check: some rows a minute, in rounds; it stores where it stopped.
 
 use crate::{
     Damage, Result, Store,
-    check::{self, stretch, tell},
+    check::{self, log_findings, scan_rows},
     engine::{META, get_raw},
 };
 use redb::TableHandle;
 use std::{sync::PoisonError, time::Duration};
 
-/// Where the check is, in the table of what the file says about itself.
-const PLACE: &[u8] = b"checked";
-/// What one step reads at most: with a step a minute that is 10 GB a week.
+/// The key of the check's cursor in the metadata table.
+const CURSOR: &[u8] = b"checked";
+/// The most rows and bytes of one step: with a step a minute that is 10 GB a week.
 const ROWS: u64 = 4096;
 const BYTES: usize = 1 << 20;
-/// After how many steps the place is written down: a card wears with every commit.
+/// After how many steps the cursor is stored: each commit wears the card.
 const WRITTEN: u32 = 30;
-/// How long there is nothing to do after everything was read.
+/// The pause between two rounds.
 const PAUSE: Duration = Duration::from_secs(24 * 3600);
 
 /// Where the check is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// When everything had been read the last time: milliseconds since 1970.
+pub(crate) struct Cursor {
+    /// When the last round ended: milliseconds since 1970.
     finished_ms: u64,
     /// The table, and the last key that was read in it.
     table: String,
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     steps: u32,
 }
 
-impl Place {
+impl Cursor {
     fn bytes(&self) -> Vec<u8> {
         [&self.finished_ms.to_le_bytes()[..], self.table.as_bytes(), &[0], &self.key].concat()
     }
@@ -42,14 +42,14 @@ impl Place {
     }
 }
 
-/// What a step of the slow check found.
+/// The findings of one step of the slow check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Patrolled {
-    /// Damaged records among those it read.
+    /// Damaged records among the rows it read.
     pub damaged: Vec<Damage>,
-    /// Rows of indexes that were wrong and have been made again.
-    pub mended: u64,
-    /// Whether everything has been read now; the next round begins a day later.
+    /// Index rows that were wrong and have been rebuilt.
+    pub repaired: u64,
+    /// Whether the round is complete; the next one begins a day later.
     pub finished: bool,
     /// How many rows it read.
     pub rows: u64,
@@ -59,65 +59,66 @@ pub struct Patrolled {
 type Position = (String, Vec<u8>);
 
 impl Store {
-    /// Checks the next few records, from where the last step stopped, also before a restart. To be called once a minute.
+    /// Checks the next rows after the last step, also across restarts. To be called once a minute.
     ///
     /// # Errors
     /// As every read and write.
     pub async fn patrol(&self) -> Result<Patrolled> {
         let known = self.0.patrol.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut place = match known {
-            Some(place) => place,
+        let mut cursor = match known {
+            Some(cursor) => cursor,
             None => {
-                let stored = self.0.engine.read(|tx| get_raw(tx, META, PLACE))?;
-                stored.and_then(|bytes| Place::read(&bytes)).unwrap_or_default()
+                let stored = self.0.engine.read(|tx| get_raw(tx, META, CURSOR))?;
+                stored.and_then(|bytes| Cursor::read(&bytes)).unwrap_or_default()
             }
         };
         let now = tool::Id::new().millis();
-        let rests = place.table.is_empty() && now.saturating_sub(place.finished_ms) < PAUSE.as_millis() as u64;
-        if rests {
+        let pausing = cursor.table.is_empty() && now.saturating_sub(cursor.finished_ms) < PAUSE.as_millis() as u64;
+        if pausing {
             return Ok(Patrolled { finished: true, ..Patrolled::default() });
         }
-        let (this, at) = (self.clone(), place.clone());
-        let read = tokio::task::spawn_blocking(move || this.read_some(&at)).await;
+        let (this, at) = (self.clone(), cursor.clone());
+        let read = tokio::task::spawn_blocking(move || this.check_next(&at)).await;
         let (next, found) = read.unwrap_or_else(|e| Err(crate::Error::Io(format!("the check broke off: {e}"))))?;
         let mut patrolled = Patrolled { rows: found.rows, damaged: found.check.damaged, ..Patrolled::default() };
-        patrolled.mended = self.mend(found.mends).await?;
-        tell(&patrolled.damaged, patrolled.mended);
+        patrolled.repaired = self.repair(found.repairs).await?;
+        log_findings(&patrolled.damaged, patrolled.repaired);
         patrolled.finished = next.is_none();
-        (place.table, place.key) = next.unwrap_or_default();
-        place.steps += 1;
+        (cursor.table, cursor.key) = next.unwrap_or_default();
+        cursor.steps += 1;
         if patrolled.finished {
-            place.finished_ms = now;
+            cursor.finished_ms = now;
         }
-        if patrolled.finished || place.steps.is_multiple_of(WRITTEN) {
-            let bytes = place.bytes();
-            self.write_later(move |tx| tx.put_raw(META, PLACE, &bytes));
+        if patrolled.finished || cursor.steps.is_multiple_of(WRITTEN) {
+            let bytes = cursor.bytes();
+            self.write_later(move |tx| tx.put_raw(META, CURSOR, &bytes));
         }
-        *self.0.patrol.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+        *self.0.patrol.lock().unwrap_or_else(PoisonError::into_inner) = Some(cursor);
         Ok(patrolled)
     }
 
-    /// Reads from a place on; also answers the next place, `None` at the end.
-    fn read_some(&self, at: &Place) -> Result<(Option<Position>, check::Stretch)> {
+    /// Reads from a position on; also returns the next position, `None` at the end.
+    fn check_next(&self, at: &Cursor) -> Result<(Option<Position>, check::Scanned)> {
         let kinds = self.kinds();
         self.0.engine.read(|tx| {
             let mut names: Vec<String> = tx.list_tables()?.map(|t| t.name().to_owned()).collect();
             names.sort();
-            let mut all = check::Stretch::default();
+            let mut all = check::Scanned::default();
             for name in names.into_iter().filter(|name| *name >= at.table) {
                 let after = (name == at.table && !at.key.is_empty()).then_some(&at.key[..]);
                 let left = (ROWS - all.rows, BYTES.saturating_sub(all.bytes));
-                let read =
-                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stretch(tx, &name, &kinds, after, left)));
+                let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    scan_rows(tx, &name, &kinds, after, left)
+                }));
                 let found = match read {
-                    Ok(Err(crate::Error::Damaged(why))) => check::Stretch::broken(&name, why),
+                    Ok(Err(crate::Error::Damaged(why))) => check::Scanned::broken(&name, why),
                     Ok(found) => found?,
-                    Err(_) => check::Stretch::broken(&name, "its pages contradict each other".into()),
+                    Err(_) => check::Scanned::broken(&name, "its pages contradict each other".into()),
                 };
                 all.rows += found.rows;
                 all.bytes += found.bytes;
                 found.check.damaged.into_iter().for_each(|damage| all.check.add(damage));
-                all.mends.extend(found.mends);
+                all.repairs.extend(found.repairs);
                 if let Some(last) = found.last {
                     return Ok((Some((name, last)), all));
                 }

@@ -1,13 +1,15 @@
-//! How a record looks in bytes: a header that says whose it is, and a postcard body.
+//! The stored form of a record: a header (owner, label, source) and a postcard body.
 
 use crate::{
     Error, Result,
     checksum::{self, SUMMED, Verdict},
+    kind::{Erased, Kind},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::any::Any;
 use tool::{Label, UserId};
 
-/// Whose the records of a collection are: the scope their keys begin with.
+/// The scope of a collection's records, with which their keys begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The household's.
@@ -42,7 +44,7 @@ impl Key {
     }
 }
 
-/// A type that is kept in a collection. See the evolution rule at the head of the crate.
+/// A type that is stored in a collection. See the evolution rule at the head of the crate.
 pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// The collection's name; part of the stored form.
     const NAME: &'static str;
@@ -50,15 +52,15 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     const WORD: &'static str;
     /// Raised when the meaning of a field changes (not when one is added).
     const VERSION: u8 = 1;
-    /// Whose the records are.
+    /// The scope of the records.
     const LEVEL: Level;
-    /// Whether they stay on this device: backups leave them out, as they do secrets.
+    /// Whether the records stay on this device: backups leave them out, as they do secrets.
     const STAYS: bool = false;
     /// Whether any member may have written what everybody reads. For a reader, another member's words are from outside,
     /// unless the household's owner wrote them; see [`Collection::get`](crate::Collection::get).
     const BY_MEMBERS: bool = matches!(Self::LEVEL, Level::User);
-    /// The values this record is found by. Where one of an index begins with another, looking for the shorter reads both:
-    /// end what differs in length, as [`order::text`](crate::order::text) does, or put its length in front.
+    /// The index values of this record. Where one value is a prefix of another, a search for the shorter finds both: terminate
+    /// values of variable length, as [`order::text`](crate::order::text) does, or put the length first.
     fn keys(&self) -> Vec<Key> {
         vec![]
     }
@@ -69,7 +71,7 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
 pub trait Coded: Copy + PartialEq + 'static {
     /// All variants, in the order of their numbers.
     const ALL: &'static [Self];
-    /// What an unknown number is taken for.
+    /// The variant for an unknown number.
     const UNKNOWN: Self;
 
     /// Its number.
@@ -164,73 +166,89 @@ pub(crate) struct Header {
     pub sum: [u8; checksum::LENGTH],
 }
 
-/// What a newer Hob wrote behind the fields this code knows; written back unchanged, so that code which was rolled back
-/// loses nothing.
+/// Bytes of a newer Hob after the fields this code knows; written back unchanged, so that a rollback loses nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tails {
     header: Vec<u8>,
     body: Vec<u8>,
 }
 
-/// How far short an old record may be: more zeros than all fields ever added to one type can need.
+/// The zeros an old record is padded with: more than all fields ever added to one type can need.
 const PADDING: usize = 256;
 
 /// Header length, header, body; the header ends with the checksum, and with what newer code wrote behind it.
-pub(crate) fn encode<T: Record>(key: &[u8], header: &Header, body: &T, tails: &Tails) -> Result<Vec<u8>> {
-    const { assert!(T::VERSION & SUMMED == 0, "the highest bit of the version is taken") };
-    let wrong = |e| Error::Io(format!("a {} could not be written: {e}", T::WORD));
+pub(crate) fn encode(kind: &Kind, key: &[u8], header: &Header, body: &dyn Any, tails: &Tails) -> Result<Vec<u8>> {
     let header = Header { version: header.version | SUMMED, ..header.clone() };
+    let wrong = |e| Error::Io(format!("a {} could not be written: {e}", kind.word));
     let mut head = postcard::to_stdvec(&header).map_err(wrong)?;
     let end = head.len();
     head.extend(&tails.header);
     let length =
-        u16::try_from(head.len()).map_err(|_| Error::Io(format!("the source of a {} is too long", T::WORD)))?;
+        u16::try_from(head.len()).map_err(|_| Error::Io(format!("the source of a {} is too long", kind.word)))?;
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.extend(&head);
-    let mut bytes = postcard::to_extend(body, bytes).map_err(wrong)?;
+    let mut bytes = (kind.encode)(body, bytes)?;
     bytes.extend(&tails.body);
     let (sum_at, body_at) = (end - checksum::LENGTH, 2 + head.len());
-    let sum = checksum::of(T::NAME, key, &head[..sum_at], &head[end..], &bytes[body_at..]);
+    let sum = checksum::of(kind.name, key, &head[..sum_at], &head[end..], &bytes[body_at..]);
     bytes[2 + sum_at..2 + end].copy_from_slice(&sum);
     Ok(bytes)
 }
 
 /// Reads the bytes that are stored under a key.
-pub(crate) fn decode<T: Record>(key: &[u8], bytes: &[u8]) -> Result<(Header, T, Tails)> {
+pub(crate) fn decode(kind: &Kind, key: &[u8], bytes: &[u8]) -> Result<(Header, Erased, Tails)> {
     let damaged = || {
         let id = key.last_chunk::<16>().map(|id| tool::Id::from_bytes(*id).to_string()).unwrap_or_default();
         Error::Damaged(format!(
             "the stored {} {id} is damaged: `hob doctor --backup FILE` says which backup has it, `hob restore FILE` restores one",
-            T::WORD
+            kind.word
         ))
     };
-    if checksum::verify(T::NAME, key, bytes) == Verdict::Damaged {
+    if checksum::verify(kind.name, key, bytes) == Verdict::Damaged {
         return Err(damaged());
     }
     let (head, body) = checksum::parts(bytes).ok_or_else(damaged)?;
     let (mut header, header_tail) = decode_padded::<Header>(head).ok_or_else(damaged)?;
-    let (value, body_tail) = decode_padded(body).ok_or_else(damaged)?;
+    let (value, body_tail) = (kind.decode)(body).ok_or_else(damaged)?;
     header.version &= !SUMMED;
     Ok((header, value, Tails { header: header_tail, body: body_tail }))
 }
 
-/// Whose record these bytes are, as far as that can be read.
+/// The owner of a stored record, if it can be read.
 pub(crate) fn owner(bytes: &[u8]) -> Option<UserId> {
     decode_padded::<Header>(checksum::parts(bytes)?.0).map(|(header, _)| header.owner)
 }
 
-/// Reads what is there and takes zeros for what is missing; answers the tail nobody asked for.
-fn decode_padded<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, Vec<u8>)> {
+/// Reads what is there and takes zeros for what is missing; returns the tail nobody asked for.
+pub(crate) fn decode_padded<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, Vec<u8>)> {
+    let padded = pad(bytes);
+    let (value, rest) = postcard::take_from_bytes(&padded).ok()?;
+    Some((value, tail(rest)))
+}
+
+fn pad(bytes: &[u8]) -> Vec<u8> {
     let mut padded = Vec::with_capacity(bytes.len() + PADDING);
     padded.extend_from_slice(bytes);
     padded.resize(bytes.len() + PADDING, 0);
-    let (value, rest) = postcard::take_from_bytes(&padded).ok()?;
-    Some((value, rest[..rest.len().saturating_sub(PADDING)].to_vec()))
+    padded
+}
+
+fn tail(rest: &[u8]) -> Vec<u8> {
+    rest[..rest.len().saturating_sub(PADDING)].to_vec()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn encode<T: Record>(key: &[u8], header: &Header, body: &T, tails: &Tails) -> Result<Vec<u8>> {
+        super::encode(Kind::of::<T>(), key, header, body, tails)
+    }
+
+    fn decode<T: Record>(key: &[u8], bytes: &[u8]) -> Result<(Header, T, Tails)> {
+        super::decode(Kind::of::<T>(), key, bytes)
+            .map(|(header, value, tails)| (header, *value.downcast().unwrap(), tails))
+    }
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     struct Old {

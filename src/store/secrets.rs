@@ -1,4 +1,4 @@
-//! Sealed secrets: XChaCha20-Poly1305 under a key in a file only the daemon may read.
+//! Sealed secrets: XChaCha20-Poly1305 with a key in a file that only the daemon may read.
 //!
 //! A stolen card holds both file and key and so reveals the secrets; a copied data file alone does not.
 
@@ -14,7 +14,7 @@ use std::{
     path::Path,
 };
 
-/// The raw table sealed secrets live in; backups leave it out.
+/// The table of sealed secrets; backups leave it out.
 pub(crate) const TABLE: &str = "secrets";
 const NONCE: usize = 24;
 
@@ -29,7 +29,7 @@ impl DeviceKey {
         Ok(Self(key))
     }
 
-    /// Reads the key, `None` where there is none yet; refuses one that others may read.
+    /// Reads the key, `None` where there is none yet; refuses a key that others may read.
     pub fn load(path: &Path) -> Result<Option<Self>> {
         let shown = path.display();
         let mut file = match open_plain(path) {
@@ -50,28 +50,28 @@ impl DeviceKey {
         Ok(Some(Self(key)))
     }
 
-    /// Makes the key of a device that has none.
+    /// Creates the key of a device that has none.
     pub fn make(path: &Path) -> Result<Self> {
         let key = Self::random()?;
         key.save(path).map_err(|e| Error::io(format!("make {}", path.display()), &e))?;
         Ok(key)
     }
 
-    /// Written aside and renamed, so that a power cut leaves a whole key or none.
+    /// Written to a temporary file and renamed: a power cut leaves a complete key or none.
     fn save(&self, path: &Path) -> std::io::Result<()> {
-        let aside = path.with_extension("new");
-        let _ = fs::remove_file(&aside);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+        let part = path.with_extension("new");
+        let _ = fs::remove_file(&part);
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
         file.write_all(&self.0)?;
         file.sync_all()?;
-        fs::rename(&aside, path)?;
+        fs::rename(&part, path)?;
         if let Some(dir) = path.parent() {
             fs::File::open(dir)?.sync_all()?;
         }
         Ok(())
     }
 
-    /// Nonce and ciphertext; the name is bound in, so that one secret cannot be passed off as another.
+    /// Nonce and ciphertext; the name is authenticated, so that one secret cannot stand in for another.
     pub fn seal(&self, name: &str, secret: &[u8]) -> Result<Vec<u8>> {
         let mut nonce = [0; NONCE];
         fill(&mut nonce)?;
@@ -81,7 +81,7 @@ impl DeviceKey {
         Ok([&nonce[..], &sealed].concat())
     }
 
-    /// The secret again.
+    /// Decrypts a secret.
     pub fn open(&self, name: &str, sealed: &[u8]) -> Result<Vec<u8>> {
         let damaged = || Error::Damaged(format!("the secret `{name}` was sealed by another device: enter it again"));
         let (nonce, text) = sealed.split_first_chunk::<NONCE>().ok_or_else(damaged)?;

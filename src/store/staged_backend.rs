@@ -1,5 +1,5 @@
-//! A data file that is not written before it has proven whole: opening one repairs it, and what cannot be repaired is to be
-//! left as it is, for somebody to look at.
+//! A storage backend that holds writes back until the file has proven intact: opening repairs a file, and one beyond repair
+//! must stay unchanged for inspection.
 
 use redb::{BackendError, StorageBackend, backends::FileBackend};
 use std::{
@@ -12,22 +12,22 @@ use std::{
     },
 };
 
-/// What was to be written since the file was opened.
+/// The writes since the file was opened.
 #[derive(Debug)]
 struct Held {
     len: u64,
-    /// In order: later ones lie over earlier ones.
+    /// In order; later writes override earlier ones.
     writes: Vec<(u64, Vec<u8>)>,
-    /// After how many of them all were to be on the disk: what was ordered before the power may not come after it.
+    /// After how many writes a sync was requested: the order across syncs must be kept.
     syncs: Vec<usize>,
 }
 
-/// The file; writes are held back until it is trusted. Cheap to clone.
+/// The file; writes are buffered until it is trusted. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct StagedBackend(Arc<(FileBackend, Mutex<Option<Held>>)>, Arc<AtomicU64>);
 
 impl StagedBackend {
-    /// The file; `written` counts the bytes that go to the disk.
+    /// Wraps a file; `written` counts the bytes that go to the disk.
     pub fn new(file: File, written: Arc<AtomicU64>) -> Result<Self, redb::DatabaseError> {
         let file = FileBackend::new(file)?;
         let held = Held { len: file.len()?, writes: vec![], syncs: vec![] };
@@ -42,11 +42,11 @@ impl StagedBackend {
         self.0.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The file is whole: what was held back is written, and everything from now on at once.
+    /// The file is intact: writes the buffered changes, and passes on all later ones at once.
     pub fn trust(&self) -> io::Result<()> {
         let mut slot = self.held();
         let Some(held) = &*slot else { return Ok(()) };
-        // The room first: a disk that is full is to say so before anything is written.
+        // Reserve the space first: a full disk must fail before anything is written.
         if held.len > self.file().len()? {
             self.file().set_len(held.len)?;
         }
@@ -95,7 +95,7 @@ impl StorageBackend for StagedBackend {
     fn set_len(&self, len: u64) -> io::Result<()> {
         match &mut *self.held() {
             Some(held) => {
-                // What grows again later is zero there.
+                // Bytes beyond the new end read as zero when the file grows again.
                 for (at, data) in &mut held.writes {
                     data.truncate(len.saturating_sub(*at) as usize);
                 }

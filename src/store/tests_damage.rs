@@ -1,7 +1,7 @@
-//! Damage: found in records and indexes, mended where nothing is lost by it, and named where something is.
+//! Damage: found in records and indexes, repaired where nothing is lost by it, and named where something is.
 
 use crate::{
-    collection::{index_table, record_key},
+    rows::{self, index_table, record_key},
     tests::{Dir, Note, note, person},
     *,
 };
@@ -82,7 +82,7 @@ async fn wrong_index_rows_are_made_again() {
     let own = notes.insert(&ben, "t", note("own", "home")).await.unwrap();
     // Every bit of every row's key and value, as a flip leaves it: nothing is hidden or found under a wrong value after a check.
     let rows = store.0.engine.read(|tx| {
-        let table = collection::open(tx, &index_table(Note::NAME))?.unwrap();
+        let table = rows::open(tx, &index_table(Note::NAME))?.unwrap();
         let rows = redb::ReadableTable::iter(&table)?;
         rows.map(|row| row.map(|(k, v)| (k.value().to_vec(), v.value().to_vec())).map_err(Into::into)).collect()
     });
@@ -101,14 +101,14 @@ async fn wrong_index_rows_are_made_again() {
             };
             store.write(flip).await.unwrap();
             let check = store.check().await.unwrap();
-            assert!(check.mended >= 1 && check.damages == 0, "{bit}: {check:?}");
+            assert!(check.repaired >= 1 && check.damages == 0, "{bit}: {check:?}");
             let found = notes.list(&ben, &tagged("home", 0)).unwrap();
             assert_eq!(found.iter().map(|e| e.id).collect::<Vec<_>>(), [own.id, shared.id], "bit {bit} of {key:?}");
             assert_eq!(notes.get(&ben, shared.id).unwrap().unwrap().id, shared.id);
             assert!(notes.insert(&ben, "t", note("own", "")).await.is_err(), "its name is still taken");
         }
     }
-    assert_eq!(store.check().await.unwrap().mended, 0);
+    assert_eq!(store.check().await.unwrap().repaired, 0);
 }
 
 #[tokio::test]

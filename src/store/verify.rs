@@ -1,4 +1,4 @@
-//! Whether a file is a backup that can be restored, for a house that stays open meanwhile.
+//! Checks whether a backup can be restored, while the daemon keeps running.
 
 use crate::{
     Error, FORMAT, Result,
@@ -8,11 +8,11 @@ use crate::{
 use redb::{Database, ReadableTable};
 use std::path::Path;
 
-/// The name of the thread that reads a file nobody knows. What contradicts itself breaks assertions inside redb there: that is
-/// the file's fault, and no crash of Hob.
+/// The name of the thread that reads an untrusted file. An inconsistent file breaks assertions inside redb there, which is no
+/// crash of Hob.
 pub const VERIFYING: &str = "backup-check";
 
-/// Reads all of a backup. The file may be changed: what was not closed well is repaired.
+/// Reads all of a backup. It repairs a file that was not closed properly, so the file may change.
 ///
 /// # Errors
 /// `Newer` when a later Hob wrote it, `Damaged` when it is not whole or not a backup of Hob, `Io` when it cannot be read.
@@ -31,7 +31,7 @@ pub fn verify_backup(file: &Path) -> Result<()> {
     }
 }
 
-/// What makes the file unusable, if anything does.
+/// Why the file is unusable, if it is.
 fn verify(file: &Path) -> Result<Option<String>> {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES);
@@ -60,10 +60,10 @@ fn verify(file: &Path) -> Result<Option<String>> {
     Ok((!has_whole_files(&db)?).then(|| format!("a file of `{FILES}` in it is not whole")))
 }
 
-/// Whether the pieces of each file follow each other from the first one.
+/// Whether the pieces of each file are consecutive from the first one.
 fn has_whole_files(db: &Database) -> Result<bool> {
     let tx = redb::ReadableDatabase::begin_read(db)?;
-    let Some(table) = crate::collection::open(&tx, files::TABLE)? else { return Ok(true) };
+    let Some(table) = crate::rows::open(&tx, files::TABLE)? else { return Ok(true) };
     let mut last = None;
     for row in table.iter()? {
         let (key, _) = row?;

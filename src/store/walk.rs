@@ -1,20 +1,20 @@
-//! Walking an index in the order of its values: by due date, by day, by name.
+//! Walks an index in the order of its values: by due date, by day, by name.
 
 use crate::{
     Collection, Entry, Result,
-    collection::{OpenTable, as_read_by, entry, id_of, index_table, may_read, open, readable, record_key, scope_of},
+    kind::Kind,
     record::{Level, Record},
+    rows::{Found, OpenTable, id_of, index_table, open, record_key, scope_of, visit},
 };
 use redb::ReadTransaction;
-use std::ops::ControlFlow;
 use tool::{Cx, Id, Scope};
 
-/// A stretch of one index. Values are compared as bytes; see [`order`].
+/// A range of one index. Values are compared as bytes; see [`order`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walk {
     index: u8,
     from: Vec<u8>,
-    /// The first that is beyond; `None` is the end of the index.
+    /// The exclusive end; `None` is the end of the index.
     to: Option<Vec<u8>>,
     down: bool,
 }
@@ -29,13 +29,13 @@ impl Walk {
     pub fn between(index: u8, first: impl AsRef<[u8]>, last: impl AsRef<[u8]>) -> Self {
         Self { index, from: first.as_ref().to_vec(), to: after(last.as_ref()), down: false }
     }
-    /// The same, the greatest value first.
+    /// The same range in descending order.
     pub fn down(self) -> Self {
         Self { down: true, ..self }
     }
 }
 
-/// The least bytes that are beyond everything that begins with `prefix`.
+/// The exclusive end of all values that begin with `prefix`.
 fn after(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
     let mut after = prefix[..=last].to_vec();
@@ -43,13 +43,13 @@ fn after(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(after)
 }
 
-/// Values as bytes that compare as the values do, to be put one after another into an index.
+/// Order-preserving encodings of values, to be concatenated into an index key.
 pub mod order {
     /// A number.
     pub fn int(value: i64) -> [u8; 8] {
         (value ^ i64::MIN).to_be_bytes()
     }
-    /// A text in lower case, ended so that what follows it does not count.
+    /// A text in lower case with a terminator, so that the bytes after it do not affect its order.
     pub fn text(value: &str) -> Vec<u8> {
         let mut bytes: Vec<u8> = value.to_lowercase().bytes().filter(|b| *b != 0).collect();
         bytes.push(0);
@@ -57,14 +57,14 @@ pub mod order {
     }
 }
 
-/// What becomes of a record on a walk.
+/// What a walk does with a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
-    /// It is answered.
+    /// Returns it.
     Yes,
-    /// It is passed over; the run is not tainted by it.
+    /// Skips it; the run is not tainted by it.
     No,
-    /// The walk is over, without it.
+    /// Ends the walk without it.
     Stop,
 }
 
@@ -74,23 +74,14 @@ impl<T: Record> Collection<T> {
     ///
     /// # Errors
     /// `Damaged` when the file cannot be read.
-    pub fn walk(&self, cx: &Cx, walk: &Walk, mut keep: impl FnMut(&Entry<T>) -> Visit) -> Result<Vec<Entry<T>>> {
-        let mut kept = vec![];
-        let own = scope_of::<T>(cx);
-        self.store.0.engine.read(|tx| {
-            let Some(table) = open(tx, T::NAME)? else { return Ok(()) };
-            rows::<T>(tx, own, walk, |scope, id| {
-                let key = [scope, id.as_bytes()].concat();
-                let Some(value) = table.get(key.as_slice())? else { return Ok(ControlFlow::Continue(())) };
-                let found = readable(entry::<T>(&key, value.value()))?.filter(|found| may_read(cx, found));
-                let Some(found) = found else { return Ok(ControlFlow::Continue(())) };
-                let found = as_read_by(cx, found);
-                match keep(&found) {
-                    Visit::Yes => kept.push(found),
-                    Visit::No => {}
-                    Visit::Stop => return Ok(ControlFlow::Break(())),
-                }
-                Ok(ControlFlow::Continue(()))
+    pub fn walk(&self, cx: &Cx, walk: &Walk, keep: impl FnMut(&Entry<T>) -> Visit) -> Result<Vec<Entry<T>>> {
+        let kind = self.kind();
+        let kept = self.visited(keep, |each| {
+            self.store.0.engine.read(|tx| {
+                let Some(table) = open(tx, kind.name)? else { return Ok(()) };
+                rows(kind, tx, scope_of(kind, cx), walk, &mut |scope, id| {
+                    visit(kind, &table, &[scope, id.as_bytes()].concat(), Some(cx), each)
+                })
             })
         })?;
         kept.iter().for_each(|found| cx.taint(found.label));
@@ -101,52 +92,64 @@ impl<T: Record> Collection<T> {
     ///
     /// # Errors
     /// As [`Collection::walk`].
-    pub fn walk_in(
+    pub fn walk_in(&self, scope: Scope, walk: &Walk, keep: impl FnMut(&Entry<T>) -> Visit) -> Result<Vec<Entry<T>>> {
+        self.visited(keep, |each| self.store.0.engine.read(|tx| walk_scope(self.kind(), tx, scope, walk, each)))
+    }
+
+    /// The records that `keep` wants of those a walk finds.
+    fn visited(
         &self,
-        scope: Scope,
-        walk: &Walk,
         mut keep: impl FnMut(&Entry<T>) -> Visit,
+        walk: impl FnOnce(&mut dyn FnMut(Found) -> Result<Visit>) -> Result<()>,
     ) -> Result<Vec<Entry<T>>> {
         let mut kept = vec![];
-        self.store.0.engine.read(|tx| {
-            let (Some(table), Some(index)) = (open(tx, T::NAME)?, open(tx, &index_table(T::NAME))?) else {
-                return Ok(());
-            };
-            for row in stretch(&index, &scope.key(), walk)? {
-                let key = record_key(scope, id_of(&row?.0)?);
-                let Some(value) = table.get(key.as_slice())? else { continue };
-                let Some(found) = readable(entry::<T>(&key, value.value()))? else { continue };
-                match keep(&found) {
-                    Visit::Yes => kept.push(found),
-                    Visit::No => {}
-                    Visit::Stop => break,
-                }
+        walk(&mut |found| {
+            let found = found.typed()?;
+            let visit = keep(&found);
+            if visit == Visit::Yes {
+                kept.push(found);
             }
-            Ok(())
+            Ok(visit)
         })?;
         Ok(kept)
     }
 
-    /// How many records of this caller, and shared with them, are in a stretch, without reading them.
+    /// Counts the records of this caller, and shared with them, in a range without reading them.
     ///
     /// # Errors
     /// As [`Collection::walk`].
     pub fn count(&self, cx: &Cx, walk: &Walk) -> Result<usize> {
-        let mut count = 0;
+        let (kind, mut count) = (self.kind(), 0);
         self.store.0.engine.read(|tx| {
-            rows::<T>(tx, scope_of::<T>(cx), walk, |_, _| {
+            rows(kind, tx, scope_of(kind, cx), walk, &mut |_, _| {
                 count += 1;
-                Ok(ControlFlow::Continue(()))
+                Ok(true)
             })
         })?;
         Ok(count)
     }
 }
 
-/// What follows the scope and the index in a row's key, and what it holds.
+fn walk_scope(
+    kind: &Kind,
+    tx: &ReadTransaction,
+    scope: Scope,
+    walk: &Walk,
+    each: &mut dyn FnMut(Found) -> Result<Visit>,
+) -> Result<()> {
+    let (Some(table), Some(index)) = (open(tx, kind.name)?, open(tx, &index_table(kind.name))?) else { return Ok(()) };
+    for row in stretch(&index, &scope.key(), walk)? {
+        if !visit(kind, &table, &record_key(scope, id_of(&row?.0)?), None, each)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A row's key after the scope and the index, and its value.
 type Row = (Vec<u8>, Vec<u8>);
 
-/// The rows of a stretch in one scope.
+/// The rows of a walk in one scope.
 fn stretch<'t>(table: &'t OpenTable, scope: &[u8], walk: &Walk) -> Result<Box<dyn Iterator<Item = Result<Row>> + 't>> {
     let prefix = [scope, &[walk.index]].concat();
     let from = [&prefix[..], &walk.from].concat();
@@ -173,17 +176,19 @@ fn stretch<'t>(table: &'t OpenTable, scope: &[u8], walk: &Walk) -> Result<Box<dy
     })
 }
 
-/// Calls `each` with the scope and the id of every row: the caller's own, and those others share, merged.
-fn rows<T: Record>(
+/// Calls `each` with the scope and the id of every row until it returns false: the caller's own rows, and those others share,
+/// merged.
+fn rows(
+    kind: &Kind,
     tx: &ReadTransaction,
     own: Scope,
     walk: &Walk,
-    mut each: impl FnMut(&[u8], Id) -> Result<ControlFlow<()>>,
+    each: &mut dyn FnMut(&[u8], Id) -> Result<bool>,
 ) -> Result<()> {
-    let Some(index) = open(tx, &index_table(T::NAME))? else { return Ok(()) };
+    let Some(index) = open(tx, &index_table(kind.name))? else { return Ok(()) };
     let mine = own.key();
     let mut owned = stretch(&index, &mine, walk)?.peekable();
-    let shared: Box<dyn Iterator<Item = Result<Row>>> = match T::LEVEL {
+    let shared: Box<dyn Iterator<Item = Result<Row>>> = match kind.level {
         Level::User => stretch(&index, &Scope::Household.key(), walk)?,
         _ => Box::new(std::iter::empty()),
     };
@@ -201,7 +206,7 @@ fn rows<T: Record>(
         let Some(row) = row else { return Ok(()) };
         let (key, scope) = row?;
         let scope = if first { &mine } else { &scope };
-        if each(scope, id_of(&key)?)?.is_break() {
+        if !each(scope, id_of(&key)?)? {
             return Ok(());
         }
     }

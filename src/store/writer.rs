@@ -1,10 +1,10 @@
-//! The one thread that writes: it gathers jobs into durable commits, because a commit costs a card far more
-//! than the bytes in it.
+//! The writer thread: it batches jobs into durable commits, because a commit costs a card far more than the bytes in it.
 
 use crate::engine::{Engine, Table};
 use crate::{EffectSource, Error, Result, effects, engine};
 use redb::{Durability, ReadableTable, WriteTransaction};
 use std::{
+    any::Any,
     cell::RefCell,
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 /// At most this many jobs share a commit.
 const BATCH: usize = 256;
-/// How long a job that is in no hurry waits for company.
+/// How long a deferred job waits for a commit to share.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 type OpenTable<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
@@ -73,32 +73,32 @@ impl<'a> Tx<'a> {
     }
 }
 
-/// A job and where its answer goes.
-trait Job: Send {
-    fn run(&mut self, tx: &Tx) -> Result<()>;
-    fn answer(self: Box<Self>, committed: Result<()>);
-}
+/// The result of a job. The caller restores its type, so that the code between is compiled once.
+type Value = Box<dyn Any + Send>;
+type Work = Box<dyn FnMut(&Tx) -> Result<Value> + Send>;
 
-struct WriteJob<T, F> {
-    job: F,
+/// A job and the channel for its result.
+struct Job {
+    work: Work,
     /// The call whose effect this is.
     source: Option<EffectSource>,
-    value: Option<T>,
-    to: Option<oneshot::Sender<Result<T>>>,
+    value: Option<Value>,
+    to: Option<oneshot::Sender<Result<Value>>>,
 }
 
-impl<T: Send, F: FnMut(&Tx) -> Result<T> + Send> Job for WriteJob<T, F> {
+impl Job {
     fn run(&mut self, tx: &Tx) -> Result<()> {
-        self.value = Some((self.job)(tx)?);
+        self.value = Some((self.work)(tx)?);
         self.source.as_ref().map_or(Ok(()), |source| effects::mark(tx, source))
     }
-    fn answer(self: Box<Self>, committed: Result<()>) {
-        let Self { job, value, to, .. } = *self;
-        // A job may hold a handle to the store: let go of it before the asker goes on, who may drop the last one.
-        drop(job);
-        let answer = committed.and_then(|()| value.ok_or_else(|| Error::Io("a write was lost".into())));
+
+    fn answer(self, committed: Result<()>) {
+        let Self { work, value, to, .. } = self;
+        // A job may hold a handle to the store: drop it before the caller goes on, who may drop the last one.
+        drop(work);
+        let answer = committed.and_then(|()| value.ok_or_else(lost));
         match to {
-            // Whoever asked may have gone; the write stands all the same.
+            // The caller may have gone; the write stands all the same.
             Some(to) => drop(to.send(answer)),
             None => {
                 if let Err(e) = answer {
@@ -109,13 +109,25 @@ impl<T: Send, F: FnMut(&Tx) -> Result<T> + Send> Job for WriteJob<T, F> {
     }
 }
 
+fn lost() -> Error {
+    Error::Io("a write was lost".into())
+}
+
+fn erase<T, F>(mut job: F) -> Work
+where
+    T: Send + 'static,
+    F: FnMut(&Tx) -> Result<T> + Send + 'static,
+{
+    Box::new(move |tx| Ok(Box::new(job(tx)?)))
+}
+
 enum Urgency {
-    Now(Box<dyn Job>),
-    Later(Box<dyn Job>),
+    Now(Job),
+    Later(Job),
 }
 
 pub(crate) struct Writer {
-    /// Whether nothing more is written.
+    /// Whether all writes are refused.
     sealed: AtomicBool,
     jobs: Option<mpsc::Sender<Urgency>>,
     thread: Option<thread::JoinHandle<()>>,
@@ -148,15 +160,20 @@ impl Writer {
         if self.is_sealed() { Err(Error::Restoring) } else { self.commit(job).await }
     }
 
-    /// The same, also when nothing more is to be written.
+    /// The same, also when writes are refused.
     pub async fn commit<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnMut(&Tx) -> Result<T> + Send + 'static,
     {
+        let value = self.commit_erased(erase(job)).await?;
+        value.downcast().map(|value| *value).map_err(|_| lost())
+    }
+
+    async fn commit_erased(&self, work: Work) -> Result<Value> {
         let gone = || Error::Io("the store is closed".into());
         let (to, answer) = oneshot::channel();
-        let job = Box::new(WriteJob { job, source: effects::current(), value: None, to: Some(to) });
+        let job = Job { work, source: effects::current(), value: None, to: Some(to) };
         self.jobs.as_ref().ok_or_else(gone)?.send(Urgency::Now(job)).map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
@@ -166,17 +183,17 @@ impl Writer {
         F: FnMut(&Tx) -> Result<()> + Send + 'static,
     {
         if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Urgency::Later(Box::new(WriteJob { job, source: None, value: None, to: None })));
+            let _ = jobs.send(Urgency::Later(Job { work: erase(job), source: None, value: None, to: None }));
         }
     }
 }
 
 impl Drop for Writer {
-    /// Commits what still waits, then lets go of the file.
+    /// Commits the waiting jobs, then releases the file.
     fn drop(&mut self) {
         self.jobs.take();
         if let Some(thread) = self.thread.take()
-            // The last handle may go with a job, on the writer's own thread, which then just ends.
+            // A job may hold the last handle and drop it on the writer's own thread, which then just ends.
             && thread.thread().id() != thread::current().id()
         {
             let _ = thread.join();
@@ -185,7 +202,7 @@ impl Drop for Writer {
 }
 
 fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
-    let mut patient: Vec<Box<dyn Job>> = vec![];
+    let mut patient: Vec<Job> = vec![];
     let mut due: Option<Instant> = None;
     loop {
         let next = match due {
@@ -193,7 +210,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
         };
         let closing = matches!(next, Err(mpsc::RecvTimeoutError::Disconnected));
-        let mut batch: Vec<Box<dyn Job>> = vec![];
+        let mut batch: Vec<Job> = vec![];
         let mut waiting = next.ok();
         while let Some(job) = waiting {
             match job {
@@ -206,7 +223,7 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
             waiting = if batch.len() < BATCH { inbox.try_recv().ok() } else { None };
         }
         if !batch.is_empty() || closing || due.is_some_and(|due| due <= Instant::now()) {
-            // The patient first: who waits for this commit may let go of the store when it is told, and so must they.
+            // Deferred jobs first: a caller that waits for this commit may drop the store afterwards.
             patient.append(&mut batch);
             batch = std::mem::take(&mut patient);
             due = None;
@@ -218,8 +235,8 @@ fn work(engine: &Engine, inbox: &mpsc::Receiver<Urgency>) {
     }
 }
 
-/// Commits all jobs together. One that fails is taken out, and the others run again without it.
-fn commit(engine: &Engine, mut batch: Vec<Box<dyn Job>>) {
+/// Commits all jobs together. A failed job is removed and the others run again.
+fn commit(engine: &Engine, mut batch: Vec<Job>) {
     while !batch.is_empty() {
         match engine.with(|db| try_commit(db, &mut batch)) {
             Ok(None) => {
@@ -239,7 +256,7 @@ fn commit(engine: &Engine, mut batch: Vec<Box<dyn Job>>) {
 }
 
 /// `Ok(Some((index, why)))` when a job failed and nothing was written.
-fn try_commit(db: &redb::Database, batch: &mut [Box<dyn Job>]) -> Result<Option<(usize, Error)>> {
+fn try_commit(db: &redb::Database, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
     let mut tx = db.begin_write()?;
     tx.set_durability(Durability::Immediate).map_err(|e| Error::Io(e.to_string()))?;
     // Opening after a power cut takes milliseconds instead of a scan of the whole file.
@@ -261,9 +278,8 @@ fn try_commit(db: &redb::Database, batch: &mut [Box<dyn Job>]) -> Result<Option<
     }
 }
 
-/// Runs the jobs within a transaction; answers the first that failed. What the disk did is nobody's fault in particular: the
-/// whole batch fails.
-fn run(tx: &Tx, batch: &mut [Box<dyn Job>]) -> Result<Option<(usize, Error)>> {
+/// Runs the jobs within a transaction; returns the first that failed. A disk error fails the whole batch.
+fn run(tx: &Tx, batch: &mut [Job]) -> Result<Option<(usize, Error)>> {
     for (i, job) in batch.iter_mut().enumerate() {
         let failed = match catch_unwind(AssertUnwindSafe(|| job.run(tx))) {
             Ok(Ok(())) => continue,

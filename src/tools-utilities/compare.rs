@@ -4,8 +4,16 @@ use crate::{
     bounds::{Until, counted, run_blocking, within},
     words::words,
 };
-use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};
-use std::time::{Duration, Instant};
+use similar::{
+    DiffOp, DiffTag,
+    algorithms::{Capture, Compact, Replace, myers},
+    group_diff_ops,
+    udiff::UnifiedHunkHeader,
+};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 use tool::prelude::*;
 
 /// The longest text, in bytes.
@@ -72,21 +80,42 @@ fn similarity(a: &str, b: &str, until: &Until) -> f64 {
     let (a, b) = if a <= b { (a, b) } else { (b, a) };
     let all = a.chars().count() + b.chars().count();
     let deadline = until.at().min(Instant::now() + TIME);
-    let same = if all <= BY_CHARACTER {
-        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-        same(&a, &b, deadline, |_| 1)
+    let same: usize = if all <= BY_CHARACTER {
+        let ids = |text: &str| text.chars().map(u32::from).collect::<Vec<u32>>();
+        equal_ranges(&operations(&ids(a), &ids(b), deadline)).map(|range| range.len()).sum()
     } else {
         let (a, b): (Vec<&str>, Vec<&str>) = (pieces(a).collect(), pieces(b).collect());
-        same(&a, &b, deadline, |piece| piece.chars().count())
+        let (ids_a, ids_b) = ids(&a, &b);
+        let operations = operations(&ids_a, &ids_b, deadline);
+        equal_ranges(&operations).flat_map(|range| &a[range]).map(|piece| piece.chars().count()).sum()
     };
     // Of two long texts that differ in a comma, the rest is not all.
     (((2 * same) as f64 / all as f64 * 1e4).round() / 1e4).min(0.9999)
 }
 
-fn same<T: Eq + std::hash::Hash + Ord>(a: &[T], b: &[T], deadline: Instant, size: impl Fn(&T) -> usize) -> usize {
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, a, b, Some(deadline));
-    let equal = ops.iter().filter(|op| op.tag() == DiffTag::Equal);
-    equal.flat_map(|op| &a[op.old_range()]).map(size).sum()
+/// The ranges of the first sequence that the second has too, in the same order.
+fn equal_ranges(operations: &[DiffOp]) -> impl Iterator<Item = std::ops::Range<usize>> {
+    operations.iter().filter(|op| op.tag() == DiffTag::Equal).map(DiffOp::old_range)
+}
+
+/// A number for each piece; equal pieces have the same one.
+fn ids<'a>(old: &[&'a str], new: &[&'a str]) -> (Vec<u32>, Vec<u32>) {
+    let mut known: HashMap<&'a str, u32> = HashMap::new();
+    let mut all = |pieces: &[&'a str]| -> Vec<u32> {
+        let mut id = |piece| {
+            let next = known.len() as u32;
+            *known.entry(piece).or_insert(next)
+        };
+        pieces.iter().map(|piece| id(piece)).collect()
+    };
+    (all(old), all(new))
+}
+
+/// How to get from one sequence to the other. Over numbers only, because similar is compiled anew for each type of item.
+fn operations(old: &[u32], new: &[u32], deadline: Instant) -> Vec<DiffOp> {
+    let mut hook = Compact::new(Replace::new(Capture::new()), old, new);
+    let Ok(()) = myers::diff_deadline(&mut hook, old, 0..old.len(), new, 0..new.len(), Some(deadline));
+    hook.into_inner().into_inner().into_ops()
 }
 
 /// Words, and what is between them.
@@ -96,16 +125,16 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 
 /// Puts the lines that differ into the answer; how many were added and removed.
 fn diff(old: &str, new: &str, answer: &mut Value) -> (usize, usize) {
-    let diff = TextDiff::configure().timeout(TIME).diff_lines(old, new);
+    let (old, new): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
+    let (old_ids, new_ids) = ids(&old, &new);
+    let operations = operations(&old_ids, &new_ids, Instant::now() + TIME);
     let (mut added, mut removed, mut changes) = (0, 0, 0);
-    for op in diff.ops() {
-        if op.tag() != DiffTag::Equal {
-            changes += 1;
-            added += op.new_range().len();
-            removed += op.old_range().len();
-        }
+    for op in operations.iter().filter(|op| op.tag() != DiffTag::Equal) {
+        changes += 1;
+        added += op.new_range().len();
+        removed += op.old_range().len();
     }
-    let mut text = diff.unified_diff().context_radius(CONTEXT).header("text1", "text2").to_string();
+    let mut text = unified(&old, &new, operations);
     let cut = text.len() > LONGEST_DIFF;
     text.truncate(text.floor_char_boundary(LONGEST_DIFF));
     answer["diff"] = text.into();
@@ -114,6 +143,46 @@ fn diff(old: &str, new: &str, answer: &mut Value) -> (usize, usize) {
     answer["linesRemoved"] = removed.into();
     answer["changes"] = changes.into();
     (added, removed)
+}
+
+/// Lines with what ends them: `\n`, `\r\n` or `\r`.
+fn lines(text: &str) -> Vec<&str> {
+    let ends = |(at, c): &(usize, char)| *c == '\n' || *c == '\r' && !text[at + 1..].starts_with('\n');
+    let mut start = 0;
+    let mut lines: Vec<&str> =
+        text.char_indices().filter(ends).map(|(at, _)| &text[std::mem::replace(&mut start, at + 1)..=at]).collect();
+    if start < text.len() {
+        lines.push(&text[start..]);
+    }
+    lines
+}
+
+/// A unified diff, empty where nothing differs.
+fn unified(old: &[&str], new: &[&str], operations: Vec<DiffOp>) -> String {
+    let mut text = String::new();
+    let add = |text: &mut String, sign: char, lines: &[&str]| {
+        for line in lines {
+            text.push(sign);
+            text.push_str(line);
+            if !line.ends_with(['\n', '\r']) {
+                text.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    };
+    for hunk in group_diff_ops(operations, CONTEXT) {
+        text += if text.is_empty() { "--- text1\n+++ text2\n" } else { "" };
+        text += &format!("{}\n", UnifiedHunkHeader::new(&hunk));
+        for op in &hunk {
+            match op.tag() {
+                DiffTag::Equal => add(&mut text, ' ', &old[op.old_range()]),
+                _ => {
+                    add(&mut text, '-', &old[op.old_range()]);
+                    add(&mut text, '+', &new[op.new_range()]);
+                }
+            }
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ async fn an_idle_model_gives_its_memory_back_every_time() {
     }
     // And the program goes on when its code was let go of.
     let before = file_pages().unwrap();
-    embed::let_go_of_code();
+    embed::release_code_pages();
     let gone = before.saturating_sub(file_pages().unwrap());
     assert!(gone > 200, "only {gone} kB of code were let go of");
     embedder.embed("the lamp in the garage").await.unwrap();
