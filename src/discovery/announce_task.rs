@@ -6,7 +6,7 @@
 
 use crate::{
     Result,
-    announcer::{Announced, SharedDaemon},
+    announced::{Announced, SharedDaemon},
     browse::listen,
     interface, name, responder,
 };

@@ -2,10 +2,12 @@
 
 use crate::{
     Delta, Endpoint, Error, Facts, Provider, Quirks, Request, Wire, anthropic,
-    error_response::{ErrorKind, ErrorResponse, Failure},
+    error_response::{ErrorResponse, Failure},
     gemini,
     learned_limits::{self, LearnedLimit},
-    openai, responses,
+    openai,
+    reader::Reader,
+    responses,
     sampling::{self, OptionRefused},
     sse::Events,
     surrogate_pairs::Halves,
@@ -30,29 +32,7 @@ const MOST_MEDIA: usize = 24 << 20;
 /// How often a rejected request is adapted and sent again.
 const MAX_ADAPTATIONS: usize = 4;
 
-/// Parses responses of one wire format, event by event.
-pub(crate) trait Reader: Send {
-    /// Takes the data of one event and returns the deltas available so far; calls are held back until complete.
-    fn take(&mut self, event: Value) -> Result<Vec<Delta>, Failure>;
-    /// Takes a non-streamed response.
-    fn whole(&mut self, answer: Value) -> Result<Vec<Delta>, Failure> {
-        self.take(answer)
-    }
-    /// Handles the `[DONE]` marker.
-    fn on_done_marker(&mut self) {}
-    /// Whether the server signalled the end.
-    fn ended(&self) -> bool {
-        false
-    }
-    /// Whether anything is held back.
-    fn holds(&self) -> bool;
-    /// Size of what is held back, in bytes.
-    fn held(&self) -> usize;
-    /// The remaining calls, provider state and the end; `None` if the response was cut off.
-    fn finish(&mut self) -> Result<Option<Vec<Delta>>, Failure>;
-}
-
-/// A model on a server; makes one attempt per request.
+/// A model at a server, asked once for each request.
 pub(crate) struct Model {
     endpoint: Endpoint,
     /// What earlier rejections taught.
@@ -403,15 +383,4 @@ pub(crate) fn connection_error(who: &str, error: http_client::Error) -> Error {
         http_client::Error::Unreachable { .. } | http_client::Error::Broken { .. } => Error::Network(text),
         _ => Error::Refused(text),
     }
-}
-
-/// Handles a response stopped by the provider's content filter: text already emitted stays, with a note; without any
-/// it is a refusal.
-pub(crate) fn filtered(said_anything: bool, why: &str) -> Result<Option<Delta>, Failure> {
-    let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    if said_anything {
-        return Ok(Some(Delta::Filtered(format!("[The provider stopped the answer here{why}.]"))));
-    }
-    let text = format!("it will not answer this{why}: say it in another way, or ask another model");
-    Err(Failure::new(ErrorKind::Filtered, text))
 }

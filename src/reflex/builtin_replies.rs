@@ -1,11 +1,6 @@
 //! Built-in replies: help, courtesy, and how to phrase what reflex will not guess.
 
-use crate::{
-    classify::{Classification, Stage},
-    days,
-    phrases::Intent,
-    slots::LAST_PIN,
-};
+use crate::{days, phrases::Intent, slots::LAST_PIN};
 use jiff::Zoned;
 use llm::Kind;
 use serde_json::{Map, Value};
@@ -68,14 +63,7 @@ pub(crate) fn media_reply(kinds: &[Kind]) -> String {
     )
 }
 
-/// A fixed reply.
-pub(crate) fn fixed_reply(say: &str, why: &str) -> Classification {
-    let (say, why) = (Some(say.to_owned()), why.to_owned());
-    let (stage, arguments) = (Stage::Template, Value::Null);
-    Classification { tool: None, arguments, say, proposes: None, stage, confidence: 1.0, why, sure: true }
-}
-
-/// The replies of `/day`, `/then` and `/place`, which depend on the arguments; `None` for other intents.
+/// The answers of `/day`, `/then` and `/place`, which depend on what was said; `None` for other headings.
 pub(crate) fn computed_reply(name: &str, arguments: &Map<String, Value>, now: &Zoned) -> Option<String> {
     let said = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {

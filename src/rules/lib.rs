@@ -1,7 +1,6 @@
 //! Layer 3: schedules and triggers, as tools.
 
 mod action;
-mod cron;
 mod schedules;
 mod triggers;
 

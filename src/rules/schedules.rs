@@ -1,5 +1,6 @@
 //! Schedule tools: run something at a time, once or repeatedly.
 
+mod cron;
 mod sentences;
 
 #[cfg(test)]
@@ -61,7 +62,7 @@ pub fn family(scheduler: Scheduler, registry: Registry) -> Family<ScheduleTools>
         .tool("trigger_task", Risk::Write, trigger)
         .automates()
         .tags("run now start schedule by hand")
-        .tool("cron", Risk::Write, crate::cron::cron)
+        .tool("cron", Risk::Write, cron::cron)
         .also_in(&["automation"])
         .automates()
         .facade_for(&[

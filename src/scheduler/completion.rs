@@ -1,6 +1,6 @@
 //! Completion of runs: stores their results, many per commit, and follows up with retries, events and notices.
 
-use crate::{Kind, Run, Schedule, Scheduler, Status, Who, engine::Claimed, record::BY_SCHEDULE};
+use crate::{Kind, Run, Schedule, Scheduler, Status, Who, claimed::Claimed, record::BY_SCHEDULE};
 use serde_json::{Value, json};
 use std::time::Duration;
 use store::Tx;

@@ -1,7 +1,9 @@
 //! The engine: sleeps until a schedule is due, claims it in the store, and makes its call.
 
 use crate::{
-    Run, Schedule, Scheduler, Status, Who, clock::WallClock, completion::RunResult, concurrency::FreeSlots, transitions,
+    Run, Schedule, Scheduler, Status, Who,
+    claimed::Claimed,
+    clock::WallClock, completion::RunResult, concurrency::FreeSlots, transitions,
 };
 use futures::FutureExt;
 use jiff::tz::TimeZone;
@@ -31,22 +33,7 @@ pub(crate) const STORE_RETRY: Duration = Duration::from_secs(2);
 const PRUNE_INTERVAL: Duration = Duration::from_secs(86_400);
 const FIRST_PRUNE: Duration = Duration::from_secs(60);
 
-/// A claimed run, ready to be made.
-#[derive(Debug, Clone)]
-pub(crate) struct Claimed {
-    pub user: UserId,
-    pub id: Id,
-    pub run: Id,
-    pub scheduled_ms: i64,
-    pub schedule: Box<Schedule>,
-    pub label: Label,
-    /// Whether an earlier process claimed it.
-    pub recovered: bool,
-    /// Whether it was started over an unencrypted connection.
-    pub clear: bool,
-}
-
-/// A schedule after it was claimed.
+/// A schedule as a claim left it.
 struct ClaimedSchedule {
     id: Id,
     user: UserId,

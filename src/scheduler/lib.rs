@@ -5,6 +5,7 @@
 //! idempotency key ([`store::with_effect`]), so a crash never repeats it. At the next start a call without effects is
 //! made again, a completed one counts as done, and an uncertain one is reported to the person.
 
+mod claimed;
 mod clock;
 mod completion;
 mod concurrency;
@@ -17,7 +18,6 @@ mod record;
 mod recover;
 mod transitions;
 mod when;
-mod words;
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,9 @@
 
 use crate::{
     Kind, Run, Schedule, Scheduler, Status, ToolFacts,
+    claimed::Claimed,
     completion::{BATCH, RunResult},
-    engine::{Claimed, STORE_RETRY, Work, to_claimed},
+    engine::{STORE_RETRY, Work, to_claimed},
     transitions,
 };
 use std::{collections::BTreeSet, time::Duration};

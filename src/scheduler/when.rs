@@ -1,6 +1,8 @@
 //! Recurrences: cron patterns, intervals and single moments.
 
-use crate::{cron, cron::Pattern, words};
+mod words;
+
+use crate::{cron, cron::Pattern};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp, Zoned, tz::TimeZone};
 use serde_json::{Map, Value};
 use tool::{Clock, Error, Result, When};

@@ -4,8 +4,6 @@
 //! version without the bit: records it changed are read without a checksum and do not count as damaged. A flipped version bit
 //! alone leaves the rest of the record intact.
 
-use crate::record::Header;
-
 /// The bit of the version that says that the checksum counts.
 pub(crate) const SUMMED: u8 = 0x80;
 /// The bytes of a checksum.
@@ -36,19 +34,4 @@ pub(crate) enum Verdict {
     /// There is no checksum that counts.
     Unsummed,
     Damaged,
-}
-
-/// Verifies a record of any type.
-pub(crate) fn verify(table: &str, key: &[u8], bytes: &[u8]) -> Verdict {
-    let Some((head, body)) = parts(bytes) else { return Verdict::Damaged };
-    if head.first().is_none_or(|version| version & SUMMED == 0) {
-        return Verdict::Unsummed;
-    }
-    // Without padding: code that wrote a checksum wrote all fields before it.
-    let Ok((header, tail)) = postcard::take_from_bytes::<Header>(head) else { return Verdict::Damaged };
-    let end = head.len() - tail.len();
-    match of(table, key, &head[..end - LENGTH], tail, body) == header.sum {
-        true => Verdict::Sound,
-        false => Verdict::Damaged,
-    }
 }

@@ -1,6 +1,6 @@
 //! Uploaded files: they are stored beside the data, and in a backup in pieces.
 
-use crate::{Error, Result, Tx, backup::make_private_dir, engine::Table, open_plain, rows};
+use crate::{Error, FILES, Result, Tx, engine::Table, folder::make_private_dir, open_plain, rows};
 use redb::{Database, ReadTransaction, ReadableDatabase};
 use std::{
     collections::HashSet,
@@ -11,9 +11,7 @@ use std::{
 };
 use tool::Id;
 
-/// The folder of the files beside the data, each named by the id of its record. A file never changes under its id.
-pub const FILES: &str = "uploads";
-/// The table of the files in a backup, by id and number of the piece. A data file has no such table.
+/// Where they are in a backup: under the id and the number of the piece. A data file has no such table.
 pub(crate) const TABLE: &str = "backup-files";
 /// The size of a piece in bytes: with its key it just fills a page.
 const PIECE: usize = (64 << 10) - 64;

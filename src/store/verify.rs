@@ -1,9 +1,9 @@
 //! Checks whether a backup can be restored, while the daemon keeps running.
 
 use crate::{
-    Error, FORMAT, Result,
+    Error, FILES, FORMAT, Result,
     engine::{CACHE_BYTES, read_meta},
-    files::{self, FILES},
+    files,
 };
 use redb::{Database, ReadableTable};
 use std::path::Path;

@@ -1,0 +1,160 @@
+//! `hob doctor`: checks the device and the stored data.
+
+use super::{client::Client, terminal::put};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use store::{Check, FileCheck};
+
+/// Checks the data file, unless a daemon uses it. Damage is an error, so that nothing opens the file for writing.
+pub fn file(data: &Path, backups: &[PathBuf]) -> Result<()> {
+    for backup in backups {
+        store::open_plain(backup).with_context(|| format!("could not read the backup {}", backup.display()))?;
+    }
+    let FileCheck { pages, records } = match store::check_file(data) {
+        Ok(Some(found)) => found,
+        Ok(None) | Err(store::Error::InUse(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    match pages.is_empty() {
+        true => put(format_args!("file     every page is sound\n"))?,
+        false => put(format_args!("file     {} is damaged: {}\n", data.join(store::FILE).display(), pages.join("; ")))?,
+    }
+    if pages.is_empty() && records.damages == 0 {
+        return Ok(());
+    }
+    put(format_args!("data     {} of {} records are damaged\n", records.damages, records.records))?;
+    print_damaged(&lines(&records), backups)?;
+    bail!("the data is damaged: restore a backup with `hob restore FILE`. Nothing was changed")
+}
+
+/// A damaged record and its line.
+struct Line {
+    table: String,
+    key: Vec<u8>,
+    text: String,
+}
+
+fn lines(check: &Check) -> Vec<Line> {
+    let line = |damage: &store::Damage| Line {
+        table: damage.table.clone(),
+        key: damage.key.clone(),
+        text: line(
+            &damage.table,
+            damage.id().map(|id| id.to_string()).as_deref(),
+            damage.owner.map(|owner| owner.0.to_string()).as_deref(),
+            &damage.problem,
+        ),
+    };
+    check.damaged.iter().map(line).collect()
+}
+
+fn line(table: &str, id: Option<&str>, owner: Option<&str>, problem: &str) -> String {
+    let id = id.map_or_else(|| format!("the table {table}"), |id| format!("{table} {id}"));
+    let owner = owner.map(|owner| format!(" of {owner}")).unwrap_or_default();
+    format!("{id}{owner}: {problem}")
+}
+
+/// Prints the damaged records, and the backups that have an intact copy.
+fn print_damaged(lines: &[Line], backups: &[PathBuf]) -> Result<()> {
+    let wanted: Vec<(String, Vec<u8>)> = lines.iter().map(|line| (line.table.clone(), line.key.clone())).collect();
+    let mut copies = vec![];
+    for backup in backups {
+        copies.push((backup, store::backup_has(backup, &wanted)?));
+    }
+    for (at, line) in lines.iter().enumerate() {
+        put(format_args!("  {}\n", line.text))?;
+        for (backup, has) in &copies {
+            if has.get(at) == Some(&true) {
+                put(format_args!("    a good copy is in {}\n", backup.display()))?;
+            }
+        }
+    }
+    if !lines.is_empty() && backups.is_empty() {
+        put(format_args!("  `hob doctor --backup FILE` says whether a backup has a good copy\n"))?;
+    }
+    Ok(())
+}
+
+/// Prints the state of the device; an error when a part fails.
+pub async fn doctor(client: &Client, backups: &[PathBuf]) -> Result<()> {
+    let daemon = if client.is_daemon() { "running" } else { "not running (read the data directly)" };
+    put(format_args!("daemon   {daemon}\n"))?;
+    let mut failed = vec![];
+    let check = client.data("POST", "/api/v1/check", None).await?;
+    if !records(&check, backups)? {
+        failed.push("data");
+    }
+    let who = client.data("GET", "/api/v1/session", None).await?;
+    put(format_args!("version  {}\n", who["version"].as_str().unwrap_or_default()))?;
+    put(format_args!("model    {}\n", who["model"].as_str().unwrap_or_default()))?;
+    show_models(client).await?;
+    for (label, tool) in [("device", "system_info"), ("pins", "gpio_list"), ("memory", "memory_stats")] {
+        let path = format!("/api/v1/tools/{tool}/execute");
+        let line = match client.data("POST", &path, Some(json!({"arguments": {}}))).await {
+            Ok(data) => data["say"].as_str().map_or_else(|| data["result"].to_string(), str::to_owned),
+            Err(error) => {
+                // A device may have no pins.
+                if tool != "gpio_list" {
+                    failed.push(label);
+                }
+                format!("{error:#}")
+            }
+        };
+        put(format_args!("{label:<8} {line}\n"))?;
+    }
+    if !failed.is_empty() {
+        bail!("problems found: see {} above", failed.join(" and "));
+    }
+    Ok(())
+}
+
+/// Prints the outcome of a check of the records; returns whether all are intact.
+fn records(check: &Value, backups: &[PathBuf]) -> Result<bool> {
+    let count = |name: &str| check[name].as_u64().unwrap_or_default();
+    let (records, damages) = (count("records"), count("damages"));
+    match damages {
+        0 => put(format_args!("data     {records} records in {} tables, all sound\n", count("tables")))?,
+        _ => put(format_args!("data     {damages} of {records} records are damaged\n"))?,
+    }
+    if count("withoutChecksum") > 0 {
+        let older = count("withoutChecksum");
+        put(format_args!(
+            "         {older} records of an older Hob have no checksum yet; each gets one when it is changed\n"
+        ))?;
+    }
+    if count("rebuilt") > 0 {
+        put(format_args!("         {} index entries were wrong and have been rebuilt\n", count("rebuilt")))?;
+    }
+    let lines = check["damaged"].as_array().into_iter().flatten().map(|found| {
+        let text = |name: &str| found[name].as_str();
+        let (table, key) = (text("table").unwrap_or_default(), text("key").unwrap_or_default());
+        Line {
+            table: table.to_owned(),
+            key: bytes(key),
+            text: line(table, text("id"), text("owner"), text("problem").unwrap_or_default()),
+        }
+    });
+    print_damaged(&lines.collect::<Vec<_>>(), backups)?;
+    Ok(damages == 0)
+}
+
+/// Decodes a hexadecimal text.
+fn bytes(hex: &str) -> Vec<u8> {
+    let pairs = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok());
+    pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
+}
+
+/// Prints why the model was chosen automatically, and the fallback models.
+async fn show_models(client: &Client) -> Result<()> {
+    let model = client.data("GET", "/api/v1/model", None).await.unwrap_or_default();
+    if model["from"] == "key" {
+        put(format_args!("         nobody chose it: its key is in the environment\n"))?;
+    }
+    let fallback: Vec<&str> = model["fallback"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !fallback.is_empty() {
+        let why = if model["automaticFallback"] == true { ", whose keys are in the environment" } else { "" };
+        put(format_args!("fallback {}{why}\n", fallback.join(", ")))?;
+    }
+    Ok(())
+}
