@@ -167,6 +167,16 @@ pub fn batch<A, B>(word: &str, items: Vec<A>, mut check: impl FnMut(A) -> Result
     checked.collect()
 }
 
+/// Whether two texts are the same but for case, as indexes have it.
+pub fn same_text(one: &str, other: &str) -> bool {
+    order::text(one) == order::text(other)
+}
+
+/// Whether a field passes a filter that may be left out.
+pub fn passes(filter: Option<&str>, field: Option<&str>) -> bool {
+    filter.is_none_or(|filter| field.is_some_and(|field| same_text(field, filter)))
+}
+
 /// Whether all words of a search occur in one of the texts.
 pub fn contains_all_words(search: &str, texts: &[&str]) -> bool {
     let texts = texts.join("\n").to_lowercase();

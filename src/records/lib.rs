@@ -3,18 +3,20 @@
 
 mod args;
 mod due;
+pub mod kind;
 mod notices;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use args::{
-    BATCH, Patch, batch, contains_all_words, day_of, millis, optional_text, page_params, patch_text, read_when,
-    required_text, same_or_before, tags,
+    BATCH, Patch, batch, contains_all_words, day_of, millis, optional_text, page_params, passes, patch_text,
+    read_when, required_text, same_or_before, same_text, tags,
 };
 pub use due::{Due, is_past};
 pub use notices::{DocumentChange, Notice, tell_notice};
-pub use words::{RecordMeta, day_words, iso, join_list, quote, record_meta, truncate, when_words};
+pub use kind::{RecordKind, names, view};
+pub use words::{RecordMeta, counted, day_words, iso, join_list, quote, record_meta, truncate, when_words};
 
 use std::fmt::Write as _;
 use store::{Audience, Collection, Entry, Record, Store, Tx, Visit, Walk, order};

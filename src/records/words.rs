@@ -53,6 +53,11 @@ pub fn quote(name: &str) -> String {
     format!("“{}”", truncate(name, NAME))
 }
 
+/// "1 expense", "3 expenses".
+pub fn counted(n: usize, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
+}
+
 /// A list within a sentence: `milk, eggs and bread`, `milk, eggs, bread, tea, rice and 3 more`; where `more` follow that
 /// were not read, how many is not said.
 pub fn join_list(names: &[String], more: bool) -> String {

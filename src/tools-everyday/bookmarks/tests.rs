@@ -70,7 +70,7 @@ async fn a_bookmark_lives_from_adding_to_deletion() {
         (
             "add_bookmark",
             json!({"url": "rust-lang.org/learn", "tags": ["Rust", "rust"]}),
-            "I kept the bookmark “rust-lang.org: learn”.",
+            "I saved the bookmark “rust-lang.org: learn”.",
         ),
         (
             "batch_add_bookmarks",
@@ -78,7 +78,7 @@ async fn a_bookmark_lives_from_adding_to_deletion() {
                 {"url": "https://example.org/bread", "title": "Bread", "category": "recipes", "isFavorite": true},
                 {"url": "https://example.org/soup", "title": "Soup", "category": "Recipes", "description": "with leek"},
             ]}),
-            "I kept 2 bookmarks: Bread and Soup.",
+            "I saved 2 bookmarks: Bread and Soup.",
         ),
         ("list_bookmarks", json!({}), "The latest bookmarks: Soup, Bread and rust-lang.org: learn."),
         (

@@ -1,10 +1,9 @@
 //! A contact as it is kept, and what an email address, a phone number and a birthday look like.
 
 use jiff::civil::Date;
-use records::{NamedRecord, optional_text, required_text};
-use serde::{Deserialize, Serialize};
-use store::{Key, Level, Record, order};
-use tool::{Cx, Error, Result};
+use records::{NamedRecord, RecordKind, join_list, optional_text, required_text, view};
+use store::{Entry, Key, Level, Record, order};
+use tool::prelude::{Cx, Deserialize, Error, JsonSchema, Result, Serialize, Value, json, schemars};
 
 pub(crate) const BY_NAME: u8 = 1;
 /// Each of these ends with the name.
@@ -12,6 +11,10 @@ pub(crate) const BY_RELATIONSHIP: u8 = 2;
 pub(crate) const BY_COMPANY: u8 = 3;
 pub(crate) const FAVORITES: u8 = 4;
 
+/// The most characters of a name and other short texts, of an address, and of notes.
+pub(crate) const SHORT: usize = 200;
+const ADDRESS: usize = 500;
+const NOTES: usize = 10_000;
 /// The longest email address, domain and part of a domain, in bytes (RFC 5321), and the longest phone number.
 const EMAIL: usize = 254;
 const LOCAL: usize = 64;
@@ -21,19 +24,31 @@ const PHONE: usize = 50;
 const FIRST_YEAR: i16 = 1800;
 
 /// Somebody a person knows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(description = "Add somebody to the contacts.")]
 pub struct Contact {
+    /// The full name.
     pub(crate) name: String,
+    /// The email address.
     pub(crate) email: Option<String>,
+    /// The phone number.
     pub(crate) phone: Option<String>,
+    /// Where they work.
     pub(crate) company: Option<String>,
+    /// What they do there.
     pub(crate) job_title: Option<String>,
+    /// What they are to the person: friend, sister, dentist.
     pub(crate) relationship: Option<String>,
-    /// `1990-05-14`, or `--05-14` where the year is not known.
+    /// 1990-05-14, or --05-14 without the year.
     pub(crate) birthday: Option<String>,
+    /// Where they live.
     pub(crate) address: Option<String>,
+    /// More about them.
     pub(crate) notes: Option<String>,
-    pub(crate) favorite: bool,
+    /// Whether they are a favorite.
+    #[serde(default)]
+    pub(crate) is_favorite: bool,
 }
 
 impl Record for Contact {
@@ -46,7 +61,7 @@ impl Record for Contact {
         let mut keys = vec![Key::many(BY_NAME, &name)];
         keys.extend(self.relationship.iter().map(|relationship| under(BY_RELATIONSHIP, relationship)));
         keys.extend(self.company.iter().map(|company| under(BY_COMPANY, company)));
-        keys.extend(self.favorite.then(|| Key::many(FAVORITES, &name)));
+        keys.extend(self.is_favorite.then(|| Key::many(FAVORITES, &name)));
         keys
     }
 }
@@ -56,6 +71,43 @@ impl NamedRecord for Contact {
     const BY_NAME: u8 = BY_NAME;
     fn name(&self) -> &str {
         &self.name
+    }
+}
+
+impl RecordKind for Contact {
+    const ID: &'static str = "contactId";
+    const PLURAL: &'static str = "contacts";
+    const TITLE: &'static str = "name";
+    fn check(&mut self, cx: &Cx) -> Result<()> {
+        self.name = required_text("name", &self.name, SHORT)?;
+        self.email = email(self.email.as_deref().unwrap_or_default())?;
+        self.phone = phone(self.phone.as_deref().unwrap_or_default())?;
+        self.company = optional_text("company", self.company.as_deref(), SHORT)?;
+        self.job_title = optional_text("jobTitle", self.job_title.as_deref(), SHORT)?;
+        self.relationship = optional_text("relationship", self.relationship.as_deref(), SHORT)?;
+        self.birthday = birthday(cx, self.birthday.as_deref().unwrap_or_default())?;
+        self.address = optional_text("address", self.address.as_deref(), ADDRESS)?;
+        self.notes = optional_text("text in notes", self.notes.as_deref(), NOTES)?;
+        Ok(())
+    }
+    fn view(cx: &Cx, entry: &Entry<Self>) -> Value {
+        let next = entry.value.next_birthday(cx.ports().clock.local().date()).map(|day| day.to_string());
+        let mut view = view(cx, entry, json!(entry.value));
+        view["nextBirthday"] = json!(next);
+        view
+    }
+    fn added(&self) -> String {
+        Self::all_added(&[self.name.clone()])
+    }
+    fn all_added(names: &[String]) -> String {
+        format!("I added {} to your contacts.", join_list(names, false))
+    }
+}
+
+impl Contact {
+    /// The next day their birthday is kept, where it is known.
+    pub(crate) fn next_birthday(&self, today: Date) -> Option<Date> {
+        self.birthday.as_deref().and_then(Birthday::read)?.next(today)
     }
 }
 
