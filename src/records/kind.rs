@@ -1,7 +1,7 @@
 //! The tools of plain records: `add_*`, `batch_add_*`, `update_*` and `delete_*` of a [`RecordKind`], each a function that a
 //! family registers, with argument types whose schemas follow from the record.
 
-use crate::{BATCH, NamedRecord, Page, RecordStore, batch, counted, join_list, quote, record_meta, rejected};
+use crate::{BATCH, NamedRecord, Page, RecordStore, batch, counted, join_list, quote, rejected, view};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use std::{borrow::Cow, marker::PhantomData};
 use store::Entry;
@@ -19,13 +19,11 @@ pub type Fields = serde_json::Map<String, Value>;
 /// The description of the parameter `shared`.
 const SHARED: &str = "Whether everybody in the household sees it.";
 
-/// A record whose stored form is also the arguments that add it and, with its [`RecordMeta`], its result. The struct's
-/// `description` is that of the tool that adds one; its fields' docs are those of the parameters.
-///
-/// A new field goes last in the struct, and into [`RecordKind::check`] when it has limits.
-///
-/// [`RecordMeta`]: crate::RecordMeta
-pub trait RecordKind: NamedRecord + JsonSchema {
+/// A record that tools add, change and delete. A record whose stored form is also its arguments and its result is its own
+/// [`RecordKind::Input`]: a new field goes last in its struct, and into [`RecordKind::read`] when it has limits.
+pub trait RecordKind: NamedRecord {
+    /// The arguments of `add_*`. Its `description` is that of the tool; the docs of its fields are those of the parameters.
+    type Input: DeserializeOwned + JsonSchema + 'static;
     /// The parameter that names one record: `bookmarkId`.
     const ID: &'static str;
     /// The field of lists and batches: `bookmarks`.
@@ -35,15 +33,20 @@ pub trait RecordKind: NamedRecord + JsonSchema {
     /// Parameters of `update_*` that are no fields, with their descriptions: texts that [`RecordKind::merge`] takes out.
     const MORE_CHANGES: &'static [(&'static str, &'static str)] = &[];
 
-    /// Brings the fields into the form in which they are stored.
+    /// Checks arguments, and brings them into the form in which they are stored.
     ///
     /// # Errors
     /// `BadArgs` with what is wrong and how to write it.
-    fn check(&mut self, cx: &Cx) -> Result<()>;
+    fn read(records: &RecordStore<Self>, cx: &Cx, input: Self::Input) -> Result<Self>;
+
+    /// The arguments that would add this record.
+    fn fields(&self) -> Value {
+        json!(self)
+    }
 
     /// The result for one record.
     fn view(cx: &Cx, entry: &Entry<Self>) -> Value {
-        view(cx, entry, json!(entry.value))
+        view(cx, entry, entry.value.fields())
     }
 
     /// The result for one of several records.
@@ -52,13 +55,23 @@ pub trait RecordKind: NamedRecord + JsonSchema {
     }
 
     /// The sentence after one record was added.
-    fn added(&self) -> String {
+    fn added(&self, _: &Cx) -> String {
         format!("I saved the {} {}.", Self::WORD, quote(self.name()))
     }
 
     /// The sentence after several were added.
-    fn all_added(names: &[String]) -> String {
-        format!("I saved {}: {}.", counted(names.len(), Self::WORD), join_list(names, false))
+    fn all_added(added: &[Entry<Self>]) -> String {
+        format!("I saved {}: {}.", counted(added.len(), Self::WORD), join_list(&names(added), false))
+    }
+
+    /// The sentence after it was changed.
+    fn changed(&self) -> String {
+        format!("I changed the {} {}.", Self::WORD, quote(self.name()))
+    }
+
+    /// The sentence after it was deleted.
+    fn deleted(&self) -> String {
+        format!("I deleted the {} {}.", Self::WORD, quote(self.name()))
     }
 
     /// Puts changes into the fields of a record.
@@ -69,16 +82,6 @@ pub trait RecordKind: NamedRecord + JsonSchema {
         fields.extend(changes);
         Ok(())
     }
-}
-
-/// A record as it is answered: its own fields with its [`RecordMeta`](crate::RecordMeta).
-pub fn view<T>(cx: &Cx, entry: &Entry<T>, mut fields: Value) -> Value {
-    if let (Value::Object(fields), Value::Object(meta)) =
-        (&mut fields, json!(record_meta(entry, &cx.ports().clock.zone())))
-    {
-        fields.extend(meta);
-    }
-    fields
 }
 
 /// The names of records, for a sentence.
@@ -103,7 +106,6 @@ pub struct Args<T, S>(Fields, PhantomData<fn() -> (T, S)>);
 pub trait Shape {
     /// Part of the schema's name.
     const NAME: &'static str;
-    /// `T` is the schema of the record itself.
     fn schema<T: RecordKind>(generator: &mut SchemaGenerator) -> Schema;
 }
 
@@ -115,7 +117,7 @@ impl<'de, T, S> Deserialize<'de> for Args<T, S> {
 
 impl<T: RecordKind, S: Shape> JsonSchema for Args<T, S> {
     fn schema_name() -> Cow<'static, str> {
-        format!("{}_{}", S::NAME, T::schema_name()).into()
+        format!("{}_{}", S::NAME, T::Input::schema_name()).into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         S::schema::<T>(generator)
@@ -153,7 +155,7 @@ pub enum Add {}
 impl Shape for Add {
     const NAME: &'static str = "Add";
     fn schema<T: RecordKind>(generator: &mut SchemaGenerator) -> Schema {
-        with_parameters(T::json_schema(generator), |fields| {
+        with_parameters(T::Input::json_schema(generator), |fields| {
             // A text that is made when it is left out has no default to show.
             fields.values_mut().filter(|field| field["default"] == "").for_each(without_default);
             fields.insert("shared".into(), json!({"type": "boolean", "default": false, "description": SHARED}));
@@ -162,22 +164,20 @@ impl Shape for Add {
 }
 
 impl<T: RecordKind> Args<T, Add> {
-    fn record(mut self, cx: &Cx) -> Result<(T, bool)> {
+    fn read(mut self, records: &RecordStore<T>, cx: &Cx) -> Result<(T, bool)> {
         let shared = self.take("shared")?.unwrap_or(false);
-        let mut record: T = parse(self.0.into())?;
-        record.check(cx)?;
-        Ok((record, shared))
+        Ok((T::read(records, cx, parse(self.0.into())?)?, shared))
     }
 }
 
 /// Adds a record.
 ///
 /// # Errors
-/// As [`RecordKind::check`] and [`RecordStore::add`].
+/// As [`RecordKind::read`] and [`RecordStore::add`].
 pub async fn add<T: RecordKind>(records: RecordStore<T>, cx: Cx, args: Args<T, Add>) -> Result<Output> {
-    let (record, shared) = args.record(&cx)?;
+    let (record, shared) = args.read(&records, &cx)?;
     let added = records.add(&cx, &format!("add_{}", T::WORD), record, shared).await?;
-    Ok(Output::json(T::view(&cx, &added))?.say(added.value.added()))
+    Ok(Output::json(T::view(&cx, &added))?.say(added.value.added(&cx)))
 }
 
 /// Several records in the form of [`Add`].
@@ -197,13 +197,13 @@ impl Shape for Batch {
 /// Adds several records, or none when one of them is wrong.
 ///
 /// # Errors
-/// As [`batch`], [`RecordKind::check`] and [`RecordStore::add_all`].
+/// As [`batch`], [`RecordKind::read`] and [`RecordStore::add_all`].
 pub async fn add_all<T: RecordKind>(records: RecordStore<T>, cx: Cx, mut args: Args<T, Batch>) -> Result<Output> {
     let items: Vec<Fields> = args.take(T::PLURAL)?.unwrap_or_default();
-    let checked = batch(T::WORD, items, |item| Args::<T, Add>::new(item).record(&cx))?;
+    let checked = batch(T::WORD, items, |item| Args::<T, Add>::new(item).read(&records, &cx))?;
     let added = records.add_all(&cx, &format!("batch_add_{}", T::PLURAL), checked).await?;
     let views: Vec<Value> = added.iter().map(|entry| T::brief(&cx, entry)).collect();
-    Ok(Output::json(json!({"added": views.len(), T::PLURAL: views}))?.say(T::all_added(&names(&added))))
+    Ok(Output::json(json!({"added": views.len(), T::PLURAL: views}))?.say(T::all_added(&added)))
 }
 
 /// Which record, and the fields that change: a merge patch in which null is the same as nothing.
@@ -212,7 +212,7 @@ pub enum Update {}
 impl Shape for Update {
     const NAME: &'static str = "Update";
     fn schema<T: RecordKind>(generator: &mut SchemaGenerator) -> Schema {
-        let mut schema = with_parameters(T::json_schema(generator), |fields| {
+        let mut schema = with_parameters(T::Input::json_schema(generator), |fields| {
             fields.values_mut().for_each(without_default);
             for (name, about) in T::MORE_CHANGES {
                 fields.insert((*name).into(), json!({"type": "string", "description": about}));
@@ -231,25 +231,24 @@ impl<T: RecordKind> Args<T, Update> {
     /// Makes the change, and checks the record as if it were new.
     ///
     /// # Errors
-    /// `BadArgs` when there is nothing to change; as [`RecordKind::check`] and [`RecordStore::change`].
+    /// `BadArgs` when there is nothing to change; as [`RecordKind::read`] and [`RecordStore::change`].
     pub async fn apply(mut self, records: &RecordStore<T>, cx: &Cx) -> Result<Entry<T>> {
         let (which, shared) = (self.which()?, self.take("shared")?);
+        let found = records.find_own(cx, &which)?;
         if self.0.is_empty() && shared.is_none() {
             return Err(Error::bad_args(format!("say what to change: give at least one field of the {}", T::WORD)));
         }
-        let (here, changes) = (cx.clone(), self.0);
+        let (here, store, changes) = (cx.clone(), records.clone(), self.0);
         let changed = move |record: &T| -> Result<T> {
-            let mut fields = parse(json!(record))?;
+            let mut fields = parse(record.fields())?;
             T::merge(&mut fields, changes.clone())?;
-            let mut record: T = parse(fields.into())?;
-            record.check(&here)?;
-            Ok(record)
+            T::read(&store, &here, parse(fields.into())?)
         };
         let change = move |record: &mut T| {
             *record = changed(record).map_err(|e| rejected(e.message()))?;
             Ok(())
         };
-        records.change(cx, &which, shared, change).await
+        records.change(cx, &found.id.to_string(), shared, change).await
     }
 }
 
@@ -259,8 +258,7 @@ impl<T: RecordKind> Args<T, Update> {
 /// As [`Args::apply`].
 pub async fn update<T: RecordKind>(records: RecordStore<T>, cx: Cx, args: Args<T, Update>) -> Result<Output> {
     let changed = args.apply(&records, &cx).await?;
-    let sentence = format!("I changed the {} {}.", T::WORD, quote(changed.value.name()));
-    Ok(Output::json(T::view(&cx, &changed))?.say(sentence))
+    Ok(Output::json(T::view(&cx, &changed))?.say(changed.value.changed()))
 }
 
 /// Which record.
@@ -279,8 +277,8 @@ impl Shape for Delete {
 /// As [`RecordStore::remove`].
 pub async fn delete<T: RecordKind>(records: RecordStore<T>, cx: Cx, mut args: Args<T, Delete>) -> Result<Output> {
     let gone = records.remove(&cx, &args.which()?).await?;
-    let sentence = format!("I deleted the {} {}.", T::WORD, quote(gone.value.name()));
-    Ok(Output::json(json!({"deleted": true, "id": gone.id, T::TITLE: gone.value.name()}))?.say(sentence))
+    let content = json!({"deleted": true, "id": gone.id, T::TITLE: gone.value.name()});
+    Ok(Output::json(content)?.say(gone.value.deleted()))
 }
 
 fn parse<V: DeserializeOwned>(value: Value) -> Result<V> {

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: calls by the owner and by others at a fixed time, and calling a tool by name.
+//! Test support: calls by the owner and by others at a fixed time, and calling a tool by name.
 
 use jiff::Zoned;
 use proptest::test_runner::Config;
@@ -40,13 +40,13 @@ pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
     (tool.run)(cx.clone(), args).await
 }
 
-/// The kind and the text of what must have failed.
+/// The code and the text of an expected error.
 pub(crate) fn fault(result: Result<Output>) -> String {
     let error: Error = result.unwrap_err();
     format!("{}: {error}", error.code())
 }
 
-/// So many cases of a property; what failed is printed, and no file is written about it.
+/// This many cases of a property; failures are printed and not written to a file.
 pub(crate) fn cases(n: u32) -> Config {
     Config { failure_persistence: None, ..Config::with_cases(n) }
 }

@@ -1,4 +1,4 @@
-//! Bookmarks: addresses worth keeping.
+//! Bookmarks: saved web addresses.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ const ADDRESS: usize = 2048;
 const TITLE: usize = 300;
 const DESCRIPTION: usize = 2000;
 const CATEGORY: usize = 100;
-/// How many are listed unless the call says otherwise, and at most.
+/// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
 
 const BY_NAME: u8 = 1;
@@ -26,9 +26,9 @@ const BY_CATEGORY: u8 = 3;
 const BY_TAG: u8 = 4;
 const FAVORITES: u8 = 5;
 
-/// Addresses worth keeping.
+/// Saved web addresses.
 pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
-    Family::new("bookmarks", "Addresses worth keeping.", RecordStore::new(store))
+    Family::new("bookmarks", "Saved web addresses.", RecordStore::new(store))
         .phrases(include_str!("bookmarks.en"))
         .area(Area::Memory)
         .tool("add_bookmark", Risk::Write, add)
@@ -94,20 +94,21 @@ impl NamedRecord for Bookmark {
 }
 
 impl RecordKind for Bookmark {
+    type Input = Self;
     const ID: &'static str = "bookmarkId";
     const PLURAL: &'static str = "bookmarks";
     const TITLE: &'static str = "title";
-    fn check(&mut self, _: &Cx) -> Result<()> {
-        let url = address(&self.url)?;
-        if self.title.is_empty() {
-            self.title = title(&url);
+    fn read(_: &RecordStore<Self>, _: &Cx, mut it: Self) -> Result<Self> {
+        let url = address(&it.url)?;
+        if it.title.is_empty() {
+            it.title = title(&url);
         }
-        self.url = url.into();
-        self.title = required_text("title", &self.title, TITLE)?;
-        self.description = optional_text("description", self.description.as_deref(), DESCRIPTION)?;
-        self.category = optional_text("category", self.category.as_deref(), CATEGORY)?;
-        self.tags = tags(&self.tags)?;
-        Ok(())
+        it.url = url.into();
+        it.title = required_text("title", &it.title, TITLE)?;
+        it.description = optional_text("description", it.description.as_deref(), DESCRIPTION)?;
+        it.category = optional_text("category", it.category.as_deref(), CATEGORY)?;
+        it.tags = tags(&it.tags)?;
+        Ok(it)
     }
 }
 
@@ -121,11 +122,11 @@ struct List {
     tag: Option<String>,
     /// Only favorites (true), or only others (false).
     is_favorite: Option<bool>,
-    /// Words that occur in the title, the address, the description or the tags.
+    /// Words in the title, the address, the description or the tags.
     search: Option<String>,
     /// Max results (default: 20, max: 50).
     limit: Option<u32>,
-    /// How many to pass over, for the next page.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -159,7 +160,7 @@ async fn list(bookmarks: RecordStore<Bookmark>, cx: Cx, args: List) -> Result<Ou
     page_output(&cx, &page, sentence)
 }
 
-/// An address of the web, in its one way of writing; `https://` is put before one without it.
+/// A web address in its normal form; one without a scheme gets `https://`.
 fn address(text: &str) -> Result<Url> {
     let text = required_text("url", text, ADDRESS)?;
     let wrong = |why: &str| {
@@ -169,22 +170,22 @@ fn address(text: &str) -> Result<Url> {
     let whole = match text.split_once("://") {
         Some((scheme, _)) if scheme.bytes().all(|b| b.is_ascii_alphanumeric()) => text.clone(),
         _ => {
-            // What stands before a colon is a host only when a port follows; `mailto:` and `javascript:` are none.
+            // A colon belongs to a host only with a port behind it: `mailto:` and `javascript:` are no hosts.
             let host = text.split(['/', '?', '#']).next().unwrap_or_default();
             let (name, port) = host.rsplit_once(':').unwrap_or((host, "1"));
             let is_host = (name.contains('.') || name == "localhost") && port.bytes().all(|b| b.is_ascii_digit());
             if !is_host {
-                return Err(wrong("is no address of the web"));
+                return Err(wrong("is no web address"));
             }
             format!("https://{text}")
         }
     };
-    let url = Url::parse(&whole).map_err(|_| wrong("is no address of the web"))?;
+    let url = Url::parse(&whole).map_err(|_| wrong("is no web address"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong("is no address of the web"));
+        return Err(wrong("is no web address"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("has a user name or password in it, which is not kept here; leave it out"));
+        return Err(wrong("contains a user name or password, which bookmarks do not store; leave it out"));
     }
     if url.as_str().chars().count() > 2 * ADDRESS {
         return Err(wrong("is too long"));
@@ -192,7 +193,7 @@ fn address(text: &str) -> Result<Url> {
     Ok(url)
 }
 
-/// A title made from an address: `rust-lang.org: learn / get started`.
+/// Makes a title from an address: `rust-lang.org: learn / get started`.
 fn title(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_prefix("www.").unwrap_or(host);
@@ -207,7 +208,7 @@ fn title(url: &Url) -> String {
     truncate(&if path.is_empty() { host.to_owned() } else { format!("{host}: {path}") }, TITLE - 1)
 }
 
-/// A part of a path without its percent signs.
+/// Percent-decodes a part of a path; control characters stay encoded.
 fn decoded(part: &str) -> String {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();

@@ -13,7 +13,7 @@ use records::{
 use store::{Store, Walk, order};
 use tool::prelude::*;
 
-/// How many are listed unless the call says otherwise, and at most.
+/// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
 
 /// People and how to reach them.
@@ -43,9 +43,9 @@ pub fn family(store: &Store) -> Family<RecordStore<Contact>> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct List {
-    /// Words that occur in the name, the email address, the phone number, the company, the job or the relationship.
+    /// Words in the name, the email address, the phone number, the company, the job or the relationship.
     search: Option<String>,
-    /// Only those who are this to the person.
+    /// Only people with this relationship to the person.
     relationship: Option<String>,
     /// Only those of this company.
     company: Option<String>,
@@ -53,7 +53,7 @@ struct List {
     is_favorite: Option<bool>,
     /// Max results (default: 20, max: 50).
     limit: Option<u32>,
-    /// How many to pass over, for the next page.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -82,11 +82,11 @@ async fn list(contacts: RecordStore<Contact>, cx: Cx, args: List) -> Result<Outp
     page_output(&cx, &page, sentence)
 }
 
-/// Whether a search finds them: by words, or by a number, however it is written.
+/// Whether a search fits: by words, or by the digits of a phone number.
 fn is_match(contact: &Contact, search: &str) -> bool {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (number, wanted) = (digits(&text(&contact.phone)), digits(search));
-    // Zeros in front are those of a country or a town, which others write in another way.
+    // Leading zeros are prefixes of countries and towns, which are written in several ways.
     let wanted = wanted.trim_start_matches('0');
     let is_number = !wanted.is_empty() && search.chars().all(|c| c.is_ascii_digit() || " +-()./".contains(c));
     let texts = [&contact.email, &contact.phone, &contact.company, &contact.job_title, &contact.relationship].map(text);
@@ -94,10 +94,10 @@ fn is_match(contact: &Contact, search: &str) -> bool {
     is_number && number.contains(wanted) || contains_all_words(search, &texts)
 }
 
-/// One contact, read out: `Ben Huber (friend): phone 0664 1234567, birthday on 14 May.`
+/// A contact as a sentence: `Ben Huber (friend): phone 0664 1234567, birthday on 14 May.`
 fn spoken(cx: &Cx, contact: &Contact) -> String {
     let today = cx.ports().clock.local().date();
-    // Which year it comes round is clear.
+    // The year is obvious.
     let birthday = contact.next_birthday(today).map(|day| match day_words(day, today) {
         words if words.starts_with("on ") => day.strftime("on %-d %B").to_string(),
         words => words,

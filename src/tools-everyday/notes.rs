@@ -1,4 +1,4 @@
-//! Notes: texts worth keeping, in Markdown.
+//! Notes: texts in Markdown.
 
 #[cfg(test)]
 mod tests;
@@ -15,24 +15,24 @@ use tool::prelude::*;
 const TITLE: usize = 300;
 const CONTENT: usize = 100_000;
 const CATEGORY: usize = 100;
-/// How much of a text a list of several shows, in characters, and how much is spoken.
+/// How many characters of a text a list of several notes shows, and how many a sentence has.
 const SHOWN: usize = 500;
 const SPOKEN: usize = 600;
-/// How many are listed unless the call says otherwise, and at most.
+/// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
 
 /// The parameter of `update_note` that adds to the text.
 const APPEND: &str = "append";
 
 const BY_NAME: u8 = 1;
-/// Each of these ends with whether the note is pinned.
+/// The keys of these indexes end with whether the note is pinned.
 const ALL: u8 = 2;
 const BY_CATEGORY: u8 = 3;
 const BY_TAG: u8 = 4;
 
-/// Texts worth keeping.
+/// Notes in Markdown.
 pub fn family(store: &Store) -> Family<RecordStore<Note>> {
-    Family::new("notes", "Texts worth keeping.", RecordStore::new(store))
+    Family::new("notes", "Notes in Markdown.", RecordStore::new(store))
         .phrases(include_str!("notes.en"))
         .area(Area::Memory)
         .tool("add_note", Risk::Write, add)
@@ -97,17 +97,18 @@ impl NamedRecord for Note {
 }
 
 impl RecordKind for Note {
+    type Input = Self;
     const ID: &'static str = "noteId";
     const PLURAL: &'static str = "notes";
     const TITLE: &'static str = "title";
     const MORE_CHANGES: &'static [(&'static str, &'static str)] =
         &[(APPEND, "Text to put on a new line at the end of the old one.")];
-    fn check(&mut self, _: &Cx) -> Result<()> {
-        self.title = required_text("title", &self.title, TITLE)?;
-        self.content = required_text("content", &self.content, CONTENT)?;
-        self.category = optional_text("category", self.category.as_deref(), CATEGORY)?;
-        self.tags = tags(&self.tags)?;
-        Ok(())
+    fn read(_: &RecordStore<Self>, _: &Cx, mut it: Self) -> Result<Self> {
+        it.title = required_text("title", &it.title, TITLE)?;
+        it.content = required_text("content", &it.content, CONTENT)?;
+        it.category = optional_text("category", it.category.as_deref(), CATEGORY)?;
+        it.tags = tags(&it.tags)?;
+        Ok(it)
     }
     fn view(cx: &Cx, entry: &Entry<Self>) -> Value {
         let mut view = view(cx, entry, json!(entry.value));
@@ -136,7 +137,7 @@ impl RecordKind for Note {
     }
 }
 
-/// List notes: pinned ones first, then the newest. Of several, long texts are cut; get_note reads one whole.
+/// List notes: pinned ones first, then the newest. Of several, long texts are cut; get_note reads one in full.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct List {
@@ -146,11 +147,11 @@ struct List {
     tag: Option<String>,
     /// Only pinned ones (true), or only others (false).
     is_pinned: Option<bool>,
-    /// Words that occur in the title or the text.
+    /// Words in the title or the text.
     search: Option<String>,
     /// Max results (default: 20, max: 50).
     limit: Option<u32>,
-    /// How many to pass over, for the next page.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -178,7 +179,7 @@ async fn list(notes: RecordStore<Note>, cx: Cx, args: List) -> Result<Output> {
     page_output(&cx, &page, sentence)
 }
 
-/// Read a note whole.
+/// Read a note in full.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Get {
@@ -200,7 +201,7 @@ async fn update(notes: RecordStore<Note>, cx: Cx, args: Args<Note, Update>) -> R
     Ok(Output::json(Note::view(&cx, &changed))?.say(sentence))
 }
 
-/// One note, read out.
+/// A note as a sentence.
 fn spoken(note: &Note) -> String {
     format!("{}: {}", quote(&note.title), truncate(&note.content, SPOKEN))
 }

@@ -56,7 +56,7 @@ async fn a_goal_is_set_changed_and_deleted() {
     let made =
         ok(&store, "create_goal", json!({"title": " Run a marathon ", "dueDate": "2027-05-01", "category": "health"}))
             .await;
-    assert_eq!(made.say.unwrap(), "I keep the goal “Run a marathon”, due on 1 May 2027.");
+    assert_eq!(made.say.unwrap(), "I saved the goal “Run a marathon”, due on 1 May 2027.");
     let mut told = made.content.clone();
     for field in ["id", "createdAt", "updatedAt"] {
         assert!(told[field].take().is_string(), "{field}");

@@ -1,4 +1,4 @@
-//! Finding records of a table: filtered and sorted, or by words.
+//! Finds records of a table: filtered and sorted, or by words.
 
 use super::{
     cell::{Cell, rank},
@@ -6,20 +6,20 @@ use super::{
     filter::{Filter, Pick, position},
     record::{ANSWER, BY_TABLE, LoadedTable, Row, Tables, mark},
 };
-use crate::json_text::{aside, counted, non_empty};
-use records::{contains_all_words, join_list, page_params, quote};
+use crate::json_text::{aside, non_empty};
+use records::{contains_all_words, counted, join_list, page_params, quote};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
 use store::{Entry, Visit, Walk};
 use tool::prelude::*;
 
-/// How many are answered without a word about it, and at most.
+/// The default and the largest limit of a list.
 const LIMIT: (u32, u32) = (20, 50);
 
-/// How far into a sorted list one gets: the places of all before are remembered on the way.
+/// The longest prefix of a sorted list: the positions of all records before a page are held in memory.
 const SORTED: usize = 10_000;
 
-/// A direction.
+/// A sort order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Order {
@@ -33,8 +33,8 @@ enum Order {
 pub(super) struct List {
     /// The name of the table.
     table: String,
-    /// What records must have, by column: a value, a list of values, or {op, value} with eq, ne, gt, gte, lt, lte,
-    /// contains or in. All must hold; null is for what is empty; texts compare without regard to case.
+    /// Conditions by column, all of which must hold: a value, a list of values, or {op, value} with eq, ne, gt, gte, lt, lte,
+    /// contains or in. Null matches empty columns; texts compare without regard to case.
     #[serde(default)]
     filter: Map<String, Value>,
     /// A column, or createdAt.
@@ -43,7 +43,7 @@ pub(super) struct List {
     sort_order: Option<Order>,
     /// Max results (default: 20, max: 50).
     limit: Option<u32>,
-    /// How many to leave out before the first.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -51,11 +51,11 @@ pub(super) struct List {
 struct Page {
     rows: Vec<Entry<Row>>,
     more: bool,
-    /// How many fit in all, where that is known.
+    /// The number of all matches, if known.
     all: Option<u64>,
 }
 
-/// What is looked for.
+/// A query.
 struct RowQuery {
     filter: Filter,
     by: Option<usize>,
@@ -94,19 +94,19 @@ pub(super) async fn list(tables: Tables, cx: Cx, args: List) -> Result<Output> {
     .await
 }
 
-/// The stretch of all records of a table.
+/// All records of a table.
 fn all(table: &LoadedTable) -> Walk {
     Walk::prefix(BY_TABLE, table.entry.id.as_bytes())
 }
 
-/// Which columns are needed.
+/// The columns to parse.
 fn needed(table: &LoadedTable, columns: impl Iterator<Item = usize>) -> Vec<bool> {
     let mut needed = vec![false; table.columns.len()];
     columns.for_each(|at| needed[at] = true);
     needed
 }
 
-/// Those that fit, as they were made.
+/// A page of matches in order of creation.
 fn in_order(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) -> Result<Page> {
     let needed = needed(table, wanted.filter.columns());
     let pick = Pick::new(&table.columns, &needed);
@@ -118,11 +118,11 @@ fn in_order(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) ->
         return Ok(Page { rows: rows.into_iter().skip(wanted.offset).collect(), more: false, all });
     }
     let walk = if wanted.down { all(table).down() } else { all(table) };
-    window_of(tables, cx, &walk, (wanted.offset, wanted.limit), fits)
+    page_of(tables, cx, &walk, (wanted.offset, wanted.limit), fits)
 }
 
-/// A window of those that fit, in the order of a walk; it ends early where an answer would become too long.
-fn window_of(
+/// A page of matches in the order of a walk; ends early before the result becomes too long.
+fn page_of(
     tables: &Tables,
     cx: &Cx,
     walk: &Walk,
@@ -153,7 +153,7 @@ fn window_of(
     Ok(Page { rows, more, all })
 }
 
-/// Where a record stands among the others.
+/// The position of a record in a sorted list.
 #[derive(Debug, PartialEq, Eq)]
 struct SortPosition {
     rank: Option<Cell>,
@@ -162,7 +162,7 @@ struct SortPosition {
 }
 
 impl Ord for SortPosition {
-    /// What is empty comes last either way; among equals the older first.
+    /// Empty values come last in either order; among equals, the older first.
     fn cmp(&self, other: &Self) -> Ordering {
         let ranks = match (&self.rank, &other.rank) {
             (None, None) => Ordering::Equal,
@@ -181,7 +181,7 @@ impl PartialOrd for SortPosition {
     }
 }
 
-/// Those that fit, by a column. Only the places of the first ones are remembered on the way.
+/// A page of matches sorted by a column; holds only the first positions in memory.
 fn sorted(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) -> Result<Page> {
     let Some(by) = wanted.by else { return in_order(tables, cx, table, wanted) };
     let kind: Kind = table.columns[by].kind();
@@ -205,7 +205,7 @@ fn sorted(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) -> R
     })?;
     let (mut rows, mut size, mut more) = (vec![], 0, all_fitting > most as u64);
     for place in first.into_sorted_vec().into_iter().skip(wanted.offset) {
-        // One that was deleted a moment ago is left out.
+        // A record may have been deleted a moment ago.
         let Some(row) = tables.rows.get(cx, place.id)? else { continue };
         size += row.value.data.len();
         if size > ANSWER && !rows.is_empty() {
@@ -234,7 +234,7 @@ fn answer(cx: &Cx, table: &LoadedTable, page: Page, about: &str) -> Result<Outpu
     Ok(Output::json(content)?.say(sentence))
 }
 
-/// Search the texts of a table's records: all words must occur. The newest come first.
+/// Search the texts of a table's records for all of some words, newest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Search {
@@ -244,7 +244,7 @@ pub(super) struct Search {
     query: String,
     /// Max results (default: 20, max: 50).
     limit: Option<u32>,
-    /// How many to leave out before the first.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -260,7 +260,7 @@ pub(super) async fn search(tables: Tables, cx: Cx, args: Search) -> Result<Outpu
             let values = pick.read(&row.data);
             contains_all_words(&query, &values.iter().filter_map(Value::as_str).collect::<Vec<_>>())
         };
-        let page = window_of(&tables, &cx, &all(&table).down(), window, fits)?;
+        let page = page_of(&tables, &cx, &all(&table).down(), window, fits)?;
         answer(&cx, &table, page, &format!(" with {}", quote(&query)))
     })
     .await

@@ -423,7 +423,7 @@ async fn a_list_reads_little() {
     let page = wanted.page(&shelf, &cx, (0, 50)).unwrap();
     assert_eq!((page.entries.len(), page.more), (4, false));
     let read = Cell::new(0);
-    wanted.still_going_on(&shelf, &cx, |_| read.set(read.get() + 1)).unwrap();
+    wanted.in_progress(&shelf, &cx, |_| read.set(read.get() + 1)).unwrap();
     shelf
         .page(&cx, &wanted.beginning(), (0, 50), |entry| {
             read.set(read.get() + 1);
