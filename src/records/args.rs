@@ -28,6 +28,17 @@ pub enum Patch<T> {
     Set(T),
 }
 
+impl<T> Patch<T> {
+    /// The new value, or `None` inside to clear the field; `None` for no change.
+    pub fn change(&self) -> Option<Option<&T>> {
+        match self {
+            Self::Unset => None,
+            Self::Null => Some(None),
+            Self::Set(value) => Some(Some(value)),
+        }
+    }
+}
+
 impl<'de, T: serde::Deserialize<'de>> serde::Deserialize<'de> for Patch<T> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         Ok(Option::<T>::deserialize(d)?.map_or(Self::Null, Self::Set))
@@ -76,12 +87,26 @@ pub fn optional_text(what: &str, text: Option<&str>, most: usize) -> Result<Opti
     text.map(str::trim).filter(|text| !text.is_empty()).map(|text| required_text(what, text, most)).transpose()
 }
 
-/// A change of a text; an empty one clears it.
+/// Changes a text that must not be empty, if another is given.
+///
+/// # Errors
+/// As [`required_text`].
+pub fn set_required(what: &str, field: &mut String, text: Option<&str>, most: usize) -> Result<()> {
+    if let Some(text) = text {
+        *field = required_text(what, text, most)?;
+    }
+    Ok(())
+}
+
+/// Changes an optional text, if another is given; an empty one clears it.
 ///
 /// # Errors
 /// As [`optional_text`].
-pub fn patch_text(what: &str, text: Option<&str>, most: usize) -> Result<Option<Option<String>>> {
-    text.map(|text| optional_text(what, Some(text), most)).transpose()
+pub fn set_optional(what: &str, field: &mut Option<String>, text: Option<&str>, most: usize) -> Result<()> {
+    if text.is_some() {
+        *field = optional_text(what, text, most)?;
+    }
+    Ok(())
 }
 
 /// Tags, trimmed and without duplicates (in any case).
@@ -197,10 +222,13 @@ mod tests {
             assert!(required_text("title", text, 5).unwrap_err().message().contains(told), "{text:?}");
         }
         assert_eq!(optional_text("note", Some(" "), 5).unwrap(), None);
-        assert_eq!(patch_text("note", None, 5).unwrap(), None);
-        assert_eq!(patch_text("note", Some(""), 5).unwrap(), Some(None));
-        assert_eq!(patch_text("note", Some("x"), 5).unwrap(), Some(Some("x".into())));
-        assert!(patch_text("note", Some("xxxxxx"), 5).is_err());
+        for (given, kept) in [(None, Some("old")), (Some(""), None), (Some("x"), Some("x"))] {
+            let mut note = Some("old".to_owned());
+            set_optional("note", &mut note, given, 5).unwrap();
+            assert_eq!(note.as_deref(), kept);
+        }
+        assert!(set_optional("note", &mut None, Some("xxxxxx"), 5).is_err());
+        assert!(set_required("title", &mut String::new(), Some(" "), 5).is_err());
         let many = |n: usize| (0..n).map(|n| format!("t{n}")).collect::<Vec<_>>();
         assert_eq!(tags(&["Car".into(), " car ".into(), "".into(), "red".into()]).unwrap(), ["Car", "red"]);
         assert_eq!(tags(&many(20)).unwrap().len(), 20);

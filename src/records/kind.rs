@@ -1,5 +1,5 @@
-//! The tools of plain records: `add_*`, `batch_add_*`, `update_*` and `delete_*` of a [`RecordKind`], each a function that a
-//! family registers, with argument types whose schemas follow from the record.
+//! The tools `add_*`, `batch_add_*`, `update_*` and `delete_*` of a [`RecordKind`]: functions that a family registers, with
+//! arguments whose schemas follow from the record.
 
 use crate::{BATCH, NamedRecord, Page, RecordStore, batch, counted, join_list, quote, rejected, view};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
@@ -92,20 +92,21 @@ pub fn names<T: NamedRecord>(entries: &[Entry<T>]) -> Vec<String> {
 /// The result of a `list_*` tool; a page of one record shows it in full.
 ///
 /// # Errors
-/// None in practice: `Failed` when the result is no JSON.
+/// As [`Output::json`].
 pub fn page_output<T: RecordKind>(cx: &Cx, page: &Page<T>, sentence: String) -> Result<Output> {
     let view = if page.entries.len() == 1 { T::view } else { T::brief };
     let views: Vec<Value> = page.entries.iter().map(|entry| view(cx, entry)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, T::PLURAL: views}))?.say(sentence))
 }
 
-/// The arguments of a tool, whose schema `S` makes of the record's.
+/// The arguments of a tool by name; `S` derives their schema from [`RecordKind::Input`].
 pub struct Args<T, S>(Fields, PhantomData<fn() -> (T, S)>);
 
-/// Makes the schema of arguments.
+/// Derives the schema of arguments.
 pub trait Shape {
-    /// Part of the schema's name.
+    /// The prefix of the schema's name.
     const NAME: &'static str;
+    /// The schema for records of a type.
     fn schema<T: RecordKind>(generator: &mut SchemaGenerator) -> Schema;
 }
 
@@ -125,7 +126,7 @@ impl<T: RecordKind, S: Shape> JsonSchema for Args<T, S> {
 }
 
 impl<T, S> Args<T, S> {
-    /// Null is the same as nothing.
+    /// Drops nulls: null is the same as nothing.
     fn new(mut parameters: Fields) -> Self {
         parameters.retain(|_, value| !value.is_null());
         Self(parameters, PhantomData)
@@ -156,7 +157,7 @@ impl Shape for Add {
     const NAME: &'static str = "Add";
     fn schema<T: RecordKind>(generator: &mut SchemaGenerator) -> Schema {
         with_parameters(T::Input::json_schema(generator), |fields| {
-            // A text that is made when it is left out has no default to show.
+            // An empty text is no useful default.
             fields.values_mut().filter(|field| field["default"] == "").for_each(without_default);
             fields.insert("shared".into(), json!({"type": "boolean", "default": false, "description": SHARED}));
         })
@@ -220,8 +221,8 @@ impl Shape for Update {
             fields.insert("shared".into(), json!({"type": "boolean", "description": SHARED}));
             fields.insert(T::ID.into(), which_schema());
         });
-        let about = "what is not given stays as it is, and an empty text clears.";
-        schema.insert("description".into(), format!("Change a {}; {about}", T::WORD).into());
+        let about = "fields that are not given stay as they are, and an empty text clears.";
+        schema.insert("description".into(), format!("Change {}; {about}", with_article(T::WORD)).into());
         schema.insert("required".into(), json!([T::ID]));
         schema
     }
@@ -267,7 +268,7 @@ pub enum Delete {}
 impl Shape for Delete {
     const NAME: &'static str = "Delete";
     fn schema<T: RecordKind>(_: &mut SchemaGenerator) -> Schema {
-        object(&format!("Delete a {} for good.", T::WORD), T::ID, which_schema())
+        object(&format!("Delete {} for good.", with_article(T::WORD)), T::ID, which_schema())
     }
 }
 
@@ -294,6 +295,11 @@ fn object(about: &str, parameter: &str, schema: impl Into<Value>) -> Schema {
         "required": [parameter],
         "additionalProperties": false,
     })
+}
+
+fn with_article(word: &str) -> String {
+    let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {word}")
 }
 
 fn which_schema() -> Value {

@@ -10,8 +10,8 @@ mod tests;
 mod words;
 
 pub use args::{
-    BATCH, Patch, batch, contains_all_words, day_of, millis, optional_text, page_params, passes, patch_text, read_when,
-    required_text, same_or_before, same_text, tags,
+    BATCH, Patch, batch, contains_all_words, day_of, millis, optional_text, page_params, passes, read_when,
+    required_text, same_or_before, same_text, set_optional, set_required, tags,
 };
 pub use due::{Due, is_past};
 pub use kind::{RecordKind, names};

@@ -49,7 +49,7 @@ pub(crate) fn bounded_json(what: &str, value: &Value, most: usize) -> Result<Str
 ///
 /// # Errors
 /// The errors of `work`; `Failed` when it panics.
-pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(crate) async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|e| Err(Error::failed(format!("the search stopped: {e}; try again"))))
 }
@@ -79,8 +79,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_panics_aside_is_an_error() {
-        let failed = aside(|| -> Result<()> { panic!("on purpose") }).await;
+    async fn a_panic_is_an_error() {
+        let failed = run_blocking(|| -> Result<()> { panic!("on purpose") }).await;
         assert!(matches!(failed, Err(Error::Failed(text)) if text.contains("try again")));
     }
 }

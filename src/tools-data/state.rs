@@ -1,6 +1,6 @@
 //! State: values by key that an agent stores for a person across conversations.
 
-use crate::json_text::{aside, bounded_json};
+use crate::json_text::{bounded_json, run_blocking};
 use records::{counted, join_list, quote, truncate};
 use store::{Collection, Key, Level, Record, Store, Visit, Walk};
 use tool::{Label, Scope, prelude::*};
@@ -183,7 +183,7 @@ struct List {
 }
 
 async fn list(states: States, cx: Cx, args: List) -> Result<Output> {
-    let keys = aside(move || {
+    let keys = run_blocking(move || {
         let walk = Walk::prefix(BY_KEY, args.prefix.as_bytes());
         let mut keys = std::collections::BTreeSet::new();
         let mut label = tool::Label::Own;

@@ -9,8 +9,8 @@ use jiff::{Timestamp, Zoned, tz::TimeZone};
 use query::EventFilter;
 use record::{Event, Times};
 use records::{
-    Patch, RecordStore, batch, day_of, day_words, join_list, millis, optional_text, page_params, patch_text, quote,
-    read_when, rejected, required_text, truncate, view, when_words,
+    Patch, RecordStore, batch, day_of, day_words, join_list, millis, optional_text, page_params, quote, read_when,
+    rejected, required_text, set_optional, set_required, truncate, view, when_words,
 };
 use scheduler::{Reminder, Scheduler};
 use store::{Entry, Store, Tx};
@@ -247,34 +247,34 @@ struct Update {
     shared: Option<bool>,
 }
 
+impl Update {
+    /// Changes all but the times.
+    fn apply(&self, it: &mut Event) -> Result<()> {
+        set_required("title", &mut it.title, self.title.as_deref(), TITLE)?;
+        set_optional("location", &mut it.location, self.location.as_deref(), LOCATION)?;
+        set_optional("description", &mut it.description, self.description.as_deref(), DESCRIPTION)?;
+        set_optional("category", &mut it.category, self.category.as_deref(), CATEGORY)?;
+        if let Some(before) = self.reminder.change() {
+            it.reminder = before.copied().map(minutes).transpose()?;
+        }
+        Ok(())
+    }
+}
+
 async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
     if args == (Update { event_id: args.event_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args(
             "say what to change: title, startTime, endTime, isAllDay, location, description, category, reminder or shared",
         ));
     }
-    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
-    let location = patch_text("location", args.location.as_deref(), LOCATION)?;
-    let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
-    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
     let day =
         || calendar.events.find_own(&cx, &args.event_id).map(|it| it.value.start.chars().take(10).collect::<String>());
     let start = time(&cx, "startTime", on_its_day(args.start_time.as_deref(), &day)?.as_deref())?;
     let end = time(&cx, "endTime", on_its_day(args.end_time.as_deref(), &day)?.as_deref())?;
-    let reminder = match args.reminder {
-        Patch::Unset => None,
-        Patch::Null => Some(None),
-        Patch::Set(before) => Some(Some(minutes(before)?)),
-    };
-    let (zone, all_day, moved) = (cx.ports().clock.zone(), args.is_all_day, start.is_some());
+    let (zone, moved, update) = (cx.ports().clock.zone(), start.is_some(), args.clone());
     let change = move |it: &mut Event| {
-        retime(it, start.as_ref(), end.as_ref(), all_day, &zone).map_err(|e| rejected(e.message()))?;
-        it.title = title.clone().unwrap_or_else(|| it.title.clone());
-        it.location = location.clone().unwrap_or_else(|| it.location.clone());
-        it.description = description.clone().unwrap_or_else(|| it.description.clone());
-        it.category = category.clone().unwrap_or_else(|| it.category.clone());
-        it.reminder = reminder.unwrap_or(it.reminder);
-        Ok(())
+        let retimed = retime(it, start.as_ref(), end.as_ref(), update.is_all_day, &zone);
+        retimed.and_then(|()| update.apply(it)).map_err(|e| rejected(e.message()))
     };
     let also = calendar.reminding(&cx);
     let changed = calendar.events.change_with(&cx, &args.event_id, args.shared, change, also).await?;

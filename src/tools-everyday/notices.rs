@@ -123,7 +123,7 @@ async fn dismiss(notices: RecordStore<Notice>, cx: Cx, args: Dismiss) -> Result<
     let seen = move |notice: &mut Notice| {
         if !by_person && !notice.document.is_empty() {
             return Err(records::rejected(
-                "this notice tells the person about a change you made to your own documents, so only they can dismiss it",
+                "this notice tells the person about a change you made to your own documents, so only they dismiss it",
             ));
         }
         notice.seen = true;

@@ -8,7 +8,8 @@ use record::{Filter, Priority, Status, Task};
 use records::{
     Due, Patch, RecordKind, RecordStore, iso, join_list,
     kind::{add, add_all, delete, page_output},
-    names, optional_text, page_params, patch_text, quote, read_when, required_text, truncate, view, when_words,
+    names, optional_text, page_params, quote, read_when, rejected, required_text, set_optional, set_required, truncate,
+    view, when_words,
 };
 use store::{Entry, Store};
 use tool::{When, prelude::*};
@@ -216,34 +217,29 @@ struct Update {
     shared: Option<bool>,
 }
 
+impl Update {
+    fn apply(&self, task: &mut Task, cx: &Cx) -> Result<()> {
+        set_required("title", &mut task.title, self.title.as_deref(), TITLE)?;
+        set_optional("category", &mut task.category, self.category.as_deref(), CATEGORY)?;
+        set_optional("text in notes", &mut task.notes, self.notes.as_deref(), NOTES)?;
+        if let Some(due) = self.due_date.change() {
+            task.set_due(Due::read(cx, due.map(String::as_str))?);
+        }
+        task.priority = self.priority.unwrap_or(task.priority);
+        task.set_status(self.status.unwrap_or(task.status), cx.ports().clock.now().as_millisecond());
+        Ok(())
+    }
+}
+
 async fn update(tasks: RecordStore<Task>, cx: Cx, args: Update) -> Result<Output> {
     if args == (Update { task_id: args.task_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args(
             "say what to change: the title, dueDate, priority, category, notes, status or shared",
         ));
     }
-    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
-    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
-    let notes = patch_text("text in notes", args.notes.as_deref(), NOTES)?;
-    let due = match &args.due_date {
-        Patch::Unset => None,
-        Patch::Null => Some(None),
-        Patch::Set(text) => Some(Due::read(&cx, Some(text))?),
-    };
-    let now_ms = cx.ports().clock.now().as_millisecond();
-    let (priority, status) = (args.priority, args.status);
-    let changed = tasks.change(&cx, &args.task_id, args.shared, move |task| {
-        task.title = title.clone().unwrap_or_else(|| task.title.clone());
-        if let Some(due) = due.clone() {
-            task.set_due(due);
-        }
-        task.priority = priority.unwrap_or(task.priority);
-        task.category = category.clone().unwrap_or_else(|| task.category.clone());
-        task.notes = notes.clone().unwrap_or_else(|| task.notes.clone());
-        task.set_status(status.unwrap_or(task.status), now_ms);
-        Ok(())
-    });
-    let changed = changed.await?;
+    let (here, update) = (cx.clone(), args.clone());
+    let apply = move |task: &mut Task| update.apply(task, &here).map_err(|e| rejected(e.message()));
+    let changed = tasks.change(&cx, &args.task_id, args.shared, apply).await?;
     let title = quote(&changed.value.title);
     let sentence = match args.status {
         Some(Status::Pending) => format!("{title} is open again."),

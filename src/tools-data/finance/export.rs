@@ -5,7 +5,7 @@ use super::{
     query::{Filter, Period, scan},
     record::{Category, Expense},
 };
-use crate::json_text::aside;
+use crate::json_text::run_blocking;
 use records::{RecordKind, RecordStore, counted};
 use store::{Entry, Visit};
 use tool::prelude::*;
@@ -89,7 +89,7 @@ pub(super) async fn export(expenses: RecordStore<Expense>, cx: Cx, args: Export)
     let days = Filter::of_days(&cx, args.start_date, args.end_date, args.period)?;
     let filter = Filter { category: args.category, ..days };
     let (format, offset) = (args.format, args.offset.unwrap_or(0) as usize);
-    aside(move || {
+    run_blocking(move || {
         let (mut pieces, mut size, mut passed, mut more, mut wrong) = (vec![], 0, 0, false, None);
         scan(&expenses, &cx, &filter, &filter.walk(), |entry| {
             if passed < offset {

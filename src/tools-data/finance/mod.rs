@@ -141,9 +141,9 @@ fn civil_day(cx: &Cx, what: &str, text: &str) -> Result<jiff::civil::Date> {
 }
 
 /// The currency this person used last, else the last one they can see, else the euro.
-fn usual_currency(shelf: &RecordStore<Expense>, cx: &Cx) -> Result<String> {
+fn usual_currency(expenses: &RecordStore<Expense>, cx: &Cx) -> Result<String> {
     let newest = Listing { limit: 1, ..Listing::default() };
-    let own = shelf.records().list_in(Scope::User(cx.user()), &newest)?;
-    let last = if own.is_empty() { shelf.records().list(cx, &newest)? } else { own };
+    let own = expenses.records().list_in(Scope::User(cx.user()), &newest)?;
+    let last = if own.is_empty() { expenses.records().list(cx, &newest)? } else { own };
     Ok(last.into_iter().next().map_or_else(|| CURRENCY.to_owned(), |entry| entry.value.currency))
 }

@@ -5,7 +5,7 @@ use super::{
     money::{self, Decimal},
     record::{self, BY_CATEGORY, BY_DAY, Category, Expense},
 };
-use crate::json_text::{aside, non_empty, search};
+use crate::json_text::{non_empty, run_blocking, search};
 use jiff::{ToSpan, civil::Date};
 use records::{RecordKind, RecordStore, contains_all_words, counted, day_words, join_list, page_params, quote, tags};
 use std::collections::BTreeMap;
@@ -239,28 +239,28 @@ pub(super) async fn query(expenses: RecordStore<Expense>, cx: Cx, args: Query) -
     };
     let (offset, limit) = page_params(args.offset, args.limit, LIMIT);
     let (here, when) = (cx.clone(), filter.when.clone());
-    let (totals, seen, kept) = aside(move || {
+    let (totals, seen, page) = run_blocking(move || {
         let (mut totals, mut seen) = (Totals::default(), 0);
-        let kept = scan(&expenses, &here, &filter, &filter.walk().down(), |entry| {
+        let page = scan(&expenses, &here, &filter, &filter.walk().down(), |entry| {
             totals.add(&entry.value);
             seen += 1;
             if seen > offset && seen <= offset.saturating_add(limit) { Visit::Yes } else { Visit::No }
         })?;
-        Ok((totals, seen, kept))
+        Ok((totals, seen, page))
     })
     .await?;
-    let sentence = match kept.len() {
+    let sentence = match page.len() {
         0 if seen > 0 => format!("There are {}, but none at this offset.", counted(seen, "expense")),
         0 => format!("I found no such expenses{when}."),
         _ => {
             let of = |e: &Entry<Expense>| format!("{} {}", quote(&e.value.description), e.value.sum());
             let (all, sum) = (counted(seen, "expense"), totals.sentence());
-            let first: Vec<String> = kept.iter().map(of).collect();
+            let first: Vec<String> = page.iter().map(of).collect();
             format!("{all}{when}, {sum} in all: {}.", join_list(&first, seen > first.len()))
         }
     };
-    let found: Vec<Value> = kept.iter().map(|entry| Expense::view(&cx, entry)).collect();
-    let more = seen > offset.saturating_add(kept.len()) && !kept.is_empty();
+    let found: Vec<Value> = page.iter().map(|entry| Expense::view(&cx, entry)).collect();
+    let more = seen > offset.saturating_add(page.len()) && !page.is_empty();
     let content = json!({
         "count": found.len(),
         "expenses": found,

@@ -5,7 +5,7 @@ use super::{
     query::{Filter, Period, Totals, scan},
     record::{Category, Expense},
 };
-use crate::json_text::aside;
+use crate::json_text::run_blocking;
 use jiff::civil::Date;
 use records::{RecordKind, RecordStore, counted};
 use std::collections::BTreeMap;
@@ -210,7 +210,7 @@ pub(super) async fn summary(expenses: RecordStore<Expense>, cx: Cx, args: Summar
     let period = args.period.unwrap_or(Period::ThisMonth);
     let days = Filter::of_days(&cx, args.start_date, args.end_date, Some(period))?;
     let (filter, by) = (Filter { category: args.category, ..days }, args.group_by);
-    aside(move || {
+    run_blocking(move || {
         let mut gathered = Gathered::default();
         scan(&expenses, &cx, &filter, &filter.walk(), |entry| {
             gathered.add(entry, by);

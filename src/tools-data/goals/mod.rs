@@ -10,8 +10,8 @@ mod view;
 use crate::json_text::{non_empty, search};
 use record::{BY_PARENT_RANK, BY_RANK, BY_STATUS, Goal, Goals, Status, due, may_be_part};
 use records::{
-    Patch, contains_all_words, counted, join_list, optional_text, page_params, patch_text, publish_change, quote,
-    required_text, when_words,
+    Patch, contains_all_words, counted, join_list, optional_text, page_params, publish_change, quote, rejected,
+    required_text, set_optional, set_required, when_words,
 };
 use std::time::Duration;
 use store::{Coded, Entry, Store, Visit, Walk};
@@ -199,19 +199,19 @@ async fn list(goals: Goals, cx: Cx, args: List) -> Result<Output> {
             && search.as_ref().is_none_or(|search| contains_all_words(search, &texts()))
     };
     let page = goals.goals.page(&cx, &walk, page_params(args.offset, args.limit, LIMIT), wanted)?;
-    let told = page.entries.iter().map(|entry| goals.to_json(&cx, entry)).collect::<Result<Vec<Value>>>()?;
+    let views = page.entries.iter().map(|entry| goals.to_json(&cx, entry)).collect::<Result<Vec<Value>>>()?;
     let names: Vec<String> = page.entries.iter().map(|e| quote(&e.value.title)).collect();
     let of = args.status.map(|s| format!("{} ", s.word())).unwrap_or_default();
-    let sentence = match told.len() {
+    let sentence = match views.len() {
         0 => format!("There are no {of}goals."),
-        _ if page.more => format!("The first {} {of}goals: {}.", told.len(), join_list(&names, true)),
+        _ if page.more => format!("The first {} {of}goals: {}.", views.len(), join_list(&names, true)),
         n => format!("{n} {of}goal{}: {}.", if n == 1 { "" } else { "s" }, join_list(&names, false)),
     };
-    Ok(Output::json(json!({"count": told.len(), "goals": told, "hasMore": page.more}))?.say(sentence))
+    Ok(Output::json(json!({"count": views.len(), "goals": views, "hasMore": page.more}))?.say(sentence))
 }
 
 /// Change a goal; fields that are not given stay as they are, and an empty text clears optional ones.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Update {
     /// The id of the goal, or its title.
@@ -242,39 +242,30 @@ struct Update {
     shared: Option<bool>,
 }
 
-/// What is to be changed, checked.
-#[derive(Clone, Default, PartialEq)]
-struct Change {
-    status: Option<Status>,
-    progress: Option<u8>,
-    title: Option<String>,
-    description: Option<Option<String>>,
-    category: Option<Option<String>>,
-    priority: Option<u8>,
-    due: Option<(Option<String>, i64)>,
-    parent: Option<Option<Id>>,
-    notes: Option<Option<String>>,
-}
-
-impl Change {
-    fn make(&self, g: &mut Goal, now_ms: u64) {
-        let Change { title, description, category, notes, due, .. } = self.clone();
-        g.title = title.unwrap_or_else(|| g.title.clone());
-        g.description = description.unwrap_or_else(|| g.description.take());
-        g.category = category.unwrap_or_else(|| g.category.take());
-        g.notes = notes.unwrap_or_else(|| g.notes.take());
-        g.priority = self.priority.unwrap_or(g.priority);
-        g.parent = self.parent.unwrap_or(g.parent);
-        if let Some((due, due_ms)) = due {
-            (g.due, g.due_ms) = (due, due_ms);
+impl Update {
+    /// Changes a goal; `parent` is the new parent, if it changes.
+    fn apply(&self, g: &mut Goal, cx: &Cx, parent: Option<Option<Id>>) -> Result<()> {
+        set_required("title", &mut g.title, self.title.as_deref(), TITLE)?;
+        set_optional("description", &mut g.description, self.description.as_deref(), LONG)?;
+        set_optional("category", &mut g.category, self.category.as_deref(), CATEGORY)?;
+        set_optional("notes", &mut g.notes, self.notes.as_deref(), LONG)?;
+        g.priority = self.priority.map_or(Ok(g.priority), priority)?;
+        g.parent = parent.unwrap_or(g.parent);
+        if let Some(text) = self.due_date.change() {
+            (g.due, g.due_ms) = due(cx, text.map(String::as_str))?;
         }
-        if let Some(progress) = self.progress {
-            (g.progress, g.by_hand) = (progress, true);
+        match self.progress {
+            Some(progress) if progress > 100 => {
+                return Err(Error::bad_args(format!("the progress is {progress}: give 0 to 100, in percent")));
+            }
+            Some(progress) => (g.progress, g.by_hand) = (progress, true),
+            None => {}
         }
         if let Some(status) = self.status.filter(|status| *status != g.status) {
             g.status = status;
-            g.completed_ms = if status == Status::Completed { now_ms } else { 0 };
+            g.completed_ms = if status == Status::Completed { now_ms(cx) } else { 0 };
         }
+        Ok(())
     }
 }
 
@@ -285,41 +276,23 @@ fn now_ms(cx: &Cx) -> u64 {
 
 async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
     let found = goals.goals.find_own(&cx, &args.goal_id)?;
-    if let Some(progress) = args.progress.filter(|p| *p > 100) {
-        return Err(Error::bad_args(format!("the progress is {progress}: give 0 to 100, in percent")));
-    }
-    let change = Change {
-        status: args.status,
-        progress: args.progress,
-        title: args.title.map(|t| required_text("title", &t, TITLE)).transpose()?,
-        description: patch_text("description", args.description.as_deref(), LONG)?,
-        category: patch_text("category", args.category.as_deref(), CATEGORY)?,
-        priority: args.priority.map(priority).transpose()?,
-        due: match args.due_date {
-            Patch::Unset => None,
-            Patch::Null => Some(due(&cx, None)?),
-            Patch::Set(text) => Some(due(&cx, Some(&text))?),
-        },
-        parent: match args.parent_id {
-            Patch::Unset => None,
-            Patch::Set(parent) if !parent.trim().is_empty() => Some(Some(goals.goals.find_own(&cx, &parent)?.id)),
-            _ => Some(None),
-        },
-        notes: patch_text("notes", args.notes.as_deref(), LONG)?,
-    };
-    if change == Change::default() && args.shared.is_none() {
+    if args == (Update { goal_id: args.goal_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args(
             "say what to change: status, progress, title, description, category, priority, dueDate, parentId, notes or \
              shared",
         ));
     }
-    let now = write(&goals, &cx, found.id, change, args.shared).await?;
+    let parent = match args.parent_id.change() {
+        Some(Some(parent)) if !parent.trim().is_empty() => Some(Some(goals.goals.find_own(&cx, parent)?.id)),
+        change => change.map(|_| None),
+    };
+    let now = write(&goals, &cx, found.id, args.clone(), parent).await?;
     let (title, before) = (quote(&now.value.title), found.value.status);
     let sentence = match now.value.status {
         Status::Completed if before != Status::Completed => format!("Well done: {title} is completed."),
         status if before != status => format!("{title} is {} now.", status.word()),
         _ => match args.progress {
-            Some(progress) => format!("{title} stands at {progress} %."),
+            Some(progress) => format!("{title} is at {progress} %."),
             None => format!("I changed the goal {title}."),
         },
     };
@@ -327,16 +300,13 @@ async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
 }
 
 /// Writes a change; refuses cycles of parents, and shares the steps with the goal.
-async fn write(goals: &Goals, cx: &Cx, id: Id, change: Change, shared: Option<bool>) -> Result<Entry<Goal>> {
+async fn write(goals: &Goals, cx: &Cx, id: Id, update: Update, parent: Option<Option<Id>>) -> Result<Entry<Goal>> {
     let (records, steps, scope) =
         (goals.goals.records().clone(), goals.steps.records().clone(), Scope::User(cx.user()));
-    let (parent, which, now_ms) = (change.parent.flatten(), id.to_string(), now_ms(cx));
-    let make = move |goal: &mut Goal| {
-        change.make(goal, now_ms);
-        Ok(())
-    };
+    let (which, shared, here) = (id.to_string(), update.shared, cx.clone());
+    let make = move |goal: &mut Goal| update.apply(goal, &here, parent).map_err(|e| rejected(e.message()));
     let written = goals.goals.change_with(cx, &which, shared, make, move |tx, goal| {
-        parent.iter().try_for_each(|parent| may_be_part(&records, tx, scope, id, *parent))?;
+        parent.flatten().map_or(Ok(()), |parent| may_be_part(&records, tx, scope, id, parent))?;
         if shared.is_some() {
             for step in record::steps(&steps, tx, scope, id)?.iter().filter(|step| step.audience != goal.audience) {
                 steps.share(tx, scope, step.id, goal.audience)?;

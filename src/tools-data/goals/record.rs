@@ -210,10 +210,10 @@ impl Goals {
 
     /// The first open steps of a goal.
     pub fn open_steps(&self, cx: &Cx, goal: Id, most: usize) -> Result<Vec<Entry<Step>>> {
-        let mut kept = 0;
+        let mut taken = 0;
         let open = self.steps.records().walk(cx, &Walk::prefix(BY_STATE, state(goal, false)), |_| {
-            kept += 1;
-            if kept <= most { Visit::Yes } else { Visit::Stop }
+            taken += 1;
+            if taken <= most { Visit::Yes } else { Visit::Stop }
         })?;
         Ok(open)
     }

@@ -5,7 +5,7 @@ use super::{
     record::{self, Goal, Goals, Step, may_be_part},
     split,
 };
-use records::{counted, optional_text, patch_text, publish_change, quote, rejected, required_text};
+use records::{counted, optional_text, publish_change, quote, rejected, required_text, set_optional, set_required};
 use store::Entry;
 use tool::{Scope, prelude::*};
 
@@ -199,6 +199,7 @@ pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Out
     let step = change(&goals, &cx, &found, true, move |step| {
         step.done_ms = if step.done_ms > 0 { step.done_ms } else { at };
         step.result = result.clone().or_else(|| step.result.take());
+        Ok(())
     })
     .await?;
     let title = quote(&step.value.title);
@@ -213,7 +214,7 @@ pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Out
     let sentence = match &next {
         Some(next) => format!("{done} Next for {of}: {}.", quote(&next.value.title)),
         None if all_done => format!("{done} That was the last step of {of}: is the goal reached?"),
-        None => format!("{done} {of} stands at {progress} %."),
+        None => format!("{done} {of} is at {progress} %."),
     };
     let advice = "All steps are done. If the goal is reached, call update_goal with status completed; else add steps.";
     let content = json!({
@@ -232,15 +233,13 @@ async fn change(
     cx: &Cx,
     found: &Entry<Step>,
     counts: bool,
-    change: impl Fn(&mut Step) + Send + 'static,
+    change: impl Fn(&mut Step) -> Result<()> + Send + 'static,
 ) -> Result<Entry<Step>> {
     let (records, steps) = (goals.goals.records().clone(), goals.steps.records().clone());
     let (scope, label, id) = (Scope::User(cx.user()), cx.label(), found.id);
     let written = goals.steps.records().store().write(move |tx| {
-        let changed = steps.change(tx, scope, label, id, &mut |step| {
-            change(step);
-            Ok(())
-        })?;
+        let changed =
+            steps.change(tx, scope, label, id, &mut |step| change(step).map_err(|e| rejected(e.message())))?;
         let goal = records.read(tx, scope, changed.value.goal)?.filter(|goal| counts && goal.value.by_hand);
         if let Some(goal) = goal {
             records.change(tx, scope, label, goal.id, &mut |goal| {
@@ -279,20 +278,19 @@ pub(super) struct Update {
 
 pub(super) async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
     let found = goals.steps.find_own(&cx, &args.step_id)?;
-    let title = args.title.map(|t| required_text("title", &t, TITLE)).transpose()?;
-    let description = patch_text("description", args.description.as_deref(), RESULT)?;
     let (done, at) = (args.done, now_ms(&cx));
-    if title.is_none() && description.is_none() && done.is_none() {
+    if args.title.is_none() && args.description.is_none() && done.is_none() {
         return Err(Error::bad_args("say what to change: the title, the description, or whether it is done"));
     }
     let step = change(&goals, &cx, &found, done.is_some(), move |step| {
-        step.title = title.clone().unwrap_or_else(|| step.title.clone());
-        step.description = description.clone().unwrap_or_else(|| step.description.take());
+        set_required("title", &mut step.title, args.title.as_deref(), TITLE)?;
+        set_optional("description", &mut step.description, args.description.as_deref(), RESULT)?;
         step.done_ms = match done {
             Some(true) if step.done_ms == 0 => at,
             Some(false) => 0,
             _ => step.done_ms,
         };
+        Ok(())
     })
     .await?;
     let title = quote(&step.value.title);

@@ -72,7 +72,7 @@ async fn a_goal_is_set_changed_and_deleted() {
             json!({"priority": 9, "notes": "shoes bought", "dueDate": "2026-11-20T14:00"}),
             "I changed the goal “Run a marathon”.",
         ),
-        (json!({"progress": 30}), "“Run a marathon” stands at 30 %."),
+        (json!({"progress": 30}), "“Run a marathon” is at 30 %."),
         (json!({"status": "paused"}), "“Run a marathon” is paused now."),
         (json!({"status": "active", "title": "Run"}), "“Run” is active now."),
     ];
@@ -156,12 +156,12 @@ async fn steps_are_added_done_and_counted() {
     assert_eq!(titles(&details.content["steps"]), ["Buy paint", "Paint it"]);
     assert_eq!(
         details.say.unwrap(),
-        "“Paint the fence” is active and stands at 33 %, 1 of 2 steps done and 0 of 1 goal done. Next: “Paint it”."
+        "“Paint the fence” is active at 33 %, 1 of 2 steps done and 0 of 1 goal done. Next: “Paint it”."
     );
 
     assert_eq!(
         said(&store, "complete_step", json!({"stepId": "paint it"})).await,
-        "Done: “Paint it”. “Paint the fence” stands at 66 %."
+        "Done: “Paint it”. “Paint the fence” is at 66 %."
     );
     ok(&store, "update_goal", json!({"goalId": "gate", "status": "completed"})).await;
     let last = ok(&store, "complete_step", json!({"stepId": "paint it"})).await;

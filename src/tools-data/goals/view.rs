@@ -113,7 +113,7 @@ pub(super) async fn details(goals: Goals, cx: Cx, args: Details) -> Result<Outpu
     let next = steps.iter().find(|step| step.value.done_ms == 0);
     let next = next.map(|step| format!(" Next: {}.", quote(&step.value.title))).unwrap_or_default();
     let status = goal.value.status.word();
-    let sentence = format!("{title} is {status} and stands at {progress} %, {steps_done}{parts}.{next}");
+    let sentence = format!("{title} is {status} at {progress} %, {steps_done}{parts}.{next}");
     let content = json!({
         "goal": goals.to_json(&cx, &goal)?,
         "progress": progress,

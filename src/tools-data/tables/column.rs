@@ -383,7 +383,7 @@ mod tests {
             (made[0].name.as_str(), &made[0].options, &made[0].default),
             ("colour", &vec!["red".into(), "blue".into()], &Some(json!("blue")))
         );
-        // What a newer Hob knows is read as it lies there.
+        // Fields of a newer Hob are kept.
         let newer = json!({"name": "a", "type": "picture", "frame": "gold"});
         assert_eq!(serde_json::from_value::<Column>(newer).unwrap().kind(), Kind::Json);
     }

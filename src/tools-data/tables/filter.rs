@@ -102,11 +102,11 @@ impl Filter {
                 test.with.push(None);
                 continue;
             }
-            let kept = column.value(value.clone(), zone, &mut vec![])?;
-            let span = span(column, &value, &kept, zone);
+            let stored = column.value(value.clone(), zone, &mut vec![])?;
+            let span = span(column, &value, &stored, zone);
             // A day is a range of many times.
             if op == Op::Eq && column.unique && span.as_ref().is_some_and(|(first, last)| first == last) {
-                self.unique = Some((at, kept));
+                self.unique = Some((at, stored));
             }
             test.with.push(span);
         }

@@ -6,7 +6,7 @@ use super::{
     filter::{Filter, Pick, position},
     record::{ANSWER, BY_TABLE, LoadedTable, Row, Tables, mark},
 };
-use crate::json_text::{aside, non_empty};
+use crate::json_text::{non_empty, run_blocking};
 use records::{contains_all_words, counted, join_list, page_params, quote};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
@@ -81,7 +81,7 @@ pub(super) async fn list(tables: Tables, cx: Cx, args: List) -> Result<Output> {
     }
     let wanted = RowQuery { filter, by, down, offset, limit };
     let filtered = !args.filter.is_empty();
-    aside(move || {
+    run_blocking(move || {
         let mut page = match by {
             Some(_) => sorted(&tables, &cx, &table, &wanted)?,
             None => in_order(&tables, &cx, &table, &wanted)?,
@@ -129,7 +129,7 @@ fn page_of(
     (offset, limit): (usize, usize),
     fits: impl Fn(&Row) -> bool,
 ) -> Result<Page> {
-    let (mut passed, mut kept, mut size, mut more) = (0, 0, 0, false);
+    let (mut skipped, mut taken, mut size, mut more) = (0, 0, 0, false);
     let rows = tables.rows.walk(cx, walk, |row| {
         if cx.cancel().is_cancelled() {
             return Visit::Stop;
@@ -137,19 +137,19 @@ fn page_of(
         if !fits(&row.value) {
             return Visit::No;
         }
-        if passed < offset {
-            passed += 1;
+        if skipped < offset {
+            skipped += 1;
             return Visit::No;
         }
         size += row.value.data.len();
-        if kept == limit || size > ANSWER && kept > 0 {
+        if taken == limit || size > ANSWER && taken > 0 {
             more = true;
             return Visit::Stop;
         }
-        kept += 1;
+        taken += 1;
         Visit::Yes
     })?;
-    let all = (!more).then_some((passed + kept) as u64);
+    let all = (!more).then_some((skipped + taken) as u64);
     Ok(Page { rows, more, all })
 }
 
@@ -254,7 +254,7 @@ pub(super) async fn search(tables: Tables, cx: Cx, args: Search) -> Result<Outpu
     let texts = |column: &super::column::Column| matches!(column.kind(), Kind::Text | Kind::Select);
     let needed: Vec<bool> = table.columns.iter().map(texts).collect();
     let window = page_params(args.offset, args.limit, LIMIT);
-    aside(move || {
+    run_blocking(move || {
         let pick = Pick::new(&table.columns, &needed);
         let fits = |row: &Row| {
             let values = pick.read(&row.data);

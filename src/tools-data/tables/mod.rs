@@ -11,7 +11,7 @@ mod tests;
 
 use column::DESCRIPTION;
 use record::{BY_TABLE, LoadedTable, TABLES, Table, Tables};
-use records::{counted, join_list, optional_text, patch_text, publish_change, rejected, truncate};
+use records::{counted, join_list, optional_text, publish_change, rejected, set_optional, truncate};
 use store::{Audience, Store, Visit, Walk};
 use tool::{Label, Scope, prelude::*};
 
@@ -180,13 +180,12 @@ struct Update {
 
 async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
-    let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
     let renamed = args.name.map(|given| name(&given)).transpose()?;
     let columns = match args.add_columns {
         none if none.is_empty() => None,
         new => Some(column::check(new, &table.columns, &cx.ports().clock.zone())?),
     };
-    if columns.is_none() && renamed.is_none() && description.is_none() {
+    if columns.is_none() && renamed.is_none() && args.description.is_none() {
         return Err(Error::bad_args("say what to change: the name, the description, or addColumns"));
     }
     let added: Vec<_> = columns.iter().flatten().skip(table.columns.len()).cloned().collect();
@@ -202,7 +201,8 @@ async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
         }
         here.tables.change(tx, Scope::Household, label, was.entry.id, &mut |table| {
             table.name = renamed.clone().unwrap_or_else(|| table.name.clone());
-            table.description = description.clone().unwrap_or_else(|| table.description.take());
+            set_optional("description", &mut table.description, args.description.as_deref(), DESCRIPTION)
+                .map_err(|e| rejected(e.message()))?;
             if let Some(columns) = &columns {
                 table.columns = json!(columns).to_string();
             }

@@ -89,7 +89,7 @@ async fn a_bookmark_lives_from_adding_to_deletion() {
         ("list_bookmarks", json!({"limit": 1}), "The latest bookmarks: Soup and more."),
         (
             "update_bookmark",
-            json!({"bookmarkId": "bread", "isFavorite": false, "tags": ["new"], "url": "https://example.com"}),
+            json!({"bookmarkId": "bread", "isFavorite": false, "tags": ["new"], "url": "https://example.com", "category": null}),
             "I changed the bookmark “Bread”.",
         ),
         ("delete_bookmark", json!({"bookmarkId": "soup"}), "I deleted the bookmark “Soup”."),
@@ -166,6 +166,8 @@ async fn nonsense_is_refused_and_changes_nothing() {
             ("update_bookmark", json!({"bookmarkId": "one"}), "say what to change"),
             ("update_bookmark", json!({"bookmarkId": "one", "title": " "}), "the title is empty"),
             ("update_bookmark", json!({"bookmarkId": "one", "title": "two", "url": "x"}), "is no web address"),
+            ("update_bookmark", json!({"bookmarkId": "one", "id": "two"}), "unknown field `id`"),
+            ("delete_bookmark", json!({}), "`bookmarkId` is missing"),
             ("delete_bookmark", json!({"bookmarkId": ""}), "say which bookmark"),
         ],
     )

@@ -213,5 +213,5 @@ impl Times {
 }
 
 fn beyond() -> Error {
-    Error::bad_args("the event is beyond the end of the calendar: give other times")
+    Error::bad_args("the event ends beyond the calendar: give other times")
 }
