@@ -212,15 +212,11 @@ async fn list(states: States, cx: Cx, args: List) -> Result<Output> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{call, cases, cx, fault, other};
+    use crate::testing::{ask, cases, cx, fault, other};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
     use store::{Audience, Stamp};
     use tool::{Label, UserId};
-
-    async fn ask(store: &Store, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-        call(family(store), cx, tool, args).await
-    }
 
     async fn value(store: &Store, cx: &Cx, key: &str) -> Value {
         ask(store, cx, "get_state", json!({"key": key})).await.unwrap().content["value"].clone()

@@ -1,5 +1,4 @@
-//! The Config Center as tools: which services there are, what is set in them, and setting an entry. Secrets go in and
-//! never come out.
+//! Tools for the Config Center: listing and reading services, and setting entries. Secrets are write-only.
 
 use config_center::{ConfigCenter, DEFAULT, Definition, EntryPatch, NewEntry, Origin, Service};
 use std::collections::BTreeMap;

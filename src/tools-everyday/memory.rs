@@ -1,4 +1,4 @@
-//! Remembering across conversations: facts, preferences, events and skills of one person.
+//! Tools for long-term memory: facts, preferences, events and skills of a person.
 
 use memory::{Change, Filter, Hit, Kind, Memories, New};
 use tool::prelude::*;

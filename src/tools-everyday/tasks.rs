@@ -163,7 +163,7 @@ fn sentence(cx: &Cx, filter: &Filter, found: &[Entry<Task>], more: bool) -> Stri
     }
 }
 
-/// Mark a task as done.
+/// Mark a task as done; unlike delete_task, this keeps it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Complete {

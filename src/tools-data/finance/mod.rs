@@ -59,9 +59,9 @@ pub struct New {
     category: Category,
     /// What it was, in a few words.
     description: String,
-    /// The day it was spent (ISO, default: today).
+    /// The day it was spent (ISO); today for a new expense.
     date: Option<String>,
-    /// ISO 4217 code, such as EUR (default: the one used last). A new code alone keeps the number of the amount.
+    /// ISO 4217 code, such as EUR; for a new expense the one used last. A new code alone keeps the number of the amount.
     currency: Option<String>,
     /// How it was paid, such as "card".
     payment_method: Option<String>,

@@ -1,21 +1,9 @@
-//! Expenses: what is kept, found and added up.
+//! Tests of expenses: adding, finding, summing, exporting.
 
-use crate::testing::{call, cases, cx, fault, other};
+use crate::testing::{ask, cases, cx, fault, ok, other, said};
 use proptest::prelude::*;
 use store::Store;
 use tool::{Label, prelude::*};
-
-async fn ask(store: &Store, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-    call(super::family(store), cx, tool, args).await
-}
-
-async fn ok(store: &Store, tool: &str, args: Value) -> Output {
-    ask(store, &cx(), tool, args.clone()).await.unwrap_or_else(|e| panic!("{tool} {args}: {e}"))
-}
-
-async fn said(store: &Store, tool: &str, args: Value) -> String {
-    ok(store, tool, args).await.say.unwrap()
-}
 
 fn spent(amount: impl Into<Value>, category: &str, description: &str, date: &str) -> Value {
     json!({"amount": amount.into(), "category": category, "description": description, "date": date})

@@ -1,22 +1,10 @@
-//! Goals: what is kept, broken down, done and counted.
+//! Tests of goals and steps.
 
-use crate::testing::{call, cases, cx, cx_at, fault, other};
+use crate::testing::{ask, cases, cx, cx_at, fault, ok, other, said};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use store::Store;
 use tool::prelude::*;
-
-async fn ask(store: &Store, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-    call(super::family(store), cx, tool, args).await
-}
-
-async fn ok(store: &Store, tool: &str, args: Value) -> Output {
-    ask(store, &cx(), tool, args.clone()).await.unwrap_or_else(|e| panic!("{tool} {args}: {e}"))
-}
-
-async fn said(store: &Store, tool: &str, args: Value) -> String {
-    ok(store, tool, args).await.say.unwrap()
-}
 
 fn titles(of: &Value) -> Vec<&str> {
     of.as_array().unwrap().iter().map(|g| g["title"].as_str().unwrap()).collect()
