@@ -1,4 +1,4 @@
-//! What arguments of the families have in common: texts, tags, dates, pages, batches, and fields that can be cleared.
+//! Reads arguments: texts, tags, dates, pages, batches, filters, and fields that can be cleared.
 
 use jiff::{civil::Date, tz::TimeZone};
 use std::borrow::Cow;
@@ -13,24 +13,35 @@ pub const BATCH: usize = 100;
 /// The most tags of a record, and the most characters of one.
 const TAGS: usize = 20;
 const TAG: usize = 50;
-/// The years a date may be in: beyond them the calendar of the software ends.
+/// The years a date may be in; the calendar library ends soon after.
 const YEARS: std::ops::RangeInclusive<i16> = 1700..=9998;
 
-/// What a change says about a field that can be cleared: nothing, that it is empty from now on (null), or a value.
+/// A change of a field that null clears.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Patch<T> {
-    /// It stays as it is.
+    /// Leaves it as it is.
     #[default]
-    Not,
-    /// It is cleared.
+    Unset,
+    /// Clears it.
     Null,
-    /// It becomes this.
-    Value(T),
+    /// Sets it.
+    Set(T),
+}
+
+impl<T> Patch<T> {
+    /// The new value, or `None` inside to clear the field; `None` for no change.
+    pub fn change(&self) -> Option<Option<&T>> {
+        match self {
+            Self::Unset => None,
+            Self::Null => Some(None),
+            Self::Set(value) => Some(Some(value)),
+        }
+    }
 }
 
 impl<'de, T: serde::Deserialize<'de>> serde::Deserialize<'de> for Patch<T> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        Ok(Option::<T>::deserialize(d)?.map_or(Self::Null, Self::Value))
+        Ok(Option::<T>::deserialize(d)?.map_or(Self::Null, Self::Set))
     }
 }
 
@@ -42,17 +53,17 @@ impl<T: JsonSchema> JsonSchema for Patch<T> {
         true
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        // Written so that it is no mere optional field: there null counts as nothing.
+        // `schema_of` takes null out of optional fields; here it has a meaning.
         json_schema!({"oneOf": [generator.subschema_for::<T>(), {"const": null}]})
     }
 }
 
-/// Characters that show nothing, or turn round what stands beside them.
+/// Whether a character is invisible, or changes the direction of the text around it.
 fn is_invisible_or_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text that must say something, trimmed and without characters that show nothing.
+/// A text that must not be empty: trimmed, and without invisible characters.
 ///
 /// # Errors
 /// `BadArgs` when it is empty or longer than `most` characters.
@@ -76,40 +87,54 @@ pub fn optional_text(what: &str, text: Option<&str>, most: usize) -> Result<Opti
     text.map(str::trim).filter(|text| !text.is_empty()).map(|text| required_text(what, text, most)).transpose()
 }
 
-/// What a change says about a text: nothing, that it is cleared (an empty one), or another text.
+/// Changes a text that must not be empty, if another is given.
 ///
 /// # Errors
-/// As [`optional`].
-pub fn patch_text(what: &str, text: Option<&str>, most: usize) -> Result<Option<Option<String>>> {
-    text.map(|text| optional_text(what, Some(text), most)).transpose()
+/// As [`required_text`].
+pub fn set_required(what: &str, field: &mut String, text: Option<&str>, most: usize) -> Result<()> {
+    if let Some(text) = text {
+        *field = required_text(what, text, most)?;
+    }
+    Ok(())
 }
 
-/// Tags, trimmed; one that differs from another only in case is left out.
+/// Changes an optional text, if another is given; an empty one clears it.
+///
+/// # Errors
+/// As [`optional_text`].
+pub fn set_optional(what: &str, field: &mut Option<String>, text: Option<&str>, most: usize) -> Result<()> {
+    if text.is_some() {
+        *field = optional_text(what, text, most)?;
+    }
+    Ok(())
+}
+
+/// Tags, trimmed and without duplicates (in any case).
 ///
 /// # Errors
 /// `BadArgs` when there are too many or one is too long.
 pub fn tags(given: &[String]) -> Result<Vec<String>> {
-    let mut kept: Vec<(Vec<u8>, String)> = vec![];
+    let mut tags: Vec<(Vec<u8>, String)> = vec![];
     for tag in given {
         let Some(tag) = optional_text("tag", Some(tag), TAG)? else { continue };
         let key = order::text(&tag);
-        if kept.iter().any(|(other, _)| *other == key) {
+        if tags.iter().any(|(other, _)| *other == key) {
             continue;
         }
-        if kept.len() == TAGS {
-            return Err(Error::bad_args(format!("these are more than {TAGS} tags: leave some out")));
+        if tags.len() == TAGS {
+            return Err(Error::bad_args(format!("there are more than {TAGS} tags: leave some out")));
         }
-        kept.push((key, tag));
+        tags.push((key, tag));
     }
-    Ok(kept.into_iter().map(|(_, tag)| tag).collect())
+    Ok(tags.into_iter().map(|(_, tag)| tag).collect())
 }
 
-/// How many records of a list are passed over, and how many are answered at most.
+/// The offset and the limit of a page; `default` and `most` are limits.
 pub fn page_params(offset: Option<u32>, limit: Option<u32>, (default, most): (u32, u32)) -> (usize, usize) {
     (offset.unwrap_or(0) as usize, limit.unwrap_or(default).clamp(1, most) as usize)
 }
 
-/// A day or a moment, in the household's zone unless it says otherwise.
+/// A day or a moment, in the household's zone unless the text names another.
 ///
 /// # Errors
 /// `BadArgs` with what is wrong and how to write it.
@@ -129,12 +154,12 @@ pub fn read_when(cx: &Cx, what: &str, text: &str) -> Result<When> {
 /// When it begins, in milliseconds since 1970.
 ///
 /// # Errors
-/// `BadArgs` for what is beyond the calendar.
+/// `BadArgs` beyond the end of the calendar.
 pub fn millis(when: &When, zone: &TimeZone) -> Result<i64> {
     Ok(when.start(zone)?.timestamp().as_millisecond())
 }
 
-/// The day it is on in `zone`.
+/// Its day in `zone`.
 pub fn day_of(when: &When, zone: &TimeZone) -> Date {
     match when {
         When::Day(day) => *day,
@@ -142,7 +167,7 @@ pub fn day_of(when: &When, zone: &TimeZone) -> Date {
     }
 }
 
-/// Whether one is not after the other: moments by the moment, and where one is a whole day by the day.
+/// Whether one is not after the other; compares by day when either is a whole day.
 pub fn same_or_before(one: &When, other: &When, zone: &TimeZone) -> bool {
     match (one, other) {
         (When::At(one), When::At(other)) => one <= other,
@@ -150,10 +175,10 @@ pub fn same_or_before(one: &When, other: &When, zone: &TimeZone) -> bool {
     }
 }
 
-/// Checks the items of a batch, and says which of them is wrong; nothing is kept then.
+/// Checks the items of a batch; an error says which item is wrong.
 ///
 /// # Errors
-/// `BadArgs` when there are none or more than [`BATCH`]; what `check` answers, with the place of the item.
+/// `BadArgs` when there are none or more than [`BATCH`]; the errors of `check`, with the number of the item.
 pub fn batch<A, B>(word: &str, items: Vec<A>, mut check: impl FnMut(A) -> Result<B>) -> Result<Vec<B>> {
     if items.is_empty() || items.len() > BATCH {
         return Err(Error::bad_args(format!("give 1 to {BATCH} {word}s at once")));
@@ -165,6 +190,16 @@ pub fn batch<A, B>(word: &str, items: Vec<A>, mut check: impl FnMut(A) -> Result
         })
     });
     checked.collect()
+}
+
+/// Whether two texts have the same key in an index: they may differ in case.
+pub fn same_text(one: &str, other: &str) -> bool {
+    order::text(one) == order::text(other)
+}
+
+/// Whether a field passes a filter that may be left out.
+pub fn passes(filter: Option<&str>, field: Option<&str>) -> bool {
+    filter.is_none_or(|filter| field.is_some_and(|field| same_text(field, filter)))
 }
 
 /// Whether all words of a search occur in one of the texts.
@@ -187,10 +222,13 @@ mod tests {
             assert!(required_text("title", text, 5).unwrap_err().message().contains(told), "{text:?}");
         }
         assert_eq!(optional_text("note", Some(" "), 5).unwrap(), None);
-        assert_eq!(patch_text("note", None, 5).unwrap(), None);
-        assert_eq!(patch_text("note", Some(""), 5).unwrap(), Some(None));
-        assert_eq!(patch_text("note", Some("x"), 5).unwrap(), Some(Some("x".into())));
-        assert!(patch_text("note", Some("xxxxxx"), 5).is_err());
+        for (given, kept) in [(None, Some("old")), (Some(""), None), (Some("x"), Some("x"))] {
+            let mut note = Some("old".to_owned());
+            set_optional("note", &mut note, given, 5).unwrap();
+            assert_eq!(note.as_deref(), kept);
+        }
+        assert!(set_optional("note", &mut None, Some("xxxxxx"), 5).is_err());
+        assert!(set_required("title", &mut String::new(), Some(" "), 5).is_err());
         let many = |n: usize| (0..n).map(|n| format!("t{n}")).collect::<Vec<_>>();
         assert_eq!(tags(&["Car".into(), " car ".into(), "".into(), "red".into()]).unwrap(), ["Car", "red"]);
         assert_eq!(tags(&many(20)).unwrap().len(), 20);
@@ -210,9 +248,9 @@ mod tests {
             due: Patch<String>,
         }
         let read = |v: Value| Change::deserialize(v).unwrap().due;
-        assert_eq!(read(json!({})), Patch::Not);
+        assert_eq!(read(json!({})), Patch::Unset);
         assert_eq!(read(json!({"due": null})), Patch::Null);
-        assert_eq!(read(json!({"due": "x"})), Patch::Value("x".into()));
+        assert_eq!(read(json!({"due": "x"})), Patch::Set("x".into()));
         let (_, schema) = tool::schema_of::<Change>();
         let due = &schema["properties"]["due"];
         assert_eq!(due["oneOf"], json!([{"type": "string"}, {"const": null}]));

@@ -1,15 +1,15 @@
-//! When something is due: read from arguments, kept as a text with its beginning, and whether that has passed.
+//! Due dates: read from arguments, stored as text with their beginning, and whether they have passed.
 
 use crate::args::{millis, read_when};
 use jiff::Zoned;
 use tool::{Cx, Result, When};
 
-/// When something is due, as records keep it.
+/// A due date as records store it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
     /// As [`When`] writes it.
     pub text: String,
-    /// When that begins: milliseconds since 1970.
+    /// Its beginning, in milliseconds since 1970.
     pub ms: i64,
 }
 
@@ -25,13 +25,13 @@ impl Due {
     }
 }
 
-/// Whether what was kept of a [`Due`] has passed. What cannot be read has not.
+/// Whether a stored due date has passed. One that cannot be read has not.
 pub fn is_past(cx: &Cx, due: Option<&str>) -> bool {
     let now = cx.ports().clock.local();
     due.and_then(|due| When::read(due, now.time_zone()).ok()).is_some_and(|due| has_passed(&due, &now))
 }
 
-/// A whole day has passed when the next begins, a moment with the moment after it.
+/// A whole day has passed when the next begins, a moment right after it.
 fn has_passed(due: &When, now: &Zoned) -> bool {
     match due {
         When::Day(day) => *day < now.date(),
@@ -65,7 +65,7 @@ mod tests {
             assert_eq!((due.text.as_str(), is_past(&cx(), Some(&due.text))), (text, past), "{given}");
         }
         let day = Due::read(&cx(), Some("2026-11-20")).unwrap().unwrap();
-        assert_eq!(day.ms, 1_795_129_200_000, "it begins with the day in the zone of the house");
+        assert_eq!(day.ms, 1_795_129_200_000, "it begins with the day in the household's zone");
         assert!(!is_past(&cx(), None) && !is_past(&cx(), Some("soon")));
         for none in [None, Some(""), Some(" \n")] {
             assert_eq!(Due::read(&cx(), none).unwrap(), None);

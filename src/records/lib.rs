@@ -1,64 +1,66 @@
-//! Layer 2: what the families of personal records share. A [`Shelf`] adds (one or all of a batch), finds by id or by name,
-//! changes, deletes and lists in order; it tells the bus, and makes errors that say what to do.
+//! Layer 2: personal records. A [`RecordStore`] adds one or a batch, finds by id or name, changes, deletes and lists in order,
+//! and publishes each change on the bus.
 
 mod args;
 mod due;
+pub mod kind;
 mod notices;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use args::{
-    BATCH, Patch, batch, contains_all_words, day_of, millis, optional_text, page_params, patch_text, read_when,
-    required_text, same_or_before, tags,
+    BATCH, Patch, batch, contains_all_words, day_of, millis, optional_text, page_params, passes, read_when,
+    required_text, same_or_before, same_text, set_optional, set_required, tags,
 };
 pub use due::{Due, is_past};
+pub use kind::{RecordKind, names};
 pub use notices::{DocumentChange, Notice, tell_notice};
-pub use words::{RecordMeta, day_words, iso, join_list, quote, record_meta, truncate, when_words};
+pub use words::{counted, day_words, iso, join_list, quote, truncate, view, when_words};
 
 use std::fmt::Write as _;
 use store::{Audience, Collection, Entry, Record, Store, Tx, Visit, Walk, order};
 use tool::{Cx, Error, Id, Result, Scope, UserId};
 
-/// How many candidates are named when a name fits several.
+/// How many candidates an error names when a name fits several.
 const NAMED: usize = 5;
-/// How many records are looked through for one whose name was said.
-const LOOKED: usize = 5000;
-/// The longest text that is taken for a name, in characters.
+/// How many records are searched for a name.
+const SCANNED: usize = 5000;
+/// The longest text that can be a name, in characters.
 const NAME: usize = 500;
 
-/// A record people call by a name.
+/// A record that people call by a name.
 pub trait NamedRecord: Record {
-    /// The tool that lists them and shows their ids.
+    /// The tool that lists such records with their ids.
     const LISTED_BY: &'static str;
-    /// An index whose values begin with [`order::text`] of the name. Those that are not over should come first under a name.
+    /// An index whose values begin with [`order::text`] of the name. Under a name, unfinished records should come first.
     const BY_NAME: u8;
-    /// What people call it: a title, a name.
+    /// Its title or name.
     fn name(&self) -> &str;
-    /// Whether it is done with: meant by its name only when no other is.
+    /// Whether it is finished: its name means it only when no unfinished record has that name.
     fn is_finished(&self) -> bool {
         false
     }
-    /// The same where it depends on the time, in milliseconds since 1970.
+    /// The same for a record that finishes by time, in milliseconds since 1970.
     fn is_finished_at(&self, _now_ms: i64) -> bool {
         self.is_finished()
     }
-    /// How it is told apart from others of its name.
+    /// What distinguishes it from others of its name, for an error.
     fn distinguishing_detail(&self) -> String {
         format!("`{}`", truncate(self.name(), 80))
     }
-    /// Where one is looked for of whose name only some words were said, the likelier first.
+    /// The order in which records are searched for words of a name, the likelier first.
     fn likely() -> Walk {
         Walk::prefix(Self::BY_NAME, [])
     }
 }
 
-/// Some of the records, and whether there are more.
+/// A page of records.
 #[derive(Debug)]
 pub struct Page<T> {
-    /// In the order asked for.
+    /// The records, in order.
     pub entries: Vec<Entry<T>>,
-    /// Whether others follow.
+    /// Whether more follow.
     pub more: bool,
 }
 
@@ -77,21 +79,21 @@ impl<T: NamedRecord> RecordStore<T> {
         Self(store.collection())
     }
 
-    /// The collection, for what only one family does.
+    /// The underlying collection.
     pub fn records(&self) -> &Collection<T> {
         &self.0
     }
 
-    /// Keeps a record of this caller; `shared` shows it to the household.
+    /// Adds a record of this caller; `shared` shows it to the household.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full.
     pub async fn add(&self, cx: &Cx, source: &str, value: T, shared: bool) -> Result<Entry<T>> {
         let mut added = self.add_all(cx, source, vec![(value, shared)]).await?;
-        added.pop().ok_or_else(|| Error::failed(format!("the {} was not kept: try again", T::WORD)))
+        added.pop().ok_or_else(|| Error::failed(format!("the {} was not saved: try again", T::WORD)))
     }
 
-    /// Keeps all of them or none, in order.
+    /// Adds all of them or none, in order.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full.
@@ -99,10 +101,10 @@ impl<T: NamedRecord> RecordStore<T> {
         self.add_all_with(cx, source, values, |_, _| Ok(())).await
     }
 
-    /// Keeps all of them or none; what `also` writes for each is part of the same commit.
+    /// Adds all of them or none; `also` writes for each of them in the same commit.
     ///
     /// # Errors
-    /// `Unavailable` when the disk is full; what `also` answers.
+    /// `Unavailable` when the disk is full; the errors of `also`.
     pub async fn add_all_with<A>(
         &self,
         cx: &Cx,
@@ -117,22 +119,22 @@ impl<T: NamedRecord> RecordStore<T> {
         let values: Vec<(Id, T, bool)> = values.into_iter().map(|(value, shared)| (Id::new(), value, shared)).collect();
         let records = self.0.clone();
         let added = self.0.store().write(move |tx| {
-            let mut keep = |(id, value, shared): &(Id, T, bool)| {
-                let kept = records.put(tx, *id, &stamp.clone().audience(audience(*shared)), value)?;
-                also(tx, &kept)?;
-                Ok(kept)
+            let mut put = |(id, value, shared): &(Id, T, bool)| {
+                let added = records.put(tx, *id, &stamp.clone().audience(audience(*shared)), value)?;
+                also(tx, &added)?;
+                Ok(added)
             };
-            values.iter().map(&mut keep).collect::<store::Result<Vec<_>>>()
+            values.iter().map(&mut put).collect::<store::Result<Vec<_>>>()
         });
         let added = added.await?;
         added.iter().for_each(|entry| publish_change(cx, entry, "added"));
         Ok(added)
     }
 
-    /// The record this caller means: an id, or a name (the whole of it, else some words of it).
+    /// The record this caller means, by its id, its whole name, or some words of its name.
     ///
     /// # Errors
-    /// `NotFound`; `BadArgs` when several fit, with their ids.
+    /// `NotFound`; `BadArgs` with their ids when several fit.
     pub fn find(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
         let which = checked_name::<T>(which)?;
         if let Ok(id) = which.parse::<Id>() {
@@ -141,10 +143,10 @@ impl<T: NamedRecord> RecordStore<T> {
         exactly_one(cx, which, self.matching(cx, which, None)?)
     }
 
-    /// The record this caller means, which is theirs to change; of a name that fits their own and others', their own.
+    /// The record this caller means and owns; among equal names their own wins.
     ///
     /// # Errors
-    /// As [`Shelf::find`]; `Denied` when it is somebody else's.
+    /// As [`RecordStore::find`]; `Denied` when it is somebody else's.
     pub fn find_own(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
         let which = checked_name::<T>(which)?;
         let mine = match which.parse::<Id>() {
@@ -159,40 +161,41 @@ impl<T: NamedRecord> RecordStore<T> {
             return Ok(found);
         }
         let (word, name) = (T::WORD, truncate(found.value.name(), 80));
-        Err(Error::denied(format!("the {word} `{name}` is somebody else's, who shares it: only they can change it")))
+        Err(Error::denied(format!(
+            "the {word} `{name}` is somebody else's and shared with you: only they can change it"
+        )))
     }
 
-    /// Of the caller's own records of this name, when all of them are over, the one that was changed last.
+    /// The last changed of the caller's own records of this name, if all of them are finished.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn last_finished(&self, cx: &Cx, name: &str) -> Result<Option<Entry<T>>> {
         let Ok(name) = checked_name::<T>(name) else { return Ok(None) };
         let now = now_ms(cx);
-        for place in name_prefixes::<T>(name) {
-            let fits = self.scan_prefix(cx, &place, Some(cx.user()))?;
+        for prefix in name_prefixes::<T>(name) {
+            let fits = self.scan_prefix(cx, &prefix, Some(cx.user()))?;
             if fits.iter().any(|entry| !entry.value.is_finished_at(now)) {
                 return Ok(None);
             }
             if !fits.is_empty() {
-                return self.last_of(cx, place, now);
+                return self.last_of(cx, prefix, now);
             }
         }
         Ok(None)
     }
 
-    /// Of the caller's own in a place that are over, the one that was changed last. Few of them are kept in mind at once,
-    /// however many there are.
-    fn last_of(&self, cx: &Cx, place: NamePrefix, now: i64) -> Result<Option<Entry<T>>> {
-        // Under one name the latest stand at the end; elsewhere the likelier come first as it is.
-        let walk = if place.words.is_empty() { place.walk.clone().down() } else { place.walk.clone() };
-        let (mut looked, mut last) = (0, None);
+    /// The last changed of the caller's own finished records under a prefix, in constant memory.
+    fn last_of(&self, cx: &Cx, prefix: NamePrefix, now: i64) -> Result<Option<Entry<T>>> {
+        // Under one name the newest come last; `likely` is in order already.
+        let walk = if prefix.words.is_empty() { prefix.walk.clone().down() } else { prefix.walk.clone() };
+        let (mut scanned, mut last) = (0, None);
         self.0.walk(&untainted(cx), &walk, |entry| {
-            looked += 1;
-            if looked > LOOKED {
+            scanned += 1;
+            if scanned > SCANNED {
                 return Visit::Stop;
             }
-            if entry.owner == cx.user() && entry.value.is_finished_at(now) && place.fits(entry.value.name()) {
+            if entry.owner == cx.user() && entry.value.is_finished_at(now) && prefix.fits(entry.value.name()) {
                 last = last.max(Some((entry.updated_ms, entry.id)));
             }
             Visit::No
@@ -203,10 +206,10 @@ impl<T: NamedRecord> RecordStore<T> {
         }
     }
 
-    /// Those a text may mean, and no more than it takes to say that it is several; the run is not tainted by them.
+    /// The records that a text may mean, at most one more than an error names. Does not taint the run.
     fn matching(&self, cx: &Cx, which: &str, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
-        for place in name_prefixes::<T>(which) {
-            let found = self.scan_prefix(cx, &place, owner)?;
+        for prefix in name_prefixes::<T>(which) {
+            let found = self.scan_prefix(cx, &prefix, owner)?;
             if !found.is_empty() {
                 return Ok(found);
             }
@@ -214,28 +217,28 @@ impl<T: NamedRecord> RecordStore<T> {
         Ok(vec![])
     }
 
-    fn scan_prefix(&self, cx: &Cx, place: &NamePrefix, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
-        // Most are thrown away again: only what is answered taints the run.
-        let (now, mut looked, mut open, mut over) = (now_ms(cx), 0, 0, 0);
-        let found = self.0.walk(&untainted(cx), &place.walk, |entry| {
-            looked += 1;
-            if looked > LOOKED || open > NAMED {
+    fn scan_prefix(&self, cx: &Cx, prefix: &NamePrefix, owner: Option<UserId>) -> Result<Vec<Entry<T>>> {
+        // Only returned records taint the run.
+        let (now, mut scanned, mut open, mut finished) = (now_ms(cx), 0, 0, 0);
+        let found = self.0.walk(&untainted(cx), &prefix.walk, |entry| {
+            scanned += 1;
+            if scanned > SCANNED || open > NAMED {
                 return Visit::Stop;
             }
-            if owner.is_some_and(|owner| owner != entry.owner) || !place.fits(entry.value.name()) {
+            if owner.is_some_and(|owner| owner != entry.owner) || !prefix.fits(entry.value.name()) {
                 return Visit::No;
             }
-            let count = if entry.value.is_finished_at(now) { &mut over } else { &mut open };
+            let count = if entry.value.is_finished_at(now) { &mut finished } else { &mut open };
             *count += 1;
             if *count > NAMED + 1 { Visit::No } else { Visit::Yes }
         })?;
         Ok(found)
     }
 
-    /// Changes the record this caller means; `shared` shows it to the household, or no longer.
+    /// Changes the record this caller means; `shared` sets whether the household sees it.
     ///
     /// # Errors
-    /// As [`Shelf::own`]; what `change` answers.
+    /// As [`RecordStore::find_own`]; the errors of `change`.
     pub async fn change<F>(&self, cx: &Cx, which: &str, shared: Option<bool>, change: F) -> Result<Entry<T>>
     where
         F: FnMut(&mut T) -> store::Result<()> + Send + 'static,
@@ -243,10 +246,10 @@ impl<T: NamedRecord> RecordStore<T> {
         self.change_with(cx, which, shared, change, |_, _| Ok(())).await
     }
 
-    /// Changes the record this caller means; what `also` writes for it is part of the same commit.
+    /// Changes the record this caller means; `also` writes in the same commit.
     ///
     /// # Errors
-    /// As [`Shelf::change`]; what `also` answers.
+    /// As [`RecordStore::change`]; the errors of `also`.
     pub async fn change_with<F, A>(
         &self,
         cx: &Cx,
@@ -270,7 +273,7 @@ impl<T: NamedRecord> RecordStore<T> {
             Ok(changed)
         });
         let changed = changed.await?;
-        // Whoever could read it before learns that they cannot any more.
+        // Tell those who could read it until now.
         if found.audience == Audience::Household && changed.audience == Audience::Private {
             publish_change(cx, &found, "changed");
         }
@@ -278,19 +281,19 @@ impl<T: NamedRecord> RecordStore<T> {
         Ok(changed)
     }
 
-    /// Deletes the record this caller means, and answers it.
+    /// Deletes the record this caller means, and returns it.
     ///
     /// # Errors
-    /// As [`Shelf::own`].
+    /// As [`RecordStore::remove_with`].
     pub async fn remove(&self, cx: &Cx, which: &str) -> Result<Entry<T>> {
         self.remove_with(cx, which, |_, _| Ok(())).await
     }
 
-    /// Deletes the record this caller means, by its id or its whole name: some words of a name are too little to lose it by.
-    /// What `also` writes for it is part of the same commit.
+    /// Deletes the record this caller means, by its id or its whole name: some words of a name are not enough. `also` writes in
+    /// the same commit.
     ///
     /// # Errors
-    /// As [`Shelf::own`]; what `also` answers.
+    /// As [`RecordStore::find_own`] and [`require_exact_name`]; the errors of `also`.
     pub async fn remove_with<A>(&self, cx: &Cx, which: &str, mut also: A) -> Result<Entry<T>>
     where
         A: FnMut(&Tx, &Entry<T>) -> store::Result<()> + Send + 'static,
@@ -312,7 +315,7 @@ impl<T: NamedRecord> RecordStore<T> {
         Ok(found)
     }
 
-    /// Some records in the order of a walk: those that `wanted` lets through, without the first `offset`, `limit` at most.
+    /// A page of the records of a walk that `wanted` accepts: without the first `offset`, `limit` at most.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -323,27 +326,27 @@ impl<T: NamedRecord> RecordStore<T> {
         (offset, limit): (usize, usize),
         wanted: impl Fn(&Entry<T>) -> bool,
     ) -> Result<Page<T>> {
-        let (mut passed, mut kept, mut more) = (0, 0, false);
+        let (mut skipped, mut taken, mut more) = (0, 0, false);
         let entries = self.0.walk(cx, walk, |entry| {
             if !wanted(entry) {
                 return Visit::No;
             }
-            if passed < offset {
-                passed += 1;
+            if skipped < offset {
+                skipped += 1;
                 return Visit::No;
             }
-            if kept == limit {
+            if taken == limit {
                 more = true;
                 return Visit::Stop;
             }
-            kept += 1;
+            taken += 1;
             Visit::Yes
         })?;
         Ok(Page { entries, more })
     }
 }
 
-/// Whether a text is the id or the whole name of a record that is to be deleted.
+/// Requires the id or the whole name of a record that is to be deleted.
 ///
 /// # Errors
 /// `BadArgs` with the whole name.
@@ -363,20 +366,20 @@ pub fn audience(shared: bool) -> Audience {
     if shared { Audience::Household } else { Audience::Private }
 }
 
-/// Tells whom it concerns that a record was `added`, `changed` or `deleted`: `{"id", "change"}` under `NAME:changed`.
+/// Publishes that a record was `added`, `changed` or `deleted`, to those who can read it: `{"id", "change"}` under
+/// `NAME:changed`.
 pub fn publish_change<T: Record>(cx: &Cx, entry: &Entry<T>, change: &str) {
     let to = Some(entry.owner).filter(|_| entry.audience == Audience::Private);
     let data = tool::prelude::json!({"id": entry.id, "change": change});
     cx.ports().bus.publish(format!("{}:changed", T::NAME), to, data);
 }
 
-/// Why a change within a write cannot be: it reaches the caller as `BadArgs`.
+/// Rejects a change within a write; reaches the caller as `BadArgs`.
 pub fn rejected(text: impl Into<String>) -> store::Error {
     store::Error::Conflict(text.into())
 }
 
-/// The same caller in a run of its own: for looking at records of which most are thrown away again. Whoever answers one of
-/// them taints the run itself.
+/// The same caller in a run of its own, for scanning records of which few are returned. Whoever returns one taints the run.
 pub fn untainted(cx: &Cx) -> Cx {
     Cx::root(cx.ports().clone(), cx.principal().clone(), cx.via().clone())
 }
@@ -390,10 +393,10 @@ fn words(text: &str) -> Vec<String> {
     all.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect()
 }
 
-/// Where one is looked for that was named.
+/// A part of an index to search for a name.
 struct NamePrefix {
     walk: Walk,
-    /// What its name has to have; none where all that are walked have the name.
+    /// Words the name must contain; empty where all records of the walk have the name.
     words: Vec<String>,
 }
 
@@ -406,14 +409,14 @@ impl NamePrefix {
     }
 }
 
-/// Where one of a name is looked for: among those of the whole name, else among those that have its words.
+/// Where to search for a name: under the whole name, else for its words.
 fn name_prefixes<T: NamedRecord>(name: &str) -> impl Iterator<Item = NamePrefix> {
     let (whole, words) = (Walk::prefix(T::BY_NAME, order::text(name)), words(name));
     let some = (!words.is_empty()).then(|| NamePrefix { walk: T::likely(), words });
     [Some(NamePrefix { walk: whole, words: vec![] }), some].into_iter().flatten()
 }
 
-/// What can be an id or a name.
+/// A text that can be an id or a name, trimmed.
 fn checked_name<T: NamedRecord>(which: &str) -> Result<&str> {
     let (word, list, which) = (T::WORD, T::LISTED_BY, which.trim());
     if which.is_empty() {
@@ -422,16 +425,16 @@ fn checked_name<T: NamedRecord>(which: &str) -> Result<&str> {
     if which.chars().nth(NAME).is_some() { Err(not_found::<T>(which)) } else { Ok(which) }
 }
 
-/// The one that is meant: what is over is meant only when nothing else is.
+/// The one record that is meant; finished ones only when no other fits.
 fn exactly_one<T: NamedRecord>(cx: &Cx, which: &str, fits: Vec<Entry<T>>) -> Result<Entry<T>> {
     let now = now_ms(cx);
-    let (over, open): (Vec<_>, Vec<_>) = fits.into_iter().partition(|entry| entry.value.is_finished_at(now));
-    let mut meant = if open.is_empty() { over } else { open };
-    meant.iter().for_each(|entry| cx.taint(entry.label));
-    match meant.len() {
+    let (finished, open): (Vec<_>, Vec<_>) = fits.into_iter().partition(|entry| entry.value.is_finished_at(now));
+    let mut matches = if open.is_empty() { finished } else { open };
+    matches.iter().for_each(|entry| cx.taint(entry.label));
+    match matches.len() {
         0 => Err(not_found::<T>(which)),
-        1 => Ok(meant.remove(0)),
-        _ => Err(ambiguous(which, &meant)),
+        1 => Ok(matches.remove(0)),
+        _ => Err(ambiguous(which, &matches)),
     }
 }
 
@@ -440,14 +443,14 @@ fn not_found<T: NamedRecord>(which: &str) -> Error {
     Error::not_found(format!("there is no {} `{which}`: `{}` shows what there is, with ids", T::WORD, T::LISTED_BY))
 }
 
-fn ambiguous<T: NamedRecord>(which: &str, meant: &[Entry<T>]) -> Error {
-    let count = if meant.len() > NAMED { format!("more than {NAMED}") } else { meant.len().to_string() };
+fn ambiguous<T: NamedRecord>(which: &str, matches: &[Entry<T>]) -> Error {
+    let count = if matches.len() > NAMED { format!("more than {NAMED}") } else { matches.len().to_string() };
     let mut text = format!("{count} {}s fit `{}`; name one by its id: ", T::WORD, truncate(which, 80));
-    for (n, entry) in meant.iter().take(NAMED).enumerate() {
+    for (n, entry) in matches.iter().take(NAMED).enumerate() {
         let comma = if n > 0 { ", " } else { "" };
         let _ = write!(text, "{comma}{} ({})", entry.value.distinguishing_detail(), entry.id);
     }
-    if meant.len() > NAMED {
+    if matches.len() > NAMED {
         text.push_str(", …");
     }
     Error::bad_args(text)

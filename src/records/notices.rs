@@ -1,5 +1,5 @@
-//! Notices as they are stored: what Hob tells a person at a time of its own choosing. The family of tools is in
-//! `tools-everyday`; what has to be told in the same commit as something else is added here.
+//! The stored form of notices, which Hob shows a person unasked. Their tools are in `tools-everyday`; other crates add notices
+//! within a write of their own.
 
 use crate::NamedRecord;
 use serde::{Deserialize, Serialize};
@@ -9,38 +9,38 @@ use tool::{
     prelude::{JsonSchema, json, schemars},
 };
 
-/// How much of a text is its name, in characters.
+/// How many characters of a text are its name.
 const NAME: usize = 80;
 
 const BY_NAME: u8 = 1;
 
-/// Something a person was told. New fields go last.
+/// A notice. New fields go last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
     /// What it is about, in a few words.
     pub title: Option<String>,
-    /// What they are told.
+    /// The message.
     pub text: String,
     /// Whether they have seen it.
     pub seen: bool,
-    /// The name of the document that the agent changed; empty where it is about none.
+    /// The document that the agent changed; empty for other notices.
     pub document: String,
-    /// The version it made of it.
+    /// The version that the change made.
     pub version: u32,
-    /// How many changes right before that one it is about as well.
+    /// How many earlier changes it includes.
     pub earlier: u32,
-    /// Whether a model decided to add it.
+    /// Whether a model added it.
     pub by_model: bool,
 }
 
-/// A change of a document that a notice is about.
+/// The change of a document that a notice reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentChange {
-    /// The name of the document, as in its address.
+    /// The document, as in its URL.
     pub name: String,
-    /// The version that was made.
+    /// The new version.
     pub version: u32,
-    /// The version to go back to: the one before the first unseen change; 0 is a document that nobody has written.
+    /// The version to go back to, before the first unseen change; 0 is a document that nobody wrote.
     pub before: u32,
 }
 
@@ -72,21 +72,21 @@ impl NamedRecord for Notice {
 }
 
 impl Notice {
-    /// How many are kept for a person.
+    /// The most notices of a person.
     pub const KEPT: usize = 200;
     /// The index of all of them.
     pub const ALL: u8 = 2;
-    /// The index of those that were not seen.
+    /// The index of unseen ones.
     pub const UNSEEN: u8 = 3;
 
-    /// The change of a document it is about.
+    /// The change of a document that it reports.
     pub fn document_change(&self) -> Option<DocumentChange> {
         let (name, version) = (self.document.clone(), self.version);
         let before = version.saturating_sub(1).saturating_sub(self.earlier);
         (!name.is_empty()).then_some(DocumentChange { name, version, before })
     }
 
-    /// Within a write: a new notice for a person, in words of Hob's own.
+    /// Within a write: adds a notice for a person, in Hob's own words.
     ///
     /// # Errors
     /// As every write.
@@ -98,7 +98,7 @@ impl Notice {
         Ok(added)
     }
 
-    /// Within a write: the unseen notices of a person about changes of a document.
+    /// Within a write: a person's unseen notices about changes of a document.
     ///
     /// # Errors
     /// As every read.
@@ -138,7 +138,7 @@ impl Notice {
     }
 }
 
-/// Tells a person at the page that there is a new notice.
+/// Publishes a new notice to its person.
 pub fn tell_notice(cx: &Cx, added: &Entry<Notice>) {
     let it = &added.value;
     let mut data = json!({"id": added.id, "title": it.title, "text": it.text});

@@ -1,4 +1,4 @@
-//! Shelves, on the real store in memory.
+//! Record stores, on the real store in memory.
 
 use super::*;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ fn cx() -> Cx {
     Cx::root(Ports::unconnected(clock), principal, Via::direct(Channel::Api))
 }
 
-fn shelf() -> RecordStore<Cup> {
+fn cups() -> RecordStore<Cup> {
     RecordStore::new(&Store::in_memory().unwrap())
 }
 
@@ -58,19 +58,19 @@ fn cup(name: &str) -> Cup {
     Cup { name: name.into(), over: name.ends_with('*') }
 }
 
-async fn fill(shelf: &RecordStore<Cup>, cx: &Cx, names: &[&str], shared: bool) -> Vec<Id> {
-    let cups = names.iter().map(|name| {
+async fn fill(cups: &RecordStore<Cup>, cx: &Cx, names: &[&str], shared: bool) -> Vec<Id> {
+    let values = names.iter().map(|name| {
         let over = name.ends_with('*');
         (Cup { name: name.trim_end_matches('*').into(), over }, shared)
     });
-    shelf.add_all(cx, "t", cups.collect()).await.unwrap().into_iter().map(|entry| entry.id).collect()
+    cups.add_all(cx, "t", values.collect()).await.unwrap().into_iter().map(|entry| entry.id).collect()
 }
 
 #[tokio::test]
 async fn a_record_is_found_by_id_by_name_and_by_words() {
-    let (shelf, me) = (shelf(), cx());
+    let (cups, me) = (cups(), cx());
     let names = ["Blue cup", "red cup", "Red cup with a lid", "green*", "green", "old*", "twin", "Twin", "ČAŠA 2"];
-    let ids = fill(&shelf, &me, &names, false).await;
+    let ids = fill(&cups, &me, &names, false).await;
     for (which, wanted) in [
         ("blue CUP", Some(0)),
         ("  red cup ", Some(1)),
@@ -85,85 +85,85 @@ async fn a_record_is_found_by_id_by_name_and_by_words() {
         ("!?", None),
         ("\u{0}", None),
     ] {
-        let found = shelf.find(&me, which).map(|entry| entry.id);
+        let found = cups.find(&me, which).map(|entry| entry.id);
         assert_eq!(found.clone().ok(), wanted.map(|n: usize| ids[n]), "{which}: {found:?}");
-        let own = shelf.find_own(&me, which).map(|entry| entry.id);
+        let own = cups.find_own(&me, which).map(|entry| entry.id);
         assert_eq!(own, found, "{which}");
     }
-    assert_eq!(shelf.find(&me, &ids[3].to_string()).unwrap().value.name, "green");
+    assert_eq!(cups.find(&me, &ids[3].to_string()).unwrap().value.name, "green");
     let plain = ids[3].to_string().replace('-', "").to_uppercase();
-    assert_eq!(shelf.find(&me, &plain).unwrap().id, ids[3]);
+    assert_eq!(cups.find(&me, &plain).unwrap().id, ids[3]);
 
-    let twice = shelf.find(&me, "twin").unwrap_err();
+    let twice = cups.find(&me, "twin").unwrap_err();
     let told = format!("2 cups fit `twin`; name one by its id: `twin` ({}), `Twin` ({})", ids[6], ids[7]);
     assert_eq!(twice, Error::BadArgs(told));
-    assert!(matches!(shelf.find(&me, "cup"), Err(Error::BadArgs(text)) if text.starts_with("3 cups fit `cup`")));
-    let missing = shelf.find(&me, &"x".repeat(100_000)).unwrap_err();
+    assert!(matches!(cups.find(&me, "cup"), Err(Error::BadArgs(text)) if text.starts_with("3 cups fit `cup`")));
+    let missing = cups.find(&me, &"x".repeat(100_000)).unwrap_err();
     assert!(matches!(&missing, Error::NotFound(text) if text.len() < 200 && text.contains("list_cups")), "{missing}");
-    assert!(matches!(shelf.find(&me, "  "), Err(Error::BadArgs(text)) if text.contains("say which cup")));
-    assert!(matches!(shelf.find(&me, &Id::new().to_string()), Err(Error::NotFound(_))));
+    assert!(matches!(cups.find(&me, "  "), Err(Error::BadArgs(text)) if text.contains("say which cup")));
+    assert!(matches!(cups.find(&me, &Id::new().to_string()), Err(Error::NotFound(_))));
 }
 
 #[tokio::test]
 async fn many_of_one_name_are_not_all_named() {
-    let (shelf, me) = (shelf(), cx());
-    fill(&shelf, &me, &["tea"; 30], false).await;
-    let milk = fill(&shelf, &me, &["milk*"; 30], false).await;
-    let text = shelf.find(&me, "tea").unwrap_err().message().to_owned();
+    let (cups, me) = (cups(), cx());
+    fill(&cups, &me, &["tea"; 30], false).await;
+    let milk = fill(&cups, &me, &["milk*"; 30], false).await;
+    let text = cups.find(&me, "tea").unwrap_err().message().to_owned();
     assert!(text.starts_with("more than 5 cups fit `tea`") && text.ends_with(", …"), "{text}");
     assert_eq!(text.matches("`tea` (").count(), 5);
     // One that is open is meant among all that are over, and else the one that was changed last is told.
-    assert_eq!(shelf.last_finished(&me, "tea").unwrap(), None);
-    let last = shelf.last_finished(&me, "milk").unwrap().unwrap();
+    assert_eq!(cups.last_finished(&me, "tea").unwrap(), None);
+    let last = cups.last_finished(&me, "milk").unwrap().unwrap();
     assert_eq!(last.id, milk[29]);
     for changed in [milk[20], milk[3], milk[29]] {
         // Times are kept in milliseconds.
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
-        shelf.change(&me, &changed.to_string(), None, |_| Ok(())).await.unwrap();
-        assert_eq!(shelf.last_finished(&me, " MILK").unwrap().unwrap().id, changed);
+        cups.change(&me, &changed.to_string(), None, |_| Ok(())).await.unwrap();
+        assert_eq!(cups.last_finished(&me, " MILK").unwrap().unwrap().id, changed);
     }
     // Others' are not theirs, and words of the name do where nothing has it whole.
-    let (ben, some) = (cx(), fill(&shelf, &me, &["oat drink*", "oat cake*", "oat drink*", "rice drink"], false).await);
-    assert_eq!(shelf.last_finished(&ben, "milk").unwrap(), None);
-    assert_eq!(shelf.last_finished(&me, "oat").unwrap().unwrap().id, some[2]);
-    assert_eq!(shelf.last_finished(&me, "drink").unwrap(), None, "one is open");
-    assert_eq!(shelf.last_finished(&me, "!").unwrap(), None);
-    let open = fill(&shelf, &me, &["milk"], false).await;
-    assert_eq!(shelf.find(&me, "MILK").unwrap().id, open[0]);
-    assert_eq!(shelf.last_finished(&me, "milk").unwrap(), None);
+    let (ben, some) = (cx(), fill(&cups, &me, &["oat drink*", "oat cake*", "oat drink*", "rice drink"], false).await);
+    assert_eq!(cups.last_finished(&ben, "milk").unwrap(), None);
+    assert_eq!(cups.last_finished(&me, "oat").unwrap().unwrap().id, some[2]);
+    assert_eq!(cups.last_finished(&me, "drink").unwrap(), None, "one is open");
+    assert_eq!(cups.last_finished(&me, "!").unwrap(), None);
+    let open = fill(&cups, &me, &["milk"], false).await;
+    assert_eq!(cups.find(&me, "MILK").unwrap().id, open[0]);
+    assert_eq!(cups.last_finished(&me, "milk").unwrap(), None);
 }
 
 #[tokio::test]
 async fn what_others_keep_does_not_exist_and_what_they_share_is_read_only() {
-    let (shelf, anna, ben) = (shelf(), cx(), cx());
-    let hidden = fill(&shelf, &ben, &["hidden"], false).await[0];
-    let shown = fill(&shelf, &ben, &["shown"], true).await[0];
+    let (cups, anna, ben) = (cups(), cx(), cx());
+    let hidden = fill(&cups, &ben, &["hidden"], false).await[0];
+    let shown = fill(&cups, &ben, &["shown"], true).await[0];
     for which in ["hidden", &hidden.to_string()] {
         let absent = |error: Error| error.message().replace(which, "?");
-        let never = shelf.find(&anna, "never").unwrap_err().message().replace("never", "?");
-        assert_eq!(absent(shelf.find(&anna, which).unwrap_err()), never);
-        assert_eq!(absent(shelf.change(&anna, which, None, |_| Ok(())).await.unwrap_err()), never);
-        assert_eq!(absent(shelf.remove(&anna, which).await.unwrap_err()), never);
+        let never = cups.find(&anna, "never").unwrap_err().message().replace("never", "?");
+        assert_eq!(absent(cups.find(&anna, which).unwrap_err()), never);
+        assert_eq!(absent(cups.change(&anna, which, None, |_| Ok(())).await.unwrap_err()), never);
+        assert_eq!(absent(cups.remove(&anna, which).await.unwrap_err()), never);
     }
     for which in ["shown", &shown.to_string()] {
-        assert_eq!(shelf.find(&anna, which).unwrap().id, shown);
-        for refused in [shelf.change(&anna, which, None, |_| Ok(())).await, shelf.remove(&anna, which).await] {
+        assert_eq!(cups.find(&anna, which).unwrap().id, shown);
+        for refused in [cups.change(&anna, which, None, |_| Ok(())).await, cups.remove(&anna, which).await] {
             assert!(matches!(&refused, Err(Error::Denied(text)) if text.contains("somebody else's")), "{refused:?}");
         }
     }
     // Of two of one name, one's own is the one to change.
-    let mine = fill(&shelf, &anna, &["shown*"], false).await[0];
-    assert_eq!(shelf.find_own(&anna, "shown").unwrap().id, mine);
-    let all = |cx: &Cx| shelf.page(cx, &Walk::prefix(2, []), (0, 10), |_| true).unwrap().entries.len();
+    let mine = fill(&cups, &anna, &["shown*"], false).await[0];
+    assert_eq!(cups.find_own(&anna, "shown").unwrap().id, mine);
+    let all = |cx: &Cx| cups.page(cx, &Walk::prefix(2, []), (0, 10), |_| true).unwrap().entries.len();
     assert_eq!((all(&anna), all(&ben)), (2, 2));
-    shelf.change(&ben, "shown", Some(false), |_| Ok(())).await.unwrap();
+    cups.change(&ben, "shown", Some(false), |_| Ok(())).await.unwrap();
     assert_eq!((all(&anna), all(&ben)), (1, 2));
 }
 
 #[tokio::test]
 async fn what_is_written_beside_a_record_is_kept_with_it_or_not_at_all() {
     let store = Store::in_memory().unwrap();
-    let (shelf, me) = (RecordStore::<Cup>::new(&store), cx());
+    let (cups, me) = (RecordStore::<Cup>::new(&store), cx());
     let saucers = store.collection::<Saucer>();
     let (own, stamp) = (saucers.clone(), saucers.stamp(&me, "t"));
     let beside = move |tx: &Tx, entry: &Entry<Cup>| {
@@ -174,40 +174,40 @@ async fn what_is_written_beside_a_record_is_kept_with_it_or_not_at_all() {
     };
     let there = || saucers.list(&me, &Default::default()).unwrap().into_iter().map(|e| e.value.of).collect::<Vec<_>>();
     let bad = vec![(cup("a"), false), (cup("broken"), false)];
-    let refused = shelf.add_all_with(&me, "t", bad, beside.clone()).await.unwrap_err();
+    let refused = cups.add_all_with(&me, "t", bad, beside.clone()).await.unwrap_err();
     assert_eq!(refused, Error::BadArgs("it is broken".into()));
-    assert!(there().is_empty() && shelf.find(&me, "a").is_err());
-    shelf.add_all_with(&me, "t", vec![(cup("a"), false)], beside.clone()).await.unwrap();
+    assert!(there().is_empty() && cups.find(&me, "a").is_err());
+    cups.add_all_with(&me, "t", vec![(cup("a"), false)], beside.clone()).await.unwrap();
     let rename = |to: &'static str| {
         move |cup: &mut Cup| {
             cup.name = to.into();
             Ok(())
         }
     };
-    assert!(shelf.change_with(&me, "a", None, rename("broken"), beside.clone()).await.is_err());
-    assert_eq!((there(), shelf.find(&me, "a").unwrap().value.name), (vec!["a".to_owned()], "a".into()));
-    shelf.change_with(&me, "a", None, rename("b"), beside).await.unwrap();
+    assert!(cups.change_with(&me, "a", None, rename("broken"), beside.clone()).await.is_err());
+    assert_eq!((there(), cups.find(&me, "a").unwrap().value.name), (vec!["a".to_owned()], "a".into()));
+    cups.change_with(&me, "a", None, rename("b"), beside).await.unwrap();
     assert_eq!(there(), ["b"]);
     let (own, scope) = (saucers.clone(), Scope::User(me.user()));
-    shelf.remove_with(&me, "b", move |tx, entry| own.remove(tx, scope, entry.id).map(drop)).await.unwrap();
+    cups.remove_with(&me, "b", move |tx, entry| own.remove(tx, scope, entry.id).map(drop)).await.unwrap();
     assert!(there().is_empty());
 }
 
 #[tokio::test]
 async fn two_who_delete_one_record_do_it_once() {
-    let (shelf, me) = (shelf(), cx());
-    let id = fill(&shelf, &me, &["one"], false).await[0].to_string();
-    let (a, b) = tokio::join!(shelf.remove(&me, &id), shelf.remove(&me, &id));
+    let (cups, me) = (cups(), cx());
+    let id = fill(&cups, &me, &["one"], false).await[0].to_string();
+    let (a, b) = tokio::join!(cups.remove(&me, &id), cups.remove(&me, &id));
     let gone = |r: &Result<Entry<Cup>>| matches!(r, Err(Error::NotFound(_)));
     assert!(a.is_ok() && gone(&b) || b.is_ok() && gone(&a), "{a:?} {b:?}");
 }
 
 #[tokio::test]
 async fn a_page_is_cut_from_what_is_wanted() {
-    let (shelf, me) = (shelf(), cx());
-    fill(&shelf, &me, &["a", "b*", "c", "d*", "e", "f"], false).await;
+    let (cups, me) = (cups(), cx());
+    fill(&cups, &me, &["a", "b*", "c", "d*", "e", "f"], false).await;
     let page = |offset, limit| {
-        let page = shelf.page(&me, &Walk::prefix(2, []), (offset, limit), |entry| !entry.value.over).unwrap();
+        let page = cups.page(&me, &Walk::prefix(2, []), (offset, limit), |entry| !entry.value.over).unwrap();
         (page.entries.iter().map(|entry| &*entry.value.name).collect::<String>(), page.more)
     };
     for (offset, limit, names, more) in [
@@ -225,14 +225,14 @@ async fn a_page_is_cut_from_what_is_wanted() {
 
 #[tokio::test]
 async fn only_what_is_answered_taints() {
-    let (shelf, me) = (shelf(), cx());
+    let (cups, me) = (cups(), cx());
     let outside = me.in_run(Id::new(), None, Default::default());
     let stranger = Cx::root(me.ports().clone(), me.principal().clone(), me.via().clone());
     stranger.taint(Label::Outside);
-    fill(&shelf, &stranger, &["news*", "letter"], false).await;
-    fill(&shelf, &me, &["news"], false).await;
-    shelf.find(&outside, "news").unwrap();
+    fill(&cups, &stranger, &["news*", "letter"], false).await;
+    fill(&cups, &me, &["news"], false).await;
+    cups.find(&outside, "news").unwrap();
     assert_eq!(outside.label(), Label::Own, "the other of the name was not answered");
-    shelf.find(&outside, "letter").unwrap();
+    cups.find(&outside, "letter").unwrap();
     assert_eq!(outside.label(), Label::Outside);
 }

@@ -1,37 +1,26 @@
-//! What is told about records: when they were made, and dates and lists as people say them.
+//! Words for people: times, lists, names and counts within sentences, and records as results.
 
 use jiff::{Timestamp, Zoned, civil::Date, tz::TimeZone};
-use serde::Serialize;
 use store::{Audience, Entry};
-use tool::{Id, When};
+use tool::{
+    Cx, When,
+    prelude::{Value, json},
+};
 
-/// How many things of a list are named in a sentence.
-const SAID: usize = 5;
+/// How many items of a list a sentence names.
+const LISTED: usize = 5;
 /// The longest name in a sentence, in characters.
 const NAME: usize = 80;
 
-/// What every record answers besides its own fields; flattened into them.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RecordMeta {
-    /// Its id.
-    pub id: Id,
-    /// Whether the household sees it.
-    pub shared: bool,
-    /// ISO 8601, in the household's zone.
-    pub created_at: String,
-    /// The same.
-    pub updated_at: String,
-}
-
-/// What every record answers besides its own fields.
-pub fn record_meta<T>(entry: &Entry<T>, zone: &TimeZone) -> RecordMeta {
-    RecordMeta {
-        id: entry.id,
-        shared: entry.audience == Audience::Household,
-        created_at: iso(i64::try_from(entry.id.millis()).unwrap_or(0), zone),
-        updated_at: iso(i64::try_from(entry.updated_ms).unwrap_or(0), zone),
-    }
+/// A record as it is answered: `fields` with its id, whether it is shared, and when it was made and changed.
+pub fn view<T>(cx: &Cx, entry: &Entry<T>, mut fields: Value) -> Value {
+    let zone = cx.ports().clock.zone();
+    let time = |ms: u64| iso(i64::try_from(ms).unwrap_or(0), &zone);
+    fields["id"] = json!(entry.id);
+    fields["shared"] = json!(entry.audience == Audience::Household);
+    fields["createdAt"] = time(entry.id.millis()).into();
+    fields["updatedAt"] = time(entry.updated_ms).into();
+    fields
 }
 
 /// Milliseconds since 1970 as ISO 8601 with the offset of `zone`: `2026-11-20T14:30:00+01:00`.
@@ -40,7 +29,7 @@ pub fn iso(millis: i64, zone: &TimeZone) -> String {
     When::At(at.to_zoned(zone.clone())).to_string()
 }
 
-/// The first characters of a text, with a mark where more follow.
+/// The first characters of a text, with an ellipsis where more follow.
 pub fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
@@ -48,16 +37,21 @@ pub fn truncate(text: &str, most: usize) -> String {
     }
 }
 
-/// A name within a sentence: `“buy milk”`.
+/// A name in quotation marks: `“buy milk”`.
 pub fn quote(name: &str) -> String {
     format!("“{}”", truncate(name, NAME))
 }
 
-/// A list within a sentence: `milk, eggs and bread`, `milk, eggs, bread, tea, rice and 3 more`; where `more` follow that
-/// were not read, how many is not said.
+/// "1 expense", "3 expenses".
+pub fn counted(n: usize, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
+}
+
+/// A list within a sentence: `milk, eggs and bread`, `milk, eggs, bread, tea, rice and 3 more`. With `more`, further items
+/// exist and are not counted.
 pub fn join_list(names: &[String], more: bool) -> String {
-    let named: Vec<String> = names.iter().take(SAID).map(|name| truncate(name, NAME)).collect();
-    let rest = match names.len().saturating_sub(SAID) {
+    let named: Vec<String> = names.iter().take(LISTED).map(|name| truncate(name, NAME)).collect();
+    let rest = match names.len().saturating_sub(LISTED) {
         _ if more => Some("more".to_owned()),
         0 => None,
         n => Some(format!("{n} more")),
@@ -98,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_said_as_people_say_them() {
+    fn days_are_named_as_people_do() {
         let now: Zoned = "2026-11-20T14:30:00+01:00[Europe/Vienna]".parse().unwrap();
         for (text, said) in [
             ("2026-11-20", "today"),

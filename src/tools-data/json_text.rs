@@ -1,23 +1,12 @@
-//! What all families of this crate tell in the same way, beside what the kit has.
+//! Shared by the families of this crate: optional times and filters, bounded JSON, and scans off the event loop.
 
 use records::{iso, optional_text};
-use store::{Entry, Record};
 use tool::{Cx, Error, Result, prelude::*};
 
-/// The most characters of what is searched for.
+/// The most characters of a search.
 const SEARCH: usize = 200;
 
-/// A record as it is answered: what it says itself, with its id, who sees it, and when it was made and changed.
-pub(crate) fn record<T: Record>(cx: &Cx, entry: &Entry<T>, mut itself: Value) -> Value {
-    let told = records::record_meta(entry, &cx.ports().clock.zone());
-    itself["id"] = json!(told.id);
-    itself["shared"] = json!(told.shared);
-    itself["createdAt"] = json!(told.created_at);
-    itself["updatedAt"] = json!(told.updated_at);
-    itself
-}
-
-/// A moment that may not have come: milliseconds since 1970 as a time, 0 as null.
+/// Milliseconds since 1970 as an ISO time; 0 is null.
 pub(crate) fn moment(cx: &Cx, ms: u64) -> Value {
     match i64::try_from(ms).unwrap_or(0) {
         0 => Value::Null,
@@ -25,12 +14,12 @@ pub(crate) fn moment(cx: &Cx, ms: u64) -> Value {
     }
 }
 
-/// A filter that was not left empty.
+/// A filter, unless it is empty.
 pub(crate) fn non_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// Words to search for: a few, so that looking through many records with them stays quick.
+/// The words of a search, few enough to scan many records quickly.
 ///
 /// # Errors
 /// `BadArgs` when they are too long.
@@ -38,16 +27,16 @@ pub(crate) fn search(words: Option<String>) -> Result<Option<String>> {
     optional_text("search", words.as_deref(), SEARCH)
 }
 
-/// A value as JSON text that can be read again.
+/// A value as JSON text that can be parsed again.
 ///
 /// # Errors
-/// `BadArgs` when it is longer than `most` bytes, or lists and objects stand in one another too deep.
+/// `BadArgs` when it is longer than `most` bytes, or nested too deep.
 pub(crate) fn bounded_json(what: &str, value: &Value, most: usize) -> Result<String> {
     let text = value.to_string();
     if text.len() > most {
         let (long, most) = (text.len() / 1024 + 1, most / 1024);
         return Err(Error::bad_args(format!(
-            "the {what} takes {long} KB as JSON, and {most} KB is the most: keep less"
+            "the {what} takes {long} KB as JSON, and {most} KB is the most: shorten it"
         )));
     }
     match serde_json::from_str::<Value>(&text) {
@@ -56,18 +45,13 @@ pub(crate) fn bounded_json(what: &str, value: &Value, most: usize) -> Result<Str
     }
 }
 
-/// "1 expense", "3 expenses".
-pub(crate) fn counted(n: usize, word: &str) -> String {
-    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
-}
-
-/// Runs what may look through many records where nobody else has to wait for it.
+/// Runs a scan of many records on a thread where it blocks nobody.
 ///
 /// # Errors
-/// What `work` answers.
-pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+/// The errors of `work`; `Failed` when it panics.
+pub(crate) async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|e| Err(Error::failed(format!("looking through the records stopped: {e}; try again"))))
+    done.unwrap_or_else(|e| Err(Error::failed(format!("the search stopped: {e}; try again"))))
 }
 
 #[cfg(test)]
@@ -76,10 +60,9 @@ mod tests {
     use crate::testing::cx;
 
     #[test]
-    fn moments_and_counts_are_told() {
+    fn times_and_filters_may_be_missing() {
         assert_eq!(moment(&cx(), 1_795_181_400_000), "2026-11-20T14:30:00+01:00");
         assert_eq!((moment(&cx(), 0), moment(&cx(), u64::MAX)), (Value::Null, Value::Null));
-        assert_eq!((counted(1, "goal"), counted(0, "goal")), ("1 goal".into(), "0 goals".into()));
         assert_eq!((non_empty(Some(" ".into())), non_empty(Some("x".into()))), (None, Some("x".into())));
     }
 
@@ -96,8 +79,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_panics_aside_is_an_error() {
-        let failed = aside(|| -> Result<()> { panic!("on purpose") }).await;
+    async fn a_panic_is_an_error() {
+        let failed = run_blocking(|| -> Result<()> { panic!("on purpose") }).await;
         assert!(matches!(failed, Err(Error::Failed(text)) if text.contains("try again")));
     }
 }

@@ -1,4 +1,4 @@
-//! Goals, money, tables and state as tools.
+//! Layer 3: tools for goals, expenses, custom tables and state.
 
 mod finance;
 mod goals;

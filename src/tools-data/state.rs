@@ -1,7 +1,7 @@
-//! State: what an agent keeps for a person from one conversation to the next, by key.
+//! State: values by key that an agent stores for a person across conversations.
 
-use crate::json_text::{aside, bounded_json, counted};
-use records::{join_list, quote, truncate};
+use crate::json_text::{bounded_json, run_blocking};
+use records::{counted, join_list, quote, truncate};
 use store::{Collection, Key, Level, Record, Store, Visit, Walk};
 use tool::{Label, Scope, prelude::*};
 
@@ -9,12 +9,12 @@ use tool::{Label, Scope, prelude::*};
 const KEY: usize = 256;
 /// The most bytes of a value, as JSON.
 const VALUE: usize = 64 * 1024;
-/// The most keys an agent keeps for one person.
+/// The most keys of an agent for one person.
 const KEYS: usize = 10_000;
-/// How much of a value is spoken, in characters.
+/// How many characters of a value a sentence has.
 const SPOKEN: usize = 80;
 
-/// Keys, in order.
+/// By key, in order.
 const BY_KEY: u8 = 1;
 
 /// A value under a key, for one person.
@@ -25,7 +25,7 @@ struct Own {
     value: String,
 }
 
-/// The same for everybody who talks to the agent: what is read where a person has nothing of their own.
+/// The same for everybody who talks to the agent: read when a person has no value of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Common {
     key: String,
@@ -50,7 +50,7 @@ impl Record for Common {
     }
 }
 
-/// A key as it lies in the index: ended, so that no key is the beginning of another. Keys hold no zero.
+/// A key in the index, with a terminator so that no key is the prefix of another. Keys contain no NUL.
 fn ended(key: &str) -> Vec<u8> {
     [key.as_bytes(), &[0]].concat()
 }
@@ -62,7 +62,7 @@ pub struct States {
     common: Collection<Common>,
 }
 
-/// What an agent keeps by key.
+/// Values by key.
 pub fn family(store: &Store) -> Family<States> {
     let states = States { own: store.collection(), common: store.collection() };
     Family::new("state", "Values that an agent stores by key.", states)
@@ -80,7 +80,7 @@ pub fn family(store: &Store) -> Family<States> {
         .tags("show keys values names")
 }
 
-/// A key that can be one.
+/// Checks a key.
 fn key(key: &str) -> Result<&str> {
     let long = key.chars().count();
     if key.is_empty() || long > KEY || key.chars().any(char::is_control) {
@@ -90,7 +90,7 @@ fn key(key: &str) -> Result<&str> {
     Ok(key)
 }
 
-/// Read the value this agent keeps for this person under a key; null when there is none.
+/// Read the value that this agent stored for this person under a key; null when there is none.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Get {
@@ -107,15 +107,15 @@ async fn get(states: States, cx: Cx, args: Get) -> Result<Output> {
     };
     let name = quote(&args.key);
     let Some(text) = found else {
-        return Ok(Output::json(json!({"value": null}))?.say(format!("Nothing is kept under {name}.")));
+        return Ok(Output::json(json!({"value": null}))?.say(format!("There is no value under {name}.")));
     };
     let value: Value = serde_json::from_str(&text)
-        .map_err(|_| Error::failed(format!("the value under {name} cannot be read: set it anew")))?;
+        .map_err(|_| Error::failed(format!("the value under {name} cannot be read: set it again")))?;
     let spoken = truncate(value.as_str().unwrap_or(&text), SPOKEN);
     Ok(Output::json(json!({"value": value}))?.say(format!("{name} is {spoken}.")))
 }
 
-/// Keep a value under a key for this person, in place of what was there.
+/// Store a value under a key for this person, replacing the old one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Set {
@@ -125,7 +125,7 @@ struct Set {
     value: Value,
 }
 
-/// Whether nothing is lost by setting this key: it is new, or what it holds came from outside as well.
+/// Whether setting this key loses nothing of the person's: it is new, or its value came from outside too.
 fn keeps_what_is_there(states: &States, cx: &Cx, args: &Value) -> bool {
     let Some(name) = args["key"].as_str() else { return false };
     let scope = Scope::AgentUser(cx.agent(), cx.user());
@@ -139,7 +139,7 @@ async fn set(states: States, cx: Cx, args: Set) -> Result<Output> {
     if states.own.count(&cx, &walk)? == 0 && states.own.count(&cx, &Walk::prefix(BY_KEY, []))? >= KEYS {
         return Err(Error::bad_args(format!("there are {KEYS} keys already: delete some with `delete_state`")));
     }
-    // The whole value is new, so its label is that of this run.
+    // The value is new as a whole, so its label is the run's.
     let (own, stamp, new) = (states.own.clone(), states.own.stamp(&cx, "set_state"), Own { key: name, value });
     let scope = Scope::AgentUser(cx.agent(), cx.user());
     let write = states.own.store().write(move |tx| {
@@ -148,10 +148,10 @@ async fn set(states: States, cx: Cx, args: Set) -> Result<Output> {
         own.put(tx, id, &stamp, &new).map(drop)
     });
     write.await?;
-    Ok(Output::json(json!({"ok": true}))?.say(format!("I keep that under {}.", quote(&args.key))))
+    Ok(Output::json(json!({"ok": true}))?.say(format!("I stored that under {}.", quote(&args.key))))
 }
 
-/// Delete what this agent keeps for this person under a key.
+/// Delete the value that this agent stored for this person under a key.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Delete {
@@ -169,21 +169,21 @@ async fn delete(states: States, cx: Cx, args: Delete) -> Result<Output> {
     });
     let deleted = write.await?;
     let name = quote(&args.key);
-    let sentence = if deleted { format!("I deleted {name}.") } else { format!("Nothing was kept under {name}.") };
+    let sentence = if deleted { format!("I deleted {name}.") } else { format!("There was no value under {name}.") };
     Ok(Output::json(json!({"deleted": deleted}))?.say(sentence))
 }
 
-/// List the keys under which this agent keeps something for this person, sorted.
+/// List the keys under which this agent stored values for this person, sorted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct List {
-    /// Only those that begin with this.
+    /// Only keys with this prefix.
     #[serde(default)]
     prefix: String,
 }
 
 async fn list(states: States, cx: Cx, args: List) -> Result<Output> {
-    let keys = aside(move || {
+    let keys = run_blocking(move || {
         let walk = Walk::prefix(BY_KEY, args.prefix.as_bytes());
         let mut keys = std::collections::BTreeSet::new();
         let mut label = tool::Label::Own;
@@ -203,8 +203,8 @@ async fn list(states: States, cx: Cx, args: List) -> Result<Output> {
     .await?;
     let names: Vec<String> = keys.iter().map(|key| quote(key)).collect();
     let sentence = match keys.len() {
-        0 => "Nothing is kept.".to_owned(),
-        n => format!("Something is kept under {}: {}.", counted(n, "key"), join_list(&names, false)),
+        0 => "There are no stored values.".to_owned(),
+        n => format!("There are values under {}: {}.", counted(n, "key"), join_list(&names, false)),
     };
     Ok(Output::json(json!({"keys": keys}))?.say(sentence))
 }
@@ -212,15 +212,11 @@ async fn list(states: States, cx: Cx, args: List) -> Result<Output> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{call, cases, cx, fault, other};
+    use crate::testing::{ask, cases, cx, fault, other};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
     use store::{Audience, Stamp};
     use tool::{Label, UserId};
-
-    async fn ask(store: &Store, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-        call(family(store), cx, tool, args).await
-    }
 
     async fn value(store: &Store, cx: &Cx, key: &str) -> Value {
         ask(store, cx, "get_state", json!({"key": key})).await.unwrap().content["value"].clone()
@@ -232,7 +228,7 @@ mod tests {
         let cx = cx();
         for kept in [json!("x"), json!(null), json!({"a": [1, 2.5, "ü", null]}), json!(7), json!(false)] {
             let set = ask(&store, &cx, "set_state", json!({"key": "k", "value": kept})).await.unwrap();
-            assert_eq!((set.content, set.say.unwrap().as_str()), (json!({"ok": true}), "I keep that under “k”."));
+            assert_eq!((set.content, set.say.unwrap().as_str()), (json!({"ok": true}), "I stored that under “k”."));
             assert_eq!(value(&store, &cx, "k").await, kept);
         }
         assert_eq!(store.collection::<Own>().count(&cx, &Walk::prefix(BY_KEY, [])).unwrap(), 1, "replaced, not added");
@@ -266,7 +262,7 @@ mod tests {
         };
         assert_eq!(keys(&anna, "").await, json!(["mine", "tone"]));
         assert_eq!((keys(&ben, "").await, keys(&ben, "x").await), (json!(["tone"]), json!([])));
-        // What the agent keeps for all is not one person's to delete.
+        // One person cannot delete the value for everybody.
         assert_eq!(ask(&store, &ben, "delete_state", json!({"key": "tone"})).await.unwrap().content["deleted"], false);
         ask(&store, &anna, "delete_state", json!({"key": "tone"})).await.unwrap();
         assert_eq!(value(&store, &anna, "tone").await, "short");
@@ -313,7 +309,7 @@ mod tests {
         assert_eq!(listed.content["keys"].as_array().unwrap().len(), 9);
         assert_eq!(
             listed.say.unwrap(),
-            "Something is kept under 9 keys: “k00000”, “k00002”, “k00003”, “k00004”, “k00005” and 4 more."
+            "There are values under 9 keys: “k00000”, “k00002”, “k00003”, “k00004”, “k00005” and 4 more."
         );
     }
 

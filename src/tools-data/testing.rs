@@ -1,10 +1,13 @@
-//! What the tests of this crate share: calls by the owner and by others at a fixed time, and calling a tool by name.
+//! Test support: calls by the owner and by others at a fixed time, and calling a tool by name.
 
 use jiff::Zoned;
 use proptest::test_runner::Config;
 use std::sync::Arc;
+use store::Store;
 use tool::prelude::Value;
-use tool::{AgentId, Channel, Cx, Error, Family, FixedClock, Id, Output, Ports, Principal, Result, Role, UserId, Via};
+use tool::{
+    AgentId, Channel, Cx, Error, Family, FixedClock, Id, Output, Ports, Principal, Result, Role, Tool, UserId, Via,
+};
 
 /// Ports at a local time in Vienna.
 fn at(time: &str) -> Ports {
@@ -28,25 +31,39 @@ pub(crate) fn other() -> Cx {
     Cx::root(at("2026-11-20T14:30:00"), principal, Via::direct(Channel::Api))
 }
 
-/// Calls a tool of a family by name.
-pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
-    family: Family<S>,
-    cx: &Cx,
-    name: &str,
-    args: Value,
-) -> Result<Output> {
-    let tools = family.into_parts().tools;
-    let tool = tools.into_iter().find(|t| &*t.name == name || t.aliases.iter().any(|a| &*a.name == name)).unwrap();
+fn tools<S: Clone + Send + Sync + 'static>(family: Family<S>) -> Vec<Tool> {
+    family.into_parts().tools
+}
+
+/// Calls a tool of this crate by name.
+pub(crate) async fn ask(store: &Store, cx: &Cx, name: &str, args: Value) -> Result<Output> {
+    let all = [
+        tools(crate::finance(store)),
+        tools(crate::goals(store)),
+        tools(crate::state(store)),
+        tools(crate::tables(store)),
+    ];
+    let tool = all.into_iter().flatten().find(|tool| &*tool.name == name).unwrap();
     (tool.run)(cx.clone(), args).await
 }
 
-/// The kind and the text of what must have failed.
+/// Calls a tool as the owner.
+pub(crate) async fn ok(store: &Store, tool: &str, args: Value) -> Output {
+    ask(store, &cx(), tool, args.clone()).await.unwrap_or_else(|e| panic!("{tool} {args}: {e}"))
+}
+
+/// Calls a tool as the owner; its sentence.
+pub(crate) async fn said(store: &Store, tool: &str, args: Value) -> String {
+    ok(store, tool, args).await.say.unwrap()
+}
+
+/// The code and the text of an expected error.
 pub(crate) fn fault(result: Result<Output>) -> String {
     let error: Error = result.unwrap_err();
     format!("{}: {error}", error.code())
 }
 
-/// So many cases of a property; what failed is printed, and no file is written about it.
+/// This many cases of a property; failures are printed and not written to a file.
 pub(crate) fn cases(n: u32) -> Config {
     Config { failure_persistence: None, ..Config::with_cases(n) }
 }

@@ -1,13 +1,14 @@
-//! Bookmarks: addresses worth keeping.
+//! Bookmarks: saved web addresses.
 
 #[cfg(test)]
 mod tests;
 
 use records::{
-    NamedRecord, RecordMeta, RecordStore, batch, contains_all_words, join_list, optional_text, page_params, patch_text,
-    quote, record_meta, required_text, tags, truncate,
+    NamedRecord, RecordKind, RecordStore, contains_all_words, join_list,
+    kind::{add, add_all, delete, page_output, update},
+    names, optional_text, page_params, passes, quote, required_text, same_text, tags, truncate,
 };
-use store::{Entry, Key, Level, Record, Store, Walk, order};
+use store::{Key, Level, Record, Store, Walk, order};
 use tool::prelude::*;
 use url::Url;
 
@@ -16,7 +17,7 @@ const ADDRESS: usize = 2048;
 const TITLE: usize = 300;
 const DESCRIPTION: usize = 2000;
 const CATEGORY: usize = 100;
-/// How many are listed unless the call says otherwise, and at most.
+/// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
 
 const BY_NAME: u8 = 1;
@@ -25,7 +26,7 @@ const BY_CATEGORY: u8 = 3;
 const BY_TAG: u8 = 4;
 const FAVORITES: u8 = 5;
 
-/// The bookmark tools.
+/// Saved web addresses.
 pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
     Family::new("bookmarks", "Saved links.", RecordStore::new(store))
         .phrases(include_str!("bookmarks.en"))
@@ -47,15 +48,26 @@ pub fn family(store: &Store) -> Family<RecordStore<Bookmark>> {
         .tags("remove erase link url")
 }
 
-/// An address worth keeping.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A bookmark.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(description = "Save the address of a web page.")]
 pub struct Bookmark {
+    /// The address (http or https).
     url: String,
+    /// What it is called; a new bookmark without a title is named after its address.
+    #[serde(default)]
     title: String,
+    /// What is there, briefly.
     description: Option<String>,
+    /// Where it belongs, such as reading or recipes.
     category: Option<String>,
+    /// All of its tags, 20 at most.
+    #[serde(default)]
     tags: Vec<String>,
-    favorite: bool,
+    /// Whether it is a favorite.
+    #[serde(default)]
+    is_favorite: bool,
 }
 
 impl Record for Bookmark {
@@ -66,7 +78,7 @@ impl Record for Bookmark {
         let mut keys = vec![Key::many(BY_NAME, order::text(&self.title)), Key::many(ALL, [])];
         keys.extend(self.category.iter().map(|category| Key::many(BY_CATEGORY, order::text(category))));
         keys.extend(self.tags.iter().map(|tag| Key::many(BY_TAG, order::text(tag))));
-        keys.extend(self.favorite.then(|| Key::many(FAVORITES, [])));
+        keys.extend(self.is_favorite.then(|| Key::many(FAVORITES, [])));
         keys
     }
 }
@@ -82,65 +94,23 @@ impl NamedRecord for Bookmark {
     }
 }
 
-/// Save the address of a web page.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Add {
-    /// The address (http or https).
-    url: String,
-    /// What it is called; made from the address when left out.
-    title: Option<String>,
-    /// What is there, briefly.
-    description: Option<String>,
-    /// Where it belongs, such as reading or recipes.
-    category: Option<String>,
-    /// Tags, 20 at most.
-    #[serde(default)]
-    tags: Vec<String>,
-    /// Whether it is a favorite.
-    #[serde(default)]
-    is_favorite: bool,
-    /// Whether everybody in the household sees it.
-    #[serde(default)]
-    shared: bool,
-}
-
-impl Add {
-    fn read(self) -> Result<(Bookmark, bool)> {
-        let url = address(&self.url)?;
-        let bookmark = Bookmark {
-            title: optional_text("title", self.title.as_deref(), TITLE)?.unwrap_or_else(|| title(&url)),
-            url: url.into(),
-            description: optional_text("description", self.description.as_deref(), DESCRIPTION)?,
-            category: optional_text("category", self.category.as_deref(), CATEGORY)?,
-            tags: tags(&self.tags)?,
-            favorite: self.is_favorite,
-        };
-        Ok((bookmark, self.shared))
+impl RecordKind for Bookmark {
+    type Input = Self;
+    const ID: &'static str = "bookmarkId";
+    const PLURAL: &'static str = "bookmarks";
+    const TITLE: &'static str = "title";
+    fn read(_: &RecordStore<Self>, _: &Cx, mut it: Self) -> Result<Self> {
+        let url = address(&it.url)?;
+        if it.title.is_empty() {
+            it.title = title(&url);
+        }
+        it.url = url.into();
+        it.title = required_text("title", &it.title, TITLE)?;
+        it.description = optional_text("description", it.description.as_deref(), DESCRIPTION)?;
+        it.category = optional_text("category", it.category.as_deref(), CATEGORY)?;
+        it.tags = tags(&it.tags)?;
+        Ok(it)
     }
-}
-
-async fn add(bookmarks: RecordStore<Bookmark>, cx: Cx, args: Add) -> Result<Output> {
-    let (bookmark, shared) = args.read()?;
-    let added = bookmarks.add(&cx, "add_bookmark", bookmark, shared).await?;
-    let sentence = format!("I kept the bookmark {}.", quote(&added.value.title));
-    Ok(Output::json(view(&cx, &added))?.say(sentence))
-}
-
-/// Save several addresses at once: all of them, or none when one is wrong.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct AddAll {
-    /// The bookmarks, 100 at most.
-    #[schemars(length(min = 1, max = 100))]
-    bookmarks: Vec<Add>,
-}
-
-async fn add_all(bookmarks: RecordStore<Bookmark>, cx: Cx, args: AddAll) -> Result<Output> {
-    let added = bookmarks.add_all(&cx, "batch_add_bookmarks", batch("bookmark", args.bookmarks, Add::read)?).await?;
-    let sentence = format!("I kept {}: {}.", count(added.len()), join_list(&titles(&added), false));
-    let views: Vec<View> = added.iter().map(|bookmark| view(&cx, bookmark)).collect();
-    Ok(Output::json(json!({"added": views.len(), "bookmarks": views}))?.say(sentence))
 }
 
 /// List bookmarks, newest first.
@@ -153,30 +123,28 @@ struct List {
     tag: Option<String>,
     /// Only favorites (true), or only others (false).
     is_favorite: Option<bool>,
-    /// Words that occur in the title, the address, the description or the tags.
+    /// Words in the title, the address, the description or the tags.
     search: Option<String>,
     limit: Option<u32>,
-    /// How many to pass over, for the next page.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
 async fn list(bookmarks: RecordStore<Bookmark>, cx: Cx, args: List) -> Result<Output> {
-    let category = optional_text("category", args.category.as_deref(), CATEGORY)?.map(|text| order::text(&text));
-    let tag = optional_text("tag", args.tag.as_deref(), CATEGORY)?.map(|text| order::text(&text));
+    let category = optional_text("category", args.category.as_deref(), CATEGORY)?;
+    let tag = optional_text("tag", args.tag.as_deref(), CATEGORY)?;
     let search = optional_text("search", args.search.as_deref(), TITLE)?;
     let walk = match (&tag, &category, args.is_favorite) {
-        (Some(tag), _, _) => Walk::prefix(BY_TAG, tag),
-        (_, Some(category), _) => Walk::prefix(BY_CATEGORY, category),
+        (Some(tag), _, _) => Walk::prefix(BY_TAG, order::text(tag)),
+        (_, Some(category), _) => Walk::prefix(BY_CATEGORY, order::text(category)),
         (_, _, Some(true)) => Walk::prefix(FAVORITES, []),
         _ => Walk::prefix(ALL, []),
     };
     let page = bookmarks.page(&cx, &walk.down(), page_params(args.offset, args.limit, LISTED), |entry| {
         let it = &entry.value;
-        let in_category = |wanted: &Vec<u8>| it.category.as_deref().is_some_and(|text| order::text(text) == *wanted);
-        let tagged = |wanted: &Vec<u8>| it.tags.iter().any(|text| order::text(text) == *wanted);
-        category.as_ref().is_none_or(in_category)
-            && tag.as_ref().is_none_or(tagged)
-            && args.is_favorite.is_none_or(|wanted| wanted == it.favorite)
+        passes(category.as_deref(), it.category.as_deref())
+            && tag.as_deref().is_none_or(|tag| it.tags.iter().any(|own| same_text(own, tag)))
+            && args.is_favorite.is_none_or(|wanted| wanted == it.is_favorite)
             && search.as_deref().is_none_or(|words| {
                 let description = it.description.as_deref().unwrap_or_default();
                 contains_all_words(words, &[&it.title, &it.url, description, &it.tags.join("\n")])
@@ -187,101 +155,12 @@ async fn list(bookmarks: RecordStore<Bookmark>, cx: Cx, args: List) -> Result<Ou
         [one] if !page.more => {
             format!("One bookmark: {} at {}.", quote(&one.value.title), truncate(&one.value.url, 200))
         }
-        all => format!("The latest bookmarks: {}.", join_list(&titles(all), page.more)),
+        all => format!("The latest bookmarks: {}.", join_list(&names(all), page.more)),
     };
-    let views: Vec<View> = page.entries.iter().map(|bookmark| view(&cx, bookmark)).collect();
-    Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "bookmarks": views}))?.say(sentence))
+    page_output(&cx, &page, sentence)
 }
 
-/// Change a bookmark; what is not given stays as it is, and an empty text clears.
-#[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Update {
-    /// Its id, or its title.
-    bookmark_id: String,
-    /// The new address.
-    url: Option<String>,
-    /// The new title.
-    title: Option<String>,
-    /// What is there, briefly.
-    description: Option<String>,
-    /// Where it belongs.
-    category: Option<String>,
-    /// All of its tags from now on.
-    tags: Option<Vec<String>>,
-    /// Whether it is a favorite.
-    is_favorite: Option<bool>,
-    /// Whether everybody in the household sees it.
-    shared: Option<bool>,
-}
-
-async fn update(bookmarks: RecordStore<Bookmark>, cx: Cx, args: Update) -> Result<Output> {
-    if args == (Update { bookmark_id: args.bookmark_id.clone(), ..Update::default() }) {
-        return Err(Error::bad_args(
-            "say what to change: url, title, description, category, tags, isFavorite or shared",
-        ));
-    }
-    let url = args.url.as_deref().map(address).transpose()?.map(String::from);
-    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
-    let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
-    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
-    let (tags, favorite) = (args.tags.as_deref().map(tags).transpose()?, args.is_favorite);
-    let changed = bookmarks.change(&cx, &args.bookmark_id, args.shared, move |it| {
-        it.url = url.clone().unwrap_or_else(|| it.url.clone());
-        it.title = title.clone().unwrap_or_else(|| it.title.clone());
-        it.description = description.clone().unwrap_or_else(|| it.description.clone());
-        it.category = category.clone().unwrap_or_else(|| it.category.clone());
-        it.tags = tags.clone().unwrap_or_else(|| it.tags.clone());
-        it.favorite = favorite.unwrap_or(it.favorite);
-        Ok(())
-    });
-    let changed = changed.await?;
-    let sentence = format!("I changed the bookmark {}.", quote(&changed.value.title));
-    Ok(Output::json(view(&cx, &changed))?.say(sentence))
-}
-
-/// Delete a bookmark for good.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Delete {
-    /// Its id, or its title.
-    bookmark_id: String,
-}
-
-async fn delete(bookmarks: RecordStore<Bookmark>, cx: Cx, args: Delete) -> Result<Output> {
-    let gone = bookmarks.remove(&cx, &args.bookmark_id).await?;
-    let sentence = format!("I deleted the bookmark {}.", quote(&gone.value.title));
-    Ok(Output::json(json!({"deleted": true, "id": gone.id, "title": gone.value.title}))?.say(sentence))
-}
-
-/// A bookmark, as it is answered.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct View<'a> {
-    #[serde(flatten)]
-    told: RecordMeta,
-    url: &'a str,
-    title: &'a str,
-    description: Option<&'a str>,
-    category: Option<&'a str>,
-    tags: &'a [String],
-    is_favorite: bool,
-}
-
-fn view<'a>(cx: &Cx, entry: &'a Entry<Bookmark>) -> View<'a> {
-    let it = &entry.value;
-    View {
-        told: record_meta(entry, &cx.ports().clock.zone()),
-        url: &it.url,
-        title: &it.title,
-        description: it.description.as_deref(),
-        category: it.category.as_deref(),
-        tags: &it.tags,
-        is_favorite: it.favorite,
-    }
-}
-
-/// An address of the web, in its one way of writing; `https://` is put before one without it.
+/// A web address in its normal form; one without a scheme gets `https://`.
 fn address(text: &str) -> Result<Url> {
     let text = required_text("url", text, ADDRESS)?;
     let wrong = |why: &str| {
@@ -291,22 +170,22 @@ fn address(text: &str) -> Result<Url> {
     let whole = match text.split_once("://") {
         Some((scheme, _)) if scheme.bytes().all(|b| b.is_ascii_alphanumeric()) => text.clone(),
         _ => {
-            // What stands before a colon is a host only when a port follows; `mailto:` and `javascript:` are none.
+            // A colon belongs to a host only with a port behind it: `mailto:` and `javascript:` are no hosts.
             let host = text.split(['/', '?', '#']).next().unwrap_or_default();
             let (name, port) = host.rsplit_once(':').unwrap_or((host, "1"));
             let is_host = (name.contains('.') || name == "localhost") && port.bytes().all(|b| b.is_ascii_digit());
             if !is_host {
-                return Err(wrong("is no address of the web"));
+                return Err(wrong("is no web address"));
             }
             format!("https://{text}")
         }
     };
-    let url = Url::parse(&whole).map_err(|_| wrong("is no address of the web"))?;
+    let url = Url::parse(&whole).map_err(|_| wrong("is no web address"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong("is no address of the web"));
+        return Err(wrong("is no web address"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("has a user name or password in it, which is not kept here; leave it out"));
+        return Err(wrong("contains a user name or password, which bookmarks do not store; leave it out"));
     }
     if url.as_str().chars().count() > 2 * ADDRESS {
         return Err(wrong("is too long"));
@@ -314,7 +193,7 @@ fn address(text: &str) -> Result<Url> {
     Ok(url)
 }
 
-/// A title made from an address: `rust-lang.org: learn / get started`.
+/// Makes a title from an address: `rust-lang.org: learn / get started`.
 fn title(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_prefix("www.").unwrap_or(host);
@@ -329,7 +208,7 @@ fn title(url: &Url) -> String {
     truncate(&if path.is_empty() { host.to_owned() } else { format!("{host}: {path}") }, TITLE - 1)
 }
 
-/// A part of a path without its percent signs.
+/// Percent-decodes a part of a path; control characters stay encoded.
 fn decoded(part: &str) -> String {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
@@ -347,12 +226,4 @@ fn decoded(part: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn titles(all: &[Entry<Bookmark>]) -> Vec<String> {
-    all.iter().map(|bookmark| bookmark.value.title.clone()).collect()
-}
-
-fn count(n: usize) -> String {
-    if n == 1 { "one bookmark".into() } else { format!("{n} bookmarks") }
 }

@@ -9,8 +9,8 @@ use jiff::{Timestamp, Zoned, tz::TimeZone};
 use query::EventFilter;
 use record::{Event, Times};
 use records::{
-    Patch, RecordMeta, RecordStore, batch, day_of, day_words, join_list, millis, optional_text, page_params,
-    patch_text, quote, read_when, record_meta, rejected, required_text, truncate, when_words,
+    Patch, RecordStore, batch, day_of, day_words, join_list, millis, optional_text, page_params, quote, read_when,
+    rejected, required_text, set_optional, set_required, truncate, view, when_words,
 };
 use scheduler::{Reminder, Scheduler};
 use store::{Entry, Store, Tx};
@@ -23,17 +23,17 @@ const DESCRIPTION: usize = 10_000;
 const CATEGORY: usize = 100;
 /// The earliest reminder: four weeks before, in minutes.
 const REMINDER: u32 = 40_320;
-/// How many are listed unless the call says otherwise, and at most.
+/// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
 
-/// The events, and who reminds of them; cheap to clone.
+/// The events and the scheduler of their reminders; cheap to clone.
 #[derive(Clone)]
 pub struct Calendar {
     events: RecordStore<Event>,
     scheduler: Scheduler,
 }
 
-/// Appointments and events. Reminders are kept by `scheduler`, in the same write as the event.
+/// Appointments and events. `scheduler` stores reminders, in the same write as the event.
 pub fn family(store: &Store, scheduler: Scheduler) -> Family<Calendar> {
     Family::new("calendar", "Appointments and events.", Calendar { events: RecordStore::new(store), scheduler })
         .phrases(include_str!("calendar.en"))
@@ -58,7 +58,7 @@ pub fn family(store: &Store, scheduler: Scheduler) -> Family<Calendar> {
 }
 
 impl Calendar {
-    /// What is written with an event: its reminder, or that there is none any more.
+    /// Writes or removes the reminder of an event, in the same commit.
     fn reminding(&self, cx: &Cx) -> impl FnMut(&Tx, &Entry<Event>) -> store::Result<()> + Send + 'static {
         let (scheduler, agent, clock) = (self.scheduler.clone(), cx.agent(), cx.ports().clock.clone());
         move |tx, event| match reminder(event, agent, &clock.local()) {
@@ -68,31 +68,31 @@ impl Calendar {
     }
 }
 
-/// The reminder of an event, where its time is still to come.
+/// The reminder of an event, if it is in the future.
 fn reminder(event: &Entry<Event>, agent: AgentId, now: &Zoned) -> Option<Reminder> {
     let (it, zone) = (&event.value, now.time_zone());
     let before = i64::from(it.reminder?) * 60_000;
     let at = Timestamp::from_millisecond(it.bounds(zone).0.checked_sub(before)?).ok()?;
     let start = When::read(&it.start, zone).ok()?;
     let place = it.location.as_deref().map(|place| format!(", {}", truncate(place, 100))).unwrap_or_default();
-    // As it will be said then: what is tomorrow now is today then.
+    // Worded for the time of the reminder: what is tomorrow now is today then.
     let text = format!("{}: {}{place}.", truncate(&it.title, 100), when_words(&start, &at.to_zoned(zone.clone())));
     let title = truncate(&it.title, 100);
-    let to_come = at > now.timestamp();
-    to_come.then_some(Reminder { user: event.owner, agent, key: event.id, at, title, text, label: event.label })
+    let in_future = at > now.timestamp();
+    in_future.then_some(Reminder { user: event.owner, agent, key: event.id, at, title, text, label: event.label })
 }
 
 /// Add an event to the calendar.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Add {
-    /// What it is.
+    /// What it is called.
     title: String,
     /// When it begins: 2026-11-20T14:30, or 2026-11-20 for the whole day.
     start_time: String,
-    /// When it ends; an hour later when left out. Of whole days the last one.
+    /// When it ends (default: an hour later); of whole days the last one.
     end_time: Option<String>,
-    /// Whether it is the whole day.
+    /// Whether it lasts the whole day.
     is_all_day: Option<bool>,
     /// Where it is.
     location: Option<String>,
@@ -133,7 +133,7 @@ fn minutes(before: u32) -> Result<u32> {
     Err(Error::bad_args(format!("a reminder is {REMINDER} minutes (four weeks) before at the earliest: give fewer")))
 }
 
-/// A time that may be left out.
+/// An optional time.
 fn time(cx: &Cx, what: &str, text: Option<&str>) -> Result<Option<When>> {
     text.filter(|text| !text.trim().is_empty()).map(|text| read_when(cx, what, text)).transpose()
 }
@@ -142,11 +142,11 @@ async fn add(calendar: Calendar, cx: Cx, args: Add) -> Result<Output> {
     let added = args.read(&cx)?;
     let also = calendar.reminding(&cx);
     let mut added = calendar.events.add_all_with(&cx, "add_calendar_event", vec![added], also).await?;
-    let added = added.pop().ok_or_else(|| Error::failed("the event was not kept: try again"))?;
+    let added = added.pop().ok_or_else(|| Error::failed("the event was not saved: try again"))?;
     let (title, when) = (quote(&added.value.title), when_of(&cx, &added.value));
     let when = when.strip_prefix("on ").unwrap_or(&when);
     let when = if when.starts_with("from ") { when.to_owned() } else { format!("for {when}") };
-    Ok(Output::json(view(&cx, &added))?.say(format!("I put {title} in the calendar {when}.")))
+    Ok(Output::json(to_json(&cx, &added))?.say(format!("I put {title} in the calendar {when}.")))
 }
 
 /// Add several events at once: all of them, or none when one is wrong.
@@ -165,11 +165,11 @@ async fn add_all(calendar: Calendar, cx: Cx, args: AddAll) -> Result<Output> {
     let titles: Vec<String> = added.iter().map(|event| named(&cx, &event.value, false)).collect();
     let count = if added.len() == 1 { "one event".to_owned() } else { format!("{} events", added.len()) };
     let sentence = format!("I put {count} in the calendar: {}.", join_list(&titles, false));
-    let views: Vec<View> = added.iter().map(|event| view(&cx, event)).collect();
+    let views: Vec<Value> = added.iter().map(|event| to_json(&cx, event)).collect();
     Ok(Output::json(json!({"added": views.len(), "events": views}))?.say(sentence))
 }
 
-/// List calendar events by when they begin, from today on unless said otherwise. What began before and still goes on counts.
+/// List calendar events by start, from today on by default. Events that began before and are still in progress are included.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct List {
@@ -179,10 +179,10 @@ struct List {
     end_date: Option<String>,
     /// Only those of this category.
     category: Option<String>,
-    /// Words that occur in the title, the location, the description or the category.
+    /// Words in the title, the location, the description or the category.
     search: Option<String>,
     limit: Option<u32>,
-    /// How many to pass over, for the next page.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -198,7 +198,7 @@ async fn list(calendar: Calendar, cx: Cx, args: List) -> Result<Output> {
         return Err(Error::bad_args(text));
     }
     let start_of = |day| millis(&When::Day(day), &zone);
-    // The calendar of the software ends a year after the last date that is taken.
+    // The calendar library ends a year after the last accepted date.
     let wanted = EventFilter {
         from: start_of(from)?,
         to: last.and_then(|last| last.tomorrow().ok()).map(start_of).transpose()?,
@@ -216,11 +216,11 @@ async fn list(calendar: Calendar, cx: Cx, args: List) -> Result<Output> {
         (Some(day), false) => format!("{}: {}.", capitalised(day), join_list(&names, page.more)),
         (None, false) => format!("In the calendar: {}.", join_list(&names, page.more)),
     };
-    let views: Vec<View> = page.entries.iter().map(|event| view(&cx, event)).collect();
+    let views: Vec<Value> = page.entries.iter().map(|event| to_json(&cx, event)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "events": views}))?.say(sentence))
 }
 
-/// Change an event; what is not given stays as it is, and an empty text clears. A new start moves the end with it.
+/// Change an event; fields that are not given stay as they are, and an empty text clears. A new start moves the end with it.
 #[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Update {
@@ -228,11 +228,11 @@ struct Update {
     event_id: String,
     /// The new title.
     title: Option<String>,
-    /// When it begins; a day alone moves it to that day at the same time, a time alone (13:00) to that time of its day.
+    /// When it begins; a day alone keeps the time, a time alone (13:00) keeps the day.
     start_time: Option<String>,
     /// When it ends; of whole days the last one.
     end_time: Option<String>,
-    /// Whether it is the whole day.
+    /// Whether it lasts the whole day.
     is_all_day: Option<bool>,
     /// Where it is.
     location: Option<String>,
@@ -247,51 +247,51 @@ struct Update {
     shared: Option<bool>,
 }
 
+impl Update {
+    /// Changes all but the times.
+    fn apply(&self, it: &mut Event) -> Result<()> {
+        set_required("title", &mut it.title, self.title.as_deref(), TITLE)?;
+        set_optional("location", &mut it.location, self.location.as_deref(), LOCATION)?;
+        set_optional("description", &mut it.description, self.description.as_deref(), DESCRIPTION)?;
+        set_optional("category", &mut it.category, self.category.as_deref(), CATEGORY)?;
+        if let Some(before) = self.reminder.change() {
+            it.reminder = before.copied().map(minutes).transpose()?;
+        }
+        Ok(())
+    }
+}
+
 async fn update(calendar: Calendar, cx: Cx, args: Update) -> Result<Output> {
     if args == (Update { event_id: args.event_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args(
             "say what to change: title, startTime, endTime, isAllDay, location, description, category, reminder or shared",
         ));
     }
-    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
-    let location = patch_text("location", args.location.as_deref(), LOCATION)?;
-    let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
-    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
     let day =
         || calendar.events.find_own(&cx, &args.event_id).map(|it| it.value.start.chars().take(10).collect::<String>());
     let start = time(&cx, "startTime", on_its_day(args.start_time.as_deref(), &day)?.as_deref())?;
     let end = time(&cx, "endTime", on_its_day(args.end_time.as_deref(), &day)?.as_deref())?;
-    let reminder = match args.reminder {
-        Patch::Not => None,
-        Patch::Null => Some(None),
-        Patch::Value(before) => Some(Some(minutes(before)?)),
-    };
-    let (zone, all_day, moved) = (cx.ports().clock.zone(), args.is_all_day, start.is_some());
+    let (zone, moved, update) = (cx.ports().clock.zone(), start.is_some(), args.clone());
     let change = move |it: &mut Event| {
-        retime(it, start.as_ref(), end.as_ref(), all_day, &zone).map_err(|e| rejected(e.message()))?;
-        it.title = title.clone().unwrap_or_else(|| it.title.clone());
-        it.location = location.clone().unwrap_or_else(|| it.location.clone());
-        it.description = description.clone().unwrap_or_else(|| it.description.clone());
-        it.category = category.clone().unwrap_or_else(|| it.category.clone());
-        it.reminder = reminder.unwrap_or(it.reminder);
-        Ok(())
+        let retimed = retime(it, start.as_ref(), end.as_ref(), update.is_all_day, &zone);
+        retimed.and_then(|()| update.apply(it)).map_err(|e| rejected(e.message()))
     };
     let also = calendar.reminding(&cx);
     let changed = calendar.events.change_with(&cx, &args.event_id, args.shared, change, also).await?;
     let (title, when) = (quote(&changed.value.title), when_of(&cx, &changed.value));
     let sentence =
         if moved { format!("{title} is {when} now.") } else { format!("I changed {title} in the calendar.") };
-    Ok(Output::json(view(&cx, &changed))?.say(sentence))
+    Ok(Output::json(to_json(&cx, &changed))?.say(sentence))
 }
 
-/// A time of day alone is one of the day the event is on.
+/// Puts the day of the event before a time of day.
 fn on_its_day(text: Option<&str>, day: &dyn Fn() -> Result<String>) -> Result<Option<String>> {
     let Some(text) = text.map(str::trim) else { return Ok(None) };
-    let alone = text.len() <= 8 && text.contains(':') && text.chars().all(|c| c.is_ascii_digit() || c == ':');
-    Ok(Some(if alone { format!("{}T{text:0>5}", day()?) } else { text.to_owned() }))
+    let is_time = text.len() <= 8 && text.contains(':') && text.chars().all(|c| c.is_ascii_digit() || c == ':');
+    Ok(Some(if is_time { format!("{}T{text:0>5}", day()?) } else { text.to_owned() }))
 }
 
-/// Moves an event, where anything about its times was said.
+/// Moves an event, if any of its times is given.
 fn retime(
     it: &mut Event,
     start: Option<&When>,
@@ -323,37 +323,22 @@ async fn delete(calendar: Calendar, cx: Cx, args: Delete) -> Result<Output> {
 }
 
 /// An event, as it is answered.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct View<'a> {
-    #[serde(flatten)]
-    told: RecordMeta,
-    title: &'a str,
-    start_time: &'a str,
-    end_time: &'a str,
-    is_all_day: bool,
-    location: Option<&'a str>,
-    description: Option<&'a str>,
-    category: Option<&'a str>,
-    reminder: Option<u32>,
-}
-
-fn view<'a>(cx: &Cx, entry: &'a Entry<Event>) -> View<'a> {
+fn to_json(cx: &Cx, entry: &Entry<Event>) -> Value {
     let it = &entry.value;
-    View {
-        told: record_meta(entry, &cx.ports().clock.zone()),
-        title: &it.title,
-        start_time: &it.start,
-        end_time: &it.end,
-        is_all_day: it.all_day,
-        location: it.location.as_deref(),
-        description: it.description.as_deref(),
-        category: it.category.as_deref(),
-        reminder: it.reminder,
-    }
+    let fields = json!({
+        "title": it.title,
+        "startTime": it.start,
+        "endTime": it.end,
+        "isAllDay": it.all_day,
+        "location": it.location,
+        "description": it.description,
+        "category": it.category,
+        "reminder": it.reminder,
+    });
+    view(cx, entry, fields)
 }
 
-/// When an event is, as people say it: `tomorrow at 15:00`, `from tomorrow to 24 November`.
+/// The time of an event in words: `tomorrow at 15:00`, `from tomorrow to 24 November`.
 fn when_of(cx: &Cx, event: &Event) -> String {
     let now = cx.ports().clock.local();
     let Ok(times) = event.times(now.time_zone()) else { return event.start.clone() };
@@ -369,7 +354,7 @@ fn when_of(cx: &Cx, event: &Event) -> String {
     }
 }
 
-/// An event in a list; of one day's events only the time is said.
+/// An event in a list; in a list of one day only with its time.
 fn named(cx: &Cx, event: &Event, one_day: bool) -> String {
     let title = truncate(&event.title, 60);
     let zone = cx.ports().clock.zone();

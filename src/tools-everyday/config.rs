@@ -1,5 +1,4 @@
-//! The Config Center as tools: which services there are, what is set in them, and setting an entry. Secrets go in and
-//! never come out.
+//! Tools for the Config Center: listing and reading services, and setting entries. Secrets are write-only.
 
 use config_center::{ConfigCenter, DEFAULT, Definition, EntryPatch, NewEntry, Origin, Service};
 use std::collections::BTreeMap;
@@ -35,23 +34,23 @@ async fn list(config: ConfigCenter, cx: Cx, _: List) -> Result<Output> {
         json!({"name": s.name, "displayName": s.display_name, "description": s.description, "category": s.category,
                "configured": configured, "entries": labels})
     };
-    let shown: Vec<Value> = services.into_iter().map(short).collect();
-    let told = |s: &Value| {
+    let listed: Vec<Value> = services.into_iter().map(short).collect();
+    let named = |s: &Value| {
         let state = if s["configured"] == true { "set up" } else { "not set up" };
         format!("{} ({state})", s["displayName"].as_str().unwrap_or_default())
     };
-    let say = match shown.len() {
+    let say = match listed.len() {
         0 => "No services are set up.".to_owned(),
-        _ => format!("Services: {}.", shown.iter().map(told).collect::<Vec<_>>().join(", ")),
+        _ => format!("Services: {}.", listed.iter().map(named).collect::<Vec<_>>().join(", ")),
     };
-    Ok(Output::json(json!({"count": shown.len(), "services": shown}))?.say(say))
+    Ok(Output::json(json!({"count": listed.len(), "services": listed}))?.say(say))
 }
 
-/// Get one service: its fields and entries. Secrets are never told, only which are set.
+/// Get one service: its fields and entries. Secrets are write-only: the result says which are set.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Get {
-    /// Its name, as config_list_services tells it.
+    /// Its name, as config_list_services shows it.
     service: String,
 }
 
@@ -64,7 +63,7 @@ async fn get(config: ConfigCenter, cx: Cx, Get { service }: Get) -> Result<Outpu
     Output::json(service.seen_by(cx.principal().role))
 }
 
-/// Set up a service: make an entry, or change some fields of one.
+/// Set up a service: create an entry, or change some fields of one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Set {
@@ -72,13 +71,13 @@ struct Set {
     service: String,
     /// Which entry; the default one when left out.
     label: Option<String>,
-    /// Values by field name; null takes one out, what is not named stays.
+    /// Values by field name; null removes one, other fields stay.
     #[schemars(extend("writeOnly" = true))]
     fields: BTreeMap<String, Value>,
     /// Whether it becomes the default entry.
     #[serde(default)]
     default: bool,
-    /// Make the service if there is none, with the fields api_key and base_url.
+    /// Create the service if there is none, with the fields api_key and base_url.
     #[serde(default)]
     create: bool,
 }

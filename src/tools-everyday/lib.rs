@@ -1,4 +1,4 @@
-//! What a person keeps, and the services they set up, as tools.
+//! Layer 3: tools for tasks, notes, bookmarks, the calendar, contacts, notices, memory and the Config Center.
 
 mod bookmarks;
 mod calendar;

@@ -1,9 +1,9 @@
-//! Remembering across conversations: facts, preferences, events and skills of one person.
+//! Tools for long-term memory: facts, preferences, events and skills of a person.
 
 use memory::{Change, Filter, Hit, Kind, Memories, New};
 use tool::prelude::*;
 
-/// What may be asked for at most, and without a word about it.
+/// The largest limit, and the default limits.
 const MOST: u32 = 50;
 const RECALLED: u32 = 10;
 const LISTED: u32 = 20;
@@ -49,7 +49,7 @@ pub fn family(memories: Memories) -> Family<Memories> {
 struct Remember {
     /// The information to remember (concise but complete).
     content: String,
-    /// What sort of thing it is.
+    /// The type of memory.
     #[serde(default, rename = "type")]
     kind: Kind,
     /// 0 to 1, higher = more important.
@@ -134,7 +134,7 @@ struct Update {
     memory_id: String,
     /// The new text, in place of the old one.
     content: Option<String>,
-    /// What sort of thing it is.
+    /// The type of memory.
     #[serde(rename = "type")]
     kind: Option<Kind>,
     /// 0 to 1, higher = more important.
@@ -144,7 +144,7 @@ struct Update {
     tags: Option<Vec<String>>,
     /// Whether everybody in the household may recall it.
     shared: Option<bool>,
-    /// True when a person vouches for what came from outside; a model cannot.
+    /// True when a person vouches for content from outside; a model cannot.
     #[serde(default)]
     vouched: bool,
 }
@@ -246,12 +246,12 @@ async fn stats(memories: Memories, cx: Cx, Stats {}: Stats) -> Result<Output> {
     Ok(Output::json(stats)?.say(sentence))
 }
 
-/// How many: dispatch has cut what is too much already, and told so.
+/// The limit; dispatch has already cut a larger one and said so.
 fn limited(asked: Option<u32>, default: u32) -> usize {
     asked.unwrap_or(default).clamp(1, MOST) as usize
 }
 
-/// The best memory in its own words; with it up to two that fit nearly as well.
+/// The best memory in its own words, with up to two that fit nearly as well.
 fn best_answer(hits: &[Hit]) -> String {
     let Some(best) = hits.first() else { return "I remember nothing about that.".into() };
     let good = hits.iter().take(3).filter(|hit| hit.score >= 0.8 * best.score);
@@ -262,7 +262,7 @@ fn unknown(id: Id) -> Error {
     Error::not_found(format!("there is no memory with the id {id}: `list_memories` and `recall` show ids"))
 }
 
-/// The text as a sentence: with a mark at its end.
+/// The text as a sentence, with punctuation at its end.
 fn ended(text: &str) -> String {
     let text = text.trim();
     if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
@@ -348,7 +348,7 @@ mod tests {
         assert!(said(&m, "update_memory", json!({"memoryId": id})).await.contains("say what to change"));
         let elsewhere = ask(&m, "update_memory", json!({"memoryId": Id::new(), "shared": true})).await;
         assert!(matches!(&elsewhere, Err(Error::NotFound(text)) if text.contains("`recall`")), "{elsewhere:?}");
-        // A person vouches for what came from outside; a model cannot.
+        // A person vouches for content from outside; a model cannot.
         let vouched = || json!({"memoryId": id, "vouched": true});
         let model = cx().in_run(Id::new(), None, Default::default());
         let refused = call(family(m.clone()), &model, "update_memory", vouched()).await;

@@ -1,29 +1,26 @@
-//! Notices: what Hob tells a person at a time of its own choosing, such as reminders and timers. The newest are kept.
+//! Notices: messages that Hob shows a person unasked, such as reminders and timers. Only the newest are stored.
 
 #[cfg(test)]
 mod tests;
 
-use records::{
-    DocumentChange, Notice, RecordMeta, RecordStore, join_list, optional_text, page_params, record_meta, required_text,
-    tell_notice, truncate,
-};
+use records::{Notice, RecordStore, join_list, optional_text, page_params, required_text, tell_notice, truncate, view};
 use store::{Entry, Store, Tx, Walk};
 use tool::{Owner, Scope, prelude::*};
 
 /// The most characters of a title and a text.
 const TITLE: usize = 200;
 const TEXT: usize = 2000;
-/// How much of a text is spoken, in characters.
+/// How many characters of a text a sentence has.
 const NAME: usize = 80;
-/// How many one run may add.
+/// The most notices of one run.
 const PER_RUN: u32 = 10;
-/// How many are listed unless the call says otherwise, and at most.
+/// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
 
 const ALL: u8 = Notice::ALL;
 const UNSEEN: u8 = Notice::UNSEEN;
 
-/// What Hob tells a person at a time of its own choosing.
+/// Messages that Hob shows a person unasked.
 pub fn family(store: &Store) -> Family<RecordStore<Notice>> {
     Family::new("notices", "Notifications to a person: reminders, timers.", RecordStore::new(store))
         .phrases(include_str!("notices.en"))
@@ -38,12 +35,11 @@ pub fn family(store: &Store) -> Family<RecordStore<Notice>> {
         .tags("notification alert seen clear read close")
 }
 
-/// Tell the person something now: they see it at the page, and it stays until they have seen it. For a later time use
-/// create_scheduled_task.
+/// Show the person a message now: it is on the page until they have seen it. For a later time use create_scheduled_task.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Notify {
-    /// What to tell, in a sentence or two.
+    /// The message, in a sentence or two.
     #[schemars(length(min = 1, max = 2000))]
     text: String,
     /// What it is about, in a few words.
@@ -58,7 +54,7 @@ async fn notify(notices: RecordStore<Notice>, cx: Cx, args: Notify) -> Result<Ou
         by_model: cx.is_by_model(),
         ..Notice::default()
     };
-    // Those of a tool that people made count too: it can call this one many times.
+    // Calls from custom tools count too: they can call this tool many times.
     let counts = cx.is_by_model() || *cx.maker() != Owner::Core;
     if counts && !cx.try_count("notify", PER_RUN) {
         return Err(Error::denied(format!(
@@ -72,13 +68,13 @@ async fn notify(notices: RecordStore<Notice>, cx: Cx, args: Notify) -> Result<Ou
         cx.uncount("notify");
     }
     let mut added = added?;
-    let added = added.pop().ok_or_else(|| Error::failed("the notice was not kept: try again"))?;
+    let added = added.pop().ok_or_else(|| Error::failed("the notice was not saved: try again"))?;
     tell_notice(&cx, &added);
     let sentence = added.value.text.clone();
-    Ok(Output::json(view(&cx, &added))?.say(sentence))
+    Ok(Output::json(to_json(&cx, &added))?.say(sentence))
 }
 
-/// List what the person was told of late, newest first.
+/// List recent notices to the person, newest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -86,7 +82,7 @@ struct List {
     unseen: Option<bool>,
     /// Max results (default: 20, max: 50).
     limit: Option<u32>,
-    /// How many to pass over, for the next page.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -102,7 +98,7 @@ async fn list(notices: RecordStore<Notice>, cx: Cx, args: List) -> Result<Output
         [one] if !page.more => format!("One notice: {one}."),
         all => format!("The latest notices: {}.", join_list(all, page.more)),
     };
-    let views: Vec<View> = page.entries.iter().map(|notice| view(&cx, notice)).collect();
+    let views: Vec<Value> = page.entries.iter().map(|notice| to_json(&cx, notice)).collect();
     Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "notices": views}))?.say(sentence))
 }
 
@@ -118,7 +114,7 @@ async fn dismiss(notices: RecordStore<Notice>, cx: Cx, args: Dismiss) -> Result<
     if args.notice_id.trim().eq_ignore_ascii_case("all") {
         return dismiss_all(&notices, &cx).await;
     }
-    // Of several of one text the last is as good as any: all of them are seen already.
+    // Among seen notices of one text any will do.
     let which = match notices.last_finished(&cx, &args.notice_id)? {
         Some(seen) => seen.id.to_string(),
         None => args.notice_id,
@@ -127,14 +123,14 @@ async fn dismiss(notices: RecordStore<Notice>, cx: Cx, args: Dismiss) -> Result<
     let seen = move |notice: &mut Notice| {
         if !by_person && !notice.document.is_empty() {
             return Err(records::rejected(
-                "this notice tells the person what you changed of yourself, so only they dismiss it",
+                "this notice tells the person about a change you made to your own documents, so only they dismiss it",
             ));
         }
         notice.seen = true;
         Ok(())
     };
     let changed = notices.change(&cx, &which, None, seen).await?;
-    let answer = json!({"dismissed": 1, "notices": [view(&cx, &changed)]});
+    let answer = json!({"dismissed": 1, "notices": [to_json(&cx, &changed)]});
     Ok(Output::json(answer)?.say(format!("Dismissed: {}.", spoken(&changed.value))))
 }
 
@@ -163,28 +159,19 @@ async fn dismiss_all(notices: &RecordStore<Notice>, cx: &Cx) -> Result<Output> {
     Ok(Output::json(json!({"dismissed": changed.len(), "notices": []}))?.say(sentence))
 }
 
-/// Whether the person dismisses it, by hand or word by word: what a model changed of itself, it does not hide from them.
+/// Whether the person dismisses it, by hand or literally. A model does not hide its own changes of documents from them.
 fn is_by_person(cx: &Cx) -> bool {
     cx.is_in_person() || cx.bounds().by_word
 }
 
-/// A notice, as it is answered.
-#[derive(Serialize)]
-struct View<'a> {
-    #[serde(flatten)]
-    told: RecordMeta,
-    title: Option<&'a str>,
-    text: &'a str,
-    seen: bool,
-    /// What Hob changed of itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<DocumentChange>,
-}
-
-fn view<'a>(cx: &Cx, entry: &'a Entry<Notice>) -> View<'a> {
+/// A notice as it is answered; with the change of a document it is about.
+fn to_json(cx: &Cx, entry: &Entry<Notice>) -> Value {
     let it = &entry.value;
-    let (told, document) = (record_meta(entry, &cx.ports().clock.zone()), it.document_change());
-    View { told, title: it.title.as_deref(), text: &it.text, seen: it.seen, document }
+    let mut fields = json!({"title": it.title, "text": it.text, "seen": it.seen});
+    if let Some(change) = it.document_change() {
+        fields["document"] = json!(change);
+    }
+    view(cx, entry, fields)
 }
 
 /// A notice within a sentence.

@@ -1,13 +1,15 @@
-//! Tasks: what is to be done, by when, and how far it is. Lists people speak of ("the shopping list") are categories.
+//! Tasks with due date, status and priority. Lists that people name ("the shopping list") are categories.
 
 mod record;
 #[cfg(test)]
 mod tests;
 
-use record::{Due, Filter, Priority, Status, Task};
+use record::{Filter, Priority, Status, Task};
 use records::{
-    Patch, RecordMeta, RecordStore, batch, iso, join_list, optional_text, page_params, patch_text, quote, read_when,
-    record_meta, required_text, truncate, when_words,
+    Due, Patch, RecordKind, RecordStore, iso, join_list,
+    kind::{add, add_all, delete, page_output},
+    names, optional_text, page_params, quote, read_when, rejected, required_text, set_optional, set_required, truncate,
+    view, when_words,
 };
 use store::{Entry, Store};
 use tool::{When, prelude::*};
@@ -16,10 +18,10 @@ use tool::{When, prelude::*};
 const TITLE: usize = 300;
 const CATEGORY: usize = 100;
 const NOTES: usize = 10_000;
-/// How many are listed unless the call says otherwise, and at most.
+/// The default and the largest limit of a list.
 const LISTED: (u32, u32) = (20, 50);
 
-/// The task tools.
+/// Tasks with due date, status and priority.
 pub fn family(store: &Store) -> Family<RecordStore<Task>> {
     Family::new("tasks", "Things to do.", RecordStore::new(store))
         .phrases(include_str!("tasks.en"))
@@ -46,67 +48,61 @@ pub fn family(store: &Store) -> Family<RecordStore<Task>> {
 /// Add a task. An item of a list, such as a shopping list, is a task with that list's name as its category.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Add {
+pub struct New {
     /// What is to be done, 300 characters at most.
     title: String,
     /// The day (2026-11-20) or the time (2026-11-20T14:30) it is due.
     due_date: Option<String>,
-    /// How much it matters.
+    /// How important it is.
     #[serde(default)]
     priority: Priority,
     /// The list or area it belongs to, such as shopping or work.
     category: Option<String>,
     /// More about it.
     notes: Option<String>,
-    /// Whether everybody in the household sees it.
-    #[serde(default)]
-    shared: bool,
 }
 
-impl Add {
-    /// The task, checked, and whether it is shared.
-    fn read(self, cx: &Cx) -> Result<(Task, bool)> {
-        let mut task = Task {
-            title: required_text("title", &self.title, TITLE)?,
-            priority: self.priority,
-            category: optional_text("category", self.category.as_deref(), CATEGORY)?,
-            notes: optional_text("text in notes", self.notes.as_deref(), NOTES)?,
-            ..Task::default()
+impl RecordKind for Task {
+    type Input = New;
+    const ID: &'static str = "taskId";
+    const PLURAL: &'static str = "tasks";
+    const TITLE: &'static str = "title";
+    fn read(_: &RecordStore<Self>, cx: &Cx, new: New) -> Result<Self> {
+        let mut task = Self {
+            title: required_text("title", &new.title, TITLE)?,
+            priority: new.priority,
+            category: optional_text("category", new.category.as_deref(), CATEGORY)?,
+            notes: optional_text("text in notes", new.notes.as_deref(), NOTES)?,
+            ..Self::default()
         };
-        task.set_due(Due::read(cx, self.due_date.as_deref())?);
-        Ok((task, self.shared))
+        task.set_due(Due::read(cx, new.due_date.as_deref())?);
+        Ok(task)
+    }
+    fn view(cx: &Cx, entry: &Entry<Self>) -> Value {
+        let (task, zone) = (&entry.value, cx.ports().clock.zone());
+        let fields = json!({
+            "title": task.title,
+            "status": task.status,
+            "priority": task.priority,
+            "dueDate": task.due,
+            "category": task.category,
+            "notes": task.notes,
+            "completedAt": (task.status == Status::Completed).then(|| iso(task.closed_ms, &zone)),
+            "overdue": task.is_overdue(cx),
+        });
+        view(cx, entry, fields)
+    }
+    fn added(&self, cx: &Cx) -> String {
+        let to = self.category.as_deref().map(|c| format!(" to {}", list_name(c))).unwrap_or_default();
+        let by = self.due(cx).map(|due| format!(" for {}", due_words(&due, cx))).unwrap_or_default();
+        format!("I added {}{to}{by}.", quote(&self.title))
+    }
+    fn all_added(added: &[Entry<Self>]) -> String {
+        format!("I added {}: {}.", count(added.len()), join_list(&names(added), false))
     }
 }
 
-async fn add(tasks: RecordStore<Task>, cx: Cx, args: Add) -> Result<Output> {
-    let (task, shared) = args.read(&cx)?;
-    let added = tasks.add(&cx, "add_task", task, shared).await?;
-    let task = &added.value;
-    let to = task.category.as_deref().map(|c| format!(" to {}", list_name(c))).unwrap_or_default();
-    let by = task.due(&cx).map(|due| format!(" for {}", due_words(&due, &cx))).unwrap_or_default();
-    let sentence = format!("I added {}{to}{by}.", quote(&task.title));
-    Ok(Output::json(view(&cx, &added))?.say(sentence))
-}
-
-/// Add several tasks at once: all of them, or none when one is wrong.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct AddAll {
-    /// The tasks, 100 at most.
-    #[schemars(length(min = 1, max = 100))]
-    tasks: Vec<Add>,
-}
-
-async fn add_all(tasks: RecordStore<Task>, cx: Cx, args: AddAll) -> Result<Output> {
-    let read = batch("task", args.tasks, |task| task.read(&cx))?;
-    let added = tasks.add_all(&cx, "batch_add_tasks", read).await?;
-    let titles: Vec<String> = added.iter().map(|task| task.value.title.clone()).collect();
-    let sentence = format!("I added {}: {}.", count(added.len()), join_list(&titles, false));
-    let views: Vec<View> = added.iter().map(|task| view(&cx, task)).collect();
-    Ok(Output::json(json!({"added": views.len(), "tasks": views}))?.say(sentence))
-}
-
-/// List tasks: open ones by due date, then those that are over, the latest first.
+/// List tasks: open ones by due date, then completed and cancelled ones, the latest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct List {
@@ -116,14 +112,14 @@ struct List {
     priority: Option<Priority>,
     /// Only those of this list or area.
     category: Option<String>,
-    /// Words that occur in the title or the notes.
+    /// Words in the title or the notes.
     search: Option<String>,
-    /// Only those due by the end of this day, or by this time; open ones unless a status is given.
+    /// Only tasks due by the end of this day, or by this time; open tasks unless a status is given.
     due_before: Option<String>,
-    /// Only those due from this day or time on; open ones unless a status is given.
+    /// Only tasks due from this day or time on; open tasks unless a status is given.
     due_after: Option<String>,
     limit: Option<u32>,
-    /// How many to pass over, for the next page.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -139,11 +135,10 @@ async fn list(tasks: RecordStore<Task>, cx: Cx, args: List) -> Result<Output> {
     let place = page_params(args.offset, args.limit, LISTED);
     let page = tasks.page(&cx, &filter.walk(&cx)?, place, |entry| filter.wants(&cx, entry))?;
     let sentence = sentence(&cx, &filter, &page.entries, page.more);
-    let views: Vec<View> = page.entries.iter().map(|task| view(&cx, task)).collect();
-    Ok(Output::json(json!({"count": views.len(), "hasMore": page.more, "tasks": views}))?.say(sentence))
+    page_output(&cx, &page, sentence)
 }
 
-/// What a list says: the open ones by name, and only if there are none those that are over.
+/// The sentence of a list: the open tasks by name; if there are none, the finished ones.
 fn sentence(cx: &Cx, filter: &Filter, found: &[Entry<Task>], more: bool) -> String {
     let place = filter.category.as_deref().map(list_name);
     let open: Vec<&Entry<Task>> = found.iter().filter(|entry| !entry.value.status.is_over()).collect();
@@ -157,7 +152,7 @@ fn sentence(cx: &Cx, filter: &Filter, found: &[Entry<Task>], more: bool) -> Stri
             (true, None) => "There is nothing to do.".into(),
         };
     }
-    // What is over comes last: where it begins, all open ones are known.
+    // Finished tasks come last: if one is on this page, all open ones are.
     let more = more && open.len() == found.len();
     let names: Vec<String> = open.iter().map(|entry| named(cx, &entry.value)).collect();
     let names = join_list(&names, more);
@@ -168,7 +163,7 @@ fn sentence(cx: &Cx, filter: &Filter, found: &[Entry<Task>], more: bool) -> Stri
     }
 }
 
-/// Mark a task as done.
+/// Mark a task as done; unlike delete_task, this keeps it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Complete {
@@ -180,7 +175,7 @@ async fn complete(tasks: RecordStore<Task>, cx: Cx, args: Complete) -> Result<Ou
     let now_ms = cx.ports().clock.now().as_millisecond();
     let already = |entry: &Entry<Task>| {
         let sentence = format!("{} was done already.", quote(&entry.value.title));
-        Ok(Output::json(view(&cx, entry))?.say(sentence))
+        Ok(Output::json(Task::view(&cx, entry))?.say(sentence))
     };
     let is_done = |entry: &Entry<Task>| entry.value.status == Status::Completed;
     let found = match tasks.last_finished(&cx, &args.task_id)? {
@@ -196,10 +191,10 @@ async fn complete(tasks: RecordStore<Task>, cx: Cx, args: Complete) -> Result<Ou
         Ok(())
     };
     let done = tasks.change(&cx, &id, None, finish).await?;
-    Ok(Output::json(view(&cx, &done))?.say(format!("Done: {}.", quote(&done.value.title))))
+    Ok(Output::json(Task::view(&cx, &done))?.say(format!("Done: {}.", quote(&done.value.title))))
 }
 
-/// Change a task; what is not given stays as it is, and an empty text clears.
+/// Change a task; fields that are not given stay as they are, and an empty text clears.
 #[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Update {
@@ -207,19 +202,33 @@ struct Update {
     task_id: String,
     /// The new title.
     title: Option<String>,
-    /// The day or time it is due from now on; null or an empty text clears it.
+    /// The new day or time it is due; null or an empty text clears it.
     #[serde(default)]
     due_date: Patch<String>,
-    /// How much it matters.
+    /// How important it is.
     priority: Option<Priority>,
     /// The list or area it belongs to.
     category: Option<String>,
-    /// More about it, in place of what was there.
+    /// More about it, in place of the old notes.
     notes: Option<String>,
-    /// How far it is; one that is over can be reopened.
+    /// Its status; a completed or cancelled task can be reopened.
     status: Option<Status>,
     /// Whether everybody in the household sees it.
     shared: Option<bool>,
+}
+
+impl Update {
+    fn apply(&self, task: &mut Task, cx: &Cx) -> Result<()> {
+        set_required("title", &mut task.title, self.title.as_deref(), TITLE)?;
+        set_optional("category", &mut task.category, self.category.as_deref(), CATEGORY)?;
+        set_optional("text in notes", &mut task.notes, self.notes.as_deref(), NOTES)?;
+        if let Some(due) = self.due_date.change() {
+            task.set_due(Due::read(cx, due.map(String::as_str))?);
+        }
+        task.priority = self.priority.unwrap_or(task.priority);
+        task.set_status(self.status.unwrap_or(task.status), cx.ports().clock.now().as_millisecond());
+        Ok(())
+    }
 }
 
 async fn update(tasks: RecordStore<Task>, cx: Cx, args: Update) -> Result<Output> {
@@ -228,28 +237,9 @@ async fn update(tasks: RecordStore<Task>, cx: Cx, args: Update) -> Result<Output
             "say what to change: the title, dueDate, priority, category, notes, status or shared",
         ));
     }
-    let title = args.title.as_deref().map(|title| required_text("title", title, TITLE)).transpose()?;
-    let category = patch_text("category", args.category.as_deref(), CATEGORY)?;
-    let notes = patch_text("text in notes", args.notes.as_deref(), NOTES)?;
-    let due = match &args.due_date {
-        Patch::Not => None,
-        Patch::Null => Some(None),
-        Patch::Value(text) => Some(Due::read(&cx, Some(text))?),
-    };
-    let now_ms = cx.ports().clock.now().as_millisecond();
-    let (priority, status) = (args.priority, args.status);
-    let changed = tasks.change(&cx, &args.task_id, args.shared, move |task| {
-        task.title = title.clone().unwrap_or_else(|| task.title.clone());
-        if let Some(due) = due.clone() {
-            task.set_due(due);
-        }
-        task.priority = priority.unwrap_or(task.priority);
-        task.category = category.clone().unwrap_or_else(|| task.category.clone());
-        task.notes = notes.clone().unwrap_or_else(|| task.notes.clone());
-        task.set_status(status.unwrap_or(task.status), now_ms);
-        Ok(())
-    });
-    let changed = changed.await?;
+    let (here, update) = (cx.clone(), args.clone());
+    let apply = move |task: &mut Task| update.apply(task, &here).map_err(|e| rejected(e.message()));
+    let changed = tasks.change(&cx, &args.task_id, args.shared, apply).await?;
     let title = quote(&changed.value.title);
     let sentence = match args.status {
         Some(Status::Pending) => format!("{title} is open again."),
@@ -258,59 +248,14 @@ async fn update(tasks: RecordStore<Task>, cx: Cx, args: Update) -> Result<Output
         Some(Status::Cancelled) => format!("{title} is cancelled."),
         None => format!("I changed {title}."),
     };
-    Ok(Output::json(view(&cx, &changed))?.say(sentence))
-}
-
-/// Delete a task for good. To finish one use complete_task.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Delete {
-    /// Its id, or its title.
-    task_id: String,
-}
-
-async fn delete(tasks: RecordStore<Task>, cx: Cx, args: Delete) -> Result<Output> {
-    let gone = tasks.remove(&cx, &args.task_id).await?;
-    let sentence = format!("I deleted the task {}.", quote(&gone.value.title));
-    Ok(Output::json(json!({"deleted": true, "id": gone.id, "title": gone.value.title}))?.say(sentence))
-}
-
-/// A task, as it is answered.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct View<'a> {
-    #[serde(flatten)]
-    told: RecordMeta,
-    title: &'a str,
-    status: Status,
-    priority: Priority,
-    due_date: Option<&'a str>,
-    category: Option<&'a str>,
-    notes: Option<&'a str>,
-    completed_at: Option<String>,
-    overdue: bool,
-}
-
-fn view<'a>(cx: &Cx, entry: &'a Entry<Task>) -> View<'a> {
-    let (task, zone) = (&entry.value, cx.ports().clock.zone());
-    View {
-        told: record_meta(entry, &zone),
-        title: &task.title,
-        status: task.status,
-        priority: task.priority,
-        due_date: task.due.as_deref(),
-        category: task.category.as_deref(),
-        notes: task.notes.as_deref(),
-        completed_at: (task.status == Status::Completed).then(|| iso(task.closed_ms, &zone)),
-        overdue: task.is_overdue(cx),
-    }
+    Ok(Output::json(Task::view(&cx, &changed))?.say(sentence))
 }
 
 fn moment(cx: &Cx, what: &str, text: Option<&str>) -> Result<Option<When>> {
     text.filter(|text| !text.trim().is_empty()).map(|text| read_when(cx, what, text)).transpose()
 }
 
-/// A task in a list: with when it is due.
+/// A task in a list, with its due date.
 fn named(cx: &Cx, task: &Task) -> String {
     let title = truncate(&task.title, 60);
     match task.due(cx) {
@@ -320,13 +265,13 @@ fn named(cx: &Cx, task: &Task) -> String {
     }
 }
 
-/// When something is due, behind "for" or "since".
+/// A due date after "for" or "since".
 fn due_words(due: &When, cx: &Cx) -> String {
     let words = when_words(due, &cx.ports().clock.local());
     words.strip_prefix("on ").map_or(words.clone(), str::to_owned)
 }
 
-/// What people call the tasks of a category: `the shopping list`.
+/// The name of a category as a list: `the shopping list`.
 fn list_name(category: &str) -> String {
     let list = if category.to_lowercase().ends_with("list") { "" } else { " list" };
     format!("the {}{list}", truncate(category, 60))

@@ -1,5 +1,4 @@
-//! What the tests of this crate share: calls at a fixed time, calling a tool by name, and what every family of personal
-//! records has to keep to.
+//! Test support: calls at a fixed time, calling a tool by name, and tests that hold for every family of records.
 
 use jiff::Zoned;
 use std::sync::Arc;
@@ -43,12 +42,12 @@ impl<S: Clone + Send + Sync + 'static, F: Fn() -> Family<S>> Tools<F> {
     pub async fn by(&self, cx: &Cx, name: &str, args: Value) -> Result<Output> {
         call((self.0)(), cx, name, args).await
     }
-    /// Calls one as the owner; what it answers for the model.
+    /// Calls one as the owner; its result for the model.
     pub async fn ask(&self, name: &str, args: Value) -> Value {
         let output = self.by(&cx(), name, args.clone()).await;
         output.unwrap_or_else(|e| panic!("{name} {args}: {e}")).content
     }
-    /// Calls one as the owner; what it says, or its error.
+    /// Calls one as the owner; its sentence, or its error.
     pub async fn say(&self, name: &str, args: Value) -> String {
         self.by(&cx(), name, args).await.map_or_else(|e| e.to_string(), |o| o.say.unwrap())
     }
@@ -56,7 +55,7 @@ impl<S: Clone + Send + Sync + 'static, F: Fn() -> Family<S>> Tools<F> {
     pub async fn listed(&self, name: &str, args: Value, field: &str) -> String {
         texts(&self.ask(name, args).await, field)
     }
-    /// Each of these calls is refused as bad arguments, with a text that says why, and changes nothing that `list` shows.
+    /// Asserts that each call is refused as bad arguments with this text, and changes nothing that `list` shows.
     pub async fn refuses(&self, list: &str, rows: &[(&str, Value, &str)]) {
         let before = self.ask(list, json!({})).await;
         for (name, args, why) in rows {
@@ -80,7 +79,7 @@ pub(crate) fn texts(answer: &Value, field: &str) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// What a family of personal records is tried with.
+/// A family of personal records under test.
 pub(crate) struct Kind<'a> {
     /// Adds one record, whose name is "Zebra".
     pub add: (&'a str, Value),
@@ -93,7 +92,7 @@ pub(crate) struct Kind<'a> {
     pub changes: &'a [(&'a str, Value)],
 }
 
-/// What somebody keeps privately does not exist for others; what they share, others can read and not change.
+/// Asserts that private records do not exist for others, who can read shared ones and not change them.
 pub(crate) async fn is_private<S, F>(tools: &Tools<F>, kind: Kind<'_>)
 where
     S: Clone + Send + Sync + 'static,
@@ -149,7 +148,7 @@ where
     assert_eq!(tools.by(&ben, kind.list, json!({})).await.unwrap().content["count"], 0);
 }
 
-/// Eight batches at once are all there; of one with a mistake nothing is. `item` makes an item from a name.
+/// Asserts that concurrent batches are all added, and a batch with a mistake not at all. `item` makes an item from a name.
 pub(crate) async fn batches<S, F>(
     tools: &Tools<F>,
     (batch, plural, word): (&str, &str, &str),

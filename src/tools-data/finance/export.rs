@@ -1,16 +1,16 @@
-//! Expenses as a file for other programs: CSV for spreadsheets, JSON for the rest.
+//! Exports expenses for other programs: CSV for spreadsheets, or JSON.
 
 use super::{
     money,
     query::{Filter, Period, scan},
-    record::{self, Category, Expense},
+    record::{Category, Expense},
 };
-use crate::json_text::{aside, counted};
-use records::RecordStore;
+use crate::json_text::run_blocking;
+use records::{RecordKind, RecordStore, counted};
 use store::{Entry, Visit};
 use tool::prelude::*;
 
-/// How long the content may become, in bytes: answers that are much longer are cut on their way.
+/// The most bytes of content; the limit of results is above.
 const BYTES: usize = 160 * 1024;
 
 /// A format.
@@ -21,29 +21,28 @@ enum Format {
     Json,
 }
 
-/// Write expenses as CSV or JSON text, oldest day first. What does not fit is had with the next call, from nextOffset
-/// on.
+/// Export expenses as CSV or JSON text, oldest day first. The next call with nextOffset continues a long export.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Export {
-    /// Which format.
+    /// The format.
     format: Format,
     /// First day (ISO), or month.
     start_date: Option<String>,
     /// Last day (ISO), or month.
     end_date: Option<String>,
-    /// A stretch of days in place of dates.
+    /// A period instead of dates.
     period: Option<Period>,
     /// Only this category.
     category: Option<Category>,
-    /// How many to leave out before the first.
+    /// How many to skip, for the next part.
     offset: Option<u32>,
 }
 
 /// The columns of the CSV form.
 const COLUMNS: [&str; 8] = ["date", "amount", "currency", "category", "description", "paymentMethod", "tags", "notes"];
 
-/// A cell that no spreadsheet takes for a formula.
+/// A cell that no spreadsheet reads as a formula.
 fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
     if formula { format!("'{text}") } else { text.to_owned() }
@@ -73,31 +72,31 @@ fn csv<const N: usize>(lines: impl IntoIterator<Item = [String; N]>) -> Result<S
     String::from_utf8(bytes).map_err(|e| wrong(&e))
 }
 
-/// One expense in a format.
-fn piece(cx: &Cx, format: Format, entry: &Entry<Expense>) -> Result<String> {
+/// An expense in a format.
+fn format_one(cx: &Cx, format: Format, entry: &Entry<Expense>) -> Result<String> {
     match format {
         Format::Csv => csv([line(&entry.value)]),
-        Format::Json => Ok(record::to_json(cx, entry).to_string()),
+        Format::Json => Ok(Expense::view(cx, entry).to_string()),
     }
 }
 
-/// How long a text is inside JSON.
+/// The length of a text inside JSON.
 fn escaped(text: &str) -> usize {
     Value::from(text).to_string().len()
 }
 
-pub(super) async fn export(shelf: RecordStore<Expense>, cx: Cx, args: Export) -> Result<Output> {
+pub(super) async fn export(expenses: RecordStore<Expense>, cx: Cx, args: Export) -> Result<Output> {
     let days = Filter::of_days(&cx, args.start_date, args.end_date, args.period)?;
     let filter = Filter { category: args.category, ..days };
     let (format, offset) = (args.format, args.offset.unwrap_or(0) as usize);
-    aside(move || {
+    run_blocking(move || {
         let (mut pieces, mut size, mut passed, mut more, mut wrong) = (vec![], 0, 0, false, None);
-        scan(&shelf, &cx, &filter, &filter.walk(), |entry| {
+        scan(&expenses, &cx, &filter, &filter.walk(), |entry| {
             if passed < offset {
                 passed += 1;
                 return Visit::No;
             }
-            let piece = match piece(&cx, format, entry) {
+            let piece = match format_one(&cx, format, entry) {
                 Ok(piece) => piece,
                 Err(error) => {
                     wrong = Some(error);

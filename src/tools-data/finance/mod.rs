@@ -1,4 +1,4 @@
-//! Money: what was spent, when and on what. Amounts are kept exactly.
+//! Expenses, with exact amounts.
 
 mod export;
 mod money;
@@ -8,23 +8,24 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use crate::json_text::counted;
 use money::Decimal;
 use record::{Category, Expense};
 use records::{
-    RecordStore, batch, day_of, day_words, optional_text, patch_text, quote, read_when, rejected, required_text, tags,
+    RecordKind, RecordStore, counted, day_of, day_words,
+    kind::{add, add_all, delete, update},
+    optional_text, quote, read_when, required_text, tags, view,
 };
-use store::{Listing, Store};
+use store::{Entry, Listing, Store};
 use tool::{Scope, prelude::*};
 
-/// The most characters of a description, of notes, and of a way to pay.
+/// The most characters of a description, of notes, and of a payment method.
 const DESCRIPTION: usize = 300;
 const NOTES: usize = 1000;
 const PAYMENT: usize = 60;
-/// The currency of who never named one.
+/// The default currency.
 const CURRENCY: &str = "EUR";
 
-/// What a person spends.
+/// Expenses of a person.
 pub fn family(store: &Store) -> Family<RecordStore<Expense>> {
     Family::new("finance", "Expenses: what was spent, on what and when.", RecordStore::new(store))
         .title("Money")
@@ -50,46 +51,81 @@ pub fn family(store: &Store) -> Family<RecordStore<Expense>> {
         .tags("remove erase money")
 }
 
-/// Note something that money was spent on.
+/// Record an expense.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct New {
+pub struct New {
     /// How much, more than 0, with no more decimals than the currency has.
     amount: Decimal,
     /// What it was spent on.
     category: Category,
     /// What it was, in a few words.
     description: String,
-    /// The day it was spent (ISO, default: today).
+    /// The day it was spent (ISO); today for a new expense.
     date: Option<String>,
-    /// ISO 4217 code, such as EUR (default: the one used last).
+    /// ISO 4217 code, such as EUR; for a new expense the one used last. A new code alone keeps the number of the amount.
     currency: Option<String>,
     /// How it was paid, such as "card".
     payment_method: Option<String>,
-    /// Tags for grouping.
+    /// All of its tags, for grouping.
     #[serde(default)]
     tags: Vec<String>,
     /// Anything else.
     notes: Option<String>,
-    /// Whether everybody in the household may see it.
-    #[serde(default)]
-    shared: bool,
 }
 
-impl New {
-    fn check(self, cx: &Cx, default: &str) -> Result<(Expense, bool)> {
-        let currency = self.currency.map_or_else(|| Ok(default.to_owned()), |c| money::currency(&c))?;
-        let expense = Expense {
-            amount: self.amount.minor(&currency)?,
+impl RecordKind for Expense {
+    type Input = New;
+    const ID: &'static str = "expenseId";
+    const PLURAL: &'static str = "expenses";
+    const TITLE: &'static str = "description";
+    fn read(records: &RecordStore<Self>, cx: &Cx, new: New) -> Result<Self> {
+        let currency = new.currency.map_or_else(|| usual_currency(records, cx), |code| money::currency(&code))?;
+        Ok(Self {
+            amount: new.amount.minor(&currency)?,
             currency,
-            category: self.category,
-            description: required_text("description", &self.description, DESCRIPTION)?,
-            date: self.date.map_or_else(|| Ok(today(cx)), |date| day(cx, &date))?,
-            payment: optional_text("payment method", self.payment_method.as_deref(), PAYMENT)?,
-            tags: tags(&self.tags)?,
-            notes: optional_text("notes", self.notes.as_deref(), NOTES)?,
+            category: new.category,
+            description: required_text("description", &new.description, DESCRIPTION)?,
+            date: new.date.map_or_else(|| Ok(today(cx)), |date| day(cx, &date))?,
+            payment: optional_text("payment method", new.payment_method.as_deref(), PAYMENT)?,
+            tags: tags(&new.tags)?,
+            notes: optional_text("notes", new.notes.as_deref(), NOTES)?,
+        })
+    }
+    fn fields(&self) -> Value {
+        json!({
+            "amount": money::text(self.amount.into(), &self.currency),
+            "currency": self.currency,
+            "category": self.category,
+            "description": self.description,
+            "date": self.date,
+            "paymentMethod": self.payment,
+            "tags": self.tags,
+            "notes": self.notes,
+        })
+    }
+    fn view(cx: &Cx, entry: &Entry<Self>) -> Value {
+        let mut view = view(cx, entry, entry.value.fields());
+        view["amount"] = money::number(entry.value.amount.into(), &entry.value.currency);
+        view
+    }
+    fn added(&self, cx: &Cx) -> String {
+        let when = match day_words(self.day(), cx.ports().clock.local().date()) {
+            today if today == "today" => String::new(),
+            other => format!(" {other}"),
         };
-        Ok((expense, self.shared))
+        format!("I noted {} for {}{when}.", self.sum(), quote(&self.description))
+    }
+    fn all_added(added: &[Entry<Self>]) -> String {
+        let mut totals = query::Totals::default();
+        added.iter().for_each(|entry| totals.add(&entry.value));
+        format!("I noted {}, {} in all.", counted(added.len(), "expense"), totals.sentence())
+    }
+    fn changed(&self) -> String {
+        format!("I changed it: {} for {}.", self.sum(), quote(&self.description))
+    }
+    fn deleted(&self) -> String {
+        format!("I deleted the expense {} ({}).", quote(&self.description), self.sum())
     }
 }
 
@@ -97,7 +133,7 @@ fn today(cx: &Cx) -> String {
     cx.ports().clock.local().date().to_string()
 }
 
-/// A day as it is kept; of a time its day here.
+/// A day as it is stored; of a time, its day in the household's zone.
 fn day(cx: &Cx, text: &str) -> Result<String> {
     Ok(civil_day(cx, "date", text)?.to_string())
 }
@@ -106,145 +142,10 @@ fn civil_day(cx: &Cx, what: &str, text: &str) -> Result<jiff::civil::Date> {
     Ok(day_of(&read_when(cx, what, text)?, &cx.ports().clock.zone()))
 }
 
-/// The currency this person used last, else one they were shown, else the euro.
-fn usual(shelf: &RecordStore<Expense>, cx: &Cx) -> Result<String> {
+/// The currency this person used last, else the last one they can see, else the euro.
+fn usual_currency(expenses: &RecordStore<Expense>, cx: &Cx) -> Result<String> {
     let newest = Listing { limit: 1, ..Listing::default() };
-    let own = shelf.records().list_in(Scope::User(cx.user()), &newest)?;
-    let last = if own.is_empty() { shelf.records().list(cx, &newest)? } else { own };
+    let own = expenses.records().list_in(Scope::User(cx.user()), &newest)?;
+    let last = if own.is_empty() { expenses.records().list(cx, &newest)? } else { own };
     Ok(last.into_iter().next().map_or_else(|| CURRENCY.to_owned(), |entry| entry.value.currency))
-}
-
-async fn add(shelf: RecordStore<Expense>, cx: Cx, new: New) -> Result<Output> {
-    let (expense, shared) = new.check(&cx, &usual(&shelf, &cx)?)?;
-    let added = shelf.add(&cx, "add_expense", expense, shared).await?;
-    let e = &added.value;
-    let when = match day_words(e.day(), cx.ports().clock.local().date()) {
-        today if today == "today" => String::new(),
-        other => format!(" {other}"),
-    };
-    let sentence = format!("I noted {} for {}{when}.", e.sum(), quote(&e.description));
-    Ok(Output::json(record::to_json(&cx, &added))?.say(sentence))
-}
-
-/// Note several expenses at once: all of them, or none when one does not fit.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Batch {
-    /// The expenses, 100 at most.
-    #[schemars(length(min = 1, max = 100))]
-    expenses: Vec<New>,
-}
-
-async fn add_all(shelf: RecordStore<Expense>, cx: Cx, args: Batch) -> Result<Output> {
-    let usual = usual(&shelf, &cx)?;
-    let checked = batch("expense", args.expenses, |new| new.check(&cx, &usual))?;
-    let added = shelf.add_all(&cx, "batch_add_expenses", checked).await?;
-    let mut totals = query::Totals::default();
-    added.iter().for_each(|entry| totals.add(&entry.value));
-    let sentence = format!("I noted {}, {} in all.", counted(added.len(), "expense"), totals.sentence());
-    let expenses: Vec<Value> = added.iter().map(|entry| record::to_json(&cx, entry)).collect();
-    Ok(Output::json(json!({"added": added.len(), "expenses": expenses}))?.say(sentence))
-}
-
-/// Correct an expense; what is not given stays as it is, and an empty text clears an optional field.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Update {
-    /// The id of the expense, or its description.
-    expense_id: String,
-    /// How much.
-    amount: Option<Decimal>,
-    /// What it was spent on.
-    category: Option<Category>,
-    /// What it was.
-    description: Option<String>,
-    /// The day it was spent (ISO).
-    date: Option<String>,
-    /// ISO 4217 code; the amount stays the same number.
-    currency: Option<String>,
-    /// How it was paid.
-    payment_method: Option<String>,
-    /// All of its tags from now on.
-    tags: Option<Vec<String>>,
-    /// Anything else.
-    notes: Option<String>,
-    /// Whether everybody in the household may see it.
-    shared: Option<bool>,
-}
-
-/// What is to be changed, checked.
-#[derive(Clone, Default, PartialEq)]
-struct Change {
-    amount: Option<i64>,
-    category: Option<Category>,
-    description: Option<String>,
-    date: Option<String>,
-    currency: Option<String>,
-    payment: Option<Option<String>>,
-    tags: Option<Vec<String>>,
-    notes: Option<Option<String>>,
-}
-
-impl Change {
-    /// Makes the change in an expense whose currency was `before` when the amount was read.
-    fn make(&self, e: &mut Expense, before: &str) -> store::Result<()> {
-        let Self { description, date, currency, payment, tags, notes, .. } = self.clone();
-        if self.amount.is_some() && e.currency != before {
-            return Err(rejected("the expense was changed meanwhile: look at it and try again"));
-        }
-        let code = currency.unwrap_or_else(|| e.currency.clone());
-        e.amount = match self.amount {
-            Some(amount) => amount,
-            None => money::moved(e.amount, &e.currency, &code).ok_or_else(|| {
-                rejected(format!("{} has too many decimals for {code}: give the amount too", e.sum()))
-            })?,
-        };
-        e.currency = code;
-        e.category = self.category.unwrap_or(e.category);
-        e.description = description.unwrap_or_else(|| e.description.clone());
-        e.date = date.unwrap_or_else(|| e.date.clone());
-        e.payment = payment.unwrap_or_else(|| e.payment.take());
-        e.tags = tags.unwrap_or_else(|| e.tags.clone());
-        e.notes = notes.unwrap_or_else(|| e.notes.take());
-        Ok(())
-    }
-}
-
-async fn update(shelf: RecordStore<Expense>, cx: Cx, args: Update) -> Result<Output> {
-    let found = shelf.find_own(&cx, &args.expense_id)?;
-    let currency = args.currency.map(|c| money::currency(&c)).transpose()?;
-    let before = found.value.currency.clone();
-    let change = Change {
-        amount: args.amount.map(|a| a.minor(currency.as_ref().unwrap_or(&before))).transpose()?,
-        category: args.category,
-        description: args.description.map(|d| required_text("description", &d, DESCRIPTION)).transpose()?,
-        date: args.date.map(|d| day(&cx, &d)).transpose()?,
-        currency,
-        payment: patch_text("payment method", args.payment_method.as_deref(), PAYMENT)?,
-        tags: args.tags.map(|t| tags(&t)).transpose()?,
-        notes: patch_text("notes", args.notes.as_deref(), NOTES)?,
-    };
-    if change == Change::default() && args.shared.is_none() {
-        return Err(Error::bad_args(
-            "say what to change: amount, category, description, date, currency, paymentMethod, tags, notes or shared",
-        ));
-    }
-    let make = move |expense: &mut Expense| change.make(expense, &before);
-    let changed = shelf.change(&cx, &found.id.to_string(), args.shared, make).await?;
-    let sentence = format!("I changed it: {} for {}.", changed.value.sum(), quote(&changed.value.description));
-    Ok(Output::json(record::to_json(&cx, &changed))?.say(sentence))
-}
-
-/// Delete an expense for good.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Delete {
-    /// The id of the expense, or its description.
-    expense_id: String,
-}
-
-async fn delete(shelf: RecordStore<Expense>, cx: Cx, args: Delete) -> Result<Output> {
-    let gone = shelf.remove(&cx, &args.expense_id).await?;
-    let sentence = format!("I deleted the expense {} ({}).", quote(&gone.value.description), gone.value.sum());
-    Ok(Output::json(json!({"deleted": true, "id": gone.id}))?.say(sentence))
 }

@@ -1,5 +1,4 @@
-//! Money, exactly: whole minor units of a currency (cents), read from decimal text and written as it. Nothing is a
-//! float.
+//! Exact money: whole minor units (cents) of a currency, parsed from decimal text and formatted as it, without floats.
 
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -15,7 +14,7 @@ const DIGITS: usize = 40;
 /// The most decimals of any currency.
 pub(super) const DECIMALS: u8 = 4;
 
-/// The currencies of ISO 4217 with two decimals, as most have, and three that were replaced not long ago.
+/// The currencies of ISO 4217 with two decimals, and three that were replaced recently.
 const TWO: &str = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD \
     CDF CHE CHF CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD \
     HNL HRK HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU \
@@ -23,10 +22,10 @@ const TWO: &str = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD B
     SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG \
     YER ZAR ZMW ZWG";
 
-/// Signs that stand for a currency, and come before the amount where it is told.
+/// Signs of currencies, written before an amount.
 const SIGNS: &[(&str, &str)] = &[("€", "EUR"), ("£", "GBP"), ("$", "USD"), ("¥", "JPY")];
 
-/// How many decimals a currency has that has not two.
+/// The decimals of a currency that has not two.
 fn unusual(code: &str) -> Option<u8> {
     match code {
         "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND"
@@ -37,7 +36,7 @@ fn unusual(code: &str) -> Option<u8> {
     }
 }
 
-/// How many decimals a currency has; a stored one that this code does not know has two.
+/// The decimals of a currency; two for an unknown stored one.
 pub(super) fn decimals(code: &str) -> u8 {
     unusual(code).unwrap_or(2)
 }
@@ -58,7 +57,7 @@ pub(super) fn currency(text: &str) -> Result<String> {
     )))
 }
 
-/// A decimal number as it was written, without a detour over a float.
+/// A decimal number as it was written, never a float.
 #[derive(Debug, Clone)]
 pub(super) struct Decimal(String);
 
@@ -85,7 +84,7 @@ impl schemars::JsonSchema for Decimal {
 }
 
 impl Decimal {
-    /// The digits as a whole number and how many of them are behind the point, without zeros at the end.
+    /// The digits as a whole number, and how many of them are decimals, without trailing zeros.
     fn parts(&self) -> Option<(i128, u32)> {
         let (digits, exponent) = match self.0.split_once(['e', 'E']) {
             Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok().filter(|e| e.unsigned_abs() < 30)?),
@@ -111,10 +110,10 @@ impl Decimal {
         Some((if negative { -number } else { number }, scale.max(0).unsigned_abs()))
     }
 
-    /// An amount of money in minor units: more than nothing, and not finer than the currency.
+    /// A positive amount in minor units, with no more decimals than the currency has.
     ///
     /// # Errors
-    /// `BadArgs` that says what is wrong with it.
+    /// `BadArgs` with what is wrong.
     pub fn minor(&self, code: &str) -> Result<i64> {
         let amount = self.bound(code)?;
         if amount == 0 {
@@ -123,7 +122,7 @@ impl Decimal {
         Ok(amount)
     }
 
-    /// The same, where nothing is an amount too.
+    /// The same; 0 is an amount too.
     fn bound(&self, code: &str) -> Result<i64> {
         let shown = records::truncate(&self.0, 40);
         let (number, scale) = self
@@ -145,10 +144,10 @@ impl Decimal {
             .ok_or_else(|| Error::bad_args(format!("the amount {shown} is more than {MOST}: is it right?")))
     }
 
-    /// The number in the finest unit of any currency, to compare amounts with.
+    /// The number in the smallest unit of any currency, to compare amounts with.
     ///
     /// # Errors
-    /// `BadArgs` when it is no amount, or is finer than that.
+    /// `BadArgs` when it is no amount, or has more decimals.
     pub fn finest(&self) -> Result<i128> {
         // CLF has the most decimals there are.
         self.bound("CLF").map(i128::from)
@@ -159,17 +158,9 @@ fn unit(decimals: u32) -> i128 {
     10_i128.pow(decimals)
 }
 
-/// An amount in the finest unit of any currency: amounts of several currencies compare by their numbers.
+/// An amount in the smallest unit of any currency; amounts of different currencies compare by number.
 pub(super) fn finest(minor: i64, code: &str) -> i128 {
     i128::from(minor) * unit(u32::from(DECIMALS.saturating_sub(decimals(code))))
-}
-
-/// An amount of one currency in another, where that has enough decimals.
-pub(super) fn moved(minor: i64, from: &str, to: &str) -> Option<i64> {
-    let (from, to) = (u32::from(decimals(from)), u32::from(decimals(to)));
-    let fine = i128::from(minor) * unit(to.saturating_sub(from));
-    let rough = unit(from.saturating_sub(to));
-    (fine % rough == 0).then(|| i64::try_from(fine / rough).ok()).flatten()
 }
 
 /// An amount as decimal text with all the decimals of its currency: `12.50`.
@@ -183,14 +174,14 @@ pub(super) fn text(minor: i128, code: &str) -> String {
     format!("{sign}{}.{:0width$}", (minor / unit).abs(), (minor % unit).abs())
 }
 
-/// An amount as a JSON number without zeros at its end: 12.5.
+/// An amount as a JSON number without trailing zeros: 12.5.
 pub(super) fn number(minor: i128, code: &str) -> Value {
     let text = text(minor, code);
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     text.parse().map_or(Value::Null, Value::Number)
 }
 
-/// An amount as it is spoken: `€12.50`, `€12`, `500 JPY`.
+/// An amount for a sentence: `€12.50`, `€12`, `500 JPY`.
 pub(super) fn format_amount(minor: i128, code: &str) -> String {
     let text = text(minor, code);
     let text = text.strip_suffix(".00").unwrap_or(&text);
@@ -296,10 +287,6 @@ mod tests {
         assert!(TWO.split_whitespace().all(|code| plain(code) && unusual(code).is_none()));
         assert!(TWO.split_whitespace().is_sorted_by(|a, b| a < b));
         assert_eq!(["EUR", "JPY", "KWD", "CLF", "???"].map(decimals), [2, 0, 3, 4, 2]);
-        assert_eq!(
-            (moved(1250, "EUR", "KWD"), moved(1250, "EUR", "JPY"), moved(1200, "EUR", "JPY")),
-            (Some(12_500), None, Some(12))
-        );
     }
 
     proptest! {

@@ -1,13 +1,13 @@
-//! Finding expenses, and adding up what was found.
+//! Finds expenses and adds them up.
 
 use super::{
     civil_day,
     money::{self, Decimal},
     record::{self, BY_CATEGORY, BY_DAY, Category, Expense},
 };
-use crate::json_text::{aside, counted, non_empty, search};
+use crate::json_text::{non_empty, run_blocking, search};
 use jiff::{ToSpan, civil::Date};
-use records::{RecordStore, contains_all_words, day_words, join_list, page_params, quote, tags};
+use records::{RecordKind, RecordStore, contains_all_words, counted, day_words, join_list, page_params, quote, tags};
 use std::collections::BTreeMap;
 use store::{Coded, Entry, Visit, Walk};
 use tool::{Label, prelude::*};
@@ -15,7 +15,7 @@ use tool::{Label, prelude::*};
 /// How many are answered at most, and without a word about it.
 pub(crate) const LIMIT: (u32, u32) = (50, 100);
 
-/// A stretch of days in words.
+/// A named period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Period {
@@ -44,7 +44,7 @@ impl Period {
         }
     }
 
-    /// How it is said after a verb.
+    /// Its words after a verb.
     fn phrase(self) -> &'static str {
         match self {
             Self::Today => " today",
@@ -57,7 +57,7 @@ impl Period {
     }
 }
 
-/// The first and the last day of what was written: of a day that day, of a month such as `2026-10` its ends.
+/// The first and the last day of a text: a day itself, or the ends of a month such as `2026-10`.
 fn ends(cx: &Cx, what: &str, text: &str) -> Result<(Date, Date)> {
     let text = text.trim();
     let month: Option<Date> =
@@ -68,7 +68,7 @@ fn ends(cx: &Cx, what: &str, text: &str) -> Result<(Date, Date)> {
     }
 }
 
-/// Which expenses.
+/// The filter of a list.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Filter {
     pub from: Option<Date>,
@@ -78,15 +78,15 @@ pub(super) struct Filter {
     pub most: Option<i128>,
     pub search: Option<String>,
     pub tags: Vec<String>,
-    /// The stretch of days as it is said after a verb.
+    /// The days in words, after a verb.
     pub when: String,
 }
 
 impl Filter {
-    /// Those of a stretch of days, both included; dates win over a period.
+    /// The expenses of days, inclusive; dates win over a period.
     ///
     /// # Errors
-    /// `BadArgs` when a date is none, or the last is before the first.
+    /// `BadArgs` when a text is no date, or the last day is before the first.
     pub fn of_days(cx: &Cx, start: Option<String>, end: Option<String>, period: Option<Period>) -> Result<Self> {
         let ends = |what, date| non_empty(date).map(|d| ends(cx, what, &d)).transpose();
         let (start, end) = (ends("startDate", start)?.map(|e| e.0), ends("endDate", end)?.map(|e| e.1));
@@ -108,7 +108,7 @@ impl Filter {
         Ok(Self { from, to, when, ..Self::default() })
     }
 
-    /// The stretch of the index in which they are.
+    /// The part of an index that holds them.
     pub fn walk(&self) -> Walk {
         let (first, last) = (self.from.map_or([0; 8], record::day), self.to.map_or([u8::MAX; 8], record::day));
         match self.category {
@@ -120,7 +120,7 @@ impl Filter {
         }
     }
 
-    /// Whether one of the stretch is among them.
+    /// Whether an expense of that part passes the filter.
     pub fn fits(&self, e: &Expense) -> bool {
         let amount = || money::finest(e.amount, &e.currency);
         let has = |tag: &String| e.tags.iter().any(|t| t.to_lowercase() == *tag);
@@ -140,7 +140,7 @@ impl Filter {
 pub(super) struct Totals(pub BTreeMap<String, (i128, u64)>);
 
 impl Totals {
-    /// One more.
+    /// Adds an expense.
     pub fn add(&mut self, e: &Expense) {
         match self.0.get_mut(&e.currency) {
             Some((sum, count)) => (*sum, *count) = (*sum + i128::from(e.amount), *count + 1),
@@ -148,17 +148,17 @@ impl Totals {
         }
     }
 
-    /// As it is answered: the currency used most first.
+    /// The result, the most used currency first.
     pub fn to_json(&self) -> Vec<Value> {
-        let told = |(code, (sum, count)): &(&String, &(i128, u64))| {
+        let total = |(code, (sum, count)): &(&String, &(i128, u64))| {
             let average = (*sum + i128::from(*count) / 2) / i128::from(*count).max(1);
             json!({"currency": code, "total": money::number(*sum, code), "count": count,
                    "average": money::number(average, code)})
         };
-        self.sorted().iter().map(told).collect()
+        self.sorted().iter().map(total).collect()
     }
 
-    /// As it is spoken: `€12.50 and $3`.
+    /// For a sentence: `€12.50 and $3`.
     pub fn sentence(&self) -> String {
         let all: Vec<String> = self.sorted().iter().map(|(code, (sum, _))| money::format_amount(*sum, code)).collect();
         join_list(&all, false)
@@ -171,16 +171,16 @@ impl Totals {
     }
 }
 
-/// Goes through those a filter lets through, in the order of `walk`. What is told of them taints the run, sums too.
+/// Visits the expenses that pass a filter, in the order of `walk`. They all taint the run, as they are in its sums.
 pub(super) fn scan(
-    shelf: &RecordStore<Expense>,
+    expenses: &RecordStore<Expense>,
     cx: &Cx,
     filter: &Filter,
     walk: &Walk,
     mut each: impl FnMut(&Entry<Expense>) -> Visit,
 ) -> Result<Vec<Entry<Expense>>> {
     let mut label = Label::Own;
-    let kept = shelf.records().walk(cx, walk, |entry| {
+    let found = expenses.records().walk(cx, walk, |entry| {
         if cx.cancel().is_cancelled() {
             return Visit::Stop;
         }
@@ -191,10 +191,10 @@ pub(super) fn scan(
         each(entry)
     })?;
     cx.taint(label);
-    Ok(kept)
+    Ok(found)
 }
 
-/// Find expenses, newest day first, with the total over all that fit.
+/// Find expenses, newest day first, with totals over all matches.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Query {
@@ -202,7 +202,7 @@ pub(super) struct Query {
     start_date: Option<String>,
     /// Last day (ISO), or month.
     end_date: Option<String>,
-    /// A stretch of days in place of dates.
+    /// A period instead of dates.
     period: Option<Period>,
     /// Only this category.
     category: Option<Category>,
@@ -216,11 +216,11 @@ pub(super) struct Query {
     #[serde(default)]
     tags: Vec<String>,
     limit: Option<u32>,
-    /// How many to leave out before the first.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
-pub(super) async fn query(shelf: RecordStore<Expense>, cx: Cx, args: Query) -> Result<Output> {
+pub(super) async fn query(expenses: RecordStore<Expense>, cx: Cx, args: Query) -> Result<Output> {
     let (least, most) =
         (args.min_amount.map(|a| a.finest()).transpose()?, args.max_amount.map(|a| a.finest()).transpose()?);
     if let (Some(least), Some(most)) = (least, most)
@@ -238,31 +238,31 @@ pub(super) async fn query(shelf: RecordStore<Expense>, cx: Cx, args: Query) -> R
     };
     let (offset, limit) = page_params(args.offset, args.limit, LIMIT);
     let (here, when) = (cx.clone(), filter.when.clone());
-    let (totals, seen, kept) = aside(move || {
+    let (totals, seen, page) = run_blocking(move || {
         let (mut totals, mut seen) = (Totals::default(), 0);
-        let kept = scan(&shelf, &here, &filter, &filter.walk().down(), |entry| {
+        let page = scan(&expenses, &here, &filter, &filter.walk().down(), |entry| {
             totals.add(&entry.value);
             seen += 1;
             if seen > offset && seen <= offset.saturating_add(limit) { Visit::Yes } else { Visit::No }
         })?;
-        Ok((totals, seen, kept))
+        Ok((totals, seen, page))
     })
     .await?;
-    let sentence = match kept.len() {
-        0 if seen > 0 => format!("There are {}, but none so far down the list.", counted(seen, "expense")),
-        0 => format!("I know of no such expenses{when}."),
+    let sentence = match page.len() {
+        0 if seen > 0 => format!("There are {}, but none at this offset.", counted(seen, "expense")),
+        0 => format!("I found no such expenses{when}."),
         _ => {
             let of = |e: &Entry<Expense>| format!("{} {}", quote(&e.value.description), e.value.sum());
             let (all, sum) = (counted(seen, "expense"), totals.sentence());
-            let first: Vec<String> = kept.iter().map(of).collect();
+            let first: Vec<String> = page.iter().map(of).collect();
             format!("{all}{when}, {sum} in all: {}.", join_list(&first, seen > first.len()))
         }
     };
-    let expenses: Vec<Value> = kept.iter().map(|entry| record::to_json(&cx, entry)).collect();
-    let more = seen > offset.saturating_add(kept.len()) && !kept.is_empty();
+    let found: Vec<Value> = page.iter().map(|entry| Expense::view(&cx, entry)).collect();
+    let more = seen > offset.saturating_add(page.len()) && !page.is_empty();
     let content = json!({
-        "count": expenses.len(),
-        "expenses": expenses,
+        "count": found.len(),
+        "expenses": found,
         "hasMore": more,
         "matching": seen,
         "totals": totals.to_json(),

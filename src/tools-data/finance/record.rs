@@ -1,13 +1,12 @@
-//! What is kept of an expense.
+//! The stored form of an expense.
 
 use super::money;
-use crate::json_text;
 use jiff::civil::Date;
 use records::NamedRecord;
-use store::{Coded, Entry, Key, Level, Record, coded, order};
-use tool::{Cx, prelude::*};
+use store::{Coded, Key, Level, Record, coded, order};
+use tool::prelude::*;
 
-/// What money is spent on.
+/// What an expense is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Category {
@@ -82,18 +81,18 @@ pub(super) const BY_DAY: u8 = 1;
 /// By category, then by day.
 pub(super) const BY_CATEGORY: u8 = 3;
 
-/// A day as it lies in an index.
+/// A day as an index key.
 pub(super) fn day(date: Date) -> [u8; 8] {
     order::int(i64::from(date.year()) * 10_000 + i64::from(date.month()) * 100 + i64::from(date.day()))
 }
 
 impl Expense {
-    /// The day it was spent.
+    /// Its day.
     pub fn day(&self) -> Date {
         self.date.parse().unwrap_or_default()
     }
 
-    /// Amount and currency, as spoken.
+    /// Amount and currency in words.
     pub fn sum(&self) -> String {
         money::format_amount(self.amount.into(), &self.currency)
     }
@@ -121,20 +120,4 @@ impl NamedRecord for Expense {
     fn name(&self) -> &str {
         &self.description
     }
-}
-
-/// An expense as it is answered.
-pub(super) fn to_json(cx: &Cx, entry: &Entry<Expense>) -> Value {
-    let e = &entry.value;
-    let itself = json!({
-        "amount": money::number(e.amount.into(), &e.currency),
-        "currency": e.currency,
-        "category": e.category,
-        "description": e.description,
-        "date": e.date,
-        "paymentMethod": e.payment,
-        "tags": e.tags,
-        "notes": e.notes,
-    });
-    json_text::record(cx, entry, itself)
 }

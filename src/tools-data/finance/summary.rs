@@ -1,25 +1,25 @@
-//! What was spent in a stretch of time: in all, by category, by month, by day, by tag.
+//! Sums of the expenses of a period: in total, by category, month, day and tag.
 
 use super::{
     money,
     query::{Filter, Period, Totals, scan},
-    record::{self, Category, Expense},
+    record::{Category, Expense},
 };
-use crate::json_text::{aside, counted};
+use crate::json_text::run_blocking;
 use jiff::civil::Date;
-use records::RecordStore;
+use records::{RecordKind, RecordStore, counted};
 use std::collections::BTreeMap;
 use store::{Entry, Visit};
 use tool::prelude::*;
 
-/// How many of the largest are answered.
+/// The most of the largest expenses.
 const LARGEST: usize = 5;
-/// How many groups are answered: the latest months and days, the greatest tags.
+/// The most groups: the latest months and days, the largest tags.
 const MONTHS: usize = 120;
 const DAYS: usize = 366;
 const TAGS: usize = 50;
 
-/// What the sums are also made by.
+/// An additional grouping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum GroupBy {
@@ -29,7 +29,7 @@ enum GroupBy {
     Tag,
 }
 
-/// Add up what was spent: totals, shares of the categories, months, and the largest expenses.
+/// Add up expenses: totals, shares of categories, months, and the largest expenses.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Summary {
@@ -37,19 +37,19 @@ pub(super) struct Summary {
     start_date: Option<String>,
     /// Last day (ISO), or month.
     end_date: Option<String>,
-    /// Which stretch of days (default: this_month).
+    /// The period (default: this_month).
     period: Option<Period>,
     /// Only this category.
     category: Option<Category>,
-    /// `day` and `tag` add sums by these to those by category and month.
+    /// `day` and `tag` add sums by these.
     group_by: Option<GroupBy>,
 }
 
-/// Sums by some word, and by currency.
+/// Sums by a key and by currency.
 #[derive(Default)]
 struct Groups(BTreeMap<String, Totals>);
 
-/// A word, a currency, and the sum and the number of what belongs to both.
+/// A key, a currency, their sum and their count.
 type Group<'a> = (&'a str, &'a str, i128, u64);
 
 impl Groups {
@@ -60,21 +60,21 @@ impl Groups {
         }
     }
 
-    /// In the order of their words.
+    /// In the order of their keys.
     fn all(&self) -> impl DoubleEndedIterator<Item = Group<'_>> {
         self.0.iter().flat_map(|(word, totals)| {
             totals.0.iter().map(|(code, (sum, count))| (word.as_str(), code.as_str(), *sum, *count))
         })
     }
 
-    /// The latest of them, in order.
+    /// The last ones, in order.
     fn latest(&self, called: &str, most: usize) -> Vec<Value> {
         let mut latest: Vec<Value> = self.all().rev().take(most).map(|group| group_json(called, group)).collect();
         latest.reverse();
         latest
     }
 
-    /// The greatest first.
+    /// The largest first.
     fn greatest(&self) -> Vec<Group<'_>> {
         let mut all: Vec<_> = self.all().collect();
         all.sort_by_key(|(_, code, sum, _)| std::cmp::Reverse(fine(*sum, code)));
@@ -82,17 +82,17 @@ impl Groups {
     }
 }
 
-/// A group as it is answered.
+/// The result for a group.
 fn group_json(called: &str, (word, code, sum, count): Group) -> Value {
     json!({called: word, "currency": code, "total": money::number(sum, code), "count": count})
 }
 
-/// Sums of several currencies compare by their numbers.
+/// A sum in the smallest unit of any currency.
 fn fine(sum: i128, code: &str) -> i128 {
     sum * money::finest(1, code)
 }
 
-/// What is gathered on the way through the expenses.
+/// What a scan of the expenses gathers.
 #[derive(Default)]
 struct Gathered {
     totals: Totals,
@@ -101,7 +101,7 @@ struct Gathered {
     days: Groups,
     tags: Groups,
     largest: Vec<Entry<Expense>>,
-    /// The first and the last day on which something was spent.
+    /// The days of the first and the last expense.
     first: String,
     last: String,
 }
@@ -129,23 +129,23 @@ impl Gathered {
         self.last.clone_from(&e.date);
     }
 
-    /// The categories of each currency with their shares of it, in percent.
+    /// The categories of each currency with their shares in percent.
     fn shares(&self) -> Vec<Value> {
         let mut all = vec![];
         for (code, (total, _)) in &self.totals.0 {
             let of: Vec<Group> = self.categories.greatest().into_iter().filter(|group| group.1 == code).collect();
             let shares = shares(&of.iter().map(|group| group.2).collect::<Vec<_>>(), *total);
             for (group, share) in of.into_iter().zip(shares) {
-                let mut told = group_json("category", group);
-                told["share"] = json!(share as f64 / 10.0);
-                all.push(told);
+                let mut json = group_json("category", group);
+                json["share"] = json!(share as f64 / 10.0);
+                all.push(json);
             }
         }
         all
     }
 
     fn to_json(&self, cx: &Cx, filter: &Filter, by: Option<GroupBy>) -> Value {
-        // Where the stretch has no end, it ends with what there is.
+        // An open end is the day of the first or last expense.
         let day = |given: Option<Date>, seen: &String| match given {
             Some(day) => json!(day.to_string()),
             None => Some(seen).filter(|seen| !seen.is_empty()).map_or(Value::Null, |seen| json!(seen)),
@@ -155,7 +155,7 @@ impl Gathered {
             "totals": self.totals.to_json(),
             "byCategory": self.shares(),
             "byMonth": self.months.latest("month", MONTHS),
-            "largest": self.largest.iter().map(|e| record::to_json(cx, e)).collect::<Vec<_>>(),
+            "largest": self.largest.iter().map(|e| Expense::view(cx, e)).collect::<Vec<_>>(),
         });
         match by {
             Some(GroupBy::Day) => content["byDay"] = self.days.latest("day", DAYS).into(),
@@ -172,7 +172,7 @@ impl Gathered {
         let when = &filter.when;
         let on = filter.category.map(|c| format!(" on {}", c.word())).unwrap_or_default();
         if self.totals.0.is_empty() {
-            return format!("I know of nothing that was spent{on}{when}.");
+            return format!("I found no expenses{on}{when}.");
         }
         let count = self.totals.0.values().map(|(_, count)| *count).sum::<u64>();
         let spent = format!(
@@ -192,8 +192,7 @@ impl Gathered {
     }
 }
 
-/// The shares of a total in tenths of a percent, which add up to the whole: what rounding leaves over goes to those
-/// that lost most by it.
+/// The shares of a total in tenths of a percent, adding up to 100 %: the largest remainders are rounded up.
 fn shares(parts: &[i128], total: i128) -> Vec<i128> {
     const WHOLE: i128 = 1000;
     if total <= 0 {
@@ -207,13 +206,13 @@ fn shares(parts: &[i128], total: i128) -> Vec<i128> {
     shares
 }
 
-pub(super) async fn summary(shelf: RecordStore<Expense>, cx: Cx, args: Summary) -> Result<Output> {
+pub(super) async fn summary(expenses: RecordStore<Expense>, cx: Cx, args: Summary) -> Result<Output> {
     let period = args.period.unwrap_or(Period::ThisMonth);
     let days = Filter::of_days(&cx, args.start_date, args.end_date, Some(period))?;
     let (filter, by) = (Filter { category: args.category, ..days }, args.group_by);
-    aside(move || {
+    run_blocking(move || {
         let mut gathered = Gathered::default();
-        scan(&shelf, &cx, &filter, &filter.walk(), |entry| {
+        scan(&expenses, &cx, &filter, &filter.walk(), |entry| {
             gathered.add(entry, by);
             Visit::No
         })?;

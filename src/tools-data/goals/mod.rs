@@ -1,4 +1,4 @@
-//! Goals: what somebody works toward, in steps and in goals of its own.
+//! Goals with steps and subgoals.
 
 mod record;
 mod split;
@@ -10,8 +10,8 @@ mod view;
 use crate::json_text::{non_empty, search};
 use record::{BY_PARENT_RANK, BY_RANK, BY_STATUS, Goal, Goals, Status, due, may_be_part};
 use records::{
-    Patch, contains_all_words, join_list, optional_text, page_params, patch_text, publish_change, quote, required_text,
-    when_words,
+    Patch, contains_all_words, counted, join_list, optional_text, page_params, publish_change, quote, rejected,
+    required_text, set_optional, set_required, when_words,
 };
 use std::time::Duration;
 use store::{Coded, Entry, Store, Visit, Walk};
@@ -21,12 +21,12 @@ use tool::{Label, Scope, When, prelude::*};
 const TITLE: usize = 200;
 const LONG: usize = 4000;
 const CATEGORY: usize = 60;
-/// How long breaking a goal down may take, for a model may be asked.
+/// The time limit of breaking a goal down, which may ask a model.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// How many are answered without a word about it, and at most.
+/// The default and the largest limit of a list.
 const LIMIT: (u32, u32) = (10, 30);
 
-/// What a person works toward.
+/// Goals with steps and subgoals.
 pub fn family(store: &Store) -> Family<Goals> {
     Family::new("goals", "Goals, and the steps toward them.", Goals::new(store))
         .area(Area::Memory)
@@ -62,19 +62,19 @@ pub fn family(store: &Store) -> Family<Goals> {
         .tags("statistics overview report progress objectives how many")
 }
 
-/// A goal somebody works toward, for whoever has to know of it unasked.
+/// An active goal, for prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveGoal {
-    /// What is to be reached.
+    /// Its title.
     pub title: String,
-    /// More about it; may be empty.
+    /// Its description; may be empty.
     pub about: String,
-    /// When: a day or a moment, as ISO text.
+    /// The due day or time, as ISO text.
     pub due: Option<String>,
 }
 
-/// The active goals this caller may see, the most important first, `most` of them. What came from outside is not among them:
-/// unasked it would taint every run.
+/// The first `most` active goals that this caller can see, the most important first. Leaves out those from outside, which
+/// would taint every run.
 ///
 /// # Errors
 /// `Failed` when the data cannot be read.
@@ -91,16 +91,16 @@ pub fn active(store: &Store, cx: &Cx, most: usize) -> Result<Vec<ActiveGoal>> {
         left -= 1;
         Visit::Yes
     })?;
-    let told =
+    let view =
         |goal: Goal| ActiveGoal { title: goal.title, about: goal.description.unwrap_or_default(), due: goal.due };
-    Ok(found.into_iter().map(|entry| told(entry.value)).collect())
+    Ok(found.into_iter().map(|entry| view(entry.value)).collect())
 }
 
-/// Set a goal: something to work toward over a longer time.
+/// Create a goal: something to work toward over a longer time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct New {
-    /// What is to be reached.
+    /// What to achieve.
     title: String,
     /// More about it.
     description: Option<String>,
@@ -110,9 +110,9 @@ struct New {
     #[serde(default = "middle")]
     #[schemars(range(min = 1, max = 10))]
     priority: u8,
-    /// The id or title of the goal it is a part of.
+    /// The id or title of its parent goal.
     parent_id: Option<String>,
-    /// When it is to be reached (ISO date or date-time).
+    /// When it is due (ISO date or date-time).
     due_date: Option<String>,
     /// Whether everybody in the household may see it.
     #[serde(default)]
@@ -149,17 +149,17 @@ async fn create(goals: Goals, cx: Cx, new: New) -> Result<Output> {
         let parent = goal.value.parent.iter();
         parent.copied().try_for_each(|parent| may_be_part(&records, tx, scope, goal.id, parent))
     });
-    let added = added.await?.pop().ok_or_else(|| Error::failed("the goal was not kept: try again"))?;
+    let added = added.await?.pop().ok_or_else(|| Error::failed("the goal was not saved: try again"))?;
     let title = quote(&added.value.title);
     let sentence = match (&parent, due_words(&cx, &added.value)) {
         (Some(parent), _) => format!("{title} is now a part of {}.", quote(&parent.value.title)),
-        (None, Some(due)) => format!("I keep the goal {title}, due {due}."),
-        (None, None) => format!("I keep the goal {title}."),
+        (None, Some(due)) => format!("I saved the goal {title}, due {due}."),
+        (None, None) => format!("I saved the goal {title}."),
     };
     Ok(Output::json(goals.to_json(&cx, &added)?)?.say(sentence))
 }
 
-/// Its due date as people say it.
+/// Its due date in words.
 fn due_words(cx: &Cx, goal: &Goal) -> Option<String> {
     let now = cx.ports().clock.local();
     let due = When::read(goal.due.as_ref()?, now.time_zone()).ok()?;
@@ -172,14 +172,14 @@ fn due_words(cx: &Cx, goal: &Goal) -> Option<String> {
 struct List {
     /// Only with this status.
     status: Option<Status>,
-    /// Only the parts of this goal, by its id or title.
+    /// Only subgoals of this goal, by its id or title.
     parent_id: Option<String>,
     /// Only of this category.
     category: Option<String>,
     /// Words in the title, description or notes.
     search: Option<String>,
     limit: Option<u32>,
-    /// How many to leave out before the first.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -200,30 +200,29 @@ async fn list(goals: Goals, cx: Cx, args: List) -> Result<Output> {
             && search.as_ref().is_none_or(|search| contains_all_words(search, &texts()))
     };
     let page = goals.goals.page(&cx, &walk, page_params(args.offset, args.limit, LIMIT), wanted)?;
-    let told = page.entries.iter().map(|entry| goals.to_json(&cx, entry)).collect::<Result<Vec<Value>>>()?;
+    let views = page.entries.iter().map(|entry| goals.to_json(&cx, entry)).collect::<Result<Vec<Value>>>()?;
     let names: Vec<String> = page.entries.iter().map(|e| quote(&e.value.title)).collect();
     let of = args.status.map(|s| format!("{} ", s.word())).unwrap_or_default();
-    let sentence = match told.len() {
+    let sentence = match views.len() {
         0 => format!("There are no {of}goals."),
-        _ if page.more => format!("The first {} {of}goals: {}.", told.len(), join_list(&names, true)),
+        _ if page.more => format!("The first {} {of}goals: {}.", views.len(), join_list(&names, true)),
         n => format!("{n} {of}goal{}: {}.", if n == 1 { "" } else { "s" }, join_list(&names, false)),
     };
-    Ok(Output::json(json!({"count": told.len(), "goals": told, "hasMore": page.more}))?.say(sentence))
+    Ok(Output::json(json!({"count": views.len(), "goals": views, "hasMore": page.more}))?.say(sentence))
 }
 
-/// Change a goal; what is not given stays as it is, and an empty text clears what may be left out.
-#[derive(Deserialize, JsonSchema)]
+/// Change a goal; fields that are not given stay as they are, and an empty text clears optional ones.
+#[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Update {
     /// The id of the goal, or its title.
     goal_id: String,
-    /// How it stands.
+    /// Its status.
     status: Option<Status>,
-    /// In percent; without it progress is the share of the steps that are done. The next step that is completed counts
-    /// anew.
+    /// In percent; by default the share of completed steps. Completing a step returns to the default.
     #[schemars(range(min = 0, max = 100))]
     progress: Option<u8>,
-    /// What is to be reached.
+    /// What to achieve.
     title: Option<String>,
     /// More about it.
     description: Option<String>,
@@ -232,51 +231,42 @@ struct Update {
     /// 1 to 10, higher = more important.
     #[schemars(range(min = 1, max = 10))]
     priority: Option<u8>,
-    /// When it is to be reached (ISO date or date-time); null clears it.
+    /// When it is due (ISO date or date-time); null clears it.
     #[serde(default)]
     due_date: Patch<String>,
-    /// The id or title of the goal it is a part of; null makes it stand alone.
+    /// The id or title of its parent goal; null removes it from its parent.
     #[serde(default)]
     parent_id: Patch<String>,
-    /// How it goes.
+    /// Notes on its progress.
     notes: Option<String>,
     /// Whether everybody in the household may see it and its steps.
     shared: Option<bool>,
 }
 
-/// What is to be changed, checked.
-#[derive(Clone, Default, PartialEq)]
-struct Change {
-    status: Option<Status>,
-    progress: Option<u8>,
-    title: Option<String>,
-    description: Option<Option<String>>,
-    category: Option<Option<String>>,
-    priority: Option<u8>,
-    due: Option<(Option<String>, i64)>,
-    parent: Option<Option<Id>>,
-    notes: Option<Option<String>>,
-}
-
-impl Change {
-    fn make(&self, g: &mut Goal, now_ms: u64) {
-        let Change { title, description, category, notes, due, .. } = self.clone();
-        g.title = title.unwrap_or_else(|| g.title.clone());
-        g.description = description.unwrap_or_else(|| g.description.take());
-        g.category = category.unwrap_or_else(|| g.category.take());
-        g.notes = notes.unwrap_or_else(|| g.notes.take());
-        g.priority = self.priority.unwrap_or(g.priority);
-        g.parent = self.parent.unwrap_or(g.parent);
-        if let Some((due, due_ms)) = due {
-            (g.due, g.due_ms) = (due, due_ms);
+impl Update {
+    /// Changes a goal; `parent` is the new parent, if it changes.
+    fn apply(&self, g: &mut Goal, cx: &Cx, parent: Option<Option<Id>>) -> Result<()> {
+        set_required("title", &mut g.title, self.title.as_deref(), TITLE)?;
+        set_optional("description", &mut g.description, self.description.as_deref(), LONG)?;
+        set_optional("category", &mut g.category, self.category.as_deref(), CATEGORY)?;
+        set_optional("notes", &mut g.notes, self.notes.as_deref(), LONG)?;
+        g.priority = self.priority.map_or(Ok(g.priority), priority)?;
+        g.parent = parent.unwrap_or(g.parent);
+        if let Some(text) = self.due_date.change() {
+            (g.due, g.due_ms) = due(cx, text.map(String::as_str))?;
         }
-        if let Some(progress) = self.progress {
-            (g.progress, g.by_hand) = (progress, true);
+        match self.progress {
+            Some(progress) if progress > 100 => {
+                return Err(Error::bad_args(format!("the progress is {progress}: give 0 to 100, in percent")));
+            }
+            Some(progress) => (g.progress, g.by_hand) = (progress, true),
+            None => {}
         }
         if let Some(status) = self.status.filter(|status| *status != g.status) {
             g.status = status;
-            g.completed_ms = if status == Status::Completed { now_ms } else { 0 };
+            g.completed_ms = if status == Status::Completed { now_ms(cx) } else { 0 };
         }
+        Ok(())
     }
 }
 
@@ -287,58 +277,37 @@ fn now_ms(cx: &Cx) -> u64 {
 
 async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
     let found = goals.goals.find_own(&cx, &args.goal_id)?;
-    if let Some(progress) = args.progress.filter(|p| *p > 100) {
-        return Err(Error::bad_args(format!("the progress is {progress}: give 0 to 100, in percent")));
-    }
-    let change = Change {
-        status: args.status,
-        progress: args.progress,
-        title: args.title.map(|t| required_text("title", &t, TITLE)).transpose()?,
-        description: patch_text("description", args.description.as_deref(), LONG)?,
-        category: patch_text("category", args.category.as_deref(), CATEGORY)?,
-        priority: args.priority.map(priority).transpose()?,
-        due: match args.due_date {
-            Patch::Not => None,
-            Patch::Null => Some(due(&cx, None)?),
-            Patch::Value(text) => Some(due(&cx, Some(&text))?),
-        },
-        parent: match args.parent_id {
-            Patch::Not => None,
-            Patch::Value(parent) if !parent.trim().is_empty() => Some(Some(goals.goals.find_own(&cx, &parent)?.id)),
-            _ => Some(None),
-        },
-        notes: patch_text("notes", args.notes.as_deref(), LONG)?,
-    };
-    if change == Change::default() && args.shared.is_none() {
+    if args == (Update { goal_id: args.goal_id.clone(), ..Update::default() }) {
         return Err(Error::bad_args(
             "say what to change: status, progress, title, description, category, priority, dueDate, parentId, notes or \
              shared",
         ));
     }
-    let now = write(&goals, &cx, found.id, change, args.shared).await?;
+    let parent = match args.parent_id.change() {
+        Some(Some(parent)) if !parent.trim().is_empty() => Some(Some(goals.goals.find_own(&cx, parent)?.id)),
+        change => change.map(|_| None),
+    };
+    let now = write(&goals, &cx, found.id, args.clone(), parent).await?;
     let (title, before) = (quote(&now.value.title), found.value.status);
     let sentence = match now.value.status {
         Status::Completed if before != Status::Completed => format!("Well done: {title} is completed."),
         status if before != status => format!("{title} is {} now.", status.word()),
         _ => match args.progress {
-            Some(progress) => format!("{title} stands at {progress} %."),
+            Some(progress) => format!("{title} is at {progress} %."),
             None => format!("I changed the goal {title}."),
         },
     };
     Ok(Output::json(goals.to_json(&cx, &now)?)?.say(sentence))
 }
 
-/// Makes a change, sees to it that no goal becomes a part of itself, and shows the steps to whoever sees the goal.
-async fn write(goals: &Goals, cx: &Cx, id: Id, change: Change, shared: Option<bool>) -> Result<Entry<Goal>> {
+/// Writes a change; refuses cycles of parents, and shares the steps with the goal.
+async fn write(goals: &Goals, cx: &Cx, id: Id, update: Update, parent: Option<Option<Id>>) -> Result<Entry<Goal>> {
     let (records, steps, scope) =
         (goals.goals.records().clone(), goals.steps.records().clone(), Scope::User(cx.user()));
-    let (parent, which, now_ms) = (change.parent.flatten(), id.to_string(), now_ms(cx));
-    let make = move |goal: &mut Goal| {
-        change.make(goal, now_ms);
-        Ok(())
-    };
+    let (which, shared, here) = (id.to_string(), update.shared, cx.clone());
+    let make = move |goal: &mut Goal| update.apply(goal, &here, parent).map_err(|e| rejected(e.message()));
     let written = goals.goals.change_with(cx, &which, shared, make, move |tx, goal| {
-        parent.iter().try_for_each(|parent| may_be_part(&records, tx, scope, id, *parent))?;
+        parent.flatten().map_or(Ok(()), |parent| may_be_part(&records, tx, scope, id, parent))?;
         if shared.is_some() {
             for step in record::steps(&steps, tx, scope, id)?.iter().filter(|step| step.audience != goal.audience) {
                 steps.share(tx, scope, step.id, goal.audience)?;
@@ -349,7 +318,7 @@ async fn write(goals: &Goals, cx: &Cx, id: Id, change: Change, shared: Option<bo
     written.await
 }
 
-/// Delete a goal for good, with its steps; goals that were parts of it become parts of what it was a part of.
+/// Delete a goal for good, with its steps; its subgoals move to its parent.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Delete {
@@ -384,7 +353,7 @@ async fn delete(goals: Goals, cx: Cx, args: Delete) -> Result<Output> {
     let title = quote(&found.value.title);
     let sentence = match steps {
         0 => format!("I deleted the goal {title}."),
-        n => format!("I deleted the goal {title} with its {}.", crate::json_text::counted(n, "step")),
+        n => format!("I deleted the goal {title} with its {}.", counted(n, "step")),
     };
     Ok(Output::json(json!({"deleted": true, "id": id, "stepsDeleted": steps}))?.say(sentence))
 }

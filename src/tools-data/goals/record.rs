@@ -1,16 +1,16 @@
-//! What is kept of a goal and of its steps, and how both are told.
+//! The stored forms of goals and steps, and their results.
 
-use crate::json_text;
-use records::{Due, NamedRecord, RecordStore, is_past, rejected};
+use crate::json_text::moment;
+use records::{Due, NamedRecord, RecordStore, is_past, rejected, view};
 use store::{Coded, Collection, Entry, Key, Level, Record, Store, Tx, Visit, Walk, coded, order};
 use tool::{Cx, Scope, prelude::*};
 
-/// How important a goal is at most.
+/// The highest priority.
 pub(super) const HIGHEST: u8 = 10;
-/// How many levels of goals may stand above one.
+/// The most levels of parents.
 const DEEPEST: usize = 32;
 
-/// How it stands with a goal.
+/// The status of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Status {
@@ -35,13 +35,13 @@ impl Status {
             Self::Abandoned => "abandoned",
         }
     }
-    /// Whether nothing more is to be done.
+    /// Whether it is completed or abandoned.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Abandoned)
     }
 }
 
-/// What somebody works toward.
+/// A goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
     pub(super) title: String,
@@ -49,24 +49,24 @@ pub struct Goal {
     pub(super) category: Option<String>,
     /// 1 to 10, the highest first.
     pub(super) priority: u8,
-    /// The goal it is a part of; its owner's too.
+    /// The parent goal, of the same owner.
     pub(super) parent: Option<Id>,
-    /// A day or a moment, as [`Due`] keeps it.
+    /// A day or a moment, as [`Due`] writes it.
     pub(super) due: Option<String>,
-    /// When that begins: milliseconds since 1970; the greatest number where there is none.
+    /// Its beginning in milliseconds since 1970; `i64::MAX` without a due date.
     pub(super) due_ms: i64,
     #[serde(with = "coded")]
     pub(super) status: Status,
-    /// In percent, where somebody set it; else it follows from the steps.
+    /// In percent, if set by hand; else it follows from the steps.
     pub(super) progress: u8,
     pub(super) by_hand: bool,
     pub(super) notes: Option<String>,
-    /// Milliseconds since 1970; 0 while it is not.
+    /// Milliseconds since 1970; 0 while it is not completed.
     pub(super) completed_ms: u64,
 }
 
 impl Default for Goal {
-    /// An active goal of middling importance that has no name yet.
+    /// An active goal of medium priority without a title.
     fn default() -> Self {
         Self {
             title: String::new(),
@@ -89,9 +89,9 @@ impl Default for Goal {
 pub(super) const BY_RANK: u8 = 2;
 /// By status, then by rank.
 pub(super) const BY_STATUS: u8 = 3;
-/// By the goal it is a part of.
+/// By parent.
 const BY_PARENT: u8 = 4;
-/// The same, then by rank.
+/// By parent, then by rank.
 pub(super) const BY_PARENT_RANK: u8 = 5;
 
 impl Record for Goal {
@@ -129,12 +129,12 @@ impl NamedRecord for Goal {
     }
 }
 
-/// A name in its index; under it come first those that are not over.
+/// A name in its index, unfinished records first.
 fn named(name: &str, over: bool) -> Vec<u8> {
     [order::text(name), vec![u8::from(over)]].concat()
 }
 
-/// A step on the way to a goal. Steps come in the order in which they were made; whoever sees the goal sees them.
+/// A step of a goal. Steps are in the order of creation, and shared with the goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     pub(super) goal: Id,
@@ -142,15 +142,15 @@ pub struct Step {
     pub(super) description: Option<String>,
     /// Milliseconds since 1970; 0 while it is open.
     pub(super) done_ms: u64,
-    /// What came of it.
+    /// Its outcome.
     pub(super) result: Option<String>,
 }
 
-/// By the goal.
+/// By goal.
 const BY_GOAL: u8 = 2;
-/// By the goal, the open ones first.
+/// By goal, open steps first.
 const BY_STATE: u8 = 3;
-/// The open ones first.
+/// Open steps first.
 pub(super) const BY_DONE: u8 = 4;
 
 impl Record for Step {
@@ -191,7 +191,7 @@ pub struct Goals {
     pub(super) steps: RecordStore<Step>,
 }
 
-/// How many parts of a goal there are, and how many of them are done.
+/// How many steps or subgoals there are, and how many of them are done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parts {
     pub done: usize,
@@ -210,20 +210,20 @@ impl Goals {
 
     /// The first open steps of a goal.
     pub fn open_steps(&self, cx: &Cx, goal: Id, most: usize) -> Result<Vec<Entry<Step>>> {
-        let mut kept = 0;
+        let mut taken = 0;
         let open = self.steps.records().walk(cx, &Walk::prefix(BY_STATE, state(goal, false)), |_| {
-            kept += 1;
-            if kept <= most { Visit::Yes } else { Visit::Stop }
+            taken += 1;
+            if taken <= most { Visit::Yes } else { Visit::Stop }
         })?;
         Ok(open)
     }
 
-    /// The goals that are parts of one, by rank.
+    /// The subgoals of a goal, by rank.
     pub fn below(&self, cx: &Cx, goal: Id) -> Result<Vec<Entry<Goal>>> {
         Ok(self.goals.records().walk(cx, &Walk::prefix(BY_PARENT_RANK, goal.as_bytes()), |_| Visit::Yes)?)
     }
 
-    /// The goals a goal is a part of, the nearest first, as far as this caller sees them.
+    /// The parents of a goal, the nearest first, as far as this caller can see them.
     pub fn above(&self, cx: &Cx, goal: &Goal) -> Result<Vec<Entry<Goal>>> {
         let (mut above, mut next) = (vec![], goal.parent);
         while let Some(id) = next.filter(|_| above.len() < DEEPEST) {
@@ -241,8 +241,7 @@ impl Goals {
         Ok(Parts { done, all: done + steps.count(cx, &Walk::prefix(BY_STATE, state(goal, false)))? })
     }
 
-    /// The parts of a goal, counted: steps and goals; those that were given up do not count. And what share of them is
-    /// done or was set by hand, in percent.
+    /// Counts of steps and of subgoals that are not abandoned, and the progress in percent: their share, or set by hand.
     pub fn progress(&self, cx: &Cx, entry: &Entry<Goal>) -> Result<(Parts, Parts, u8)> {
         let (mut below, steps) = (Parts::default(), self.steps_counted(cx, entry.id)?);
         let part_of = Walk::prefix(BY_PARENT_RANK, entry.id.as_bytes());
@@ -260,11 +259,11 @@ impl Goals {
         Ok((steps, below, percent))
     }
 
-    /// A goal as it is answered.
+    /// The result for a goal.
     pub fn to_json(&self, cx: &Cx, entry: &Entry<Goal>) -> Result<Value> {
         let g = &entry.value;
         let (steps, below, progress) = self.progress(cx, entry)?;
-        // A goal of somebody else that is not shared does not exist, not even as an id.
+        // A private goal of somebody else does not exist, not even as an id.
         let parent = match g.parent {
             Some(parent) if entry.owner != cx.user() => self.goals.records().peek(cx, parent)?.map(|found| found.id),
             parent => parent,
@@ -280,17 +279,17 @@ impl Goals {
             "dueDate": g.due,
             "overdue": is_overdue(cx, g),
             "notes": g.notes,
-            "completedAt": json_text::moment(cx, g.completed_ms),
+            "completedAt": moment(cx, g.completed_ms),
             "stepsDone": steps.done,
             "steps": steps.all,
             "subGoalsDone": below.done,
             "subGoals": below.all,
         });
-        Ok(json_text::record(cx, entry, itself))
+        Ok(view(cx, entry, itself))
     }
 }
 
-/// A step as it is answered.
+/// The result for a step.
 pub(super) fn step(cx: &Cx, entry: &Entry<Step>) -> Value {
     let s = &entry.value;
     let itself = json!({
@@ -298,33 +297,33 @@ pub(super) fn step(cx: &Cx, entry: &Entry<Step>) -> Value {
         "title": s.title,
         "description": s.description,
         "done": s.done_ms > 0,
-        "completedAt": json_text::moment(cx, s.done_ms),
+        "completedAt": moment(cx, s.done_ms),
         "result": s.result,
     });
-    json_text::record(cx, entry, itself)
+    view(cx, entry, itself)
 }
 
 fn state(goal: Id, done: bool) -> Vec<u8> {
     [&goal.as_bytes()[..], &[u8::from(done)]].concat()
 }
 
-/// Whether its day, or its moment, has passed and there is still something to do.
+/// Whether it is open and its due date has passed.
 pub(super) fn is_overdue(cx: &Cx, goal: &Goal) -> bool {
     !goal.status.is_over() && is_past(cx, goal.due.as_deref())
 }
 
-/// A due date as it is kept: its text, and when it begins.
+/// A due date as it is stored: its text, and its beginning.
 ///
 /// # Errors
-/// `BadArgs` when it is none.
+/// `BadArgs` when it is no date.
 pub(super) fn due(cx: &Cx, text: Option<&str>) -> Result<(Option<String>, i64)> {
     Ok(Due::read(cx, text)?.map_or((None, i64::MAX), |due| (Some(due.text), due.ms)))
 }
 
-/// Within a write: sees to it that `below`, a goal that is there or is to be made, may be a part of `parent`.
+/// Within a write: checks that `below`, an existing or a new goal, may be a subgoal of `parent`.
 ///
 /// # Errors
-/// `Missing` when the parent is gone; `Conflict` when a goal would be a part of itself, or stand too deep.
+/// `Missing` when the parent is gone; `Conflict` for a cycle, or too many levels.
 pub(super) fn may_be_part(goals: &Collection<Goal>, tx: &Tx, scope: Scope, below: Id, parent: Id) -> store::Result<()> {
     let mut next = Some(parent);
     for depth in 0.. {
@@ -333,16 +332,12 @@ pub(super) fn may_be_part(goals: &Collection<Goal>, tx: &Tx, scope: Scope, below
             return Err(rejected("a goal cannot be a part of itself: choose another parentId"));
         }
         if depth == DEEPEST {
-            return Err(rejected(format!(
-                "goals stand in one another {DEEPEST} deep at most: choose another parentId"
-            )));
+            return Err(rejected(format!("goals are nested {DEEPEST} deep at most: choose another parentId")));
         }
         match goals.read(tx, scope, id)? {
             Some(found) => next = found.value.parent,
             None if id == parent => {
-                return Err(store::Error::Missing(
-                    "the goal it is to be a part of is gone: `list_goals` shows goals".into(),
-                ));
+                return Err(store::Error::Missing("its parent goal is gone: `list_goals` shows goals".into()));
             }
             None => return Ok(()),
         }
@@ -350,7 +345,7 @@ pub(super) fn may_be_part(goals: &Collection<Goal>, tx: &Tx, scope: Scope, below
     Ok(())
 }
 
-/// Within a write: the goals that are parts of one.
+/// Within a write: the subgoals of a goal.
 pub(super) fn parts(goals: &Collection<Goal>, tx: &Tx, scope: Scope, goal: Id) -> store::Result<Vec<Entry<Goal>>> {
     goals.find(tx, scope, BY_PARENT, goal.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! Finds the steps of a goal that nobody listed: a model proposes them, or they are read from the goal's own words.
+//! Proposes steps of a goal: a model does, or they are parsed from the goal's own text.
 
 use super::{TITLE, record::Goal};
 use serde_json::json;
@@ -6,22 +6,22 @@ use tool::Cx;
 
 /// How many steps a model may propose.
 const MOST: usize = 10;
-/// How much of the goal and of its steps a model is shown, in characters.
+/// How many characters of the goal and of its steps the prompt has.
 const SHOWN: usize = 4000;
 
-/// First words of sentences that tell something and are no step.
-const TELLING: &[&str] = &[
+/// First words of sentences that are no steps.
+const NO_STEP: &[&str] = &[
     "i", "i'm", "i'd", "it", "it's", "its", "my", "we", "our", "he", "she", "they", "you", "the", "a", "an", "this",
     "that", "these", "those", "there", "because", "since", "so", "but", "if", "when", "what", "why", "who", "not",
     "no",
 ];
 
-/// Where steps came from.
+/// The origin of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// A model proposed them.
     Model,
-    /// The goal's title or description lists them.
+    /// The goal's title or description listed them.
     Words,
 }
 
@@ -34,7 +34,7 @@ impl Source {
     }
 }
 
-/// The titles of steps toward a goal that are not among `existing`; empty where neither a model nor the words give any.
+/// Titles of new steps toward a goal, without `existing` ones; empty if neither a model nor the text has any.
 pub(super) async fn propose(cx: &Cx, goal: &Goal, existing: &[String]) -> (Vec<String>, Source) {
     let new = |titles: Vec<String>| without(titles, existing);
     match ask_model(cx, goal, existing).await.map(new) {
@@ -43,7 +43,7 @@ pub(super) async fn propose(cx: &Cx, goal: &Goal, existing: &[String]) -> (Vec<S
     }
 }
 
-/// `None` when no model can be asked.
+/// Steps that a model proposes; `None` without a model.
 async fn ask_model(cx: &Cx, goal: &Goal, existing: &[String]) -> Option<Vec<String>> {
     let clip = |text: &str| text.chars().take(SHOWN).collect::<String>();
     let mut prompt = String::from(
@@ -65,25 +65,25 @@ async fn ask_model(cx: &Cx, goal: &Goal, existing: &[String]) -> Option<Vec<Stri
     }
 }
 
-/// The steps of a model's answer: a line each, without what it put around them.
+/// The steps in a model's answer: one a line, without markers.
 fn from_answer(answer: &str) -> Vec<String> {
     let lines = answer.lines().map(unmarked).filter(|line| !line.is_empty() && !line.ends_with(':'));
     let lines = lines.filter(|line| !line.starts_with("```") && line.chars().count() <= TITLE);
     lines.map(|line| line.replace("**", "")).take(MOST).collect()
 }
 
-/// The steps that a goal's own words list: the items or lines of its description, its sentences, or what its title joins.
+/// The steps that a goal's own text lists: the items, lines or sentences of its description, or the parts of its title.
 fn from_words(title: &str, description: &str) -> Vec<String> {
     let lines: Vec<&str> = description.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let items: Vec<&str> = lines.iter().copied().filter(|line| unmarked(line).len() < line.len()).collect();
-    let tells = |part: &String| {
+    let is_no_step = |part: &String| {
         let first = part.split_whitespace().next().unwrap_or_default().to_lowercase();
-        TELLING.contains(&first.trim_end_matches(','))
+        NO_STEP.contains(&first.trim_end_matches(','))
     };
-    let several = |parts: Vec<String>| (parts.len() > 1 && !parts.iter().any(tells)).then_some(parts);
+    let several = |parts: Vec<String>| (parts.len() > 1 && !parts.iter().any(is_no_step)).then_some(parts);
     let whole =
         |lines: &[&str]| lines.iter().map(|line| capital(unmarked(line))).filter(|line| !line.is_empty()).collect();
-    // A list in a description is the steps, whatever is said around it.
+    // A list in the description wins over the text around it.
     several(whole(&items))
         .or_else(|| several(whole(&lines)))
         .or_else(|| several(parts(description)))
@@ -94,8 +94,8 @@ fn from_words(title: &str, description: &str) -> Vec<String> {
         .collect()
 }
 
-/// The parts of a text that something is said in each of: by sentences, semicolons, "then", and by commas and "and" where
-/// each part has at least two words, so that "salt and pepper" stays together.
+/// Splits a text at sentences, semicolons and "then"; at commas and "and" only if each part has at least two words, so that
+/// "salt and pepper" stays together.
 fn parts(text: &str) -> Vec<String> {
     let split = |text: &str, marks: &[&str]| {
         let mut parts = vec![text.to_owned()];
@@ -120,7 +120,7 @@ fn parts(text: &str) -> Vec<String> {
     apart.map(lead).filter(|part| !part.is_empty()).collect()
 }
 
-/// A line without the mark of a list in front of it and without emphasis around it.
+/// A line without its list marker and emphasis.
 fn unmarked(line: &str) -> &str {
     let line = line.trim();
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -136,7 +136,7 @@ fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Those that are not there yet, each once.
+/// New titles, each once.
 fn without(titles: Vec<String>, existing: &[String]) -> Vec<String> {
     let mut seen: Vec<String> = existing.iter().map(|title| title.to_lowercase()).collect();
     titles

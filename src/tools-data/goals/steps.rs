@@ -1,22 +1,21 @@
-//! Breaking a goal into steps and goals of its own, and getting the steps done.
+//! Tools for steps: breaking a goal down into steps and subgoals, completing, changing and deleting steps.
 
 use super::{
     TITLE, now_ms,
     record::{self, Goal, Goals, Step, may_be_part},
     split,
 };
-use crate::json_text::counted;
-use records::{optional_text, patch_text, publish_change, quote, rejected, required_text};
+use records::{counted, optional_text, publish_change, quote, rejected, required_text, set_optional, set_required};
 use store::Entry;
 use tool::{Scope, prelude::*};
 
 /// How many steps one call adds at most, and a goal has at most.
 const AT_ONCE: usize = 50;
 const STEPS: usize = 200;
-/// The most characters of what is said about a step, and of what came of it.
+/// The most characters of the description and of the result of a step.
 const RESULT: usize = 1000;
 
-/// A step, or a goal of its own.
+/// A step or a subgoal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -36,7 +35,7 @@ enum StepInput {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Full {
-    /// What is to be done.
+    /// What to do.
     title: String,
     /// More about it.
     description: Option<String>,
@@ -45,8 +44,8 @@ struct Full {
     kind: Kind,
 }
 
-/// Break a goal into steps, in the order in which they are to be done. They are added behind those it has. Without `steps`
-/// they are worked out: by a model, or from what the goal's own words list.
+/// Break a goal down into steps, in order, after its existing steps. Without `steps` a model proposes them, or they are taken
+/// from the goal's own text.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Decompose {
@@ -57,7 +56,7 @@ pub(super) struct Decompose {
     steps: Option<Vec<StepInput>>,
 }
 
-/// A step that was checked.
+/// A checked step.
 #[derive(Clone)]
 struct Checked {
     id: Id,
@@ -125,13 +124,13 @@ pub(super) async fn decompose(goals: Goals, cx: Cx, args: Decompose) -> Result<O
     Ok(Output::json(content)?.say(sentence))
 }
 
-/// What there is, and how to go on: no model could be asked, and the goal's own words list nothing.
+/// The result without proposals: the existing steps, and a note on how to continue.
 fn ask(goals: &Goals, cx: &Cx, goal: Entry<Goal>) -> Result<Output> {
     let steps = goals.steps_of(cx, goal.id)?;
     let title = quote(&goal.value.title);
     let note = format!(
-        "Nothing was changed: no model could be asked, and the goal's own words list no steps. Think of the 3 to 7 next concrete steps toward {title} that are not there yet, and call \
-         decompose_goal again with `steps`: titles in their order, or objects {{title, description, type}}; type goal is \
+        "Nothing was changed: no model is available, and the goal's own text lists no steps. Think of the next 3 to 7 \
+         concrete steps toward {title} that do not exist yet, and call decompose_goal again with `steps`: titles in their order, or objects {{title, description, type}}; type goal is \
          for what needs steps of its own."
     );
     let content = json!({
@@ -150,7 +149,7 @@ fn ask(goals: &Goals, cx: &Cx, goal: Entry<Goal>) -> Result<Output> {
 
 type Added = (Vec<Entry<Step>>, Vec<Entry<Goal>>);
 
-/// Keeps all of them, for whoever sees the goal.
+/// Adds all of them, shared like the goal.
 async fn add(goals: &Goals, cx: &Cx, goal: Id, new: Vec<Checked>) -> Result<Added> {
     let (records, steps) = (goals.goals.records().clone(), goals.steps.records().clone());
     let (scope, stamp) = (Scope::User(cx.user()), records.stamp(cx, "decompose_goal"));
@@ -182,13 +181,13 @@ async fn add(goals: &Goals, cx: &Cx, goal: Id, new: Vec<Checked>) -> Result<Adde
     Ok(written.await?)
 }
 
-/// Tick off a step of a goal.
+/// Complete a step of a goal.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Complete {
     /// The id of the step, or its title.
     step_id: String,
-    /// What came of it.
+    /// Its outcome.
     result: Option<String>,
 }
 
@@ -200,6 +199,7 @@ pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Out
     let step = change(&goals, &cx, &found, true, move |step| {
         step.done_ms = if step.done_ms > 0 { step.done_ms } else { at };
         step.result = result.clone().or_else(|| step.result.take());
+        Ok(())
     })
     .await?;
     let title = quote(&step.value.title);
@@ -214,7 +214,7 @@ pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Out
     let sentence = match &next {
         Some(next) => format!("{done} Next for {of}: {}.", quote(&next.value.title)),
         None if all_done => format!("{done} That was the last step of {of}: is the goal reached?"),
-        None => format!("{done} {of} stands at {progress} %."),
+        None => format!("{done} {of} is at {progress} %."),
     };
     let advice = "All steps are done. If the goal is reached, call update_goal with status completed; else add steps.";
     let content = json!({
@@ -227,21 +227,19 @@ pub(super) async fn complete(goals: Goals, cx: Cx, args: Complete) -> Result<Out
     Ok(Output::json(content)?.say(sentence))
 }
 
-/// Changes a step. Its goal's progress counts from the steps again when that is asked for.
+/// Changes a step; with `counts`, the goal's progress follows from its steps again.
 async fn change(
     goals: &Goals,
     cx: &Cx,
     found: &Entry<Step>,
     counts: bool,
-    change: impl Fn(&mut Step) + Send + 'static,
+    change: impl Fn(&mut Step) -> Result<()> + Send + 'static,
 ) -> Result<Entry<Step>> {
     let (records, steps) = (goals.goals.records().clone(), goals.steps.records().clone());
     let (scope, label, id) = (Scope::User(cx.user()), cx.label(), found.id);
     let written = goals.steps.records().store().write(move |tx| {
-        let changed = steps.change(tx, scope, label, id, &mut |step| {
-            change(step);
-            Ok(())
-        })?;
+        let changed =
+            steps.change(tx, scope, label, id, &mut |step| change(step).map_err(|e| rejected(e.message())))?;
         let goal = records.read(tx, scope, changed.value.goal)?.filter(|goal| counts && goal.value.by_hand);
         if let Some(goal) = goal {
             records.change(tx, scope, label, goal.id, &mut |goal| {
@@ -256,7 +254,7 @@ async fn change(
     Ok(changed)
 }
 
-/// Whoever shows the goal learns that its steps changed.
+/// Publishes a change of the goal whose steps changed.
 fn publish_goal_change(goals: &Goals, cx: &Cx, goal: Id) -> Result<()> {
     if let Some(goal) = goals.goals.records().peek(cx, goal)? {
         publish_change(cx, &goal, "changed");
@@ -264,13 +262,13 @@ fn publish_goal_change(goals: &Goals, cx: &Cx, goal: Id) -> Result<()> {
     Ok(())
 }
 
-/// Correct a step, or open it again; what is not given stays as it is.
+/// Change a step, or reopen it; fields that are not given stay as they are.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Update {
     /// The id of the step, or its title.
     step_id: String,
-    /// What is to be done.
+    /// What to do.
     title: Option<String>,
     /// More about it.
     description: Option<String>,
@@ -280,20 +278,19 @@ pub(super) struct Update {
 
 pub(super) async fn update(goals: Goals, cx: Cx, args: Update) -> Result<Output> {
     let found = goals.steps.find_own(&cx, &args.step_id)?;
-    let title = args.title.map(|t| required_text("title", &t, TITLE)).transpose()?;
-    let description = patch_text("description", args.description.as_deref(), RESULT)?;
     let (done, at) = (args.done, now_ms(&cx));
-    if title.is_none() && description.is_none() && done.is_none() {
+    if args.title.is_none() && args.description.is_none() && done.is_none() {
         return Err(Error::bad_args("say what to change: the title, the description, or whether it is done"));
     }
     let step = change(&goals, &cx, &found, done.is_some(), move |step| {
-        step.title = title.clone().unwrap_or_else(|| step.title.clone());
-        step.description = description.clone().unwrap_or_else(|| step.description.take());
+        set_required("title", &mut step.title, args.title.as_deref(), TITLE)?;
+        set_optional("description", &mut step.description, args.description.as_deref(), RESULT)?;
         step.done_ms = match done {
             Some(true) if step.done_ms == 0 => at,
             Some(false) => 0,
             _ => step.done_ms,
         };
+        Ok(())
     })
     .await?;
     let title = quote(&step.value.title);

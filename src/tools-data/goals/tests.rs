@@ -1,22 +1,10 @@
-//! Goals: what is kept, broken down, done and counted.
+//! Tests of goals and steps.
 
-use crate::testing::{call, cases, cx, cx_at, fault, other};
+use crate::testing::{ask, cases, cx, cx_at, fault, ok, other, said};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use store::Store;
 use tool::prelude::*;
-
-async fn ask(store: &Store, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-    call(super::family(store), cx, tool, args).await
-}
-
-async fn ok(store: &Store, tool: &str, args: Value) -> Output {
-    ask(store, &cx(), tool, args.clone()).await.unwrap_or_else(|e| panic!("{tool} {args}: {e}"))
-}
-
-async fn said(store: &Store, tool: &str, args: Value) -> String {
-    ok(store, tool, args).await.say.unwrap()
-}
 
 fn titles(of: &Value) -> Vec<&str> {
     of.as_array().unwrap().iter().map(|g| g["title"].as_str().unwrap()).collect()
@@ -56,7 +44,7 @@ async fn a_goal_is_set_changed_and_deleted() {
     let made =
         ok(&store, "create_goal", json!({"title": " Run a marathon ", "dueDate": "2027-05-01", "category": "health"}))
             .await;
-    assert_eq!(made.say.unwrap(), "I keep the goal “Run a marathon”, due on 1 May 2027.");
+    assert_eq!(made.say.unwrap(), "I saved the goal “Run a marathon”, due on 1 May 2027.");
     let mut told = made.content.clone();
     for field in ["id", "createdAt", "updatedAt"] {
         assert!(told[field].take().is_string(), "{field}");
@@ -72,7 +60,7 @@ async fn a_goal_is_set_changed_and_deleted() {
             json!({"priority": 9, "notes": "shoes bought", "dueDate": "2026-11-20T14:00"}),
             "I changed the goal “Run a marathon”.",
         ),
-        (json!({"progress": 30}), "“Run a marathon” stands at 30 %."),
+        (json!({"progress": 30}), "“Run a marathon” is at 30 %."),
         (json!({"status": "paused"}), "“Run a marathon” is paused now."),
         (json!({"status": "active", "title": "Run"}), "“Run” is active now."),
     ];
@@ -156,12 +144,12 @@ async fn steps_are_added_done_and_counted() {
     assert_eq!(titles(&details.content["steps"]), ["Buy paint", "Paint it"]);
     assert_eq!(
         details.say.unwrap(),
-        "“Paint the fence” is active and stands at 33 %, 1 of 2 steps done and 0 of 1 goal done. Next: “Paint it”."
+        "“Paint the fence” is active at 33 %, 1 of 2 steps done and 0 of 1 goal done. Next: “Paint it”."
     );
 
     assert_eq!(
         said(&store, "complete_step", json!({"stepId": "paint it"})).await,
-        "Done: “Paint it”. “Paint the fence” stands at 66 %."
+        "Done: “Paint it”. “Paint the fence” is at 66 %."
     );
     ok(&store, "update_goal", json!({"goalId": "gate", "status": "completed"})).await;
     let last = ok(&store, "complete_step", json!({"stepId": "paint it"})).await;

@@ -1,21 +1,21 @@
-//! Looking at goals: what comes next, one in full, all in numbers.
+//! Tools that show goals: next actions, details, statistics.
 
 use super::record::{self, BY_DONE, BY_RANK, BY_STATUS, Goal, Goals, Status, is_overdue};
-use crate::json_text::{counted, non_empty};
+use crate::json_text::non_empty;
 use jiff::{Timestamp, civil::Date};
-use records::{join_list, page_params, quote};
+use records::{counted, join_list, page_params, quote};
 use store::{Coded, Entry, Visit, Walk};
 use tool::{Label, prelude::*};
 
 /// How many are answered without a word about it, and at most.
 pub(crate) const LIMIT: (u32, u32) = (5, 20);
-/// How many active goals are looked at for what comes next.
-const LOOKED: usize = 500;
-/// How many goals without steps are named.
+/// How many active goals are searched for next actions.
+const SCANNED: usize = 500;
+/// The most goals without steps in a result.
 const HINTS: usize = 5;
 
-/// Tell what to do next: the first open step of each active goal, the most important goal first; of one goal its open
-/// steps.
+/// List the next actions: the first open step of each active goal, the most important goal first; or the open steps of one
+/// goal.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Next {
@@ -64,29 +64,29 @@ pub(super) async fn next(goals: Goals, cx: Cx, args: Next) -> Result<Output> {
 
 /// The active goals, by rank.
 fn active(goals: &Goals, cx: &Cx) -> Result<Vec<Entry<Goal>>> {
-    let (walk, mut looked) = (Walk::prefix(BY_STATUS, [Status::Active.code()]), 0);
+    let (walk, mut scanned) = (Walk::prefix(BY_STATUS, [Status::Active.code()]), 0);
     Ok(goals.goals.records().walk(cx, &walk, |_| {
-        looked += 1;
-        if looked <= LOOKED { Visit::Yes } else { Visit::Stop }
+        scanned += 1;
+        if scanned <= SCANNED { Visit::Yes } else { Visit::Stop }
     })?)
 }
 
-/// Whether a goal has no parts at all.
+/// Whether a goal has neither steps nor subgoals.
 fn is_bare(goals: &Goals, cx: &Cx, goal: &Entry<Goal>) -> Result<bool> {
     let (steps, below, _) = goals.progress(cx, goal)?;
     Ok(steps.all + below.all == 0)
 }
 
 fn action(cx: &Cx, goal: &Entry<Goal>, step: &Entry<record::Step>) -> Value {
-    let mut told = record::step(cx, step);
-    told["goalTitle"] = json!(goal.value.title);
-    told["goalPriority"] = json!(goal.value.priority);
-    told["goalDueDate"] = json!(goal.value.due);
-    told["goalOverdue"] = json!(is_overdue(cx, &goal.value));
-    told
+    let mut action = record::step(cx, step);
+    action["goalTitle"] = json!(goal.value.title);
+    action["goalPriority"] = json!(goal.value.priority);
+    action["goalDueDate"] = json!(goal.value.due);
+    action["goalOverdue"] = json!(is_overdue(cx, &goal.value));
+    action
 }
 
-/// Show one goal in full: its steps, the goals that are parts of it, its progress, and what it is a part of.
+/// Show one goal in full: its steps, subgoals, progress and parents.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Details {
@@ -112,7 +112,7 @@ pub(super) async fn details(goals: Goals, cx: Cx, args: Details) -> Result<Outpu
     let next = steps.iter().find(|step| step.value.done_ms == 0);
     let next = next.map(|step| format!(" Next: {}.", quote(&step.value.title))).unwrap_or_default();
     let status = goal.value.status.word();
-    let sentence = format!("{title} is {status} and stands at {progress} %, {steps_done}{parts}.{next}");
+    let sentence = format!("{title} is {status} at {progress} %, {steps_done}{parts}.{next}");
     let content = json!({
         "goal": goals.to_json(&cx, &goal)?,
         "progress": progress,
@@ -123,7 +123,7 @@ pub(super) async fn details(goals: Goals, cx: Cx, args: Details) -> Result<Outpu
     Ok(Output::json(content)?.say(sentence))
 }
 
-/// Count goals by status, and how far the active ones have come on average.
+/// Count goals by status, with the average progress of active ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Stats {}

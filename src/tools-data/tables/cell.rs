@@ -1,4 +1,4 @@
-//! Values of a column as they compare: numbers by size, days and times by when they are, texts without regard to case.
+//! Comparable values of columns: numbers by size, days and times by moment, texts without regard to case.
 
 use super::column::{Column, Kind};
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
@@ -6,10 +6,10 @@ use serde_json::{Number, Value};
 use std::cmp::Ordering;
 use tool::When;
 
-/// How much of a text counts where records are sorted, in characters.
+/// How many characters of a text count for sorting.
 const SORTED: usize = 200;
 
-/// A value that compares. Within a column all are of one kind.
+/// A comparable value. All values of a column are of one variant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cell {
     Bool(bool),
@@ -19,12 +19,12 @@ pub(super) enum Cell {
     Text(String),
 }
 
-/// A number of JSON, which compares with others exactly, whole or not.
+/// A JSON number with an exact order.
 #[derive(Debug, Clone)]
 pub(super) struct Real(Number);
 
 impl Real {
-    /// Its one way of being written: 7 for 7.0 too.
+    /// Its normal form: 7 for 7.0 too.
     fn written(&self) -> String {
         let float = self.0.as_f64().unwrap_or(0.0);
         match self.whole() {
@@ -44,7 +44,7 @@ impl Ord for Real {
         let float = |real: &Self| real.0.as_f64().unwrap_or(0.0);
         match (self.whole(), other.whole()) {
             (Some(a), Some(b)) => a.cmp(&b),
-            // A float knows fewer whole numbers than an integer: what is before the point is compared as such.
+            // A float has fewer whole numbers than an integer: compare the whole parts as integers.
             (Some(a), None) => against(a, float(other)),
             (None, Some(b)) => against(b, float(self)).reverse(),
             (None, None) => float(self).partial_cmp(&float(other)).unwrap_or(Ordering::Equal),
@@ -53,7 +53,7 @@ impl Ord for Real {
 }
 
 fn against(whole: i128, float: f64) -> Ordering {
-    // A cast keeps to the ends of the type, which are beyond all whole numbers of JSON.
+    // A cast saturates at the ends of i128, beyond all whole numbers of JSON.
     whole.cmp(&(float.trunc() as i128)).then_with(|| 0.0.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal))
 }
 
@@ -69,7 +69,7 @@ impl PartialEq for Real {
 }
 impl Eq for Real {}
 
-/// A kept value of a column as it compares; `None` where there is none, or it is no value of the column.
+/// A stored value of a column; `None` for null, or a value of another type.
 pub(super) fn cell(kind: Kind, value: &Value) -> Option<Cell> {
     match (kind, value) {
         (_, Value::Null) => None,
@@ -83,7 +83,7 @@ pub(super) fn cell(kind: Kind, value: &Value) -> Option<Cell> {
     }
 }
 
-/// What two values that count as the same have in common, as bytes; `None` where there is no value.
+/// The bytes of a value, equal for equal values; `None` without a value.
 pub(super) fn mark(kind: Kind, value: &Value) -> Option<Vec<u8>> {
     let text = match cell(kind, value)? {
         Cell::Bool(b) => b.to_string(),
@@ -95,7 +95,7 @@ pub(super) fn mark(kind: Kind, value: &Value) -> Option<Vec<u8>> {
     Some(text.into_bytes())
 }
 
-/// The same as [`cell`], cut to what counts where records are sorted.
+/// The same as [`cell`], truncated for sorting.
 pub(super) fn rank(kind: Kind, value: &Value) -> Option<Cell> {
     match cell(kind, value) {
         Some(Cell::Text(text)) => Some(Cell::Text(text.chars().take(SORTED).collect())),
@@ -103,9 +103,9 @@ pub(super) fn rank(kind: Kind, value: &Value) -> Option<Cell> {
     }
 }
 
-/// The first and the last value that what a filter says stands for: in a column of times, a day is all of its times.
-pub(super) fn span(column: &Column, given: &Value, kept: &Value, zone: &TimeZone) -> Option<(Cell, Cell)> {
-    let one = cell(column.kind(), kept)?;
+/// The range of a value in a filter: in a column of times, a day is the range of its times.
+pub(super) fn span(column: &Column, given: &Value, stored: &Value, zone: &TimeZone) -> Option<(Cell, Cell)> {
+    let one = cell(column.kind(), stored)?;
     let day = match (column.kind(), given.as_str()) {
         (Kind::Datetime, Some(text)) => match When::read(text, zone) {
             Ok(When::Day(day)) => Some(day),

@@ -1,4 +1,4 @@
-//! The columns of a table: what they hold, and whether a value is that.
+//! The columns of a table: their types, and checks and coercion of values.
 
 use jiff::tz::TimeZone;
 use records::{day_of, optional_text, required_text, truncate};
@@ -7,7 +7,7 @@ use tool::{When, prelude::*};
 
 /// The most columns of a table.
 pub(super) const COLUMNS: usize = 64;
-/// The most characters of a name, of a description, of an option, of a value that may be there only once.
+/// The most characters of a name, of a description, of an option, of a value of a unique column.
 const NAME: usize = 64;
 pub(super) const DESCRIPTION: usize = 500;
 const OPTION: usize = 100;
@@ -16,10 +16,10 @@ const UNIQUE: usize = 500;
 const OPTIONS: usize = 100;
 /// The most bytes of all columns, as JSON.
 const BYTES: usize = 64 * 1024;
-/// How much of a wrong value is told, in characters.
+/// How many characters of a wrong value an error shows.
 const SHOWN: usize = 60;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What a value has to be, for an error.
+    /// The expected value, for an error.
     fn wanted(self) -> &'static str {
         match self {
             Self::Text => "a text",
@@ -56,22 +56,22 @@ pub(super) struct New {
     /// What it holds.
     #[serde(rename = "type")]
     kind: Kind,
-    /// Whether every record must have it.
+    /// Whether every record must have a value.
     #[serde(default)]
     required: bool,
-    /// What a record has that says nothing.
+    /// The value of records that give none.
     default: Option<Value>,
     /// What it means.
     description: Option<String>,
     /// The values to choose from, for type select.
     #[serde(default)]
     options: Vec<String>,
-    /// Whether no two records may have the same.
+    /// Whether no two records may have the same value.
     #[serde(default)]
     unique: bool,
 }
 
-/// A column as it is kept: JSON, to which fields can be added. What only a newer Hob knows of it is written back.
+/// The stored form of a column: JSON, which can get more fields. Fields of a newer Hob are written back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Column {
     pub name: String,
@@ -92,7 +92,7 @@ pub(super) struct Column {
     newer: Map<String, Value>,
 }
 
-/// A name in small letters, with underscores between its words: `Release year` becomes `release_year`.
+/// A name in lower case with underscores: `Release year` becomes `release_year`.
 pub(super) fn plain(name: &str) -> String {
     let joined = |c: char| if c == ' ' || c == '-' { '_' } else { c };
     name.trim().to_lowercase().chars().take(10 * NAME).map(joined).collect()
@@ -116,7 +116,7 @@ pub(super) fn name(what: &str, given: &str) -> Result<String> {
     )))
 }
 
-/// Checks columns that are to be beside others.
+/// Checks new columns of a table with columns `beside`.
 ///
 /// # Errors
 /// `BadArgs` that names the column and what is wrong.
@@ -172,17 +172,17 @@ impl New {
 }
 
 impl Column {
-    /// What it holds; one of a kind that only a newer Hob knows holds whatever it holds.
+    /// Its type; a type of a newer Hob counts as JSON.
     pub fn kind(&self) -> Kind {
         Kind::deserialize(&self.written).unwrap_or(Kind::Json)
     }
 
-    /// A value of this column, in the one form in which it is kept. What was mended is told.
+    /// Checks a value and brings it into its stored form; adds coercions to `corrected`.
     ///
     /// # Errors
-    /// `BadArgs` that names the column, what was given, and what is wanted.
+    /// `BadArgs` that names the column, the given value and the expected type.
     pub fn value(&self, given: Value, zone: &TimeZone, corrected: &mut Vec<String>) -> Result<Value> {
-        let mut mended = |what: &str| corrected.push(format!("`{}` {what}", self.name));
+        let mut coerced = |what: &str| corrected.push(format!("`{}` {what}", self.name));
         match (self.kind(), given) {
             (Kind::Json, any) => Ok(any),
             (Kind::Number, Value::Number(n)) => Ok(Value::Number(n)),
@@ -196,19 +196,19 @@ impl Column {
                 Ok(Value::String(text))
             }
             (Kind::Text, given @ (Value::Number(_) | Value::Bool(_))) => {
-                mended("was no text and was taken as text");
+                coerced("was no text and was read as text");
                 Ok(Value::String(given.to_string()))
             }
             (Kind::Number, Value::String(text)) => match number(&text) {
                 Some(number) => {
-                    mended("was text and was read as a number");
+                    coerced("was text and was read as a number");
                     Ok(number)
                 }
                 None => Err(self.wrong(&Value::String(text))),
             },
             (Kind::Boolean, Value::String(text)) => match text.trim().to_lowercase().as_str() {
                 yes_or_no @ ("true" | "yes" | "false" | "no") => {
-                    mended("was text and was read as true or false");
+                    coerced("was text and was read as true or false");
                     Ok(Value::Bool(matches!(yes_or_no, "true" | "yes")))
                 }
                 _ => Err(self.wrong(&Value::String(text))),
@@ -219,21 +219,21 @@ impl Column {
                 found.map(Value::String).ok_or_else(|| self.wrong(&Value::String(text)))
             }
             (Kind::Date | Kind::Datetime, Value::String(text)) => {
-                self.date(&text, zone, &mut mended).map(Value::String).ok_or_else(|| self.wrong(&Value::String(text)))
+                self.date(&text, zone, &mut coerced).map(Value::String).ok_or_else(|| self.wrong(&Value::String(text)))
             }
             (_, other) => Err(self.wrong(&other)),
         }
     }
 
-    fn date(&self, text: &str, zone: &TimeZone, mended: &mut dyn FnMut(&str)) -> Option<String> {
+    fn date(&self, text: &str, zone: &TimeZone, coerced: &mut dyn FnMut(&str)) -> Option<String> {
         let when = When::read(text, zone).ok()?;
         match (self.kind(), &when) {
             (Kind::Date, When::At(_)) => {
-                mended("had a time, of which the day was kept");
+                coerced("had a time, and its day was stored");
                 Some(day_of(&when, zone).to_string())
             }
             (Kind::Datetime, When::Day(_)) => {
-                mended("was a day and was taken as its beginning");
+                coerced("was a day and was read as its beginning");
                 Some(When::At(when.start(zone).ok()?).to_string())
             }
             _ => Some(when.to_string()),
@@ -286,7 +286,7 @@ mod tests {
         let good = [
             (Kind::Text, json!("x"), json!("x"), ""),
             (Kind::Text, json!(""), json!(""), ""),
-            (Kind::Text, json!(12.5), json!("12.5"), "taken as text"),
+            (Kind::Text, json!(12.5), json!("12.5"), "read as text"),
             (Kind::Number, json!(12.5), json!(12.5), ""),
             (Kind::Number, json!(u64::MAX), json!(u64::MAX), ""),
             (Kind::Number, json!(" +12.5 "), json!(12.5), "read as a number"),
@@ -294,7 +294,7 @@ mod tests {
             (Kind::Boolean, json!(false), json!(false), ""),
             (Kind::Boolean, json!("Yes"), json!(true), "read as true or false"),
             (Kind::Date, json!("2026-11-20"), json!("2026-11-20"), ""),
-            (Kind::Date, json!("2026-11-20T23:30:00Z"), json!("2026-11-21"), "the day was kept"),
+            (Kind::Date, json!("2026-11-20T23:30:00Z"), json!("2026-11-21"), "its day was stored"),
             (Kind::Date, json!("1685-03-31"), json!("1685-03-31"), ""),
             (Kind::Datetime, json!("2026-11-20 14:30"), json!("2026-11-20T14:30:00+01:00"), ""),
             (Kind::Datetime, json!("2026-07-01"), json!("2026-07-01T00:00:00+02:00"), "its beginning"),
@@ -383,7 +383,7 @@ mod tests {
             (made[0].name.as_str(), &made[0].options, &made[0].default),
             ("colour", &vec!["red".into(), "blue".into()], &Some(json!("blue")))
         );
-        // What a newer Hob knows is read as it lies there.
+        // Fields of a newer Hob are kept.
         let newer = json!({"name": "a", "type": "picture", "frame": "gold"});
         assert_eq!(serde_json::from_value::<Column>(newer).unwrap().kind(), Kind::Json);
     }

@@ -1,4 +1,4 @@
-//! Which records: a column, what it is compared with, and how.
+//! Filters of records: columns, operators and values.
 
 use super::{
     cell::{Cell, cell, span},
@@ -15,7 +15,7 @@ use tool::prelude::*;
 const TESTS: usize = 32;
 const VALUES: usize = 100;
 
-/// How a value is compared.
+/// An operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Op {
@@ -35,9 +35,9 @@ struct Test {
     column: usize,
     kind: Kind,
     op: Op,
-    /// What is compared with: stretches of values; null is none.
+    /// The values to compare with, as ranges; `None` is null.
     with: Vec<Option<(Cell, Cell)>>,
-    /// For `contains`, in small letters.
+    /// For `contains`, in lower case.
     part: String,
 }
 
@@ -45,7 +45,7 @@ struct Test {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Filter {
     tests: Vec<Test>,
-    /// A unique column and the value it must have: there is one such record at most.
+    /// A unique column and its value: at most one record matches.
     pub unique: Option<(usize, Value)>,
 }
 
@@ -102,11 +102,11 @@ impl Filter {
                 test.with.push(None);
                 continue;
             }
-            let kept = column.value(value.clone(), zone, &mut vec![])?;
-            let span = span(column, &value, &kept, zone);
-            // A day stands for many times, of which each may be there.
+            let stored = column.value(value.clone(), zone, &mut vec![])?;
+            let span = span(column, &value, &stored, zone);
+            // A day is a range of many times.
             if op == Op::Eq && column.unique && span.as_ref().is_some_and(|(first, last)| first == last) {
-                self.unique = Some((at, kept));
+                self.unique = Some((at, stored));
             }
             test.with.push(span);
         }
@@ -114,12 +114,12 @@ impl Filter {
         Ok(())
     }
 
-    /// The columns it looks at.
+    /// The columns that it reads.
     pub fn columns(&self) -> impl Iterator<Item = usize> {
         self.tests.iter().map(|test| test.column)
     }
 
-    /// Whether a record is meant; `values` are those of all columns, of which only the ones it looks at need be there.
+    /// Whether a record matches; `values` are by column, and only those that it reads need to be there.
     pub fn fits(&self, values: &[Value]) -> bool {
         self.tests.iter().all(|test| test.holds(values.get(test.column).unwrap_or(&Value::Null)))
     }
@@ -148,10 +148,10 @@ impl Test {
     }
 }
 
-/// Where a column stands.
+/// The index of a column.
 ///
 /// # Errors
-/// `BadArgs` that names the columns there are.
+/// `BadArgs` that lists the columns.
 pub(super) fn position(columns: &[Column], name: &str) -> Result<usize> {
     let plain = plain(name);
     columns.iter().position(|c| c.name == plain).ok_or_else(|| {
@@ -160,7 +160,7 @@ pub(super) fn position(columns: &[Column], name: &str) -> Result<usize> {
     })
 }
 
-/// What is said of one column, as comparisons.
+/// The comparisons of one column.
 fn comparisons(column: &Column, given: &Value) -> Result<Vec<(Op, Value)>> {
     let op = |name: &str| -> Result<Op> {
         let plain = name.trim().trim_start_matches('$').to_lowercase();
@@ -180,8 +180,8 @@ fn comparisons(column: &Column, given: &Value) -> Result<Vec<(Op, Value)>> {
                     format!("the filter on column `{}` has `{}` beside op and value", column.name, truncate(other, 40));
                 return Err(Error::bad_args(text));
             }
-            let said = op(fields["op"].as_str().unwrap_or_default())?;
-            Ok(vec![(said, fields.get("value").cloned().unwrap_or(Value::Null))])
+            let op = op(fields["op"].as_str().unwrap_or_default())?;
+            Ok(vec![(op, fields.get("value").cloned().unwrap_or(Value::Null))])
         }
         Value::Object(fields) if column.kind() != Kind::Json && !fields.is_empty() => {
             fields.iter().map(|(name, value)| Ok((op(name)?, value.clone()))).collect()
@@ -190,19 +190,19 @@ fn comparisons(column: &Column, given: &Value) -> Result<Vec<(Op, Value)>> {
     }
 }
 
-/// Reads the values of some columns out of a record's text, and passes over all others without making anything of them.
+/// Parses the values of some columns of a record, and skips all others.
 pub(super) struct Pick<'a> {
     columns: &'a [Column],
     wanted: &'a [bool],
 }
 
 impl<'a> Pick<'a> {
-    /// Those of `columns` that are `wanted`.
+    /// Parses those of `columns` that are `wanted`.
     pub fn new(columns: &'a [Column], wanted: &'a [bool]) -> Self {
         Self { columns, wanted }
     }
 
-    /// The values by the place of their column; null for those not wanted or not there.
+    /// The values by the index of their column; null if not wanted or missing.
     pub fn read(&self, text: &str) -> Vec<Value> {
         let mut reader = serde_json::Deserializer::from_str(text);
         self.deserialize(&mut reader).unwrap_or_else(|_| vec![Value::Null; self.columns.len()])

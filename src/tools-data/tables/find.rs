@@ -1,4 +1,4 @@
-//! Finding records of a table: filtered and sorted, or by words.
+//! Finds records of a table: filtered and sorted, or by words.
 
 use super::{
     cell::{Cell, rank},
@@ -6,8 +6,8 @@ use super::{
     filter::{Filter, Pick, position},
     record::{ANSWER, BY_TABLE, LoadedTable, Row, Tables, mark},
 };
-use crate::json_text::{aside, counted, non_empty};
-use records::{contains_all_words, join_list, page_params, quote};
+use crate::json_text::{non_empty, run_blocking};
+use records::{contains_all_words, counted, join_list, page_params, quote};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
 use store::{Entry, Visit, Walk};
@@ -16,10 +16,10 @@ use tool::prelude::*;
 /// How many are answered without a word about it, and at most.
 pub(crate) const LIMIT: (u32, u32) = (20, 50);
 
-/// How far into a sorted list one gets: the places of all before are remembered on the way.
+/// The longest prefix of a sorted list: the positions of all records before a page are held in memory.
 const SORTED: usize = 10_000;
 
-/// A direction.
+/// A sort order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Order {
@@ -33,8 +33,8 @@ enum Order {
 pub(super) struct List {
     /// The name of the table.
     table: String,
-    /// What records must have, by column: a value, a list of values, or {op, value} with eq, ne, gt, gte, lt, lte,
-    /// contains or in. All must hold; null is for what is empty; texts compare without regard to case.
+    /// Conditions by column, all of which must hold: a value, a list of values, or {op, value} with eq, ne, gt, gte, lt, lte,
+    /// contains or in. Null matches empty columns; texts compare without regard to case.
     #[serde(default)]
     filter: Map<String, Value>,
     /// A column, or createdAt.
@@ -42,7 +42,7 @@ pub(super) struct List {
     /// asc (default for a column) or desc.
     sort_order: Option<Order>,
     limit: Option<u32>,
-    /// How many to leave out before the first.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -50,11 +50,11 @@ pub(super) struct List {
 struct Page {
     rows: Vec<Entry<Row>>,
     more: bool,
-    /// How many fit in all, where that is known.
+    /// The number of all matches, if known.
     all: Option<u64>,
 }
 
-/// What is looked for.
+/// A query.
 struct RowQuery {
     filter: Filter,
     by: Option<usize>,
@@ -80,7 +80,7 @@ pub(super) async fn list(tables: Tables, cx: Cx, args: List) -> Result<Output> {
     }
     let wanted = RowQuery { filter, by, down, offset, limit };
     let filtered = !args.filter.is_empty();
-    aside(move || {
+    run_blocking(move || {
         let mut page = match by {
             Some(_) => sorted(&tables, &cx, &table, &wanted)?,
             None => in_order(&tables, &cx, &table, &wanted)?,
@@ -93,19 +93,19 @@ pub(super) async fn list(tables: Tables, cx: Cx, args: List) -> Result<Output> {
     .await
 }
 
-/// The stretch of all records of a table.
+/// All records of a table.
 fn all(table: &LoadedTable) -> Walk {
     Walk::prefix(BY_TABLE, table.entry.id.as_bytes())
 }
 
-/// Which columns are needed.
+/// The columns to parse.
 fn needed(table: &LoadedTable, columns: impl Iterator<Item = usize>) -> Vec<bool> {
     let mut needed = vec![false; table.columns.len()];
     columns.for_each(|at| needed[at] = true);
     needed
 }
 
-/// Those that fit, as they were made.
+/// A page of matches in order of creation.
 fn in_order(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) -> Result<Page> {
     let needed = needed(table, wanted.filter.columns());
     let pick = Pick::new(&table.columns, &needed);
@@ -117,18 +117,18 @@ fn in_order(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) ->
         return Ok(Page { rows: rows.into_iter().skip(wanted.offset).collect(), more: false, all });
     }
     let walk = if wanted.down { all(table).down() } else { all(table) };
-    window_of(tables, cx, &walk, (wanted.offset, wanted.limit), fits)
+    page_of(tables, cx, &walk, (wanted.offset, wanted.limit), fits)
 }
 
-/// A window of those that fit, in the order of a walk; it ends early where an answer would become too long.
-fn window_of(
+/// A page of matches in the order of a walk; ends early before the result becomes too long.
+fn page_of(
     tables: &Tables,
     cx: &Cx,
     walk: &Walk,
     (offset, limit): (usize, usize),
     fits: impl Fn(&Row) -> bool,
 ) -> Result<Page> {
-    let (mut passed, mut kept, mut size, mut more) = (0, 0, 0, false);
+    let (mut skipped, mut taken, mut size, mut more) = (0, 0, 0, false);
     let rows = tables.rows.walk(cx, walk, |row| {
         if cx.cancel().is_cancelled() {
             return Visit::Stop;
@@ -136,23 +136,23 @@ fn window_of(
         if !fits(&row.value) {
             return Visit::No;
         }
-        if passed < offset {
-            passed += 1;
+        if skipped < offset {
+            skipped += 1;
             return Visit::No;
         }
         size += row.value.data.len();
-        if kept == limit || size > ANSWER && kept > 0 {
+        if taken == limit || size > ANSWER && taken > 0 {
             more = true;
             return Visit::Stop;
         }
-        kept += 1;
+        taken += 1;
         Visit::Yes
     })?;
-    let all = (!more).then_some((passed + kept) as u64);
+    let all = (!more).then_some((skipped + taken) as u64);
     Ok(Page { rows, more, all })
 }
 
-/// Where a record stands among the others.
+/// The position of a record in a sorted list.
 #[derive(Debug, PartialEq, Eq)]
 struct SortPosition {
     rank: Option<Cell>,
@@ -161,7 +161,7 @@ struct SortPosition {
 }
 
 impl Ord for SortPosition {
-    /// What is empty comes last either way; among equals the older first.
+    /// Empty values come last in either order; among equals, the older first.
     fn cmp(&self, other: &Self) -> Ordering {
         let ranks = match (&self.rank, &other.rank) {
             (None, None) => Ordering::Equal,
@@ -180,7 +180,7 @@ impl PartialOrd for SortPosition {
     }
 }
 
-/// Those that fit, by a column. Only the places of the first ones are remembered on the way.
+/// A page of matches sorted by a column; holds only the first positions in memory.
 fn sorted(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) -> Result<Page> {
     let Some(by) = wanted.by else { return in_order(tables, cx, table, wanted) };
     let kind: Kind = table.columns[by].kind();
@@ -204,7 +204,7 @@ fn sorted(tables: &Tables, cx: &Cx, table: &LoadedTable, wanted: &RowQuery) -> R
     })?;
     let (mut rows, mut size, mut more) = (vec![], 0, all_fitting > most as u64);
     for place in first.into_sorted_vec().into_iter().skip(wanted.offset) {
-        // One that was deleted a moment ago is left out.
+        // A record may have been deleted a moment ago.
         let Some(row) = tables.rows.get(cx, place.id)? else { continue };
         size += row.value.data.len();
         if size > ANSWER && !rows.is_empty() {
@@ -233,7 +233,7 @@ fn answer(cx: &Cx, table: &LoadedTable, page: Page, about: &str) -> Result<Outpu
     Ok(Output::json(content)?.say(sentence))
 }
 
-/// Search the texts of a table's records: all words must occur. The newest come first.
+/// Search the texts of a table's records for all of some words, newest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Search {
@@ -242,7 +242,7 @@ pub(super) struct Search {
     /// Words.
     query: String,
     limit: Option<u32>,
-    /// How many to leave out before the first.
+    /// How many to skip, for the next page.
     offset: Option<u32>,
 }
 
@@ -252,13 +252,13 @@ pub(super) async fn search(tables: Tables, cx: Cx, args: Search) -> Result<Outpu
     let texts = |column: &super::column::Column| matches!(column.kind(), Kind::Text | Kind::Select);
     let needed: Vec<bool> = table.columns.iter().map(texts).collect();
     let window = page_params(args.offset, args.limit, LIMIT);
-    aside(move || {
+    run_blocking(move || {
         let pick = Pick::new(&table.columns, &needed);
         let fits = |row: &Row| {
             let values = pick.read(&row.data);
             contains_all_words(&query, &values.iter().filter_map(Value::as_str).collect::<Vec<_>>())
         };
-        let page = window_of(&tables, &cx, &all(&table).down(), window, fits)?;
+        let page = page_of(&tables, &cx, &all(&table).down(), window, fits)?;
         answer(&cx, &table, page, &format!(" with {}", quote(&query)))
     })
     .await

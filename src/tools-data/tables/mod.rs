@@ -1,4 +1,4 @@
-//! Tables of the household's own making, with columns that say what they hold.
+//! Custom tables of the household, with typed columns.
 
 mod cell;
 mod column;
@@ -9,18 +9,17 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::json_text::counted;
 use column::DESCRIPTION;
 use record::{BY_TABLE, LoadedTable, TABLES, Table, Tables};
-use records::{join_list, optional_text, patch_text, publish_change, rejected, truncate};
+use records::{counted, join_list, optional_text, publish_change, rejected, set_optional, truncate};
 use store::{Audience, Store, Visit, Walk};
 use tool::{Label, Scope, prelude::*};
 
-/// How many records of a deleted table go with one write, so that others need not wait.
+/// How many records of a deleted table one write removes, so that other writes need not wait.
 const AT_ONCE: usize = 1000;
 
-/// What has tools of its own, by the names a table for it would have.
-const BETTER: &[(&[&str], &str, &str)] = &[
+/// Names of tables for which there are dedicated tools, what they hold, and the tool to use.
+const DEDICATED_TOOLS: &[(&[&str], &str, &str)] = &[
     (&["task", "tasks", "todo", "todos", "to_do", "to_dos"], "tasks", "add_task"),
     (&["note", "notes"], "notes", "add_note"),
     (&["bookmark", "bookmarks"], "bookmarks", "add_bookmark"),
@@ -35,7 +34,7 @@ const BETTER: &[(&[&str], &str, &str)] = &[
     (&["memory", "memories"], "memories", "remember"),
 ];
 
-/// Tables that a household makes for itself.
+/// Custom tables of the household.
 pub fn family(store: &Store) -> Family<Tables> {
     Family::new("customData", "Tables you define yourself.", Tables::new(store))
         .title("Tables")
@@ -84,7 +83,7 @@ pub fn family(store: &Store) -> Family<Tables> {
         .tags("remove erase row entry database")
 }
 
-/// List the tables the household made, with their columns and how many records they have.
+/// List the household's custom tables, with their columns and number of records.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct List {}
@@ -97,11 +96,11 @@ async fn list(tables: Tables, cx: Cx, List {}: List) -> Result<Output> {
         0 => "There are no tables yet.".to_owned(),
         n => format!("{}: {}.", counted(n, "table"), join_list(&names, false)),
     };
-    let told: Vec<Value> = all.iter().map(|table| table.to_json(&cx, false)).collect();
-    Ok(Output::json(json!({"count": told.len(), "tables": told}))?.say(sentence))
+    let listed: Vec<Value> = all.iter().map(|table| table.to_json(&cx, false)).collect();
+    Ok(Output::json(json!({"count": listed.len(), "tables": listed}))?.say(sentence))
 }
 
-/// Describe a table: its columns, what they hold, and how many records it has.
+/// Describe a table: its columns with their types, and its number of records.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Describe {
@@ -117,8 +116,8 @@ async fn describe(tables: Tables, cx: Cx, args: Describe) -> Result<Output> {
     Ok(Output::json(table.to_json(&cx, true))?.say(sentence))
 }
 
-/// Make a table for what no other tool keeps. Not for tasks, notes, bookmarks, the calendar, contacts, expenses, goals
-/// or memories: these have tools of their own, which know more about them. Everybody in the household sees the table.
+/// Create a table for data that has no tools of its own. Tasks, notes, bookmarks, calendar events, contacts, expenses, goals
+/// and memories do have such tools. Everybody in the household sees the table.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Create {
@@ -131,13 +130,13 @@ struct Create {
     description: Option<String>,
 }
 
-/// A name for a table that is no name of something better.
+/// A name for a table, unless there are dedicated tools for it.
 fn name(given: &str) -> Result<String> {
     let name = column::name("table", given)?;
-    match BETTER.iter().find(|(names, ..)| names.contains(&name.as_str())) {
+    match DEDICATED_TOOLS.iter().find(|(names, ..)| names.contains(&name.as_str())) {
         None => Ok(name),
         Some((_, what, tool)) => Err(Error::bad_args(format!(
-            "for {what} there are tools of their own: use `{tool}` in place of a table, or choose another name for what is \
+            "there are tools for {what}: use `{tool}` instead of a table, or choose another name if the table holds \
              something else"
         ))),
     }
@@ -167,30 +166,29 @@ async fn create(tables: Tables, cx: Cx, args: Create) -> Result<Output> {
     Ok(Output::json(LoadedTable::new(made)?.to_json(&cx, true))?.say(sentence))
 }
 
-/// Change a table: rename it, say what it is for, or give it more columns. Records keep what they have.
+/// Change a table: rename it, describe it, or add columns. Its records stay.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Update {
     /// The name of the table.
     table: String,
-    /// Its name from now on.
+    /// Its new name.
     name: Option<String>,
     /// What it is for; an empty text clears it.
     description: Option<String>,
-    /// Columns to add behind those it has.
+    /// Columns to add after the existing ones.
     #[serde(default)]
     add_columns: Vec<column::New>,
 }
 
 async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
-    let description = patch_text("description", args.description.as_deref(), DESCRIPTION)?;
     let renamed = args.name.map(|given| name(&given)).transpose()?;
     let columns = match args.add_columns {
         none if none.is_empty() => None,
         new => Some(column::check(new, &table.columns, &cx.ports().clock.zone())?),
     };
-    if columns.is_none() && renamed.is_none() && description.is_none() {
+    if columns.is_none() && renamed.is_none() && args.description.is_none() {
         return Err(Error::bad_args("say what to change: the name, the description, or addColumns"));
     }
     let added: Vec<_> = columns.iter().flatten().skip(table.columns.len()).cloned().collect();
@@ -206,7 +204,8 @@ async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Output> {
         }
         here.tables.change(tx, Scope::Household, label, was.entry.id, &mut |table| {
             table.name = renamed.clone().unwrap_or_else(|| table.name.clone());
-            table.description = description.clone().unwrap_or_else(|| table.description.take());
+            set_optional("description", &mut table.description, args.description.as_deref(), DESCRIPTION)
+                .map_err(|e| rejected(e.message()))?;
             if let Some(columns) = &columns {
                 table.columns = json!(columns).to_string();
             }
@@ -239,7 +238,7 @@ async fn delete(tables: Tables, cx: Cx, args: Delete) -> Result<Output> {
         let content = json!({"deleted": false, "requiresConfirmation": true, "note": note});
         return Ok(Output::json(content)?.say(format!("Shall I really delete the table {name} with {records}?")));
     }
-    // It is gone at once; its records, which nobody can reach any more, go in several writes.
+    // The table is gone at once; several writes remove its records, which nobody can reach any more.
     let (here, id) = (tables.clone(), table.entry.id);
     let written = tables.tables.store().write(move |tx| match here.tables.read(tx, Scope::Household, id)? {
         Some(table) if !table.value.gone => here.tables.change(tx, Scope::Household, Label::Own, id, &mut |table| {
@@ -255,7 +254,7 @@ async fn delete(tables: Tables, cx: Cx, args: Delete) -> Result<Output> {
     Ok(Output::json(content)?.say(format!("I deleted the table {name} with {records}.")))
 }
 
-/// Takes the records of deleted tables away, and the tables after them; goes on where it was interrupted.
+/// Removes the records of deleted tables, then the tables; resumes after an interruption.
 async fn sweep(tables: &Tables) -> Result<()> {
     for table in tables.gone()? {
         loop {

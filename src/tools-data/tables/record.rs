@@ -1,11 +1,10 @@
-//! What is kept of a table and of its records, and how both are told.
+//! The stored forms of tables and their records, and their results.
 
 use super::{
     cell,
     column::{self, Column},
 };
-use crate::json_text;
-use records::{quote, rejected, truncate};
+use records::{quote, rejected, truncate, view};
 use serde_json::Map;
 use store::{Collection, Entry, Key, Level, Listing, Record, Stamp, Store, Tx};
 use tool::{Cx, Scope, prelude::*};
@@ -14,7 +13,7 @@ use tool::{Cx, Scope, prelude::*};
 pub(super) const TABLES: usize = 100;
 pub(super) const RECORDS: u64 = 100_000;
 pub(super) const BYTES: usize = 64 * 1024;
-/// How much of records one answer holds, in bytes: what is much longer is cut on its way.
+/// The most bytes of records in one result.
 pub(super) const ANSWER: usize = 128 * 1024;
 
 /// A table of the household.
@@ -24,14 +23,14 @@ pub struct Table {
     pub(super) description: Option<String>,
     /// A list of [`Column`]s, as JSON text.
     pub(super) columns: String,
-    /// How many records it has.
+    /// The number of its records.
     pub(super) records: u64,
-    /// Whether it was deleted and only its records are still to go.
+    /// Whether it was deleted and its records are still to be removed.
     pub(super) gone: bool,
 }
 
 const BY_NAME: u8 = 1;
-/// Those that are there, and those that are gone.
+/// Existing tables, and deleted ones.
 const THERE: u8 = 2;
 const GONE: u8 = 3;
 
@@ -55,13 +54,13 @@ pub struct Row {
     pub(super) table: Id,
     /// An object of values by column, as JSON text.
     pub(super) data: String,
-    /// What no other record of the table may have: the columns and their values.
+    /// Its values of unique columns, with the columns: see [`mark`].
     pub(super) marks: Vec<Vec<u8>>,
 }
 
 /// By table, the oldest first.
 pub(super) const BY_TABLE: u8 = 1;
-/// By table and a value that is there once.
+/// By table and the value of a unique column.
 const BY_MARK: u8 = 2;
 
 impl Record for Row {
@@ -77,7 +76,7 @@ impl Record for Row {
     }
 }
 
-/// A mark in its index. Its length stands in front, so that none begins with another.
+/// A mark as an index key, with its length in front so that none is the prefix of another.
 fn by_mark(table: Id, mark: &[u8]) -> Vec<u8> {
     let length = u32::try_from(mark.len()).unwrap_or(u32::MAX).to_be_bytes();
     [&table.as_bytes()[..], &length, mark].concat()
@@ -90,14 +89,14 @@ pub struct Tables {
     pub(super) rows: Collection<Row>,
 }
 
-/// A table with its columns read.
+/// A table with its parsed columns.
 #[derive(Debug, Clone)]
 pub(super) struct LoadedTable {
     pub entry: Entry<Table>,
     pub columns: Vec<Column>,
 }
 
-/// A value that a unique column has, with the column, as bytes.
+/// A unique column and its value, as bytes.
 pub(super) fn mark(column: &Column, value: &Value) -> Option<Vec<u8>> {
     let value = cell::mark(column.kind(), value)?;
     Some([column.name.as_bytes(), &[0], &value].concat())
@@ -108,7 +107,7 @@ impl Tables {
         Self { tables: store.collection(), rows: store.collection() }
     }
 
-    /// The table of a name, or of an id.
+    /// The table with a name or an id.
     ///
     /// # Errors
     /// `NotFound`.
@@ -134,7 +133,7 @@ impl Tables {
         all.into_iter().map(LoadedTable::new).collect()
     }
 
-    /// Those that were deleted and whose records are still to go.
+    /// Deleted tables whose records are still to be removed.
     pub(super) fn gone(&self) -> Result<Vec<Entry<Table>>> {
         Ok(self.tables.list_in(Scope::Household, &Listing { by: Some((GONE, vec![])), ..Listing::default() })?)
     }
@@ -144,17 +143,17 @@ impl Tables {
         Ok(self.tables.find(tx, Scope::Household, THERE, &[])?.len())
     }
 
-    /// Within a write: sees to it that the table still is as it was looked at.
+    /// Within a write: checks that the table has not changed since it was read.
     pub(super) fn unchanged(&self, tx: &Tx, table: &LoadedTable) -> store::Result<Table> {
         let now = self.tables.read(tx, Scope::Household, table.entry.id)?.map(|entry| entry.value);
         match now.filter(|now| !now.gone) {
             Some(now) if now.columns == table.entry.value.columns => Ok(now),
-            Some(_) => Err(rejected("the columns of the table were changed meanwhile: look at it and try again")),
+            Some(_) => Err(rejected("the columns of the table were changed meanwhile: read it again and retry")),
             None => Err(store::Error::Missing(format!("the table `{}` was deleted meanwhile", table.name()))),
         }
     }
 
-    /// Within a write: counts records that came or went. What they say does not make the table itself worse.
+    /// Within a write: updates the number of records. Their labels do not taint the table.
     pub(super) fn counted(&self, tx: &Tx, table: Id, change: impl Fn(u64) -> u64) -> store::Result<()> {
         let count = |table: &mut Table| {
             table.records = change(table.records);
@@ -163,13 +162,13 @@ impl Tables {
         self.tables.change(tx, Scope::Household, tool::Label::Own, table, &mut { count }).map(drop)
     }
 
-    /// Within a write: keeps a new record, unless a value of it is there already that may be there only once.
+    /// Within a write: adds a record, unless another has its value in a unique column.
     pub(super) fn put(&self, tx: &Tx, id: Id, stamp: &Stamp, row: &Row) -> store::Result<Entry<Row>> {
         self.single(tx, id, row)?;
         self.rows.put(tx, id, stamp, row)
     }
 
-    /// Within a write: refuses what another record has already.
+    /// Within a write: refuses a value of a unique column that another record has.
     pub(super) fn single(&self, tx: &Tx, id: Id, row: &Row) -> store::Result<()> {
         for mark in &row.marks {
             let found = self.rows.find(tx, Scope::Household, BY_MARK, &by_mark(row.table, mark))?;
@@ -187,7 +186,7 @@ impl Tables {
         Ok(())
     }
 
-    /// The record of a table that has this value in a unique column.
+    /// The record with this value in a unique column.
     pub(super) fn with_mark(&self, cx: &Cx, table: &LoadedTable, mark: &[u8]) -> Result<Vec<Entry<Row>>> {
         let by = Some((BY_MARK, by_mark(table.entry.id, mark)));
         Ok(self.rows.list(cx, &Listing { by, ..Listing::default() })?)
@@ -206,13 +205,13 @@ impl LoadedTable {
         &self.entry.value.name
     }
 
-    /// What keeps the values of a record apart from those of others.
+    /// The marks of a record's unique columns.
     pub fn marks(&self, data: &Map<String, Value>) -> Vec<Vec<u8>> {
         let unique = self.columns.iter().filter(|column| column.unique);
         unique.filter_map(|column| mark(column, data.get(&column.name)?)).collect()
     }
 
-    /// The table as it is answered; in full with its columns.
+    /// The result for the table; `in_full` describes its columns.
     pub fn to_json(&self, cx: &Cx, in_full: bool) -> Value {
         let table = &self.entry.value;
         let columns: Value = match in_full {
@@ -221,25 +220,25 @@ impl LoadedTable {
         };
         let itself =
             json!({"name": table.name, "description": table.description, "columns": columns, "records": table.records});
-        json_text::record(cx, &self.entry, itself)
+        view(cx, &self.entry, itself)
     }
 
-    /// A record as it is answered: all columns, null where it has nothing.
+    /// The result for a record: all columns, null for missing values.
     pub fn record(&self, cx: &Cx, entry: &Entry<Row>) -> Value {
-        let mut kept = values(&entry.value);
-        let data = self.columns.iter().map(|c| (c.name.clone(), kept.remove(&c.name).unwrap_or_default()));
+        let mut stored = values(&entry.value);
+        let data = self.columns.iter().map(|c| (c.name.clone(), stored.remove(&c.name).unwrap_or_default()));
         let itself = json!({"table": self.name(), "data": data.collect::<Map<String, Value>>()});
-        json_text::record(cx, entry, itself)
+        view(cx, entry, itself)
     }
 
-    /// What a record is called in a sentence: its first text, else whatever it has first.
+    /// The name of a record in a sentence: its first text, else its first value.
     pub fn called(&self, row: &Row) -> String {
-        let kept = values(row);
-        let has = |column: &&Column| kept.contains_key(&column.name);
+        let values = values(row);
+        let has = |column: &&Column| values.contains_key(&column.name);
         let texts = |column: &&Column| {
-            kept.get(&column.name).is_some_and(|value| value.as_str().is_some_and(|t| !t.is_empty()))
+            values.get(&column.name).is_some_and(|value| value.as_str().is_some_and(|t| !t.is_empty()))
         };
-        match self.columns.iter().find(texts).or_else(|| self.columns.iter().find(has)).map(|c| &kept[&c.name]) {
+        match self.columns.iter().find(texts).or_else(|| self.columns.iter().find(has)).map(|c| &values[&c.name]) {
             Some(Value::String(text)) => quote(text),
             Some(other) => quote(&other.to_string()),
             None => "an empty record".to_owned(),

@@ -1,10 +1,10 @@
-//! The records of a table: added, looked at, changed and deleted.
+//! Tools for the records of a table: adding, reading, changing and deleting them.
 
 use super::filter::position;
 use super::record::{ANSWER, BYTES, LoadedTable, RECORDS, Row, Tables, values};
-use crate::json_text::{bounded_json, counted};
+use crate::json_text::bounded_json;
 use jiff::tz::TimeZone;
-use records::{batch, rejected};
+use records::{batch, counted, rejected};
 use serde_json::Map;
 use store::{Audience, Entry};
 use tool::{Scope, prelude::*};
@@ -30,10 +30,10 @@ pub(super) struct Batch {
     records: Vec<Map<String, Value>>,
 }
 
-/// Values by the place of their column; null clears.
+/// Values by the index of their column; null clears.
 type ColumnValues = Vec<(usize, Value)>;
 
-/// Values that fit the columns.
+/// Checks values against their columns.
 fn check(
     table: &LoadedTable,
     data: Map<String, Value>,
@@ -53,10 +53,10 @@ fn check(
     Ok(given)
 }
 
-/// A record with these values in place of what it had.
+/// A record with these values changed.
 ///
 /// # Errors
-/// `BadArgs` when a column is empty that must not be, or the whole is too large.
+/// `BadArgs` when a required column is empty, or the record is too large.
 fn with(table: &LoadedTable, mut data: Map<String, Value>, given: &ColumnValues) -> Result<Row> {
     for (at, value) in given {
         let name = &table.columns[*at].name;
@@ -66,7 +66,7 @@ fn with(table: &LoadedTable, mut data: Map<String, Value>, given: &ColumnValues)
         }
     }
     for column in table.columns.iter().filter(|column| !data.contains_key(&column.name)).collect::<Vec<_>>() {
-        // A default is for what says nothing; what was cleared on purpose stays empty where it may.
+        // A default is for missing values; a cleared optional column stays empty.
         let cleared = given.iter().any(|(at, value)| value.is_null() && table.columns[*at].name == column.name);
         match &column.default {
             Some(default) if column.required || !cleared => drop(data.insert(column.name.clone(), default.clone())),
@@ -84,8 +84,8 @@ pub(super) async fn add(tables: Tables, cx: Cx, args: Add) -> Result<Output> {
     let table = tables.find(&cx, &args.table)?;
     let (zone, mut corrected) = (cx.ports().clock.zone(), vec![]);
     let row = with(&table, Map::new(), &check(&table, args.data, &zone, &mut corrected)?)?;
-    let mut added = keep(&tables, &cx, &table, vec![row], false, "add_custom_record").await?;
-    let added = added.pop().ok_or_else(|| Error::failed("the record was not kept: try again"))?;
+    let mut added = insert(&tables, &cx, &table, vec![row], false, "add_custom_record").await?;
+    let added = added.pop().ok_or_else(|| Error::failed("the record was not saved: try again"))?;
     let sentence = format!("I added {} to the table {}.", table.called(&added.value), table.name());
     Ok(with_corrections(Output::json(table.record(&cx, &added))?.say(sentence), corrected))
 }
@@ -95,25 +95,25 @@ pub(super) async fn add_all(tables: Tables, cx: Cx, args: Batch) -> Result<Outpu
     let (zone, mut corrected) = (cx.ports().clock.zone(), vec![]);
     let check = |data| with(&table, Map::new(), &check(&table, data, &zone, &mut corrected)?);
     let rows = batch("record", args.records, check)?;
-    let added = keep(&tables, &cx, &table, rows, true, "batch_add_custom_records").await?;
+    let added = insert(&tables, &cx, &table, rows, true, "batch_add_custom_records").await?;
     let sentence = format!("I added {} to the table {}.", counted(added.len(), "record"), table.name());
-    // Records that are too long to be told all at once are told by their ids.
+    // Records that are too long for one result are returned as ids.
     let brief = added.iter().map(|entry| entry.value.data.len()).sum::<usize>() > ANSWER;
-    let tell = |entry: &Entry<Row>| if brief { json!({"id": entry.id}) } else { table.record(&cx, entry) };
-    let records: Vec<Value> = added.iter().map(tell).collect();
+    let view = |entry: &Entry<Row>| if brief { json!({"id": entry.id}) } else { table.record(&cx, entry) };
+    let records: Vec<Value> = added.iter().map(view).collect();
     let answer = Output::json(json!({"added": added.len(), "records": records}))?.say(sentence);
     corrected.sort();
     corrected.dedup();
     Ok(with_corrections(answer, corrected))
 }
 
-/// An answer with what was put right.
+/// A result with the values that were corrected.
 fn with_corrections(answer: Output, corrected: Vec<String>) -> Output {
     if corrected.is_empty() { answer } else { answer.meta("corrected", corrected) }
 }
 
-/// Keeps all of them or none.
-async fn keep(
+/// Adds all of them or none.
+async fn insert(
     tables: &Tables,
     cx: &Cx,
     table: &LoadedTable,
@@ -132,24 +132,24 @@ async fn keep(
         }
         let mut added = Vec::with_capacity(rows.len());
         for (n, (id, row)) in rows.iter().enumerate() {
-            let kept = here.put(tx, *id, &stamp, row).map_err(|e| match e {
+            let put = here.put(tx, *id, &stamp, row).map_err(|e| match e {
                 store::Error::Conflict(text) if several => {
                     rejected(format!("record {} of the batch: {text}; nothing was added", n + 1))
                 }
                 e => e,
             });
-            added.push(kept?);
+            added.push(put?);
         }
         here.counted(tx, table_then.entry.id, |records| records + more)?;
         Ok(added)
     });
     let added = written.await?;
-    added.iter().for_each(|entry| tell(cx, table, entry, "added"));
+    added.iter().for_each(|entry| publish(cx, table, entry, "added"));
     Ok(added)
 }
 
-/// Tells the household that a record was `added`, `changed` or `deleted`, and in which table.
-fn tell(cx: &Cx, table: &LoadedTable, entry: &Entry<Row>, change: &str) {
+/// Publishes to the household that a record of a table was `added`, `changed` or `deleted`.
+fn publish(cx: &Cx, table: &LoadedTable, entry: &Entry<Row>, change: &str) {
     let data = json!({"id": entry.id, "change": change, "table": table.name()});
     cx.ports().bus.publish("custom-records:changed", None, data);
 }
@@ -160,11 +160,11 @@ fn tell(cx: &Cx, table: &LoadedTable, entry: &Entry<Row>, change: &str) {
 pub(super) struct Get {
     /// The name of the table.
     table: String,
-    /// The id of the record, which `list_custom_records` shows.
+    /// The id of the record, as `list_custom_records` shows it.
     record_id: String,
 }
 
-/// A table and the record that is meant.
+/// The table and the record of a call.
 fn found(tables: &Tables, cx: &Cx, args: &Get) -> Result<(LoadedTable, Entry<Row>)> {
     let table = tables.find(cx, &args.table)?;
     let id: Id = args.record_id.trim().parse()?;
@@ -187,13 +187,13 @@ pub(super) async fn get(tables: Tables, cx: Cx, args: Get) -> Result<Output> {
     Ok(Output::json(table.record(&cx, &row))?.say(sentence))
 }
 
-/// Change a record of a table: the columns that are given; null clears one.
+/// Change columns of a record; null clears one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Update {
     /// The name of the table.
     table: String,
-    /// The id of the record, which `list_custom_records` shows.
+    /// The id of the record, as `list_custom_records` shows it.
     record_id: String,
     /// Its new values by column.
     data: Map<String, Value>,
@@ -209,7 +209,7 @@ pub(super) async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Outpu
     let (here, was, id, label) = (tables.clone(), table.clone(), row.id, row.label_after(&cx));
     let written = tables.rows.store().write(move |tx| {
         here.unchanged(tx, &was)?;
-        // Made from what the record says now: others may have changed other columns.
+        // Uses the current record: other columns may have changed.
         here.rows.change(tx, Scope::Household, label, id, &mut |row| {
             let changed = with(&was, values(row), &given).map_err(|e| rejected(e.message()))?;
             here.single(tx, id, &changed)?;
@@ -218,7 +218,7 @@ pub(super) async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Outpu
         })
     });
     let changed = written.await?;
-    tell(&cx, &table, &changed, "changed");
+    publish(&cx, &table, &changed, "changed");
     let sentence = format!("I changed {} in the table {}.", table.called(&changed.value), table.name());
     Ok(with_corrections(Output::json(table.record(&cx, &changed))?.say(sentence), corrected))
 }
@@ -229,7 +229,7 @@ pub(super) async fn update(tables: Tables, cx: Cx, args: Update) -> Result<Outpu
 pub(super) struct Delete {
     /// The name of the table.
     table: String,
-    /// The id of the record, which `list_custom_records` shows.
+    /// The id of the record, as `list_custom_records` shows it.
     record_id: String,
 }
 
@@ -246,7 +246,7 @@ pub(super) async fn delete(tables: Tables, cx: Cx, args: Delete) -> Result<Outpu
     if !written.await? {
         return Err(missing(&table, id));
     }
-    tell(&cx, &table, &row, "deleted");
+    publish(&cx, &table, &row, "deleted");
     let sentence = format!("I deleted {} from the table {}.", table.called(&row.value), table.name());
     Ok(Output::json(json!({"deleted": true, "id": id, "table": table.name()}))?.say(sentence))
 }

@@ -1,26 +1,14 @@
-//! Tables: made, filled, found and deleted.
+//! Tests of custom tables and their records.
 
 mod newer;
 mod unique;
 
 use super::record::{RECORDS, Row, Table, Tables};
-use crate::testing::{call, cases, cx, fault, other};
+use crate::testing::{ask, cases, cx, fault, ok, other, said};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use store::{Audience, Store, Walk};
 use tool::{BusEvent, Label, Scope, prelude::*};
-
-async fn ask(store: &Store, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-    call(super::family(store), cx, tool, args).await
-}
-
-async fn ok(store: &Store, tool: &str, args: Value) -> Output {
-    ask(store, &cx(), tool, args.clone()).await.unwrap_or_else(|e| panic!("{tool} {args}: {e}"))
-}
-
-async fn said(store: &Store, tool: &str, args: Value) -> String {
-    ok(store, tool, args).await.say.unwrap()
-}
 
 async fn movies(store: &Store) {
     let columns = json!([
@@ -394,7 +382,7 @@ async fn everybody_of_the_household_shares_tables_and_hears_of_changes() {
         .unwrap();
     ask(&store, &anna, "delete_custom_record", json!({"table": "movies", "recordId": kept.id})).await.unwrap();
 
-    // What came from outside taints who is told of it, and not who is not.
+    // Records from outside taint only runs that read them.
     let tainted = cx();
     tainted.taint(Label::Outside);
     ask(&store, &tainted, "add_custom_record", json!({"table": "movies", "data": {"title": "Stranger"}}))
@@ -488,7 +476,7 @@ async fn a_table_is_full_one_day_and_an_interrupted_deletion_goes_on() {
     assert_eq!(tables.gone().unwrap().len(), 0);
 }
 
-/// What a filter and an order must give, said in the simplest way.
+/// What a filter and an order must give, written in the simplest way.
 fn naive(
     all: &[(Option<i64>, Option<&str>)],
     least: Option<i64>,

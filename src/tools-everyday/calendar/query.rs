@@ -1,17 +1,17 @@
-//! Which events are in a stretch of days, in order: those that began before it and still go on, then those that begin in it.
+//! Finds the events within days, in order: first those that began before and are in progress, then those that begin in them.
 
 use super::record::{BY_CATEGORY, BY_SPAN, BY_START, DAY, Event, SPANS};
 use jiff::tz::TimeZone;
-use records::{Page, RecordStore, contains_all_words, untainted};
+use records::{Page, RecordStore, contains_all_words, passes, untainted};
 use store::{Entry, Visit, Walk, order};
 use tool::{Cx, Id, Result};
 
-/// Which events are listed.
+/// The filter of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct EventFilter {
     /// The first moment, in milliseconds since 1970.
     pub from: i64,
-    /// The first moment that is beyond; `None` is the end of the calendar.
+    /// The first moment after; `None` is the end of the calendar.
     pub to: Option<i64>,
     pub category: Option<String>,
     pub search: Option<String>,
@@ -19,46 +19,46 @@ pub(crate) struct EventFilter {
 }
 
 impl EventFilter {
-    /// The events of this caller and those shared with them: without the first `offset`, `limit` at most.
+    /// A page of the caller's events and of those shared with them.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub(crate) fn page(
         &self,
-        shelf: &RecordStore<Event>,
+        events: &RecordStore<Event>,
         cx: &Cx,
         (offset, limit): (usize, usize),
     ) -> Result<Page<Event>> {
-        let before = self.still_going_on(shelf, cx, |_| {})?;
+        let before = self.in_progress(events, cx, |_| {})?;
         let mut entries = vec![];
         for (_, id) in before.iter().skip(offset).take(limit) {
-            // One that was deleted a moment ago is left out.
-            entries.extend(shelf.records().get(cx, *id)?);
+            // An event may have been deleted a moment ago.
+            entries.extend(events.records().get(cx, *id)?);
         }
         let taken = before.len().saturating_sub(offset).min(limit);
         if before.len() > offset + taken {
             return Ok(Page { entries, more: true });
         }
         let rest = (offset.saturating_sub(before.len()), limit - taken);
-        let page = shelf.page(cx, &self.beginning(), rest, |entry| self.begins(entry))?;
+        let page = events.page(cx, &self.beginning(), rest, |entry| self.begins(entry))?;
         entries.extend(page.entries);
         Ok(Page { entries, more: page.more })
     }
 
-    /// Those that began before and are not over: by when they began. `read` sees each record that is looked at.
-    pub(crate) fn still_going_on(
+    /// The events in progress at `from`, by when they began. `read` sees each record that is scanned.
+    pub(crate) fn in_progress(
         &self,
-        shelf: &RecordStore<Event>,
+        events: &RecordStore<Event>,
         cx: &Cx,
         mut read: impl FnMut(&Entry<Event>),
     ) -> Result<Vec<(i64, Id)>> {
         let (mut found, cx) = (vec![], untainted(cx));
         for (class, days) in SPANS.iter().enumerate() {
             let bound = |ms: i64| [&[class as u8][..], &order::int(ms)].concat();
-            // A day more on both sides, because whole days are elsewhere where the house has moved.
+            // A day more on both sides: a new time zone of the household moves whole days.
             let first = self.from.saturating_sub((days + 1) * DAY);
             let walk = Walk::between(BY_SPAN, bound(first), bound(self.from.saturating_add(DAY)));
-            shelf.records().walk(&cx, &walk, |entry| {
+            events.records().walk(&cx, &walk, |entry| {
                 read(entry);
                 let (start, over) = entry.value.bounds(&self.zone);
                 if start < self.from && over > self.from && self.fits(entry) {
@@ -71,7 +71,7 @@ impl EventFilter {
         Ok(found)
     }
 
-    /// The stretch of an index that holds those that begin in the days wanted.
+    /// The part of an index that holds the events that begin in the days.
     pub(crate) fn beginning(&self) -> Walk {
         let (index, value) = match &self.category {
             Some(category) => (BY_CATEGORY, order::text(category)),
@@ -82,7 +82,7 @@ impl EventFilter {
         Walk::between(index, bound(self.from.saturating_sub(DAY)), bound(last))
     }
 
-    /// Whether one of that stretch is meant.
+    /// Whether an event of that part passes the filter.
     pub(crate) fn begins(&self, entry: &Entry<Event>) -> bool {
         let (start, _) = entry.value.bounds(&self.zone);
         start >= self.from && self.to.is_none_or(|to| start < to) && self.fits(entry)
@@ -90,10 +90,8 @@ impl EventFilter {
 
     fn fits(&self, entry: &Entry<Event>) -> bool {
         let it = &entry.value;
-        let same =
-            |wanted: &String| it.category.as_deref().is_some_and(|text| order::text(text) == order::text(wanted));
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        self.category.as_ref().is_none_or(same)
+        passes(self.category.as_deref(), it.category.as_deref())
             && self.search.as_deref().is_none_or(|search| {
                 contains_all_words(
                     search,

@@ -1,4 +1,4 @@
-//! A calendar event as it is kept: when it is, and the order events are listed in.
+//! The stored form of a calendar event, its times and its indexes.
 
 use jiff::{SignedDuration, ToSpan, civil::Date, tz::TimeZone};
 use records::{NamedRecord, day_of, millis, truncate};
@@ -6,36 +6,36 @@ use serde::{Deserialize, Serialize};
 use store::{Key, Level, Record, Walk, order};
 use tool::{Error, Result, When};
 
-/// Each of these ends with when it begins.
+/// The keys of these indexes end with the start.
 pub(crate) const BY_NAME: u8 = 1;
 pub(crate) const BY_START: u8 = 2;
 pub(crate) const BY_CATEGORY: u8 = 3;
-/// By how long it lasts at most: what began before a day and still goes on is found by looking back that far.
+/// By class of length, to find events in progress by looking back no further than they can last.
 pub(crate) const BY_SPAN: u8 = 4;
 
 /// A day in milliseconds.
 pub(crate) const DAY: i64 = 86_400_000;
-/// The classes of length, in days; the last is the longest an event may last.
+/// The classes of length in days; the last is the longest event.
 pub(crate) const SPANS: &[i64] = &[1, 8, 64, 512, 4096, 36_525];
-/// How long an event lasts of which only the start was said.
+/// The length of an event without an end.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
-/// Something at a time.
+/// A calendar event.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     pub(crate) title: String,
     /// As [`When`] writes it.
     pub(crate) start: String,
-    /// The same; of whole days the last one.
+    /// The same; of whole days the last day.
     pub(crate) end: String,
-    /// When it begins and is over, in the zone it was written in: milliseconds since 1970.
+    /// Its beginning and its end in the zone in which it was written, in milliseconds since 1970.
     pub(crate) start_ms: i64,
     pub(crate) end_ms: i64,
     pub(crate) all_day: bool,
     pub(crate) location: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) category: Option<String>,
-    /// How many minutes before its start the person is reminded.
+    /// Minutes from the reminder to the start.
     pub(crate) reminder: Option<u32>,
 }
 
@@ -74,18 +74,18 @@ impl NamedRecord for Event {
 }
 
 impl Event {
-    /// The first class of length it fits in.
+    /// The first class of length that it fits in.
     fn class(&self) -> u8 {
         let lasts = self.end_ms.saturating_sub(self.start_ms);
         SPANS.iter().position(|days| lasts <= days * DAY).unwrap_or(SPANS.len() - 1) as u8
     }
 
-    /// When it is.
+    /// Its times.
     pub(crate) fn times(&self, zone: &TimeZone) -> Result<Times> {
         Ok(Times { start: When::read(&self.start, zone)?, end: When::read(&self.end, zone)? })
     }
 
-    /// Sets when it is.
+    /// Sets its times.
     pub(crate) fn set_times(&mut self, times: &Times, zone: &TimeZone) -> Result<()> {
         (self.start_ms, self.end_ms) = times.bounds(zone)?;
         (self.start, self.end) = (times.start.to_string(), times.end.to_string());
@@ -93,15 +93,14 @@ impl Event {
         Ok(())
     }
 
-    /// When it begins and is over in `zone`. Whole days are somewhere else when the house has moved; where they cannot be
-    /// read any more, they stay where they were.
+    /// Its beginning and its end in `zone`. A new time zone of the household moves whole days; times that cannot be read stay.
     pub(crate) fn bounds(&self, zone: &TimeZone) -> (i64, i64) {
-        let kept = (self.start_ms, self.end_ms);
-        if self.all_day { self.times(zone).and_then(|times| times.bounds(zone)).unwrap_or(kept) } else { kept }
+        let stored = (self.start_ms, self.end_ms);
+        if self.all_day { self.times(zone).and_then(|times| times.bounds(zone)).unwrap_or(stored) } else { stored }
     }
 }
 
-/// When an event is: from a moment to another, or from a whole day to another, which is the last of it.
+/// The times of an event: from one moment to another, or from one whole day to another, inclusive.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Times {
     pub start: When,
@@ -109,7 +108,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// From what was said: a start without a time is a whole day, an end that was not said an hour later or the same day.
+    /// From arguments: a start without a time is a whole day; without an end it lasts an hour, or the day.
     pub(crate) fn new(start: &When, end: Option<&When>, all_day: Option<bool>, zone: &TimeZone) -> Result<Self> {
         match (start, all_day) {
             (When::Day(day), Some(false)) => Err(Error::bad_args(format!(
@@ -133,7 +132,7 @@ impl Times {
         }
     }
 
-    /// These times after a change. A start alone moves the whole; a day alone keeps the time of day.
+    /// These times after a change. A start alone moves the end too; a day alone keeps the time of day.
     pub(crate) fn moved(
         &self,
         start: Option<&When>,
@@ -157,7 +156,7 @@ impl Times {
         }
     }
 
-    /// The last moment that belongs to it: midnight belongs to the day before.
+    /// The last moment of it: midnight belongs to the day before.
     fn last_moment(&self) -> Result<When> {
         match (&self.start, &self.end) {
             (When::At(start), When::At(end)) if start < end => {
@@ -175,7 +174,7 @@ impl Times {
         day.to_datetime(time).to_zoned(zone.clone()).map(When::At).map_err(|_| beyond())
     }
 
-    /// The end of something as long as this that begins at `start`; `None` where one is whole days and the other is not.
+    /// The end of an equally long event that begins at `start`; `None` if only one of them is whole days.
     fn as_long_from(&self, start: &When) -> Result<Option<When>> {
         let end = match (&self.start, &self.end, start) {
             (When::At(old), When::At(end), When::At(new)) => {
@@ -190,7 +189,7 @@ impl Times {
         Ok(end)
     }
 
-    /// When it begins and is over, in milliseconds since 1970.
+    /// Its beginning and its end, in milliseconds since 1970.
     pub(crate) fn bounds(&self, zone: &TimeZone) -> Result<(i64, i64)> {
         let over = match &self.end {
             When::Day(last) => When::Day(last.tomorrow().map_err(|_| beyond())?),
@@ -214,5 +213,5 @@ impl Times {
 }
 
 fn beyond() -> Error {
-    Error::bad_args("the event goes on beyond the calendar: give other times")
+    Error::bad_args("the event ends beyond the calendar: give other times")
 }

@@ -411,7 +411,7 @@ async fn events_are_private_and_batches_whole() {
 #[tokio::test]
 async fn a_list_reads_little() {
     let (store, cx) = (Store::in_memory().unwrap(), cx());
-    let shelf = RecordStore::<Event>::new(&store);
+    let events = RecordStore::<Event>::new(&store);
     let zone = cx.ports().clock.zone();
     let many = (0..3000).map(|n| {
         let (day, hours) = (i64::from(n / 3) - 500, [1, 2, 30][n as usize % 3]);
@@ -421,15 +421,15 @@ async fn a_list_reads_little() {
         event.set_times(&Times { start: at(0), end: at(hours) }, &zone).unwrap();
         (event, false)
     });
-    shelf.add_all(&cx, "t", many.collect()).await.unwrap();
+    events.add_all(&cx, "t", many.collect()).await.unwrap();
     let start = |day: &str| millis(&When::read(day, &zone).unwrap(), &zone).unwrap();
     let (from, to) = (start("2026-11-20"), Some(start("2026-11-21")));
     let wanted = EventFilter { from, to, category: None, search: None, zone: zone.clone() };
-    let page = wanted.page(&shelf, &cx, (0, 50)).unwrap();
+    let page = wanted.page(&events, &cx, (0, 50)).unwrap();
     assert_eq!((page.entries.len(), page.more), (4, false));
     let read = Cell::new(0);
-    wanted.still_going_on(&shelf, &cx, |_| read.set(read.get() + 1)).unwrap();
-    shelf
+    wanted.in_progress(&events, &cx, |_| read.set(read.get() + 1)).unwrap();
+    events
         .page(&cx, &wanted.beginning(), (0, 50), |entry| {
             read.set(read.get() + 1);
             wanted.begins(entry)

@@ -1,39 +1,54 @@
-//! A contact as it is kept, and what an email address, a phone number and a birthday look like.
+//! The stored form of a contact, and checks of email addresses, phone numbers and birthdays.
 
 use jiff::civil::Date;
-use records::{NamedRecord, optional_text, required_text};
-use serde::{Deserialize, Serialize};
-use store::{Key, Level, Record, order};
-use tool::{Cx, Error, Result};
+use records::{NamedRecord, RecordKind, RecordStore, join_list, names, optional_text, required_text, truncate, view};
+use store::{Entry, Key, Level, Record, order};
+use tool::prelude::{Cx, Deserialize, Error, JsonSchema, Result, Serialize, Value, json, schemars};
 
 pub(crate) const BY_NAME: u8 = 1;
-/// Each of these ends with the name.
+/// The keys of these indexes end with the name.
 pub(crate) const BY_RELATIONSHIP: u8 = 2;
 pub(crate) const BY_COMPANY: u8 = 3;
 pub(crate) const FAVORITES: u8 = 4;
 
+/// The most characters of a name and other short texts, of an address, and of notes.
+pub(crate) const SHORT: usize = 200;
+const ADDRESS: usize = 500;
+const NOTES: usize = 10_000;
 /// The longest email address, domain and part of a domain, in bytes (RFC 5321), and the longest phone number.
 const EMAIL: usize = 254;
 const LOCAL: usize = 64;
 const LABEL: usize = 63;
 const PHONE: usize = 50;
-/// The first year somebody was born in.
+/// The first year of a birthday.
 const FIRST_YEAR: i16 = 1800;
 
 /// Somebody a person knows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(description = "Add somebody to the contacts.")]
 pub struct Contact {
+    /// The full name.
     pub(crate) name: String,
+    /// The email address.
     pub(crate) email: Option<String>,
+    /// The phone number.
     pub(crate) phone: Option<String>,
+    /// Where they work.
     pub(crate) company: Option<String>,
+    /// What they do there.
     pub(crate) job_title: Option<String>,
+    /// What they are to the person: friend, sister, dentist.
     pub(crate) relationship: Option<String>,
-    /// `1990-05-14`, or `--05-14` where the year is not known.
+    /// 1990-05-14, or --05-14 without the year.
     pub(crate) birthday: Option<String>,
+    /// Where they live.
     pub(crate) address: Option<String>,
+    /// More about them.
     pub(crate) notes: Option<String>,
-    pub(crate) favorite: bool,
+    /// Whether they are a favorite.
+    #[serde(default)]
+    pub(crate) is_favorite: bool,
 }
 
 impl Record for Contact {
@@ -46,7 +61,7 @@ impl Record for Contact {
         let mut keys = vec![Key::many(BY_NAME, &name)];
         keys.extend(self.relationship.iter().map(|relationship| under(BY_RELATIONSHIP, relationship)));
         keys.extend(self.company.iter().map(|company| under(BY_COMPANY, company)));
-        keys.extend(self.favorite.then(|| Key::many(FAVORITES, &name)));
+        keys.extend(self.is_favorite.then(|| Key::many(FAVORITES, &name)));
         keys
     }
 }
@@ -59,8 +74,45 @@ impl NamedRecord for Contact {
     }
 }
 
-/// An email address: something before one `@`, and the name of a host behind it, not its number. The tool `validate`
-/// takes the same addresses.
+impl RecordKind for Contact {
+    type Input = Self;
+    const ID: &'static str = "contactId";
+    const PLURAL: &'static str = "contacts";
+    const TITLE: &'static str = "name";
+    fn read(_: &RecordStore<Self>, cx: &Cx, mut it: Self) -> Result<Self> {
+        it.name = required_text("name", &it.name, SHORT)?;
+        it.email = email(it.email.as_deref().unwrap_or_default())?;
+        it.phone = phone(it.phone.as_deref().unwrap_or_default())?;
+        it.company = optional_text("company", it.company.as_deref(), SHORT)?;
+        it.job_title = optional_text("jobTitle", it.job_title.as_deref(), SHORT)?;
+        it.relationship = optional_text("relationship", it.relationship.as_deref(), SHORT)?;
+        it.birthday = birthday(cx, it.birthday.as_deref().unwrap_or_default())?;
+        it.address = optional_text("address", it.address.as_deref(), ADDRESS)?;
+        it.notes = optional_text("text in notes", it.notes.as_deref(), NOTES)?;
+        Ok(it)
+    }
+    fn view(cx: &Cx, entry: &Entry<Self>) -> Value {
+        let next = entry.value.next_birthday(cx.ports().clock.local().date()).map(|day| day.to_string());
+        let mut view = view(cx, entry, json!(entry.value));
+        view["nextBirthday"] = json!(next);
+        view
+    }
+    fn added(&self, _: &Cx) -> String {
+        format!("I added {} to your contacts.", truncate(&self.name, 80))
+    }
+    fn all_added(added: &[Entry<Self>]) -> String {
+        format!("I added {} to your contacts.", join_list(&names(added), false))
+    }
+}
+
+impl Contact {
+    /// The next birthday, if it is known.
+    pub(crate) fn next_birthday(&self, today: Date) -> Option<Date> {
+        self.birthday.as_deref().and_then(Birthday::read)?.next(today)
+    }
+}
+
+/// An email address: a local part, one `@` and a host name, not an IP address. The tool `validate` accepts the same addresses.
 pub(crate) fn email(text: &str) -> Result<Option<String>> {
     let Some(text) = optional_text("email", Some(text), EMAIL)? else { return Ok(None) };
     let wrong = || Error::bad_args(format!("`{text}` is no email address: write it as ana@example.org"));
@@ -82,7 +134,7 @@ pub(crate) fn email(text: &str) -> Result<Option<String>> {
     if fits { Ok(Some(text)) } else { Err(wrong()) }
 }
 
-/// A phone number, as people write them: it has digits, and no words but an extension.
+/// A phone number as people write it: digits, and no words except for an extension.
 pub(crate) fn phone(text: &str) -> Result<Option<String>> {
     let Some(text) = optional_text("phone", Some(text), PHONE)? else { return Ok(None) };
     let plain = text.to_lowercase().replace("ext", "");
@@ -98,7 +150,7 @@ pub(crate) fn digits(phone: &str) -> String {
     phone.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// A birthday: `1990-05-14`, or `--05-14` without the year; nobody was born after today.
+/// A birthday, not after today: `1990-05-14`, or `--05-14` without the year.
 pub(crate) fn birthday(cx: &Cx, text: &str) -> Result<Option<String>> {
     let text = text.trim();
     if text.is_empty() {
@@ -127,7 +179,7 @@ pub(crate) struct Birthday {
 }
 
 impl Birthday {
-    /// Reads `1990-05-14` or `--05-14`; 29 February is a day.
+    /// Reads `1990-05-14` or `--05-14`; accepts 29 February without a year.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (year, rest) = match text.strip_prefix("--") {
             Some(rest) => (None, rest),
@@ -140,12 +192,12 @@ impl Birthday {
             Some(year) => Some(number(year)?),
             None => None,
         };
-        // A leap year has every day.
+        // 2024 is a leap year and has every day.
         Date::new(year.unwrap_or(2024), month as i8, day as i8).ok()?;
         Some(Self { year, month: month as i8, day: day as i8 })
     }
 
-    /// The next day it is kept, today included; without a 29 February it is kept on the 28th.
+    /// The next birthday, today included; 29 February moves to the 28th in other years.
     pub(crate) fn next(self, today: Date) -> Option<Date> {
         let in_year =
             |year| Date::new(year, self.month, self.day).or_else(|_| Date::new(year, self.month, self.day - 1)).ok();

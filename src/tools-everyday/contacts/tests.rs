@@ -1,6 +1,9 @@
 //! Contacts, on the real store in memory; today is 20 November 2026.
 
-use super::*;
+use super::{
+    record::{Birthday, birthday, email, phone},
+    *,
+};
 use crate::testing::{Kind, Tools, batches, is_private};
 use proptest::prelude::*;
 

@@ -17,7 +17,7 @@ async fn a_note_lives_from_adding_to_deletion() {
         (
             "add_note",
             json!({"title": "Paint", "content": "The fence is RAL 9010.", "tags": ["garden"]}),
-            "I kept the note “Paint”.",
+            "I saved the note “Paint”.",
         ),
         (
             "batch_add_notes",
@@ -25,7 +25,7 @@ async fn a_note_lives_from_adding_to_deletion() {
                 {"title": "Wifi", "content": "guest: lantern", "isPinned": true},
                 {"title": "Car", "content": "winter tyres: 205/55", "category": "car"},
             ]}),
-            "I kept 2 notes: Wifi and Car.",
+            "I saved 2 notes: Wifi and Car.",
         ),
         ("list_notes", json!({}), "The notes: Wifi, Car and Paint."),
         ("list_notes", json!({"search": "TYRES winter"}), "“Car”: winter tyres: 205/55"),

@@ -1,7 +1,6 @@
-//! A task as it is kept, and the order tasks are listed in.
+//! The stored form of a task, and the filter and order of lists.
 
-pub(crate) use records::Due;
-use records::{NamedRecord, contains_all_words, day_of, is_past, millis, same_or_before};
+use records::{Due, NamedRecord, contains_all_words, day_of, is_past, millis, passes, same_or_before};
 use serde::{Deserialize, Serialize};
 use store::{Coded, Entry, Key, Level, Record, Walk, order};
 use tool::{
@@ -10,27 +9,27 @@ use tool::{
 };
 
 const BY_NAME: u8 = 1;
-/// Open or over, then the place within these.
+/// Open or finished, then the position within these.
 const BY_ORDER: u8 = 2;
-/// The status, then the place.
+/// The status, then the position.
 const BY_STATUS: u8 = 3;
-/// A day in milliseconds: how far a moment may be from where another time zone would have it.
+/// A day in milliseconds: time zones shift a moment by less than that.
 const DAY: i64 = 86_400_000;
-/// Where tasks without a due date stand: after all others.
+/// The position of tasks without a due date: after all others.
 const UNDATED: i64 = i64::MAX;
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Status {
-    /// To be done.
+pub enum Status {
+    /// Not begun.
     #[default]
     Pending,
     /// Begun.
     InProgress,
     /// Done.
     Completed,
-    /// Not to be done any more.
+    /// Given up.
     Cancelled,
 }
 
@@ -45,16 +44,16 @@ impl Status {
     }
 }
 
-/// How much it matters.
+/// How important a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Priority {
+pub enum Priority {
     /// When there is time.
     Low,
-    /// As most things.
+    /// Like most tasks.
     #[default]
     Normal,
-    /// Before others.
+    /// Before other tasks.
     High,
     /// Now.
     Urgent,
@@ -65,7 +64,7 @@ impl Coded for Priority {
     const UNKNOWN: Self = Self::Normal;
 }
 
-/// Something to be done.
+/// A task.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     pub(crate) title: String,
@@ -75,22 +74,22 @@ pub struct Task {
     pub(crate) priority: Priority,
     /// As [`When`] writes it.
     pub(crate) due: Option<String>,
-    /// When that begins in the zone it was written in: milliseconds since 1970.
+    /// Its beginning in the zone in which it was written, in milliseconds since 1970.
     pub(crate) due_ms: i64,
     pub(crate) category: Option<String>,
     pub(crate) notes: Option<String>,
-    /// When it was completed or cancelled; 0 while it is open.
+    /// When it was completed or cancelled, in milliseconds since 1970; 0 while it is open.
     pub(crate) closed_ms: i64,
 }
 
 impl Task {
-    /// Sets or clears when it is due.
+    /// Sets or clears the due date.
     pub(crate) fn set_due(&mut self, due: Option<Due>) {
         let due = due.map(|due| (due.text, due.ms));
         (self.due, self.due_ms) = due.map_or((None, 0), |(text, ms)| (Some(text), ms));
     }
 
-    /// Sets the status; a task that is over remembers since when.
+    /// Sets the status, and when the task was finished.
     pub(crate) fn set_status(&mut self, status: Status, now_ms: i64) {
         if status != self.status {
             self.closed_ms = if status.is_over() { now_ms } else { 0 };
@@ -98,17 +97,17 @@ impl Task {
         self.status = status;
     }
 
-    /// When it is due.
+    /// The due date.
     pub(crate) fn due(&self, cx: &Cx) -> Option<When> {
         When::read(self.due.as_deref()?, &cx.ports().clock.zone()).ok()
     }
 
-    /// Whether it is open and should have been done.
+    /// Whether it is open and its due date has passed.
     pub(crate) fn is_overdue(&self, cx: &Cx) -> bool {
         !self.status.is_over() && is_past(cx, self.due.as_deref())
     }
 
-    /// Open ones by their due date, the others by when they were closed, the latest first.
+    /// The position in a list: open tasks by due date, finished ones by when they were finished, the latest first.
     fn place(&self) -> [u8; 8] {
         order::int(match (self.status.is_over(), &self.due) {
             (true, _) => -self.closed_ms,
@@ -118,7 +117,7 @@ impl Task {
     }
 }
 
-/// What a listing is narrowed to by an index: everything, a category or a priority.
+/// What an index key begins with: everything, a priority or a category.
 fn parts(category: Option<&str>, priority: Option<Priority>) -> impl Iterator<Item = Vec<u8>> {
     let category = category.map(|category| [vec![1], order::text(category)].concat());
     let priority = priority.map(|priority| vec![2, priority.code()]);
@@ -154,14 +153,14 @@ impl NamedRecord for Task {
     }
 }
 
-/// Which tasks are listed.
+/// The filter of a list.
 #[derive(Debug, Default)]
 pub(crate) struct Filter {
     pub status: Option<Status>,
     pub priority: Option<Priority>,
     pub(crate) category: Option<String>,
     pub search: Option<String>,
-    /// Both count the day or moment they name. With one of them and no status only open tasks are listed.
+    /// Both are inclusive. With one of them and no status, only open tasks are listed.
     pub due_before: Option<When>,
     pub due_after: Option<When>,
 }
@@ -171,7 +170,7 @@ impl Filter {
         self.due_before.is_some() || self.due_after.is_some()
     }
 
-    /// The narrowest stretch of an index that holds them all, in the order of the list.
+    /// The narrowest part of an index that holds them all, in the order of the list.
     pub(crate) fn walk(&self, cx: &Cx) -> Result<Walk> {
         let mut prefix = parts(self.category.as_deref(), self.priority).last().unwrap_or_default();
         let index = match self.status {
@@ -188,7 +187,7 @@ impl Filter {
         if self.status.is_none() {
             prefix.push(0);
         }
-        // A whole day is somewhere else in another zone: the house may have moved since. `wants` looks again.
+        // The household's zone may have changed since, which moves whole days. `wants` checks exactly.
         let zone = cx.ports().clock.zone();
         let day = |when: &When| millis(&When::Day(day_of(when, &zone)), &zone);
         let first = self.due_after.as_ref().map_or(Ok(i64::MIN), |after| day(after).map(|ms| ms - DAY))?;
@@ -197,14 +196,12 @@ impl Filter {
         Ok(Walk::between(index, bound(first), bound(last)))
     }
 
-    /// Whether one of that stretch is meant.
+    /// Whether a task of that part passes the filter.
     pub(crate) fn wants(&self, cx: &Cx, entry: &Entry<Task>) -> bool {
         let task = &entry.value;
-        let same = |one: &str, other: &str| order::text(one) == order::text(other);
-        let category = |wanted: &String| task.category.as_ref().is_some_and(|category| same(category, wanted));
         self.status.is_none_or(|status| status == task.status)
             && self.priority.is_none_or(|priority| priority == task.priority)
-            && self.category.as_ref().is_none_or(category)
+            && passes(self.category.as_deref(), task.category.as_deref())
             && (!self.is_dated() || self.is_within(cx, task))
             && self.search.as_deref().is_none_or(|search| {
                 contains_all_words(search, &[&task.title, task.notes.as_deref().unwrap_or_default()])

@@ -233,7 +233,7 @@ async fn tasks_are_private_and_batches_whole() {
 #[tokio::test]
 async fn a_list_reads_little() {
     let store = Store::in_memory().unwrap();
-    let (shelf, cx) = (RecordStore::<Task>::new(&store), cx());
+    let (tasks, cx) = (RecordStore::<Task>::new(&store), cx());
     let many = (0..4000).map(|n| {
         let mut task = Task { title: format!("t{n}"), category: Some("common".into()), ..Task::default() };
         task.set_due(Due::read(&cx, Some(&format!("20{:02}-11-20", 27 + n % 70))).unwrap());
@@ -249,7 +249,7 @@ async fn a_list_reads_little() {
         }
         (task, false)
     });
-    shelf.add_all(&cx, "t", many.collect()).await.unwrap();
+    tasks.add_all(&cx, "t", many.collect()).await.unwrap();
     let today = When::read("2026-11-20", &cx.ports().clock.zone()).ok();
     let common = Some("common".to_owned());
     let rows = [
@@ -270,7 +270,7 @@ async fn a_list_reads_little() {
     ];
     for (filter, answered, most) in rows {
         let read = Cell::new(0);
-        let page = shelf.page(&cx, &filter.walk(&cx).unwrap(), (0, 20), |entry| {
+        let page = tasks.page(&cx, &filter.walk(&cx).unwrap(), (0, 20), |entry| {
             read.set(read.get() + 1);
             filter.wants(&cx, entry)
         });

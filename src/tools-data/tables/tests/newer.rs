@@ -1,7 +1,9 @@
-//! Tables that a newer Hob made, as after a rollback.
+//! Tests of tables with fields of a newer Hob, as after a rollback.
 
-use super::ok;
-use crate::{tables::record::Tables, testing::cx};
+use crate::{
+    tables::record::Tables,
+    testing::{cx, ok},
+};
 use store::Store;
 use tool::{Label, Scope, prelude::*};
 

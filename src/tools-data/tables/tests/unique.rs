@@ -1,20 +1,14 @@
-//! What may be in a table only once.
+//! Tests of unique columns.
 
-use super::{ok, said};
 use crate::{
     tables::{
         column::Column,
-        family,
         record::{Row, mark},
     },
-    testing::{call, cx, fault},
+    testing::{ask, cx, fault, ok, said},
 };
 use store::{Record, Store};
 use tool::prelude::*;
-
-async fn ask(store: &Store, cx: &Cx, tool: &str, args: Value) -> Result<Output> {
-    call(family(store), cx, tool, args).await
-}
 
 #[tokio::test]
 async fn what_is_unique_stays_so() {
