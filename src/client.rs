@@ -98,16 +98,6 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if odd(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Text as part of a URL.
-pub fn escaped(text: &str) -> String {
-    text.bytes()
-        .map(|b| match b {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => (b as char).to_string(),
-            _ => format!("%{b:02X}"),
-        })
-        .collect()
-}
-
 /// Says `text`, or talks line by line when it is empty.
 pub async fn chat(client: &Client, text: &str, conversation: Option<String>, json: bool) -> Result<()> {
     if json {

@@ -14,6 +14,7 @@ use scrub::How;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::{Collection, Level, Listing, Record, Store, Tx};
+use text_kit::{one_line, truncate_with};
 use tokio_util::sync::CancellationToken;
 use tool::{
     Cx, Error, Id, Label, Result, Scope,
@@ -28,6 +29,8 @@ const EXTRACTED: usize = 2_400;
 const EXTRACTED_LINES: [&str; 2] = ["- The person: ", "  You: "];
 /// How much of one text an extract keeps, in characters.
 const SENTENCE: usize = 200;
+/// What stands where a text was cut.
+const CUT: &str = " […]";
 /// How much of one text a model that summarises is given, in characters: as much as there is room for.
 const EACH: [usize; 4] = [4_000, 1_000, 300, 120];
 /// In how many steps a model summarises at most what it cannot read at once.
@@ -381,7 +384,7 @@ async fn by_model(
     };
     let (text, cost) = one_answer(cx, provider, request, LONGEST * 8, PATIENCE).await?;
     *usage += cost;
-    Ok(clipped(&text, LONGEST))
+    Ok(truncate_with(&text, LONGEST, CUT))
 }
 
 /// A message that a summary tells just as it would tell the whole.
@@ -454,16 +457,18 @@ fn line(message: &Message, each: usize) -> Option<String> {
         Message::System(_) => return None,
         Message::User(said) => {
             let media: Vec<String> = said.media().map(|m| format!(" [{}]", m.name)).collect();
-            format!("Person: {}{}", clipped(&said.text(), each), media.concat())
+            format!("Person: {}{}", truncate_with(&said.text(), each, CUT), media.concat())
         }
         Message::Assistant(Turn { content, tool_calls, .. }) => {
             let calls: Vec<String> = tool_calls
                 .iter()
-                .map(|c| format!(" [called {} {}]", c.name, clipped(&c.arguments, each / 4)))
+                .map(|c| format!(" [called {} {}]", c.name, truncate_with(&c.arguments, each / 4, CUT)))
                 .collect();
-            format!("Assistant: {}{}", clipped(content, each), calls.concat())
+            format!("Assistant: {}{}", truncate_with(content, each, CUT), calls.concat())
         }
-        Message::Tool(result) => format!("Result of {}: {}", result.name, clipped(&result.content, each / 2)),
+        Message::Tool(result) => {
+            format!("Result of {}: {}", result.name, truncate_with(&result.content, each / 2, CUT))
+        }
     };
     Some(told)
 }
@@ -479,10 +484,10 @@ fn extract(earlier: &str, messages: &[&Message]) -> String {
         match message {
             Message::User(said) => {
                 lines.extend(answer.take());
-                lines.push(format!("{}{}", EXTRACTED_LINES[0], clipped(&on_one_line(&said.text()), SENTENCE)));
+                lines.push(format!("{}{}", EXTRACTED_LINES[0], truncate_with(&one_line(&said.text()), SENTENCE, CUT)));
             }
             Message::Assistant(Turn { content, tool_calls, .. }) if tool_calls.is_empty() => {
-                answer = Some(format!("{}{}", EXTRACTED_LINES[1], first_sentence(&on_one_line(content))));
+                answer = Some(format!("{}{}", EXTRACTED_LINES[1], first_sentence(&one_line(content))));
             }
             _ => {}
         }
@@ -501,22 +506,11 @@ fn extract(earlier: &str, messages: &[&Message]) -> String {
     if by_model.is_empty() { newest } else { format!("{by_model}\n{newest}") }
 }
 
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 fn first_sentence(text: &str) -> String {
     let ends = text.match_indices(['.', '!', '?']).map(|(at, end)| at + end.len());
     // A point within a number or a word ends nothing.
     let end = ends.into_iter().find(|end| text[*end..].is_empty() || text[*end..].starts_with(' '));
-    clipped(&text[..end.unwrap_or(text.len())], SENTENCE)
-}
-
-fn clipped(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{} […]", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
+    truncate_with(&text[..end.unwrap_or(text.len())], SENTENCE, CUT)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::{
 };
 use scrub::How;
 use serde_json::{Map, Value, json};
+use text_kit::one_line;
 use tool::{Cx, Error, Id, Result, Scope};
 
 /// The longest title, in characters.
@@ -88,7 +89,7 @@ impl Conversations {
     }
 
     fn checked_title(&self, title: &str) -> Result<String> {
-        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title = one_line(&title);
         match title.chars().count() {
             0 => Err(Error::bad_args("`title` is empty: write some words")),
             1..=TITLE => Ok(self.registry.scrubber().text(&title, How::Digests).into_owned()),

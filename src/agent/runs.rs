@@ -12,6 +12,7 @@ use llm::{Routing, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::{Entry, Listing};
+use text_kit::truncate;
 use tool::{
     Channel, Cx, Error, Id, Result, Scope, UserId,
     prelude::{JsonSchema, schemars},
@@ -329,7 +330,7 @@ impl Run {
 
 /// Tells the person what came of a run they did not wait for. That nobody could be told is no reason to do it all again.
 pub(crate) async fn notify(cx: &Cx, title: &str, text: &str) {
-    let args = json!({"title": clip(title, TITLE), "text": clip(text, TOLD)});
+    let args = json!({"title": truncate(title, TITLE), "text": truncate(text, TOLD)});
     if let Err(error) = cx.call("notify", args).await {
         tracing::warn!(%error, "nobody was told what a run gave");
     }
@@ -359,13 +360,6 @@ fn step_of(told: InteractionEvent) -> RunEvent {
         }
     };
     RunEvent::Ui { id, kind: kind.into(), title: asked.title.unwrap_or_default(), shown, expires_at }
-}
-
-fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
 }
 
 fn no_run(id: Id) -> Error {

@@ -3,6 +3,7 @@
 use crate::conversation::{ConversationSummary, Conversations};
 use std::collections::HashMap;
 use store::Listing;
+use text_kit::one_line;
 use tool::{Cx, Error, Id, Result};
 
 /// How many words of a query count: nobody who searches needs more, and each is looked for in every message.
@@ -80,7 +81,7 @@ fn occurring(text: &str, words: &[String]) -> u8 {
 
 /// The text around the first place where one of the words stands, in one line.
 fn excerpt(text: &str, words: &[String]) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     let lower = line.to_lowercase();
     let at = words.iter().filter_map(|word| lower.find(word)).min().unwrap_or_default();
     // In characters: a letter may have another length in lower case, but hardly ever becomes two.

@@ -3,6 +3,7 @@
 use crate::prompt::words;
 use llm::Message;
 use std::collections::HashMap;
+use text_kit::truncate;
 
 /// How many topics are named.
 const TOPICS: usize = 4;
@@ -49,10 +50,7 @@ pub(crate) fn current_task(history: &[Message]) -> String {
     }
     let telling = texts.iter().rev().find(|text| words(text).len() >= TELLING);
     let line = telling.or(texts.first()).map_or("", |text| text.trim()).lines().next().unwrap_or_default().trim();
-    match line.char_indices().nth(TASK) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line.to_owned(),
-    }
+    truncate(line, TASK)
 }
 
 fn said(history: &[Message]) -> impl DoubleEndedIterator<Item = String> {

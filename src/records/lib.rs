@@ -14,7 +14,8 @@ pub use args::{
 };
 pub use due::{Due, is_past};
 pub use notices::{DocumentChange, Notice, tell_notice};
-pub use words::{RecordMeta, day_words, iso, join_list, quote, record_meta, truncate, when_words};
+pub use text_kit::truncate;
+pub use words::{RecordMeta, day_words, iso, join_list, quote, record_meta, when_words};
 
 use std::fmt::Write as _;
 use store::{Audience, Collection, Entry, Record, Store, Tx, Visit, Walk, order};

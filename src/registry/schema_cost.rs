@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use text_kit::percent_decode;
 
 /// How many schemas may apply to one place of a value.
 const IN_PLACE: u64 = 10_000;
@@ -87,26 +88,6 @@ fn at<'a>(resource: &'a Value, pointer: &str) -> Option<(&'a Value, &'a Value)> 
         base = base_of(part, base);
     }
     Some((part, base))
-}
-
-/// `%25` and the like in a reference.
-fn decoded(fragment: &str) -> String {
-    let mut bytes = vec![];
-    let mut rest = fragment.as_bytes();
-    while let [first, more @ ..] = rest {
-        let code = (*first == b'%').then(|| std::str::from_utf8(more.get(..2)?).ok()).flatten();
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The last part of an address, by which a resource in the document is known however the address is written.
@@ -333,7 +314,7 @@ impl<'a> Counter<'a> {
 
     fn targets(&mut self, keyword: &str, reference: &str, base: &'a Value) -> Result<Vec<Part<'a>>, String> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let fragment = decoded(fragment);
+        let fragment = percent_decode(fragment);
         let pointer = fragment.is_empty() || fragment.starts_with('/');
         let mut from = if address.is_empty() { vec![base, self.root] } else { vec![] };
         let mut found: Vec<Part<'a>> = vec![];

@@ -4,6 +4,7 @@ pub(crate) use crate::coerce::alike;
 use crate::{catalogue::Entry, coerce, schema_cost};
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value;
+use text_kit::truncate;
 use tool::{Error, Result};
 
 /// At most this many faults are told at once.
@@ -132,7 +133,7 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
                 _ => None,
             };
             let hint = near.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default();
-            return inside(format!("`{}` is not known{hint}", clip(&names.join("`, `"))));
+            return inside(format!("`{}` is not known{hint}", truncate(&names.join("`, `"), SHOWN * 4)));
         }
         Kind::Type { .. } => {
             "expected ".to_owned() + &schema_at(error, parameters).map_or_else(|| "another type".into(), kind)
@@ -147,13 +148,13 @@ fn fault(error: &ValidationError, parameters: &Value) -> String {
         Kind::MaxLength { limit } => format!("expected at most {limit} characters"),
         Kind::MinItems { limit } => format!("expected at least {limit} items"),
         Kind::MaxItems { limit } => format!("expected at most {limit} items"),
-        Kind::Pattern { pattern } => format!("expected text that matches {}", clip(pattern)),
+        Kind::Pattern { pattern } => format!("expected text that matches {}", truncate(pattern, SHOWN * 4)),
         Kind::Format { format } => format!("expected a text of the format {format}"),
         Kind::UniqueItems => "expected every item only once".into(),
         Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => {
             "expected ".to_owned() + &schema_at(error, parameters).map_or_else(|| "another form".into(), kind)
         }
-        _ => return inside(clip(&error.to_string())),
+        _ => return inside(truncate(&error.to_string(), SHOWN * 4)),
     };
     // What is only written may be a secret that nobody knows yet.
     let parameter = error.instance_path().as_str().split('/').nth(1).unwrap_or_default();
@@ -191,13 +192,6 @@ fn path(pointer: &str) -> String {
         }
     }
     text
-}
-
-fn clip(text: &str) -> String {
-    match text.char_indices().nth(SHOWN * 4) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// A wrong value in a few words.

@@ -1,6 +1,7 @@
 //! What a schedule or a trigger does: it calls a tool, gives the agent a prompt, or tells the person something.
 
 use registry::Registry;
+use text_kit::prefix;
 use tool::{PreauthorizedCall, prelude::*};
 
 /// The tool a prompt is given to.
@@ -138,7 +139,7 @@ impl Action {
             Self::Tool { name, arguments } if arguments.to_string().len() > LONGEST_ARGUMENTS => {
                 return Err(Error::bad_args(format!(
                     "the arguments of `{}` are longer than 64 KB: shorten them",
-                    cut(&name)
+                    prefix(&name, 64)
                 )));
             }
             Self::Tool { name, .. } if name.trim().is_empty() => {
@@ -196,10 +197,6 @@ pub(crate) fn action_json(armed: &PreauthorizedCall) -> Value {
         (NOTIFY, _, Some(message)) => json!({"type": "notify", "message": message}),
         _ => json!({"type": "tool", "tool": armed.tool, "arguments": armed.args}),
     }
-}
-
-fn cut(text: &str) -> String {
-    text.chars().take(64).collect()
 }
 
 #[cfg(test)]

@@ -56,11 +56,6 @@ pub(crate) fn bounded_json(what: &str, value: &Value, most: usize) -> Result<Str
     }
 }
 
-/// "1 expense", "3 expenses".
-pub(crate) fn counted(n: usize, word: &str) -> String {
-    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
-}
-
 /// Runs what may look through many records where nobody else has to wait for it.
 ///
 /// # Errors
@@ -79,7 +74,6 @@ mod tests {
     fn moments_and_counts_are_told() {
         assert_eq!(moment(&cx(), 1_795_181_400_000), "2026-11-20T14:30:00+01:00");
         assert_eq!((moment(&cx(), 0), moment(&cx(), u64::MAX)), (Value::Null, Value::Null));
-        assert_eq!((counted(1, "goal"), counted(0, "goal")), ("1 goal".into(), "0 goals".into()));
         assert_eq!((non_empty(Some(" ".into())), non_empty(Some("x".into()))), (None, Some("x".into())));
     }
 

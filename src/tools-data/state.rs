@@ -1,8 +1,9 @@
 //! State: what an agent keeps for a person from one conversation to the next, by key.
 
-use crate::json_text::{aside, bounded_json, counted};
+use crate::json_text::{aside, bounded_json};
 use records::{join_list, quote, truncate};
 use store::{Collection, Key, Level, Record, Store, Visit, Walk};
+use text_kit::counted;
 use tool::{Label, Scope, prelude::*};
 
 /// The most characters of a key.

@@ -8,6 +8,7 @@ use records::{
     quote, record_meta, required_text, tags, truncate,
 };
 use store::{Entry, Key, Level, Record, Store, Walk, order};
+use text_kit::{counted_one, one_line, percent_decode};
 use tool::prelude::*;
 use url::Url;
 
@@ -137,7 +138,7 @@ struct AddAll {
 
 async fn add_all(bookmarks: RecordStore<Bookmark>, cx: Cx, args: AddAll) -> Result<Output> {
     let added = bookmarks.add_all(&cx, "batch_add_bookmarks", batch("bookmark", args.bookmarks, Add::read)?).await?;
-    let sentence = format!("I kept {}: {}.", count(added.len()), join_list(&titles(&added), false));
+    let sentence = format!("I kept {}: {}.", counted_one(added.len(), "bookmark"), join_list(&titles(&added), false));
     let views: Vec<View> = added.iter().map(|bookmark| view(&cx, bookmark)).collect();
     Ok(Output::json(json!({"added": views.len(), "bookmarks": views}))?.say(sentence))
 }
@@ -319,40 +320,18 @@ fn title(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_prefix("www.").unwrap_or(host);
     let readable = |part: &str| {
-        let text = decoded(part).replace(['-', '_', '+'], " ");
+        // Encoded control characters stay encoded.
+        let visible = part.replace("%0", "%250").replace("%1", "%251");
+        let text = percent_decode(&visible).replace(['-', '_', '+'], " ");
         let name =
             text.rsplit_once('.').filter(|(_, kind)| matches!(*kind, "html" | "htm" | "php")).map(|(name, _)| name);
-        name.unwrap_or(&text).split_whitespace().collect::<Vec<_>>().join(" ")
+        one_line(name.unwrap_or(&text))
     };
     let parts = url.path_segments().into_iter().flatten().map(readable).filter(|part| !part.is_empty());
     let path = parts.collect::<Vec<_>>().join(" / ");
     truncate(&if path.is_empty() { host.to_owned() } else { format!("{host}: {path}") }, TITLE - 1)
 }
 
-/// A part of a path without its percent signs.
-fn decoded(part: &str) -> String {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let [first, more @ ..] = rest {
-        let code = more.get(..2).and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        match code.filter(|code| *first == b'%' && *code >= b' ') {
-            Some(code) => {
-                bytes.push(code);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 fn titles(all: &[Entry<Bookmark>]) -> Vec<String> {
     all.iter().map(|bookmark| bookmark.value.title.clone()).collect()
-}
-
-fn count(n: usize) -> String {
-    if n == 1 { "one bookmark".into() } else { format!("{n} bookmarks") }
 }

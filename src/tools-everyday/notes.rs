@@ -8,6 +8,7 @@ use records::{
     quote, record_meta, rejected, required_text, tags, truncate,
 };
 use store::{Entry, Key, Level, Record, Store, Walk, order};
+use text_kit::counted_one;
 use tool::prelude::*;
 
 /// The most characters of a title, a text and a category.
@@ -135,7 +136,7 @@ struct AddAll {
 
 async fn add_all(notes: RecordStore<Note>, cx: Cx, args: AddAll) -> Result<Output> {
     let added = notes.add_all(&cx, "batch_add_notes", batch("note", args.notes, Add::read)?).await?;
-    let sentence = format!("I kept {}: {}.", count(added.len()), join_list(&titles(&added), false));
+    let sentence = format!("I kept {}: {}.", counted_one(added.len(), "note"), join_list(&titles(&added), false));
     let views: Vec<View> = added.iter().map(|note| view(&cx, note, false)).collect();
     Ok(Output::json(json!({"added": views.len(), "notes": views}))?.say(sentence))
 }
@@ -304,8 +305,4 @@ fn spoken(note: &Note) -> String {
 
 fn titles(all: &[Entry<Note>]) -> Vec<String> {
     all.iter().map(|note| note.value.title.clone()).collect()
-}
-
-fn count(n: usize) -> String {
-    if n == 1 { "one note".into() } else { format!("{n} notes") }
 }

@@ -10,6 +10,7 @@ use records::{
     record_meta, required_text, truncate, when_words,
 };
 use store::{Entry, Store};
+use text_kit::counted_one;
 use tool::{When, prelude::*};
 
 /// The most characters of a title, a category and notes.
@@ -100,7 +101,7 @@ async fn add_all(tasks: RecordStore<Task>, cx: Cx, args: AddAll) -> Result<Outpu
     let read = batch("task", args.tasks, |task| task.read(&cx))?;
     let added = tasks.add_all(&cx, "batch_add_tasks", read).await?;
     let titles: Vec<String> = added.iter().map(|task| task.value.title.clone()).collect();
-    let sentence = format!("I added {}: {}.", count(added.len()), join_list(&titles, false));
+    let sentence = format!("I added {}: {}.", counted_one(added.len(), "task"), join_list(&titles, false));
     let views: Vec<View> = added.iter().map(|task| view(&cx, task)).collect();
     Ok(Output::json(json!({"added": views.len(), "tasks": views}))?.say(sentence))
 }
@@ -163,8 +164,8 @@ fn sentence(cx: &Cx, filter: &Filter, found: &[Entry<Task>], more: bool) -> Stri
     let names = join_list(&names, more);
     match place {
         Some(list) => format!("On {list}: {names}."),
-        None if more => format!("You have more than {}: {names}.", count(open.len())),
-        None => format!("You have {}: {names}.", count(open.len())),
+        None if more => format!("You have more than {}: {names}.", counted_one(open.len(), "task")),
+        None => format!("You have {}: {names}.", counted_one(open.len(), "task")),
     }
 }
 
@@ -330,8 +331,4 @@ fn due_words(due: &When, cx: &Cx) -> String {
 fn list_name(category: &str) -> String {
     let list = if category.to_lowercase().ends_with("list") { "" } else { " list" };
     format!("the {}{list}", truncate(category, 60))
-}
-
-fn count(n: usize) -> String {
-    if n == 1 { "one task".into() } else { format!("{n} tasks") }
 }

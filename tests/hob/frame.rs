@@ -10,6 +10,7 @@ use std::{
 
 /// Every crate and its layer. A crate uses only lower layers, never a sibling of its own.
 const LAYERS: &[(&str, u8)] = &[
+    ("text-kit", 0),
     ("tool", 0),
     ("board", 1),
     ("discovery", 1),
@@ -55,6 +56,7 @@ const ONE_USER: &[(&str, &str)] = &[
     ("infer", "uploads"),
     ("jsonschema", "registry"),
     ("mdns-sd", "discovery"),
+    ("percent-encoding", "text-kit"),
     ("rcgen", "api"),
     ("redb", "store"),
     ("reqwest", "http-client"),

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
+use text_kit::prefix;
 use tool::prelude::*;
 
 /// The most fields one event is matched by.
@@ -74,14 +75,10 @@ pub(crate) fn check_path(path: &str) -> Result<()> {
     if path.len() > 256 || steps > STEPS || (!path.is_empty() && path.split('.').any(str::is_empty)) {
         return Err(Error::bad_args(format!(
             "`{}` is no path: write it as `memory.usedPercent` or `tasks.0.title`",
-            cut(path)
+            prefix(path, 64)
         )));
     }
     Ok(())
-}
-
-fn cut(text: &str) -> String {
-    text.chars().take(64).collect()
 }
 
 /// Whether data is as all wishes want it.

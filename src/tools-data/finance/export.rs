@@ -5,9 +5,10 @@ use super::{
     query::{Filter, Period, scan},
     record::{self, Category, Expense},
 };
-use crate::json_text::{aside, counted};
+use crate::json_text::aside;
 use records::RecordStore;
 use store::{Entry, Visit};
+use text_kit::counted;
 use tool::prelude::*;
 
 /// How long the content may become, in bytes: answers that are much longer are cut on their way.

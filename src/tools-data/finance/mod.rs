@@ -8,13 +8,13 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use crate::json_text::counted;
 use money::Decimal;
 use record::{Category, Expense};
 use records::{
     RecordStore, batch, day_of, day_words, optional_text, patch_text, quote, read_when, rejected, required_text, tags,
 };
 use store::{Listing, Store};
+use text_kit::counted;
 use tool::{Scope, prelude::*};
 
 /// The most characters of a description, of notes, and of a way to pay.

@@ -5,11 +5,12 @@ use super::{
     money::{self, Decimal},
     record::{self, BY_CATEGORY, BY_DAY, Category, Expense},
 };
-use crate::json_text::{aside, counted, non_empty, search};
+use crate::json_text::{aside, non_empty, search};
 use jiff::{ToSpan, civil::Date};
 use records::{RecordStore, contains_all_words, day_words, join_list, page_params, quote, tags};
 use std::collections::BTreeMap;
 use store::{Coded, Entry, Visit, Walk};
+use text_kit::counted;
 use tool::{Label, prelude::*};
 
 /// How many are answered at most, and without a word about it.

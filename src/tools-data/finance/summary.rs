@@ -5,11 +5,12 @@ use super::{
     query::{Filter, Period, Totals, scan},
     record::{self, Category, Expense},
 };
-use crate::json_text::{aside, counted};
+use crate::json_text::aside;
 use jiff::civil::Date;
 use records::RecordStore;
 use std::collections::BTreeMap;
 use store::{Entry, Visit};
+use text_kit::counted;
 use tool::prelude::*;
 
 /// How many of the largest are answered.
@@ -180,7 +181,7 @@ impl Gathered {
             self.totals.sentence(),
             if self.totals.0.len() > 1 { "were" } else { "was" }
         );
-        let n = counted(usize::try_from(count).unwrap_or(usize::MAX), "expense");
+        let n = counted(count, "expense");
         let plain = filter.category.is_none() && self.totals.0.len() == 1;
         match self.categories.greatest().first().filter(|_| plain) {
             Some((word, code, sum, _)) if self.categories.0.len() > 1 => {

@@ -15,6 +15,7 @@ use records::{
 };
 use std::time::Duration;
 use store::{Coded, Entry, Store, Visit, Walk};
+use text_kit::counted;
 use tool::{Label, Scope, When, prelude::*};
 
 /// The most characters of a title, a description, a category.
@@ -205,7 +206,7 @@ async fn list(goals: Goals, cx: Cx, args: List) -> Result<Output> {
     let sentence = match told.len() {
         0 => format!("There are no {of}goals."),
         _ if page.more => format!("The first {} {of}goals: {}.", told.len(), join_list(&names, true)),
-        n => format!("{n} {of}goal{}: {}.", if n == 1 { "" } else { "s" }, join_list(&names, false)),
+        n => format!("{}: {}.", counted(n, &format!("{of}goal")), join_list(&names, false)),
     };
     Ok(Output::json(json!({"count": told.len(), "goals": told, "hasMore": page.more}))?.say(sentence))
 }
@@ -383,7 +384,7 @@ async fn delete(goals: Goals, cx: Cx, args: Delete) -> Result<Output> {
     let title = quote(&found.value.title);
     let sentence = match steps {
         0 => format!("I deleted the goal {title}."),
-        n => format!("I deleted the goal {title} with its {}.", crate::json_text::counted(n, "step")),
+        n => format!("I deleted the goal {title} with its {}.", counted(n, "step")),
     };
     Ok(Output::json(json!({"deleted": true, "id": id, "stepsDeleted": steps}))?.say(sentence))
 }

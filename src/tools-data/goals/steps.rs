@@ -5,9 +5,9 @@ use super::{
     record::{self, Goal, Goals, Step, may_be_part},
     split,
 };
-use crate::json_text::counted;
 use records::{optional_text, patch_text, publish_change, quote, rejected, required_text};
 use store::Entry;
+use text_kit::counted;
 use tool::{Scope, prelude::*};
 
 /// How many steps one call adds at most, and a goal has at most.

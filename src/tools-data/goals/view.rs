@@ -1,10 +1,11 @@
 //! Looking at goals: what comes next, one in full, all in numbers.
 
 use super::record::{self, BY_DONE, BY_RANK, BY_STATUS, Goal, Goals, Status, is_overdue};
-use crate::json_text::{counted, non_empty};
+use crate::json_text::non_empty;
 use jiff::{Timestamp, civil::Date};
 use records::{join_list, page_params, quote};
 use store::{Coded, Entry, Visit, Walk};
+use text_kit::counted;
 use tool::{Label, prelude::*};
 
 /// How many are answered without a word about it, and at most.

@@ -6,11 +6,12 @@ use super::{
     filter::{Filter, Pick, position},
     record::{ANSWER, BY_TABLE, LoadedTable, Row, Tables, mark},
 };
-use crate::json_text::{aside, counted, non_empty};
+use crate::json_text::{aside, non_empty};
 use records::{contains_all_words, join_list, page_params, quote};
 use serde_json::Map;
 use std::{cmp::Ordering, collections::BinaryHeap};
 use store::{Entry, Visit, Walk};
+use text_kit::counted;
 use tool::prelude::*;
 
 /// How many are answered without a word about it, and at most.

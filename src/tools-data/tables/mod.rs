@@ -9,11 +9,11 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::json_text::counted;
 use column::DESCRIPTION;
 use record::{BY_TABLE, LoadedTable, TABLES, Table, Tables};
 use records::{join_list, optional_text, patch_text, publish_change, rejected, truncate};
 use store::{Audience, Store, Visit, Walk};
+use text_kit::counted;
 use tool::{Label, Scope, prelude::*};
 
 /// How many records of a deleted table go with one write, so that others need not wait.

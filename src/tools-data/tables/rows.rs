@@ -2,11 +2,12 @@
 
 use super::filter::position;
 use super::record::{ANSWER, BYTES, LoadedTable, RECORDS, Row, Tables, values};
-use crate::json_text::{bounded_json, counted};
+use crate::json_text::bounded_json;
 use jiff::tz::TimeZone;
 use records::{batch, rejected};
 use serde_json::Map;
 use store::{Audience, Entry};
+use text_kit::counted;
 use tool::{Scope, prelude::*};
 
 /// Add a record to a table.
