@@ -5,6 +5,7 @@
 
 use config_center::{hosts, origin};
 use serde_json::{Map, Value};
+use text_kit::percent_decode;
 use tool::{Settings, sounds_secret};
 
 const MARK: &str = "HOBSECRET";
@@ -62,7 +63,7 @@ impl Used {
 
     /// Whether an address holds one of the secrets, plain or percent-encoded.
     pub fn is_in(&self, url: &str) -> bool {
-        let plain = percent_decoded(url);
+        let plain = percent_decode(url);
         self.0.iter().any(|(secret, _)| !secret.is_empty() && (url.contains(secret) || plain.contains(secret)))
     }
 }
@@ -70,22 +71,6 @@ impl Used {
 /// Whether a text holds the placeholder of a secret.
 pub(crate) fn has_placeholder(text: &str) -> bool {
     text.match_indices(MARK).any(|(at, _)| read(&text[at..]).is_some())
-}
-
-/// The text with `%41` as `A`; sequences that are not UTF-8 are replaced.
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let hex = after.get(..2).and_then(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
-        let (byte, next) = match (first, hex) {
-            (b'%', Some(byte)) => (byte, after.get(2..).unwrap_or_default()),
-            _ => (first, after),
-        };
-        bytes.push(byte);
-        rest = next;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Puts real values in the place of placeholders in one part of a request for `url`, at `host`: over TLS, or at the very

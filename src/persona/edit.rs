@@ -1,5 +1,7 @@
 //! How a text is edited: the whole of it, or a piece, so that a small change does not need all of it written anew.
 
+use text_kit::truncate;
+
 /// The longest piece of a text that an error shows, in characters.
 const PIECE: usize = 160;
 
@@ -77,7 +79,7 @@ fn found(field: &str, text: &str, piece: &str) -> Result<(), String> {
     if text.contains(piece) {
         return Ok(());
     }
-    let piece = clipped(piece);
+    let piece = truncate(piece, PIECE);
     Err(match nearest(text, &piece) {
         None => format!("`{field}` is not in the text, which is empty: use `append` or `replace`"),
         Some(near) => format!(
@@ -97,14 +99,7 @@ fn nearest(text: &str, piece: &str) -> Option<String> {
     let shared = |line: &str| words(line).iter().filter(|word| wanted.contains(word)).count();
     // Of equals the first: `max_by_key` would take the last.
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.rev().max_by_key(|line| shared(line)).map(|line| clipped(line.trim()))
-}
-
-fn clipped(text: &str) -> String {
-    match text.char_indices().nth(PIECE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    lines.rev().max_by_key(|line| shared(line)).map(|line| truncate(line.trim(), PIECE))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use policy::Autonomy;
 use serde::{Deserialize, Serialize};
+use text_kit::{one_line, truncate_with};
 use tool::Clock;
 
 /// Who the agent is while nobody has written a system prompt.
@@ -275,7 +276,7 @@ fn list(heading: &str, lines: &[String], left: &mut usize) -> String {
     let mut length = heading.chars().count();
     for line in lines {
         // A line break within would make it look like several.
-        let line = format!("\n- {}", line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let line = format!("\n- {}", one_line(line));
         let more = line.chars().count();
         if length + more > *left {
             break;
@@ -394,11 +395,8 @@ fn conversation(s: &ConversationState, room: usize) -> String {
 /// The text, or as much of it as so many characters hold, with a note where the rest is; nothing where that is too little to
 /// mean anything.
 fn clipped(text: &str, most: usize, rest: &str) -> String {
-    match text.char_indices().nth(most) {
-        Some(_) if most < LEAST => String::new(),
-        Some((end, _)) => format!("{} […] ({rest})", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
+    let cut = truncate_with(text, most, &format!(" […] ({rest})"));
+    if most < LEAST && cut != text { String::new() } else { cut }
 }
 
 #[cfg(test)]

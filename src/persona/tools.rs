@@ -1,6 +1,7 @@
 //! What the agent reads and writes about itself.
 
 use crate::{Document, Documents, Edit, Name};
+use text_kit::{one_line, truncate};
 use tool::prelude::*;
 
 /// What the agent reads and writes about itself.
@@ -80,7 +81,7 @@ struct ReadPrompt {}
 async fn read_prompt(documents: Documents, cx: Cx, _: ReadPrompt) -> Result<Output> {
     let Document { text, version, .. } = documents.read(&cx, Name::SystemPrompt)?;
     let prompt = documents.or_built_in(Name::SystemPrompt, text);
-    let sentence = format!("My system prompt says: {}", clip(&prompt));
+    let sentence = format!("My system prompt says: {}", spoken(&prompt));
     Ok(Output::json(json!({"prompt": prompt, "version": version}))?.say(sentence))
 }
 
@@ -116,7 +117,7 @@ async fn read_notes(documents: Documents, cx: Cx, _: ReadNotes) -> Result<Output
     let Document { text, version, .. } = documents.read(&cx, Name::LearnedNotes)?;
     let sentence = match text.is_empty() {
         true => "I have no notes yet.".to_owned(),
-        false => format!("My notes say: {}", clip(&text)),
+        false => format!("My notes say: {}", spoken(&text)),
     };
     Ok(Output::json(json!({"notes": text, "version": version}))?.say(sentence))
 }
@@ -152,10 +153,6 @@ fn document_output(what: &str, document: Document) -> Result<Output> {
 /// How much of a text is spoken, in characters.
 const SPOKEN: usize = 300;
 
-fn clip(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SPOKEN) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
+fn spoken(text: &str) -> String {
+    truncate(&one_line(text), SPOKEN)
 }

@@ -1,6 +1,7 @@
 //! GPIO: look at and drive the header pins.
 
 use board::{Board, Level, Pin};
+use text_kit::join_and;
 use tool::prelude::*;
 
 /// The header pins.
@@ -62,12 +63,12 @@ async fn list(board: Board, _: Cx, List {}: List) -> Result<Output> {
     let on = match high.as_slice() {
         [] => "all pins are off".to_owned(),
         [one] => format!("pin {one} is on and all others are off"),
-        many => format!("pins {} are on and all others are off", listed(many)),
+        many => format!("pins {} are on and all others are off", pins(many)),
     };
     let mine = match driven.as_slice() {
         [] => "I drive none of them".to_owned(),
         [one] => format!("I drive pin {one}"),
-        many => format!("I drive pins {}", listed(many)),
+        many => format!("I drive pins {}", pins(many)),
     };
     let mut sentence = format!("{on}; {mine}.");
     sentence[..1].make_ascii_uppercase();
@@ -78,13 +79,8 @@ fn on_or_off(level: Level) -> &'static str {
     if level.high { "on" } else { "off" }
 }
 
-/// "4, 17 and 22".
-fn listed(pins: &[Pin]) -> String {
-    let all: Vec<String> = pins.iter().map(Pin::to_string).collect();
-    match all.as_slice() {
-        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
-        _ => all.join(""),
-    }
+fn pins(pins: &[Pin]) -> String {
+    join_and(&pins.iter().map(Pin::to_string).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

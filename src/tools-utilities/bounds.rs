@@ -1,6 +1,7 @@
 //! How large what is given may be, and how long it may take.
 
 use std::time::{Duration, Instant};
+use text_kit::truncate;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use tool::{Error, Result};
 
@@ -84,25 +85,12 @@ pub(crate) fn within(what: &str, count: usize, most: usize, of: &str) -> Result<
 
 /// The beginning of a text, for a message about it.
 pub(crate) fn clipped(text: &str) -> String {
-    cut(text, 60)
+    truncate(text, 60)
 }
 
 /// A result as a person is told it: whole, unless it is very long.
 pub(crate) fn result_sentence(text: &str) -> String {
-    cut(text, 1000)
-}
-
-fn cut(text: &str, length: usize) -> String {
-    match text.char_indices().nth(length) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// `1 word`, `2 words`.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
-    let ending = if thing.ends_with("ch") { "es" } else { "s" };
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}{ending}") }
+    truncate(text, 1000)
 }
 
 #[cfg(test)]
@@ -110,7 +98,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_is_done_aside_and_its_faults_are_told() {
+    async fn blocking_work_returns_its_result_or_error() {
         assert_eq!(run_blocking(|until| until.check().map(|()| 7)).await, Ok(7));
         let failed = run_blocking(|_| -> Result<u8> { std::panic::resume_unwind(Box::new("bad")) }).await;
         assert!(matches!(failed, Err(Error::Failed(_))), "{failed:?}");
@@ -121,9 +109,5 @@ mod tests {
             short("text", &more).unwrap_err().message().contains("`text` has 1048577 bytes, and 1048576 is the most")
         );
         assert_eq!(clipped(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
-        for (count, thing, told) in [(1, "day", "1 day"), (0, "day", "0 days"), (2, "match", "2 matches")] {
-            assert_eq!(counted(count, thing), told);
-        }
-        assert_eq!(counted(3, "word"), "3 words");
     }
 }

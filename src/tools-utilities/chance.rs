@@ -1,10 +1,7 @@
 //! What comes by chance: ids, passwords and numbers, from the system's own source.
 
-use crate::{
-    bounds::{counted, within},
-    maths::grouped,
-    statistics::number,
-};
+use crate::{bounds::within, maths::grouped, statistics::number};
+use text_kit::counted;
 use tool::prelude::*;
 use uuid::{Builder, Uuid};
 

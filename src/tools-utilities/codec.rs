@@ -10,6 +10,7 @@ use base64::{
     alphabet::STANDARD,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose},
 };
+use text_kit::percent_encode;
 use tool::prelude::*;
 
 words! {
@@ -60,16 +61,7 @@ fn encode(text: &str, method: Method) -> String {
         Method::Base64 => general_purpose::STANDARD.encode(text),
         Method::Base64Url => general_purpose::URL_SAFE_NO_PAD.encode(text),
         Method::Hex => hex(text.as_bytes()),
-        Method::Url => {
-            let mut out = String::with_capacity(text.len());
-            for byte in text.bytes() {
-                match byte {
-                    b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
-                    _ => out += &format!("%{byte:02X}"),
-                }
-            }
-            out
-        }
+        Method::Url => percent_encode(text),
         Method::Html => {
             let mut out = String::with_capacity(text.len());
             for c in text.chars() {

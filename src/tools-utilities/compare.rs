@@ -1,11 +1,12 @@
 //! Two texts side by side: how alike they are, and what differs. This is the only file that names similar.
 
 use crate::{
-    bounds::{Until, counted, run_blocking, within},
+    bounds::{Until, run_blocking, within},
     words::words,
 };
 use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};
 use std::time::{Duration, Instant};
+use text_kit::counted;
 use tool::prelude::*;
 
 /// The longest text, in bytes.

@@ -1,7 +1,8 @@
 //! What a text is made of: words, characters, sentences, lines, and its language.
 
-use crate::bounds::{counted, run_blocking, short};
+use crate::bounds::{run_blocking, short};
 use std::collections::HashSet;
+use text_kit::counted;
 use tool::prelude::*;
 
 /// How many words are read in a minute, as studies of silent reading have it.

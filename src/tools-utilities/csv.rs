@@ -1,11 +1,12 @@
 //! CSV read into rows, and written from them.
 
 use crate::{
-    bounds::{counted, run_blocking, short, within},
+    bounds::{run_blocking, short, within},
     grid::{COLUMNS, Grid},
 };
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
 use std::collections::{HashMap, HashSet};
+use text_kit::counted;
 use tool::prelude::*;
 
 /// How many rows are answered, and at most.

@@ -2,6 +2,7 @@
 
 use board::{Device, State};
 use jiff::Timestamp;
+use text_kit::join_and;
 use tool::prelude::*;
 
 /// Get system information: model, operating system, processors and load, memory, disk, temperature, uptime. Sizes are
@@ -57,23 +58,15 @@ fn sentence(state: &State, concerns: &[String]) -> String {
         parts.push(format!("it is {t:.0} °C warm"));
     }
     parts.push(format!("{} has been up for {}", state.hostname, span(state.uptime)));
-    let details = list(&parts);
+    let details = join_and(&parts);
     match concerns {
         [] => format!("All is well: {details}."),
-        some => format!("Careful, {}: {details}.", list(some)),
+        some => format!("Careful, {}: {details}.", join_and(some)),
     }
 }
 
 fn percent(part: u64, whole: u64) -> u64 {
     part.saturating_mul(100) / whole.max(1)
-}
-
-fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
 }
 
 /// "12.3 GB".

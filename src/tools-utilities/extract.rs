@@ -1,7 +1,7 @@
 //! What of a known form, or of a pattern, is in a text: addresses, numbers, dates.
 
 use crate::{
-    bounds::{Until, clipped, counted, run_blocking, short},
+    bounds::{Until, clipped, run_blocking, short},
     patterns::{TOLD, compile},
     statistics::number,
     words::choose,
@@ -12,6 +12,7 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
     sync::LazyLock,
 };
+use text_kit::counted;
 use tool::prelude::*;
 
 /// A form that is known.

@@ -4,10 +4,11 @@ mod arrange;
 mod gather;
 
 use crate::{
-    bounds::{Until, counted, few, run_blocking, short, within},
+    bounds::{Until, few, run_blocking, short, within},
     order::{Rank, at},
     words::words,
 };
+use text_kit::counted;
 use tool::prelude::*;
 
 /// The longest path to a field, in bytes: it is looked up in every item.

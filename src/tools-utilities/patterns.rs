@@ -1,11 +1,12 @@
 //! Regular expressions from callers, within bounds of size, text and time.
 
 use crate::{
-    bounds::{Until, clipped, counted, result_sentence, run_blocking, short, within},
+    bounds::{Until, clipped, result_sentence, run_blocking, short, within},
     words::words,
 };
 use regex::{Captures, Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
+use text_kit::counted;
 use tool::prelude::*;
 
 /// The longest pattern, in bytes, and how large it may be compiled.

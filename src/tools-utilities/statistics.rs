@@ -1,11 +1,12 @@
 //! What many numbers come to, and percentages.
 
 use crate::{
-    bounds::{counted, few},
+    bounds::few,
     maths::{grouped, spoken},
     words::words,
 };
 use std::collections::HashMap;
+use text_kit::counted;
 use tool::prelude::*;
 
 /// The percentiles that are told.

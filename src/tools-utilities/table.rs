@@ -1,10 +1,11 @@
 //! Rows laid out as a table for people.
 
 use crate::{
-    bounds::{counted, run_blocking, within},
+    bounds::{run_blocking, within},
     grid::Grid,
     words::words,
 };
+use text_kit::counted;
 use tool::prelude::*;
 
 /// The most rows one reads.

@@ -5,6 +5,7 @@ use crate::{
     words::words,
 };
 use std::collections::HashSet;
+use text_kit::one_line;
 use tool::prelude::*;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -75,7 +76,7 @@ fn changed(text: &str, change: Change, length: usize) -> String {
         Change::Slug => slug(text),
         Change::Trim => text.trim().to_owned(),
         Change::TrimLines => by_line(text, |lines| lines.iter().map(|line| line.trim()).collect()),
-        Change::CollapseWhitespace => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        Change::CollapseWhitespace => one_line(text),
         Change::RemoveWhitespace => text.chars().filter(|c| !c.is_whitespace()).collect(),
         Change::RemoveAccents => without_accents(text),
         Change::RemovePunctuation => text.chars().filter(|c| !is_punctuation(*c)).collect(),

@@ -2,11 +2,11 @@
 
 use super::{Unit, both, moment, spoken, weekday, weekdays};
 use crate::{
-    bounds::counted,
     maths::{grouped, spoken as short},
     statistics::number,
 };
 use jiff::{Span, Unit as Part, Zoned};
+use text_kit::{counted, join_and};
 use tool::{When, prelude::*};
 
 /// How far one date is from another: in one unit, in whole ones of each, and in words. Negative when the second is
@@ -102,13 +102,8 @@ fn words(a: &Zoned, b: &Zoned) -> Result<String> {
         (span.get_minutes(), "minute"),
         (span.get_seconds(), "second"),
     ];
-    let told: Vec<String> =
-        parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| counted(usize::try_from(*n).unwrap_or(0), unit)).collect();
-    Ok(match told.split_last() {
-        None => "no time".to_owned(),
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    })
+    let told: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| counted(*n, unit)).collect();
+    Ok(if told.is_empty() { "no time".to_owned() } else { join_and(&told) })
 }
 
 /// The distance in the unit asked for, as one says it: where that leaves a fraction, with smaller units.
@@ -117,13 +112,10 @@ fn length(a: &Zoned, b: &Zoned, value: f64, unit: Unit, words: &str) -> Result<S
     let days = whole(a, b, Part::Day)?.unsigned_abs();
     Ok(match unit {
         Unit::Years | Unit::Months if fraction => words.to_owned(),
-        Unit::Weeks if fraction && (value * 7.0 - (value * 7.0).round()).abs() < 1e-4 => {
-            let count = |n: u64, unit| counted(usize::try_from(n).unwrap_or(usize::MAX), unit);
-            match days / 7 {
-                0 => count(days, "day"),
-                weeks => format!("{} and {}", count(weeks, "week"), count(days % 7, "day")),
-            }
-        }
+        Unit::Weeks if fraction && (value * 7.0 - (value * 7.0).round()).abs() < 1e-4 => match days / 7 {
+            0 => counted(days, "day"),
+            weeks => format!("{} and {}", counted(weeks, "week"), counted(days % 7, "day")),
+        },
         Unit::Hours | Unit::Minutes if fraction && days == 0 => words.to_owned(),
         // As long as there are no months in it.
         Unit::Days if fraction && days < 28 => words.to_owned(),

@@ -1,8 +1,9 @@
 //! How a date is written.
 
 use super::{moment, weekday};
-use crate::{bounds::counted, time::zone, words::words};
+use crate::{time::zone, words::words};
 use jiff::{Timestamp, Unit as Part, Zoned, fmt::rfc2822, fmt::strtime};
+use text_kit::counted;
 use tool::{When, prelude::*};
 
 /// The longest pattern, in characters.

@@ -2,39 +2,15 @@
 
 use super::{Checked, ValidationResult};
 use std::net::IpAddr;
+use text_kit::{check_email, check_host};
 use tool::prelude::*;
 use url::Url;
 
 /// What an address of a page may begin with.
 const SCHEMES: [&str; 5] = ["http", "https", "ftp", "ws", "wss"];
 
-/// As mailboxes are really named: without quotes and comments. `add_contact` takes the same addresses.
 pub(super) fn email(text: &str) -> ValidationResult {
-    let (name, host) = text.rsplit_once('@').ok_or("it has no @")?;
-    if name.contains('@') {
-        return Err("it has more than one @".to_owned());
-    }
-    if name.is_empty() {
-        return Err("there is nothing before the @".to_owned());
-    }
-    if name.len() > 64 || text.len() > 254 {
-        return Err("it is longer than mail allows (64 bytes before the @, 254 in all)".to_owned());
-    }
-    if let Some(strange) = name.chars().find(|c| !c.is_alphanumeric() && !"!#$%&'*+-/=?^_`{|}~.".contains(*c)) {
-        return Err(format!("`{strange}` does not belong before the @"));
-    }
-    if name.starts_with('.') || name.ends_with('.') || name.contains("..") {
-        return Err("a dot stands at an end, or beside another".to_owned());
-    }
-    if host.ends_with('.') {
-        return Err("a dot stands at an end, or beside another".to_owned());
-    }
-    let host = labels(host, char::is_alphanumeric)?;
-    let (_, top) = host.rsplit_once('.').ok_or("what follows the @ has no dot")?;
-    if top.bytes().all(|b| b.is_ascii_digit()) {
-        return Err("the part after the @ ends with a number".to_owned());
-    }
-    Ok(Checked::new(format!("{name}@{host}")))
+    check_email(text).map(Checked::new)
 }
 
 pub(super) fn url(text: &str) -> ValidationResult {
@@ -69,29 +45,7 @@ pub(super) fn ip(text: &str, fits: fn(&IpAddr) -> bool) -> ValidationResult {
 
 /// A name of a host in small letters, without the dot at its end.
 pub(super) fn hostname(text: &str) -> Result<String, String> {
-    labels(text, |c| c.is_ascii_alphanumeric())
-}
-
-fn labels(text: &str, letter: fn(char) -> bool) -> Result<String, String> {
-    let name = text.strip_suffix('.').unwrap_or(text);
-    if name.len() > 253 {
-        return Err("it is longer than 253 characters".to_owned());
-    }
-    for label in name.split('.') {
-        if label.is_empty() {
-            return Err("a part between dots is empty".to_owned());
-        }
-        if label.len() > 63 {
-            return Err("a part between dots is longer than 63 characters".to_owned());
-        }
-        if let Some(strange) = label.chars().find(|c| !letter(*c) && *c != '-') {
-            return Err(format!("`{strange}` does not belong into the name of a host"));
-        }
-        if label.starts_with('-') || label.ends_with('-') {
-            return Err("a hyphen stands at the end of a part".to_owned());
-        }
-    }
-    Ok(name.to_lowercase())
+    check_host(text, |c| c.is_ascii_alphanumeric())
 }
 
 /// Six pairs of hex digits with `:` or `-` between, three groups of four with dots, or twelve digits alone.
