@@ -18,7 +18,7 @@ pub fn family(board: Board) -> Family<Board> {
         .tags("pins header levels board")
 }
 
-/// Read the level of one pin without changing what it is used for.
+/// Read the level of one GPIO pin without changing its mode.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Read {
@@ -32,7 +32,7 @@ async fn read(board: Board, _: Cx, Read { pin }: Read) -> Result<Output> {
     Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
 }
 
-/// Drive one output pin; it stays driven until changed.
+/// Set one GPIO output pin high or low. The level stays until it is changed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Write {
@@ -48,7 +48,7 @@ async fn write(board: Board, _: Cx, Write { pin, high }: Write) -> Result<Output
     Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
 }
 
-/// List all pins with their level and whether Hob drives them, and what drives the board.
+/// List all GPIO pins with their level and whether Hob drives them, and name the board driver.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct List {}
