@@ -89,7 +89,7 @@ impl Conversations {
     }
 
     fn checked_title(&self, title: &str) -> Result<String> {
-        let title = one_line(&title);
+        let title = one_line(title);
         match title.chars().count() {
             0 => Err(Error::bad_args("`title` is empty: write some words")),
             1..=TITLE => Ok(self.registry.scrubber().text(&title, How::Digests).into_owned()),
