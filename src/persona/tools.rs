@@ -1,12 +1,12 @@
-//! What the agent reads and writes about itself.
+//! Tools with which the agent reads and edits its own documents.
 
 use crate::{Document, Documents, Edit, Name};
 use text_kit::{one_line, truncate};
 use tool::prelude::*;
 
-/// What the agent reads and writes about itself.
+/// The family of persona tools.
 pub fn family(documents: Documents) -> Family<Documents> {
-    let about = "Read and change who the agent is and what it has learnt.";
+    let about = "Read and edit the agent's own prompt and learned notes.";
     Family::new("persona", about, documents)
         .area(Area::Memory)
         .tool("read_system_prompt", Risk::Observe, read_prompt)
@@ -23,7 +23,7 @@ pub fn family(documents: Documents) -> Family<Documents> {
         .example(json!({"operation": "append", "content": "- Breakfast is at seven on weekdays."}))
 }
 
-/// How a text is to be changed.
+/// The type of edit.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Operation {
@@ -34,7 +34,7 @@ enum Operation {
     Delete,
 }
 
-/// What the arguments of both editing tools come to.
+/// The arguments shared by both editing tools.
 struct Fields {
     operation: Operation,
     content: Option<String>,
@@ -45,7 +45,7 @@ struct Fields {
 
 impl Fields {
     /// # Errors
-    /// `BadArgs` where the operation needs a field that is not there, or a piece to look for is empty.
+    /// `BadArgs` when a field that the operation needs is missing, or the text to find is empty.
     fn edit(self) -> Result<Edit> {
         let operation = match self.operation {
             Operation::Replace => "replace",
@@ -54,11 +54,11 @@ impl Fields {
             Operation::Prepend => "prepend",
             Operation::Delete => "delete",
         };
-        let missing = |field: &str| Error::bad_args(format!("`{operation}` needs `{field}`: give it"));
+        let missing = |field: &str| Error::bad_args(format!("`{operation}` needs `{field}`: pass it"));
         let filled =
             |field: &str, text: Option<String>| text.filter(|text| !text.is_empty()).ok_or_else(|| missing(field));
         Ok(match self.operation {
-            // An empty text is how the whole of it is taken away.
+            // Replacing with an empty text deletes the document.
             Operation::Replace => Edit::Replace(self.content.ok_or_else(|| missing("content"))?),
             Operation::FindReplace => Edit::FindReplace {
                 find: filled("find", self.find)?,
@@ -72,8 +72,8 @@ impl Fields {
     }
 }
 
-/// Read your own system prompt as it is stored: how you behave. After an edit, what you were told at the start of this
-/// conversation is the old one.
+/// Read your own stored system prompt: how you behave. After an edit, the prompt at the start of this conversation is
+/// outdated.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadPrompt {}
@@ -85,12 +85,12 @@ async fn read_prompt(documents: Documents, cx: Cx, _: ReadPrompt) -> Result<Outp
     Ok(Output::json(json!({"prompt": prompt, "version": version}))?.say(sentence))
 }
 
-/// Change your own system prompt: how you behave ("you are …", "when the person asks X, do Y"). What you learn about people
-/// belongs into the learned notes. Read it first when you change a piece of it; the old version is kept.
+/// Edit your own system prompt: how you behave ("you are …", "when the person asks X, do Y"). Facts about people
+/// belong in the learned notes. Read it first before you change a piece of it; the old version is stored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditPrompt {
-    /// The type of edit: the whole, one piece, more at the end or the beginning, or without a piece.
+    /// The type of edit: replace all, find and replace a piece, append, prepend, or delete a piece.
     operation: Operation,
     /// For replace: the new full prompt. For append/prepend: the text to add. For delete: the text to remove.
     content: Option<String>,
@@ -108,7 +108,7 @@ async fn edit_prompt(documents: Documents, cx: Cx, args: EditPrompt) -> Result<O
     document_output("my system prompt", documents.edit(&cx, Name::SystemPrompt, edit).await?)
 }
 
-/// Read your learned notes as they are stored: what you have learnt about the person and the household.
+/// Read your stored learned notes: facts about the person and the household.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadNotes {}
@@ -122,12 +122,12 @@ async fn read_notes(documents: Documents, cx: Cx, _: ReadNotes) -> Result<Output
     Ok(Output::json(json!({"notes": text, "version": version}))?.say(sentence))
 }
 
-/// Change your learned notes: what you have learnt about the person and the household ("prefers dark mode"), told to you in
-/// every conversation. How you behave belongs into the system prompt. The old version is kept.
+/// Edit your learned notes: facts about the person and the household ("prefers dark mode"), shown to you in every
+/// conversation. Rules about your behaviour belong in the system prompt. The old version is stored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditNotes {
-    /// The type of edit: the whole, one piece, more at the end or the beginning, or without a piece.
+    /// The type of edit: replace all, find and replace a piece, append, prepend, or delete a piece.
     operation: Operation,
     /// For replace: the new full notes. For append/prepend: the text to add. For delete: the text to remove.
     content: Option<String>,
@@ -150,7 +150,7 @@ fn document_output(what: &str, document: Document) -> Result<Output> {
     Ok(Output::json(json!({"version": version}))?.say(format!("I changed {what}: version {version}.")))
 }
 
-/// How much of a text is spoken, in characters.
+/// The maximum length of a text in a spoken answer, in characters.
 const SPOKEN: usize = 300;
 
 fn spoken(text: &str) -> String {
