@@ -1,6 +1,6 @@
 //! Syntax checks of email addresses and host names.
 
-/// Check an email address as mailboxes are really named (no quotes, no comments), and return it with its host in lower case.
+/// Check an email address in the usual form, without quotes and comments. Returns it with its host in lower case.
 ///
 /// # Errors
 /// The reason, as the end of a sentence.
@@ -16,20 +16,21 @@ pub fn check_email(text: &str) -> Result<String, String> {
         return Err("it is longer than mail allows (64 bytes before the @, 254 in all)".to_owned());
     }
     if let Some(strange) = name.chars().find(|c| !c.is_alphanumeric() && !"!#$%&'*+-/=?^_`{|}~.".contains(*c)) {
-        return Err(format!("`{strange}` does not belong before the @"));
+        return Err(format!("`{strange}` is not allowed before the @"));
     }
     if name.starts_with('.') || name.ends_with('.') || name.contains("..") || host.ends_with('.') {
-        return Err("a dot stands at an end, or beside another".to_owned());
+        return Err("it has a dot at an end, or two in a row".to_owned());
     }
     let host = check_host(host, char::is_alphanumeric)?;
-    let (_, top) = host.rsplit_once('.').ok_or("what follows the @ has no dot")?;
+    let (_, top) = host.rsplit_once('.').ok_or("the part after the @ has no dot")?;
     if top.bytes().all(|b| b.is_ascii_digit()) {
         return Err("the part after the @ ends with a number".to_owned());
     }
     Ok(format!("{name}@{host}"))
 }
 
-/// Check the labels of a host name, whose letters and digits satisfy `letter`. Returns it in lower case without the final dot.
+/// Check the labels of a host name; its letters and digits must satisfy `letter`. Returns it in lower case without the
+/// final dot.
 ///
 /// # Errors
 /// The reason, as the end of a sentence.
@@ -46,10 +47,10 @@ pub fn check_host(text: &str, letter: fn(char) -> bool) -> Result<String, String
             return Err("a part between dots is longer than 63 characters".to_owned());
         }
         if let Some(strange) = label.chars().find(|c| !letter(*c) && *c != '-') {
-            return Err(format!("`{strange}` does not belong into the name of a host"));
+            return Err(format!("`{strange}` is not allowed in a host name"));
         }
         if label.starts_with('-') || label.ends_with('-') {
-            return Err("a hyphen stands at the end of a part".to_owned());
+            return Err("a part begins or ends with a hyphen".to_owned());
         }
     }
     Ok(name.to_lowercase())

@@ -1,4 +1,4 @@
-//! How the device is.
+//! Report the state of the device.
 
 use board::{Device, State};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use tool::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Info {}
 
-/// The state with its times in words a model reads.
+/// The state with durations in words for a model.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DeviceReport<'a> {
@@ -30,7 +30,7 @@ pub(crate) async fn info(device: Device, _: Cx, Info {}: Info) -> Result<Output>
     Ok(Output::json(DeviceReport { state: &state, started_at, concerns })?.say(sentence))
 }
 
-/// What a person should look after.
+/// Problems that a person should fix.
 fn concerns(state: &State) -> Vec<String> {
     let mut all = Vec::new();
     if percent(state.memory.available, state.memory.total) < 10 {
@@ -39,7 +39,7 @@ fn concerns(state: &State) -> Vec<String> {
     if state.disk.as_ref().is_some_and(|disk| percent(disk.free, disk.total) < 5) {
         all.push("the disk is nearly full".to_owned());
     }
-    // A Raspberry Pi slows itself down from 80 °C.
+    // A Raspberry Pi throttles from 80 °C.
     if state.temperature.is_some_and(|t| t >= 80.0) {
         all.push("the processor is too hot".to_owned());
     }
@@ -78,7 +78,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The largest two units at most: "3 days", "5 hours", "12 minutes".
+/// In the largest suitable unit: "3 days", "5 hours", "12 minutes".
 fn span(seconds: u64) -> String {
     let (n, unit) = match seconds {
         0..120 => return "a minute".into(),

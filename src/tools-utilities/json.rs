@@ -1,4 +1,4 @@
-//! JSON laid out anew. Numbers, escapes and the order of keys stay as they are written, so nothing is lost on the way.
+//! Format JSON. Numbers, escapes and the order of keys are preserved as written.
 
 use crate::{
     bounds::{run_blocking, short},
@@ -13,12 +13,12 @@ use std::fmt;
 use text_kit::counted;
 use tool::prelude::*;
 
-/// How deep it may be nested, and how long it may become, in bytes.
+/// The maximum nesting depth, and the maximum length of a result in bytes.
 const DEPTH: usize = 128;
 const RESULT: usize = 4 << 20;
 
 words! {
-    /// What to do with JSON.
+    /// A JSON operation.
     Layout {
         Pretty = "pretty" | "format",
         Minify = "minify" | "compact",
@@ -27,15 +27,15 @@ words! {
     }
 }
 
-/// Lay JSON out for reading, minify it, sort its keys, or check it and say where it is wrong.
+/// Format JSON for reading, minify it, sort its keys, or validate it and locate the error.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FormatJson {
-    /// The JSON, as text.
+    /// JSON text.
     json: Value,
-    /// What to do (default: pretty).
+    /// Operation (default: pretty).
     operation: Option<Layout>,
-    /// Blanks for each level, 0 to 8 (default: 2).
+    /// Spaces per level, 0 to 8 (default: 2).
     #[schemars(range(max = 8))]
     indent: Option<usize>,
 }
@@ -69,7 +69,7 @@ pub(crate) async fn format_json(_: (), _: Cx, args: FormatJson) -> Result<Output
     .await
 }
 
-/// JSON as a text; what came as a value is written as one.
+/// JSON as text; a value is serialized.
 pub(crate) fn text_of(json: Value) -> String {
     match json {
         Value::String(text) => text,
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// JSON being written; without an indent on one line.
+/// A JSON writer; without an indent it writes one line.
 struct Page {
     text: String,
     indent: Option<usize>,
@@ -131,7 +131,7 @@ struct Page {
 }
 
 impl Page {
-    /// Append a valid JSON text level by level.
+    /// Append a valid JSON text, level by level.
     fn write(&mut self, json: &str, depth: usize) -> Result<()> {
         if depth > DEPTH {
             return Err(Error::bad_args(format!("this is nested more than {DEPTH} levels deep: give an inner part")));
@@ -155,7 +155,7 @@ impl Page {
             Some(b'{') => {
                 let Fields(mut fields) = serde_json::from_str(json).map_err(broken)?;
                 if self.sorted {
-                    // By what a key says, not by how it is escaped.
+                    // Compare decoded keys, regardless of escapes.
                     let decoded = |key: &RawValue| serde_json::from_str(key.get()).unwrap_or(key.get().to_owned());
                     fields.sort_by_cached_key(|(key, _)| decoded(key));
                 }

@@ -1,4 +1,4 @@
-//! Time, arithmetic, units, text, data and the device itself as tools.
+//! Utility tools: time, arithmetic, units, text, data and device information.
 
 mod adapt;
 mod arithmetic;
@@ -32,10 +32,10 @@ mod words;
 use board::Device;
 use tool::{Area, Family, Risk, prelude::json};
 
-/// The heading all of these stand under.
+/// The category of all families.
 const CATEGORY: &str = "Utilities";
 
-/// Time, arithmetic, units, and how the device is.
+/// Time, arithmetic, units and device information.
 pub fn utilities(device: Device) -> Family<Device> {
     Family::new("utilities", "Time, arithmetic, units, and how the device is.", device)
         .phrases(concat!(include_str!("time.en"), "\n", include_str!("maths.en"), "\n", include_str!("device.en")))
@@ -53,7 +53,7 @@ pub fn utilities(device: Device) -> Family<Device> {
         .tags("device status health disk memory cpu temperature uptime hostname")
 }
 
-/// Reckoning with dates.
+/// Date arithmetic.
 pub fn dates() -> Family<()> {
     Family::new("dateTime", "Reckon with dates and write them.", ())
         .category(CATEGORY)
@@ -83,7 +83,7 @@ pub fn mathematics() -> Family<()> {
         .example(json!({"value": 200, "percent": 15}))
 }
 
-/// What comes by chance.
+/// Random values.
 pub fn chance() -> Family<()> {
     Family::new("generation", "Random numbers, passwords and ids.", ())
         .category(CATEGORY)
@@ -101,7 +101,7 @@ pub fn chance() -> Family<()> {
         .example(json!({"min": 1, "max": 6}))
 }
 
-/// Text changed, counted, compared, searched, encoded and checked.
+/// Transform, count, compare, search, encode and validate text.
 pub fn text() -> Family<()> {
     Family::new("textUtils", "Change, count, compare, search, encode and check text.", ())
         .category(CATEGORY)

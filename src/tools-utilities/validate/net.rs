@@ -1,16 +1,16 @@
-//! Addresses: of mailboxes, pages, hosts and network cards.
+//! Validate email addresses, URLs, hosts and MAC addresses.
 
-use super::{Checked, ValidationResult};
+use super::{Valid, ValidationResult};
 use std::net::IpAddr;
 use text_kit::{check_email, check_host};
 use tool::prelude::*;
 use url::Url;
 
-/// What an address of a page may begin with.
+/// The accepted URL schemes.
 const SCHEMES: [&str; 5] = ["http", "https", "ftp", "ws", "wss"];
 
 pub(super) fn email(text: &str) -> ValidationResult {
-    check_email(text).map(Checked::new)
+    check_email(text).map(Valid::new)
 }
 
 pub(super) fn url(text: &str) -> ValidationResult {
@@ -20,19 +20,19 @@ pub(super) fn url(text: &str) -> ValidationResult {
         other => format!("the host or another part is wrong ({other})"),
     })?;
     if !SCHEMES.contains(&url.scheme()) {
-        return Err(format!("`{}` is not the beginning of a web address", super::clipped(url.scheme())));
+        return Err(format!("`{}` is not the scheme of a web address", super::excerpt(url.scheme())));
     }
     let details = json!({
         "scheme": url.scheme(), "host": url.host_str(), "port": url.port_or_known_default(), "path": url.path(),
         "query": url.query(), "fragment": url.fragment()
     });
-    Ok(Checked::new(url.to_string()).with(details))
+    Ok(Valid::new(url.to_string()).with(details))
 }
 
 pub(super) fn ip(text: &str, fits: fn(&IpAddr) -> bool) -> ValidationResult {
     let ip: IpAddr = text.parse().map_err(|_| "it is not an IP address such as 192.0.2.1 or 2001:db8::1".to_owned())?;
     if !fits(&ip) {
-        return Err("it is an address of the other kind".to_owned());
+        return Err("it is an address of the other IP version".to_owned());
     }
     let loopback = ip.is_loopback();
     let private = match ip {
@@ -40,10 +40,10 @@ pub(super) fn ip(text: &str, fits: fn(&IpAddr) -> bool) -> ValidationResult {
         IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local(),
     };
     let version = if ip.is_ipv4() { 4 } else { 6 };
-    Ok(Checked::new(ip.to_string()).with(json!({"version": version, "private": private, "loopback": loopback})))
+    Ok(Valid::new(ip.to_string()).with(json!({"version": version, "private": private, "loopback": loopback})))
 }
 
-/// A name of a host in small letters, without the dot at its end.
+/// A host name in lower case, without its final dot.
 pub(super) fn hostname(text: &str) -> Result<String, String> {
     check_host(text, |c| c.is_ascii_alphanumeric())
 }
@@ -59,14 +59,14 @@ pub(super) fn mac(text: &str) -> ValidationResult {
         [] => 12,
         [':', ..] | ['-', ..] if marks.len() == 5 => 2,
         ['.', '.'] => 4,
-        _ => return Err("its digits stand in pairs with : between".to_owned()),
+        _ => return Err("its digits must be in pairs separated by :".to_owned()),
     };
     if marks.iter().any(|mark| *mark != marks[0]) {
-        return Err("it has more than one kind of mark between its digits".to_owned());
+        return Err("it mixes separators between its digits".to_owned());
     }
     if text.split(|c: char| !c.is_ascii_hexdigit()).any(|group| group.len() != size) {
-        return Err("its digits stand in pairs with : between".to_owned());
+        return Err("its digits must be in pairs separated by :".to_owned());
     }
     let pairs: Vec<&str> = (0..6).filter_map(|at| digits.get(2 * at..2 * at + 2)).collect();
-    Ok(Checked::new(pairs.join(":")))
+    Ok(Valid::new(pairs.join(":")))
 }
