@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tool::{AgentId, Area, Level, UserId, prelude::schemars, prelude::schemars::JsonSchema};
 
-/// What people and agents of the household may do. Lists contain tool names, aliases and `group:ID`; `*` and
+/// The permissions of people and agents in the household. Lists contain tool names, aliases and `group:ID`; `*` and
 /// `group:all` match everything. An absent list allows everything, an empty one nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]

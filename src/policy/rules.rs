@@ -226,14 +226,13 @@ pub(crate) fn request(c: &Case) -> Option<String> {
 fn tainted(c: &Case) -> Option<String> {
     let dangerous = match c.tool.risk {
         Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin => true,
-        // Whatever changes, hides or replaces existing data; a tool that does not declare itself additive counts as
-        // such.
+        // Any change, removal or replacement of existing data. Tools not declared additive count as such.
         Risk::Write => c.tool.persists_instructions || !c.asked.additive,
         Risk::Observe | Risk::Execute => c.tool.persists_instructions,
     };
     (c.asked.label == Label::Outside && dangerous && !c.meta).then(|| {
         format!(
-            "`{}` needs a person's yes, because this run has read content from outside, which may carry instructions of a \
+            "`{}` needs a person's approval, because this run has read content from outside, which may carry instructions of a \
              stranger",
             c.tool.name
         )
@@ -247,7 +246,7 @@ fn composed_url(c: &Case) -> Option<String> {
     }
     let address = composed_address(c.args, c.asked.knows)?;
     Some(format!(
-        "`{}` needs a person's yes, because this run has read content from outside, and neither the person nor a search \
+        "`{}` needs a person's approval, because this run has read content from outside, and neither the person nor a search \
          gave `{address}`: what was read could leave in it",
         c.tool.name
     ))

@@ -307,7 +307,7 @@ fn secret(text: &str, span: Span, strength: Strength, written: Notation) -> Opti
         let span = span.start + scheme.len()..span.end;
         return credential(text.get(span.clone())?).then_some(span);
     }
-    // Without quotes the scheme alone was taken for the value.
+    // Without quotes the scheme alone was parsed as the value.
     if let Some(scheme) = SCHEMES.iter().find(|scheme| value == scheme.trim_end()) {
         let from = Cursor { text: text.as_bytes(), at: span.start + scheme.len() };
         let span = from.at..bare(from);
