@@ -25,6 +25,7 @@ use scrub::Scrubber;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use terminal::{plain, put};
+use text_kit::percent_encode;
 use tracing_subscriber::EnvFilter;
 
 /// An always-on agent for a home or workshop.
@@ -269,7 +270,7 @@ async fn send(client: &Client, command: Command) -> Result<()> {
     match command {
         Command::Chat { text, conversation, json } => chat::chat(client, &text.join(" "), conversation, json).await,
         Command::Call { tool, arguments, json } => {
-            let path = format!("/api/v1/tools/{}/execute", client::escaped(&tool));
+            let path = format!("/api/v1/tools/{}/execute", percent_encode(&tool));
             let data = client.data("POST", &path, Some(json!({"arguments": arguments}))).await?;
             match (&data["result"], json) {
                 (_, true) => put(format_args!("{data}\n"))?,
@@ -296,7 +297,7 @@ async fn send(client: &Client, command: Command) -> Result<()> {
         Command::Interactions { json } => answer::interactions(client, json).await,
         Command::Answer { id, answer } => answer::answer(client, &id, &answer.join(" ")).await,
         Command::Tools { json, query, .. } => {
-            let path = format!("/api/v1/tools?query={}", client::escaped(&query.join(" ")));
+            let path = format!("/api/v1/tools?query={}", percent_encode(&query.join(" ")));
             let tools = client.data("GET", &path, None).await?["tools"].take();
             if json {
                 put(format_args!("{tools:#}\n"))?;

@@ -33,6 +33,7 @@ use serde_json::Value;
 use settings::metadata_of;
 use std::borrow::Cow;
 use store::{Collection, Entry, Level, Listing, Record, Store};
+use text_kit::{one_line, truncate};
 use tool::{
     Channel, Cx, Error, Id, Label, Result, Scope, UserId,
     prelude::{JsonSchema, schemars},
@@ -553,13 +554,10 @@ fn tokens_of(message: &StoredMessage) -> u64 {
 }
 
 fn title(line: &MessageRecord) -> String {
-    let words = line.content.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = one_line(&line.content);
     let line =
         if words.is_empty() { line.media().into_iter().map(|m| m.name).collect::<Vec<_>>().join(", ") } else { words };
-    match line.char_indices().nth(TITLE) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
+    truncate(&line, TITLE)
 }
 
 pub(crate) fn missing(id: Id) -> Error {

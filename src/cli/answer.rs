@@ -1,13 +1,14 @@
 //! Questions, blocks and forms at the terminal: shown as text, asked line by line, answered.
 
 use super::{
-    client::{Client, escaped},
+    client::Client,
     show,
     terminal::{plain, put},
 };
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, IsTerminal, Write};
+use text_kit::percent_encode;
 
 /// Whether somebody sits here who can be asked.
 fn person() -> bool {
@@ -203,7 +204,7 @@ fn typed(kind: &str, options: &[String], line: &str) -> Result<Value, &'static s
 }
 
 async fn send(client: &Client, id: &str, answer: Option<Value>) -> Result<Value> {
-    let at = format!("/api/v1/interactions/{}", escaped(id));
+    let at = format!("/api/v1/interactions/{}", percent_encode(id));
     match answer {
         Some(answer) => client.data("POST", &format!("{at}/respond"), Some(answer)).await,
         None => client.data("POST", &format!("{at}/dismiss"), Some(json!({}))).await,
@@ -262,7 +263,7 @@ pub async fn answer(client: &Client, id: &str, words: &str) -> Result<()> {
         put(format_args!("it is put aside\n"))?;
         return Ok(());
     }
-    let one = client.data("GET", &format!("/api/v1/interactions/{}", escaped(id)), None).await?;
+    let one = client.data("GET", &format!("/api/v1/interactions/{}", percent_encode(id)), None).await?;
     let body = if text(&one, "kind") == "ask" {
         let answer = chosen(&options(&one), words.trim()).unwrap_or_else(|| words.trim().to_owned());
         json!({"answer": answer})

@@ -1,13 +1,14 @@
 //! What Hob asks, at the terminal: while talking, and afterwards; and why it decides as it does.
 
 use super::{
-    client::{Client, escaped},
+    client::Client,
     terminal::{plain, put},
 };
 use anyhow::Result;
 use policy::Pattern;
 use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal, Write};
+use text_kit::percent_encode;
 
 /// What is asked, in lines: the call, what it would do, why it is asked.
 fn approval_text(approval: &Value) -> String {
@@ -55,7 +56,7 @@ pub async fn ask_at_terminal(client: &Client, approval: &Value) -> Result<()> {
 
 /// Answers a question.
 pub async fn answer(client: &Client, id: &str, decision: &str, pattern: Value, nonce: Option<&str>) -> Result<Value> {
-    let path = format!("/api/v1/approvals/{}/decide", escaped(id));
+    let path = format!("/api/v1/approvals/{}/decide", percent_encode(id));
     let mut body = json!({"decision": decision});
     if !pattern.is_null() {
         body["pattern"] = pattern;
@@ -87,8 +88,8 @@ pub async fn list(client: &Client, json: bool) -> Result<()> {
 pub async fn explain(client: &Client, tool: &str, agent: Option<&str>, user: Option<&str>, json: bool) -> Result<()> {
     let asked = [("agent", agent), ("user", user)];
     let query: Vec<String> =
-        asked.iter().filter_map(|(name, value)| Some(format!("{name}={}", escaped((*value)?)))).collect();
-    let path = format!("/api/v1/tools/{}/explain?{}", escaped(tool), query.join("&"));
+        asked.iter().filter_map(|(name, value)| Some(format!("{name}={}", percent_encode((*value)?)))).collect();
+    let path = format!("/api/v1/tools/{}/explain?{}", percent_encode(tool), query.join("&"));
     let told = client.data("GET", &path, None).await?;
     if json {
         put(format_args!("{told:#}\n"))?;

@@ -3,6 +3,7 @@
 use super::terminal::plain;
 use serde_json::Value;
 use std::fmt::Write;
+use text_kit::one_line;
 
 /// How wide a cell of a table is at most, and the longest bar of a chart, in characters.
 const CELL: usize = 40;
@@ -54,7 +55,7 @@ pub fn value(value: &Value) -> String {
 }
 
 fn line(text: &str) -> String {
-    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&plain(text))
 }
 
 fn clip(text: String) -> String {

@@ -1,9 +1,9 @@
-//! Layer 2: the Config Center: the services people set up, with typed fields, several entries and sealed secrets.
+//! The Config Center: external services with typed fields, several entries and encrypted secrets.
 //!
-//! A service comes from a person, from tools that ask for it, or from hob.toml. What people enter is a record of the
-//! household; its secrets are sealed apart from it, under names bound to service and label, and are told to nobody
-//! but the host that puts them into requests ([`tool::Settings`]). Which fields are secret is said by the schema.
-//! What tools ask for lives as long as they do, so it is not stored: they say it again at each start.
+//! A service comes from a person, from tools that require it, or from hob.toml. Entries are household records. Their
+//! secrets are encrypted separately, bound to service and label, and write-only: only the host reads them, to insert
+//! them into requests ([`tool::Settings`]). The schema marks the secret fields. Requirements of tools are not stored;
+//! tools register them at each start.
 
 mod schema;
 mod service;
@@ -14,9 +14,9 @@ mod tests;
 pub use schema::{Field, Kind, Origin, hosts, origin};
 pub use service::{DEFAULT, Definition, Entry, EntryPatch, NewEntry, Required, Service};
 
-use schema::Parts;
+use schema::EntryValues;
 use serde_json::{Map, Value, json};
-use service::{KeptEntry, ServiceRecord, Stored, check_label, check_name, sealed_name};
+use service::{EntryRecord, ServiceRecord, Stored, check_label, check_name, sealed_name};
 use state::{Need, State};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +26,7 @@ use store::{Collection, Listing, Stamp, Store};
 use tokio::sync::OwnedMutexGuard;
 use tool::{Bus, Cx, Error, Label, Result, Scope};
 
-/// How many services there may be, and how many entries of one.
+/// The maximum number of services, and of entries per service.
 const SERVICES: usize = 200;
 const ENTRIES: usize = 50;
 
@@ -40,13 +40,13 @@ struct Inner {
     records: Collection<Stored>,
     bus: Bus,
     state: RwLock<State>,
-    /// Held from a look at the state to the write that follows from it.
+    /// Held from reading the state until the resulting write.
     changing: Arc<tokio::sync::Mutex<()>>,
     listeners: Mutex<Vec<Listener>>,
 }
 
 impl ConfigCenter {
-    /// The services kept in `store`, beside those of hob.toml: `[services]`, one table each.
+    /// Open the services in `store` together with those of hob.toml: `[services]`, one table each.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -58,7 +58,7 @@ impl ConfigCenter {
             let secrets = |label: &str| unseal(store, &service, label);
             match ServiceRecord::of(entry.id, entry.label, entry.value, secrets) {
                 Ok((name, service)) => drop(kept.insert(name, service)),
-                Err(error) => tracing::warn!(%service, %error, "a service cannot be read and is left out"),
+                Err(error) => tracing::warn!(%service, %error, "a service cannot be read and is skipped"),
             }
         }
         let state = RwLock::new(State { kept, needs: BTreeMap::new(), file });
@@ -76,14 +76,14 @@ impl ConfigCenter {
         self.state().service(name)
     }
 
-    /// Makes a service or changes what is known about it. Its entries must fit a new schema.
+    /// Create a service or update its definition. Existing entries must fit a new schema.
     ///
     /// # Errors
-    /// `BadArgs` when the definition is unusable, an entry does not fit it, or there are too many services.
+    /// `BadArgs` when the definition is invalid, an entry does not fit, or there are too many services.
     pub async fn define(&self, cx: &Cx, name: &str, new: Definition) -> Result<Service> {
         check_name(name)?;
         let changing = self.0.changing.clone().lock_owned().await;
-        let mut kept = self.to_keep(name)?;
+        let mut kept = self.to_record(name)?;
         kept.origin = Origin::Person;
         kept.about.change(&new);
         kept.about.check()?;
@@ -93,34 +93,34 @@ impl ConfigCenter {
             return Err(Error::bad_args(format!("`{name}` has {count} entries: remove all but one first")));
         }
         if let Some(schema) = new.schema {
-            kept.schema = schema::checked(schema)?;
+            kept.schema = schema::checked_schema(schema)?;
             for entry in &mut kept.entries {
-                entry.parts = entry.parts.refitted(&kept.schema, &entry.label)?;
+                entry.parts = entry.parts.with_schema(&kept.schema, &entry.label)?;
             }
         }
-        self.keep(cx, changing, name, Some(kept)).await
+        self.save(cx, changing, name, Some(kept)).await
     }
 
-    /// Removes a service with all its entries. What hob.toml or tools say about it stays.
+    /// Remove a service with all its entries. Definitions from hob.toml and tools stay.
     ///
     /// # Errors
-    /// `NotFound` when there is none; `Denied` when only hob.toml or tools made it.
+    /// `NotFound`; `Denied` when only hob.toml or tools define it.
     pub async fn remove(&self, cx: &Cx, name: &str) -> Result<()> {
         let changing = self.0.changing.clone().lock_owned().await;
         let service = self.service(name).ok_or_else(|| self.no_such(name))?;
         if !self.state().kept.contains_key(name) {
             return Err(Error::denied(match service.from {
-                Origin::File => format!("`{name}` comes from hob.toml: take [services.{name}] out of it"),
-                _ => format!("`{name}` goes when no tool asks for it any more"),
+                Origin::File => format!("`{name}` comes from hob.toml: remove [services.{name}] there"),
+                _ => format!("`{name}` is removed when no tool requires it any more"),
             }));
         }
-        match self.keep(cx, changing, name, None).await {
+        match self.save(cx, changing, name, None).await {
             Err(Error::NotFound(_)) | Ok(_) => Ok(()),
             Err(other) => Err(other),
         }
     }
 
-    /// Adds an entry.
+    /// Add an entry.
     ///
     /// # Errors
     /// `NotFound` when there is no such service; `BadArgs` when the entry does not fit or its label is taken.
@@ -128,7 +128,7 @@ impl ConfigCenter {
         let changing = self.0.changing.clone().lock_owned().await;
         self.service(name).ok_or_else(|| self.no_such(name))?;
         check_name(name)?;
-        let (label, mut kept) = (check_label(&new.label)?, self.to_keep(name)?);
+        let (label, mut kept) = (check_label(&new.label)?, self.to_record(name)?);
         if kept.entries.iter().any(|e| e.label == label) {
             return Err(Error::bad_args(format!(
                 "`{name}` has an entry `{label}` already: change it, or choose another label"
@@ -141,15 +141,15 @@ impl ConfigCenter {
             )));
         }
         if kept.entries.len() >= ENTRIES {
-            return Err(Error::bad_args(format!("`{name}` has {ENTRIES} entries, and that is the most")));
+            return Err(Error::bad_args(format!("`{name}` has {ENTRIES} entries, the maximum: remove one first")));
         }
-        let parts = Parts::new(&kept.schema, &new.fields)?;
+        let parts = EntryValues::new(&kept.schema, &new.fields)?;
         let at = if new.default { 0 } else { kept.entries.len() };
-        kept.entries.insert(at, KeptEntry { label, parts });
-        self.keep(cx, changing, name, Some(kept)).await
+        kept.entries.insert(at, EntryRecord { label, parts });
+        self.save(cx, changing, name, Some(kept)).await
     }
 
-    /// Changes an entry. A secret that is not given again stays, and goes to no place it did not go to before.
+    /// Update an entry. An omitted secret stays and gains no new destination.
     ///
     /// # Errors
     /// `NotFound`; `Denied` for an entry of hob.toml; `BadArgs` when the result does not fit.
@@ -160,16 +160,16 @@ impl ConfigCenter {
         if to != label && kept.entries.iter().any(|e| e.label == to) {
             return Err(Error::bad_args(format!("`{name}` has an entry `{to}` already: choose another label")));
         }
-        let parts = kept.entries[at].parts.changed(&kept.schema, &patch.fields)?;
-        kept.entries[at] = KeptEntry { label: to, parts };
+        let parts = kept.entries[at].parts.patched(&kept.schema, &patch.fields)?;
+        kept.entries[at] = EntryRecord { label: to, parts };
         if patch.default {
             kept.entries[..=at].rotate_right(1);
         }
-        self.keep(cx, changing, name, Some(kept)).await
+        self.save(cx, changing, name, Some(kept)).await
     }
 
-    /// Removes an entry; after the default the next one is. A service that was kept only for its entries goes with the
-    /// last one, and is answered as it was left.
+    /// Remove an entry; the next one becomes the default. A service that was stored only for its entries is removed
+    /// with the last one. Returns the service afterwards.
     ///
     /// # Errors
     /// `NotFound`; `Denied` for an entry of hob.toml.
@@ -178,22 +178,22 @@ impl ConfigCenter {
         let (mut kept, at) = self.own_entry(name, label)?;
         kept.entries.remove(at);
         if !kept.entries.is_empty() || kept.origin == Origin::Person {
-            return self.keep(cx, changing, name, Some(kept)).await;
+            return self.save(cx, changing, name, Some(kept)).await;
         }
         let left = self.service(name).map(|service| Service { entries: vec![], ..service });
-        match (self.keep(cx, changing, name, None).await, left) {
+        match (self.save(cx, changing, name, None).await, left) {
             (Err(Error::NotFound(_)), Some(left)) => Ok(left),
             (other, _) => other,
         }
     }
 
-    /// What a tool needs, in place of what it needed before; `tool` is its stable id, and `label` where its words came
-    /// from. Services nobody has yet are there from now on, and go with the last tool that asks for them.
+    /// Register the services that a tool requires, replacing its earlier ones. `tool` is its stable id, and `label`
+    /// the label of its author's text. New services exist until the last tool that requires them is removed.
     ///
     /// # Errors
-    /// `BadArgs` when there would be too many services; nothing is changed then.
-    pub fn register(&self, tool: &str, shown_name: &str, label: Label, needs: Vec<Required>) -> Result<()> {
-        let need = Need { shown: shown_name.to_owned(), label, services: needs };
+    /// `BadArgs` when there would be too many services; then nothing changes.
+    pub fn register(&self, tool: &str, tool_name: &str, label: Label, needs: Vec<Required>) -> Result<()> {
+        let need = Need { tool_name: tool_name.to_owned(), label, services: needs };
         let touched = {
             let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
             let new = need.services.iter().filter(|s| !state.has(&s.name)).count();
@@ -208,22 +208,22 @@ impl ConfigCenter {
             touched.extend(old.into_iter().flat_map(|need| need.services).map(|s| s.name));
             touched
         };
-        touched.iter().for_each(|service| self.tell(service));
+        touched.iter().for_each(|service| self.publish_change(service));
         Ok(())
     }
 
-    /// The tool is gone, and with it what only it needed.
+    /// Remove a tool and the services that only it required.
     pub fn unregister(&self, tool: &str) {
-        // Needing nothing is always possible.
+        // An empty list never fails.
         let _ = self.register(tool, "", Label::Own, vec![]);
     }
 
-    /// Every secret value, for the scrubber; also those of hob.toml.
+    /// Every secret value, including those of hob.toml, for the scrubber.
     pub fn secrets(&self) -> Vec<String> {
         self.state().secrets()
     }
 
-    /// Calls `f` after each change. It must not change anything here itself.
+    /// Call `f` after each change. It must not change the Config Center itself.
     pub fn on_change(&self, f: impl Fn() + Send + Sync + 'static) {
         self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(f));
     }
@@ -232,19 +232,19 @@ impl ConfigCenter {
         self.0.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The service as it is kept, or would be from now on, with all fields that tools ask for.
-    fn to_keep(&self, name: &str) -> Result<ServiceRecord> {
+    /// The record of a service, current or new, with all fields that tools require.
+    fn to_record(&self, name: &str) -> Result<ServiceRecord> {
         let state = self.state();
         if !state.has(name) && state.names().len() >= SERVICES {
             return Err(too_many());
         }
-        Ok(state.to_keep(name))
+        Ok(state.to_record(name))
     }
 
-    /// A service, and where in it the entry is that a person set.
+    /// A service and the index of an entry that a person created.
     fn own_entry(&self, name: &str, label: &str) -> Result<(ServiceRecord, usize)> {
         let service = self.service(name).ok_or_else(|| self.no_such(name))?;
-        let kept = self.to_keep(name)?;
+        let kept = self.to_record(name)?;
         if let Some(at) = kept.entries.iter().position(|e| e.label == label) {
             return Ok((kept, at));
         }
@@ -268,9 +268,9 @@ impl ConfigCenter {
         })
     }
 
-    /// Writes a service with its secrets in one commit, then shows it: both happen also when whoever asked is gone.
-    /// Answers the service as it is now; `NotFound` when it is there no more.
-    async fn keep(
+    /// Write a service and its secrets in one commit and publish it. Both complete even if the caller disconnects.
+    /// Returns the service afterwards; `NotFound` when it was removed.
+    async fn save(
         &self,
         cx: &Cx,
         changing: OwnedMutexGuard<()>,
@@ -282,10 +282,10 @@ impl ConfigCenter {
         let work = async move {
             let _changing = changing;
             this.write(stamp, &name, new).await?;
-            this.tell(&name);
+            this.publish_change(&name);
             this.service(&name).ok_or_else(|| this.no_such(&name))
         };
-        tokio::spawn(work).await.unwrap_or_else(|_| Err(Error::failed("the change broke off: look whether it is done")))
+        tokio::spawn(work).await.unwrap_or_else(|_| Err(Error::failed("the change was interrupted: check its result")))
     }
 
     async fn write(&self, mut stamp: Stamp, name: &str, mut new: Option<ServiceRecord>) -> Result<()> {
@@ -295,7 +295,7 @@ impl ConfigCenter {
         };
         let (was, is) = (sealed_of(&old)?, sealed_of(&new)?);
         let gone = was.keys().filter(|at| !is.contains_key(*at)).map(|at| (at.clone(), None)).collect::<Vec<_>>();
-        // Nothing is left under the name of an entry without secrets either, such as what a restored backup knew not of.
+        // Also clear names without secrets, such as leftovers of a restored backup.
         let changed = is.iter().filter(|(at, text)| text.is_none() || was.get(*at) != Some(*text));
         let sealed: Vec<_> = changed.map(|(at, text)| (at.clone(), text.clone())).chain(gone).collect();
 
@@ -335,8 +335,8 @@ impl ConfigCenter {
         Ok(())
     }
 
-    /// Tells that a service is another than before, never what is in it.
-    fn tell(&self, service: &str) {
+    /// Publish that a service changed, without its content.
+    fn publish_change(&self, service: &str) {
         let listeners = self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone();
         listeners.iter().for_each(|f| f());
         self.0.bus.publish("config:changed", None, json!({"service": service}));
@@ -344,14 +344,14 @@ impl ConfigCenter {
 }
 
 fn too_many() -> Error {
-    Error::bad_args(format!("there are {SERVICES} services, and that is the most: remove one first"))
+    Error::bad_args(format!("there are {SERVICES} services, the maximum: remove one first"))
 }
 
-/// What is sealed for an entry. Of another device, as after a backup was restored elsewhere, it counts as nothing.
+/// Decrypt the secrets of an entry. Secrets of another device, as after a restore, count as none.
 fn unseal(store: &Store, service: &str, label: &str) -> Result<Option<Vec<u8>>> {
     match store.unseal(&sealed_name(service, label)) {
         Err(store::Error::Damaged(why)) => {
-            tracing::warn!(service, "a service has lost its secrets: {why}");
+            tracing::warn!(service, "the secrets of a service are lost: {why}");
             Ok(None)
         }
         other => Ok(other?),

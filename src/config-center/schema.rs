@@ -1,4 +1,4 @@
-//! What a service's entries are made of: typed fields, how they are checked, and where secrets may be sent.
+//! The schema of entries: typed fields, their validation, and the destinations of secrets.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,24 +9,24 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// How many fields a service may have, and how many options a field.
+/// The maximum number of fields of a service, and of options of a field.
 const FIELDS: usize = 40;
 const OPTIONS: usize = 100;
-/// The longest value, and all plain or all secret values of an entry, in bytes.
+/// The maximum size of a value, and of all plain or all secret values of an entry, in bytes.
 const VALUE: usize = 8 * 1024;
 const ENTRY: usize = 16 * 1024;
-/// How many other hosts an entry may name.
+/// The maximum number of additional hosts of an entry.
 const HOSTS: usize = 20;
 
-/// What every entry may have beside the fields of its schema: other hosts its secrets may be sent to, and whether tools
-/// are told its secrets as they are.
+/// Fields of every entry in addition to its schema: additional hosts for its secrets, and whether tools get its
+/// secrets unmasked.
 pub(crate) const OTHER_HOSTS: &str = "hosts";
 pub(crate) const RAW: &str = "raw";
 
-/// The values of an entry, by the names of their fields.
+/// The values of an entry by field name.
 pub(crate) type Values = Map<String, Value>;
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -37,9 +37,9 @@ pub enum Kind {
     Number,
     /// True or false.
     Boolean,
-    /// An address, such as `https://api.example.org`.
+    /// A URL, such as `https://api.example.org`.
     Url,
-    /// Text that is sealed, and never told again.
+    /// Encrypted, write-only text.
     Secret,
     /// One of the options.
     Select,
@@ -50,25 +50,25 @@ pub enum Kind {
 pub struct Field {
     /// A letter, then letters, digits and underscores; 64 at most.
     pub name: String,
-    /// How it is called for people; its name when left out.
+    /// The name for people; defaults to `name`.
     #[serde(default)]
     pub label: String,
-    /// What it holds; text when left out.
+    /// The type; defaults to text.
     #[serde(default, rename = "type")]
     pub kind: Kind,
-    /// Whether an entry must have it.
+    /// Whether every entry needs it.
     #[serde(default)]
     pub required: bool,
-    /// Whether it is a secret; the same as the type `secret`.
+    /// Whether it is secret; same as the type `secret`.
     #[serde(default)]
     pub secret: bool,
-    /// What it is for.
+    /// A description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What a new entry has where nothing else is given.
+    /// The default value in new entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// What can be chosen, for the type `select`.
+    /// The options of the type `select`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
 }
@@ -78,7 +78,7 @@ impl Field {
         Self { name: name.into(), label: label.into(), kind, secret: kind == Kind::Secret, ..Self::default() }
     }
 
-    /// A field of this name, guessed from a value it has in a file.
+    /// Guess a field from its name and value in a file.
     fn of(name: &str, value: &Value) -> Option<Self> {
         let kind = match value {
             Value::Number(_) => Kind::Number,
@@ -91,7 +91,7 @@ impl Field {
         Self::new(name, name, kind).checked().ok()
     }
 
-    /// The field as it can be kept.
+    /// Validate and normalize the field.
     fn checked(mut self) -> Result<Self> {
         let shown: String = self.name.chars().take(80).collect();
         let bad = |what: &str| Err(Error::bad_args(format!("the field `{shown}` {what}")));
@@ -100,13 +100,13 @@ impl Field {
             || self.name.len() > 64
             || !self.name.chars().all(plain)
         {
-            return bad("cannot be called so: begin with a letter, then letters, digits and underscores, 64 at most");
+            return bad("is not a valid name: begin with a letter, then letters, digits and underscores, 64 at most");
         }
         if [OTHER_HOSTS, RAW].contains(&self.name.as_str()) {
-            return bad("need not be declared: every entry may have it");
+            return bad("is reserved: every entry has it");
         }
         if self.secret && ![Kind::String, Kind::Secret].contains(&self.kind) {
-            return bad("is secret and has another type: a secret is text, so leave the type out");
+            return bad("is secret but has another type: omit the type");
         }
         if self.secret {
             self.kind = Kind::Secret;
@@ -115,19 +115,19 @@ impl Field {
         if self.label.trim().is_empty() {
             self.label.clone_from(&self.name);
         }
-        short("a field's label", &self.label, 100)?;
-        short("a field's description", self.description.as_deref().unwrap_or_default(), 500)?;
+        check_length("a field's label", &self.label, 100)?;
+        check_length("a field's description", self.description.as_deref().unwrap_or_default(), 500)?;
         let options = self.options.as_deref().unwrap_or_default();
         if self.kind == Kind::Select {
             let fit = |o: &String| !o.is_empty() && o.len() <= 200;
             if options.is_empty() || options.len() > OPTIONS || !options.iter().all(fit) {
-                return bad("is a choice: give its `options`, 1 to 100 words of 200 characters at most");
+                return bad("is of the type `select`: pass `options`, 1 to 100 of them with up to 200 characters");
             }
         } else if !options.is_empty() {
-            return bad("has options, and its type is not `select`");
+            return bad("has options, but its type is not `select`");
         }
         if self.secret && self.default.is_some() {
-            return bad("is a secret, so it cannot have a default that everybody reads");
+            return bad("is secret and cannot have a default, which everybody could read");
         }
         if let Some(default) = self.default.take() {
             self.default = self.read(&default)?;
@@ -135,8 +135,8 @@ impl Field {
         Ok(self)
     }
 
-    /// A value as it is kept; `None` for null and the empty text, which mean that there is none. What is meant is taken
-    /// where it is clear: a number or a yes in a text. No error tells the value, which may be a secret.
+    /// Parse a value; `None` for null and empty text. Numbers and booleans in text are accepted. Errors never contain
+    /// the value, which may be a secret.
     pub(crate) fn read(&self, value: &Value) -> Result<Option<Value>> {
         let name = &self.name;
         let bad = |what: &str| Err(Error::bad_args(format!("`{name}` must be {what}")));
@@ -170,7 +170,7 @@ impl Field {
                 ));
             }
             (Kind::String, Some(_), _) => value.clone(),
-            // What came with a copied key is not part of it.
+            // White space from copying a key is not part of it.
             (Kind::Secret, Some(secret), _) => secret.into(),
             (Kind::String | Kind::Secret, None, Value::Number(number)) => number.to_string().into(),
             (Kind::String | Kind::Secret, ..) => return bad("text"),
@@ -179,13 +179,13 @@ impl Field {
     }
 }
 
-/// What a service has whose makers say nothing more.
+/// The default schema of a service.
 pub(crate) fn default_schema() -> Vec<Field> {
     let key = Field { required: true, ..Field::new("api_key", "API key", Kind::Secret) };
     vec![key, Field::new("base_url", "Address", Kind::Url)]
 }
 
-/// The schema that an entry of a file shows by what it has.
+/// Guess the schema of an entry in a file from its values.
 pub(crate) fn schema_of(entry: &Values) -> Vec<Field> {
     let fields: Vec<Field> = entry
         .iter()
@@ -196,34 +196,34 @@ pub(crate) fn schema_of(entry: &Values) -> Vec<Field> {
     if fields.is_empty() { default_schema() } else { fields }
 }
 
-/// A schema as it can be kept.
-pub(crate) fn checked(fields: Vec<Field>) -> Result<Vec<Field>> {
+/// Validate a schema.
+pub(crate) fn checked_schema(fields: Vec<Field>) -> Result<Vec<Field>> {
     if fields.is_empty() || fields.len() > FIELDS {
         return Err(Error::bad_args(format!(
-            "a schema has 1 to {FIELDS} fields, and this one {}: leave it out for `api_key` and `base_url`",
+            "a schema has 1 to {FIELDS} fields, and this one has {}: omit it for `api_key` and `base_url`",
             fields.len()
         )));
     }
     let fields = fields.into_iter().map(Field::checked).collect::<Result<Vec<_>>>()?;
     let mut names = BTreeSet::new();
     match fields.iter().find(|f| !names.insert(f.name.as_str())) {
-        Some(twice) => Err(Error::bad_args(format!("the field `{}` is there twice", twice.name))),
+        Some(twice) => Err(Error::bad_args(format!("the field `{}` is declared twice", twice.name))),
         None => Ok(fields),
     }
 }
 
-/// A schema that a tool asks for: what sounds like a secret is one, whatever the tool's author says.
-pub(crate) fn checked_of_tool(mut fields: Vec<Field>) -> Result<Vec<Field>> {
+/// Validate a tool's schema. A field named like a secret is one, whatever the tool's author declares.
+pub(crate) fn checked_tool_schema(mut fields: Vec<Field>) -> Result<Vec<Field>> {
     for field in fields.iter_mut().filter(|f| f.kind == Kind::String && tool::sounds_secret(&f.name)) {
         field.secret = true;
         field.default = None;
     }
-    checked(fields)
+    checked_schema(fields)
 }
 
-/// Adds the fields that a tool needs besides. What others fill in stays free of them: where the service is kept
-/// already nothing is required, and no default slips into entries of people.
-pub(crate) fn join(schema: &mut Vec<Field>, more: &[Field], kept: bool) {
+/// Add the fields that a tool requires. If the service is stored, they are neither required nor get defaults, so that
+/// existing entries stay valid.
+pub(crate) fn add_required_fields(schema: &mut Vec<Field>, more: &[Field], kept: bool) {
     for field in more {
         if schema.len() < FIELDS && !schema.iter().any(|f| f.name == field.name) {
             let mut field = field.clone();
@@ -236,23 +236,23 @@ pub(crate) fn join(schema: &mut Vec<Field>, more: &[Field], kept: bool) {
     }
 }
 
-/// What is sealed for an entry.
+/// The encrypted part of an entry.
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     fields: Values,
-    /// Where they may go.
+    /// Their permitted destinations.
     to: BTreeSet<String>,
 }
 
-/// An entry's values, what is secret apart from what is not.
+/// The values of an entry, with secrets apart.
 #[derive(Clone, Default, PartialEq)]
-pub(crate) struct Parts {
+pub(crate) struct EntryValues {
     pub plain: Values,
     pub secret: Values,
 }
 
-impl Parts {
-    /// A new entry of these values, with the defaults of what is not given.
+impl EntryValues {
+    /// Create an entry from values, with defaults for missing ones.
     pub fn new(schema: &[Field], given: &Values) -> Result<Self> {
         let mut parts = Self::default();
         for field in schema {
@@ -264,16 +264,15 @@ impl Parts {
         Ok(parts)
     }
 
-    /// The entry with these values changed; null or empty takes one out, and what is not named stays. Secrets that stay
-    /// go nowhere they did not go before.
-    pub fn changed(&self, schema: &[Field], given: &Values) -> Result<Self> {
+    /// Apply a patch: null or empty removes a value, omitted values stay. Retained secrets gain no new destination.
+    pub fn patched(&self, schema: &[Field], given: &Values) -> Result<Self> {
         let mut new = self.clone();
         new.set(schema, given)?;
         let stays = new.secret.keys().find(|field| !given.contains_key(*field));
         let before = destinations(&self.plain);
         match (stays, destinations(&new.plain).difference(&before).next()) {
             (Some(secret), Some(place)) => Err(Error::bad_args(format!(
-                "with this change `{secret}` could be sent to {place}: give `{secret}` again with it"
+                "this change would allow sending `{secret}` to {place}: pass `{secret}` again with it"
             ))),
             _ => Ok(new),
         }
@@ -300,23 +299,23 @@ impl Parts {
         }
         let size = |values: &Values| values.iter().map(|(k, v)| k.len() + v.to_string().len()).sum::<usize>();
         if size(&self.plain).max(size(&self.secret)) > ENTRY {
-            return Err(Error::bad_args(format!("the entry is longer than {ENTRY} bytes: make it shorter")));
+            return Err(Error::bad_args(format!("the entry is longer than {ENTRY} bytes: shorten it")));
         }
         Ok(())
     }
 
-    /// The same values under another schema; a value that was secret stays so.
-    pub fn refitted(&self, schema: &[Field], label: &str) -> Result<Self> {
+    /// The same values under another schema; a secret value stays secret.
+    pub fn with_schema(&self, schema: &[Field], label: &str) -> Result<Self> {
         let mut new = Self::default();
         let own = |name: &str| [OTHER_HOSTS, RAW].contains(&name);
         let values = self.plain.iter().map(|v| (v, false)).chain(self.secret.iter().map(|v| (v, true)));
         for ((name, value), secret) in values {
             let misfit = |what: &str| {
-                Err(Error::bad_args(format!("the entry `{label}` has the field `{name}`, {what}: take it out first")))
+                Err(Error::bad_args(format!("the entry `{label}` has the field `{name}`, {what}: remove it first")))
             };
             match schema.iter().find(|f| f.name == *name) {
-                None if !own(name) => return misfit("which the new schema has not"),
-                Some(field) if secret && !field.secret => return misfit("which is a secret and would be one no more"),
+                None if !own(name) => return misfit("which is not in the new schema"),
+                Some(field) if secret && !field.secret => return misfit("which is secret and would become readable"),
                 Some(field) => {
                     let Ok(Some(value)) = field.read(value) else { return misfit("which does not fit the new schema") };
                     let part = if field.secret { &mut new.secret } else { &mut new.plain };
@@ -328,19 +327,19 @@ impl Parts {
         Ok(new)
     }
 
-    /// The secrets as they are sealed, with where they may go: a changed address beside them, in a restored backup or by a
-    /// stranger's hand, then leads them nowhere else.
+    /// The secrets to encrypt, with their destinations: an address changed in a restored backup or by an attacker
+    /// then leads them nowhere else.
     pub fn sealed(&self) -> Result<Option<Vec<u8>>> {
         if self.secret.is_empty() {
             return Ok(None);
         }
         let sealed = Sealed { fields: self.secret.clone(), to: destinations(&self.plain) };
-        let text = serde_json::to_vec(&sealed).map_err(|_| Error::failed("the secrets have no JSON form"))?;
+        let text = serde_json::to_vec(&sealed).map_err(|_| Error::failed("the secrets cannot be serialized"))?;
         Ok(Some(text))
     }
 
-    /// An entry with what was sealed for it, and why that counts no more.
-    pub fn opened(plain: Values, sealed: Option<&[u8]>) -> (Self, Option<&'static str>) {
+    /// Combine plain and decrypted values. Also returns the reason if the secrets are ignored.
+    pub fn unsealed(plain: Values, sealed: Option<&[u8]>) -> (Self, Option<&'static str>) {
         let Some(text) = sealed else { return (Self { plain, secret: Values::new() }, None) };
         let (secret, why) = match serde_json::from_slice::<Sealed>(text) {
             Ok(sealed) if destinations(&plain).is_subset(&sealed.to) => (sealed.fields, None),
@@ -350,8 +349,8 @@ impl Parts {
         (Self { plain, secret }, why)
     }
 
-    /// All values together, as tools look them up.
-    pub fn whole(&self) -> Values {
+    /// All values together, for tools.
+    pub fn merged(&self) -> Values {
         self.plain.iter().chain(&self.secret).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 }
@@ -362,19 +361,19 @@ fn unknown(name: &str, schema: &[Field]) -> Error {
     Error::bad_args(format!("there is no field `{name}`: there are {}", known.join(", ")))
 }
 
-/// The hosts an entry's secrets may go to: of its `base_url`, and those listed in `hosts`.
+/// The hosts that an entry's secrets may go to: the host of `base_url`, and those in `hosts`.
 pub fn hosts(entry: &Map<String, Value>) -> Vec<String> {
     let base = entry.get("base_url").and_then(Value::as_str).and_then(host_of);
     let listed = entry.get(OTHER_HOSTS).and_then(Value::as_array).into_iter().flatten();
     base.into_iter().chain(listed.filter_map(Value::as_str).map(str::to_lowercase)).collect()
 }
 
-/// Scheme, host and port of an address, in lower case.
+/// Scheme, host and port of a URL, in lower case.
 pub fn origin(url: &str) -> String {
     url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/").to_lowercase()
 }
 
-/// Everywhere an entry's secrets may go: to its hosts, to its origin in the clear, and to tools as they are.
+/// All destinations of an entry's secrets: its hosts, its plain-HTTP origin, and tools with unmasked access.
 fn destinations(entry: &Values) -> BTreeSet<String> {
     let clear = entry.get("base_url").and_then(Value::as_str).map(origin).filter(|o| !o.starts_with("https://"));
     let raw = (entry.get(RAW) == Some(&Value::Bool(true))).then(|| "every tool".to_owned());
@@ -389,7 +388,7 @@ fn host_of(url: &str) -> Option<String> {
     Some(host.trim_start_matches('[').to_lowercase())
 }
 
-/// Whether a text is an address without anything secret or confusing in it.
+/// Whether a text is a URL without credentials or confusing parts.
 fn is_url(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -400,7 +399,7 @@ fn is_url(url: &str) -> bool {
         && !url.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
-/// A list of hosts, or a text that separates them by commas or blanks.
+/// Parse a list of hosts, or a text separated by commas or spaces.
 fn read_hosts(value: &Value) -> Result<Option<Value>> {
     let words: Option<Vec<&str>> = match value {
         Value::Null => Some(vec![]),
@@ -419,28 +418,28 @@ fn read_hosts(value: &Value) -> Result<Option<Value>> {
     }
 }
 
-/// That a text is not too long.
-pub(crate) fn short(what: &str, text: &str, most: usize) -> Result<()> {
+/// Check the length of a text.
+pub(crate) fn check_length(what: &str, text: &str, most: usize) -> Result<()> {
     match text.chars().count() {
-        n if n > most => Err(Error::bad_args(format!("{what} has {n} characters, and {most} is the most"))),
+        n if n > most => Err(Error::bad_args(format!("{what} has {n} characters, and the maximum is {most}"))),
         _ => Ok(()),
     }
 }
 
-/// Who made a service.
+/// The origin of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// A person defined it.
     Person,
-    /// Tools ask for it.
+    /// Required by tools.
     Tool,
-    /// hob.toml has it.
+    /// Defined in hob.toml.
     File,
 }
 
 impl Coded for Origin {
     const ALL: &'static [Self] = &[Origin::Person, Origin::Tool, Origin::File];
-    // Never goes by itself.
+    // The origin that is never removed automatically.
     const UNKNOWN: Self = Origin::Person;
 }

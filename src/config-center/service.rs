@@ -1,6 +1,6 @@
-//! Services as they are shown, defined, asked for and kept.
+//! Services: views, definitions, requirements of tools, and records.
 
-use crate::schema::{self, Field, Origin, Parts, Values, short};
+use crate::schema::{self, EntryValues, Field, Origin, Values, check_length};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -10,26 +10,26 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// The label of the entry that hob.toml has, and of the first one where nobody chose another.
+/// The label of the hob.toml entry, and the default label of a first entry.
 pub const DEFAULT: &str = "default";
-/// How many services one tool may need.
+/// The maximum number of services that a tool may require.
 const NEEDS: usize = 10;
 
-/// A service as it is shown: everything but the secrets.
+/// A service without its secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
-    /// What it is looked up by.
+    /// Its unique name.
     pub name: String,
-    /// How it is called for people.
+    /// The name for people.
     pub display_name: String,
-    /// What it is for.
+    /// A description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The heading it stands under.
+    /// The heading in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// Where its documentation is.
+    /// The URL of its documentation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub docs_url: Option<String>,
     /// Whether it may have several entries.
@@ -38,17 +38,17 @@ pub struct Service {
     pub schema: Vec<Field>,
     /// Its entries, the default first.
     pub entries: Vec<Entry>,
-    /// The tools that ask for it.
+    /// The names of the tools that require it.
     pub needed_by: Vec<String>,
-    /// Who made it.
+    /// Its origin.
     pub from: Origin,
-    /// Whether anything of it was written by a run that had read from outside.
+    /// Whether a tainted run wrote any of it.
     #[serde(skip)]
     pub label: Label,
 }
 
 impl Service {
-    /// What a person of this role is told: viewers that it is there, and only admins who asks for it.
+    /// The view for a role: viewers see that it exists, and only admins see the tools that require it.
     pub fn seen_by(mut self, role: Role) -> Self {
         if role < Role::Admin {
             self.needed_by.clear();
@@ -61,79 +61,79 @@ impl Service {
     }
 }
 
-/// An entry as it is shown.
+/// An entry without its secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// What it is called.
+    /// Its label.
     pub label: String,
-    /// Whether it is taken where no label is asked for.
+    /// Whether it is used when no label is given.
     pub is_default: bool,
-    /// The values that are no secrets.
+    /// The values that are not secret.
     pub fields: Map<String, Value>,
-    /// The secrets that are set.
+    /// The names of the secrets that are set.
     pub secrets_set: Vec<String>,
-    /// `person`, or `file` for what only hob.toml can change.
+    /// `person`, or `file` for an entry that only hob.toml can change.
     pub from: Origin,
 }
 
-/// What is to be known about a service; what is left out stays as it is, and an empty text takes it out.
+/// A patch of a service: omitted fields stay, an empty text removes one.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Definition {
-    /// How it is called for people.
+    /// The name for people.
     pub display_name: Option<String>,
-    /// What it is for.
+    /// A description for people.
     pub description: Option<String>,
-    /// The heading it stands under.
+    /// The heading in lists.
     pub category: Option<String>,
-    /// Where its documentation is.
+    /// The URL of its documentation.
     pub docs_url: Option<String>,
     /// Whether it may have several entries.
     pub multi_entry: Option<bool>,
-    /// The fields of its entries; `api_key` and `base_url` for a new service where they are left out.
+    /// The fields of its entries; a new service defaults to `api_key` and `base_url`.
     pub schema: Option<Vec<Field>>,
 }
 
-/// A service that a tool needs, as its author writes it down.
+/// A service that a tool requires, as its author declares it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Required {
-    /// What it is looked up by.
+    /// Its unique name.
     pub name: String,
-    /// How it is called for people.
+    /// The name for people.
     #[serde(default, alias = "display_name")]
     pub display_name: Option<String>,
-    /// What it is for.
+    /// A description for people.
     #[serde(default)]
     pub description: Option<String>,
-    /// The heading it stands under.
+    /// The heading in lists.
     #[serde(default)]
     pub category: Option<String>,
-    /// Where its documentation is.
+    /// The URL of its documentation.
     #[serde(default, alias = "docs_url")]
     pub docs_url: Option<String>,
     /// Whether it may have several entries.
     #[serde(default, alias = "multi_entry")]
     pub multi_entry: bool,
-    /// The fields of its entries; `api_key` and `base_url` where they are left out.
+    /// The fields of its entries; defaults to `api_key` and `base_url`.
     #[serde(default, alias = "config_schema", alias = "schema")]
     pub config_schema: Option<Vec<Field>>,
 }
 
 impl Required {
-    /// The list in `required_api_keys`; null is an empty one.
+    /// Parse the list in `required_api_keys`; null is an empty list.
     ///
     /// # Errors
-    /// `BadArgs` when it is no such list, or a service in it cannot be made.
-    pub fn many(list: &Value) -> Result<Vec<Self>> {
+    /// `BadArgs` when it is not such a list, or a service in it is invalid.
+    pub fn parse_list(list: &Value) -> Result<Vec<Self>> {
         let bad = |why: String| Error::bad_args(format!("`required_api_keys` does not fit: {why}"));
         let list = match list {
             Value::Null => return Ok(vec![]),
             Value::Array(list) if list.len() <= NEEDS => list,
             _ => {
                 return Err(bad(format!(
-                    "it is a list of {NEEDS} services at most, such as [{{\"name\": \"weather\"}}]"
+                    "it must be a list of at most {NEEDS} services, such as [{{\"name\": \"weather\"}}]"
                 )));
             }
         };
@@ -141,7 +141,7 @@ impl Required {
             let mut one: Self = serde_json::from_value(one.clone()).map_err(|e| bad(e.to_string()))?;
             check_name(&one.name)?;
             one.about().check()?;
-            one.config_schema = one.config_schema.map(schema::checked_of_tool).transpose()?;
+            one.config_schema = one.config_schema.map(schema::checked_tool_schema).transpose()?;
             Ok(one)
         };
         list.iter().map(read).collect()
@@ -161,10 +161,10 @@ impl Required {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewEntry {
-    /// What it is called; `default` when left out.
+    /// Its label; defaults to `default`.
     #[serde(default = "default_label")]
     pub label: String,
-    /// Its values, secrets among them.
+    /// Its values, including secrets.
     pub fields: Map<String, Value>,
     /// Whether it is the default; the first one always is.
     #[serde(default)]
@@ -175,19 +175,19 @@ fn default_label() -> String {
     DEFAULT.into()
 }
 
-/// What is to be changed in an entry.
+/// A patch of an entry.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EntryPatch {
-    /// Another label.
+    /// The new label.
     pub label: Option<String>,
-    /// Other values: null or an empty text takes one out, and what is not named stays.
+    /// New values: null or an empty text removes one, omitted values stay.
     pub fields: Map<String, Value>,
     /// True makes it the default.
     pub default: bool,
 }
 
-/// What people read about a service. Empty is nothing.
+/// The texts about a service for people; empty means none.
 #[derive(Clone, Default)]
 pub(crate) struct About {
     pub display_name: String,
@@ -198,10 +198,10 @@ pub(crate) struct About {
 
 impl About {
     pub fn check(&self) -> Result<()> {
-        short("`displayName`", &self.display_name, 100)?;
-        short("`description`", &self.description, 1000)?;
-        short("`category`", &self.category, 60)?;
-        short("`docsUrl`", &self.docs_url, 500)?;
+        check_length("`displayName`", &self.display_name, 100)?;
+        check_length("`description`", &self.description, 1000)?;
+        check_length("`category`", &self.category, 60)?;
+        check_length("`docsUrl`", &self.docs_url, 500)?;
         let web = |url: &str| url.starts_with("https://") || url.starts_with("http://");
         if !self.docs_url.is_empty() && !web(&self.docs_url) {
             return Err(Error::bad_args("`docsUrl` must begin with https://"));
@@ -209,7 +209,7 @@ impl About {
         Ok(())
     }
 
-    /// What is not said here is taken from there.
+    /// Fill empty texts from another source.
     pub fn or(mut self, other: &About) -> Self {
         for (mine, theirs) in [
             (&mut self.display_name, &other.display_name),
@@ -238,7 +238,7 @@ impl About {
     }
 }
 
-/// A service that is kept. The first entry is the default.
+/// A stored service. The first entry is the default.
 #[derive(Clone)]
 pub(crate) struct ServiceRecord {
     pub id: Id,
@@ -247,16 +247,16 @@ pub(crate) struct ServiceRecord {
     pub multi_entry: bool,
     pub origin: Origin,
     pub schema: Vec<Field>,
-    pub entries: Vec<KeptEntry>,
+    pub entries: Vec<EntryRecord>,
 }
 
 #[derive(Clone, PartialEq)]
-pub(crate) struct KeptEntry {
+pub(crate) struct EntryRecord {
     pub label: String,
-    pub parts: Parts,
+    pub parts: EntryValues,
 }
 
-/// A service as it is stored. New fields go last. Secrets are not in it.
+/// The record of a service without secrets. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     pub name: String,
@@ -282,18 +282,18 @@ impl Record for Stored {
     }
 }
 
-/// An entry within the stored text.
+/// An entry inside the record.
 #[derive(Serialize, Deserialize)]
-struct InText {
+struct StoredEntry {
     label: String,
     fields: Values,
 }
 
 impl ServiceRecord {
     pub fn stored(&self, name: &str) -> Result<Stored> {
-        let entry = |e: &KeptEntry| InText { label: e.label.clone(), fields: e.parts.plain.clone() };
-        let entries: Vec<InText> = self.entries.iter().map(entry).collect();
-        let text = |json: serde_json::Result<String>| json.map_err(|e| Error::failed(format!("not kept: {e}")));
+        let entry = |e: &EntryRecord| StoredEntry { label: e.label.clone(), fields: e.parts.plain.clone() };
+        let entries: Vec<StoredEntry> = self.entries.iter().map(entry).collect();
+        let text = |json: serde_json::Result<String>| json.map_err(|e| Error::failed(format!("not stored: {e}")));
         Ok(Stored {
             name: name.into(),
             display_name: self.about.display_name.clone(),
@@ -307,10 +307,10 @@ impl ServiceRecord {
         })
     }
 
-    /// The service again; `secrets` unseals what is sealed for an entry by its label.
+    /// Load a service; `secrets` decrypts the secrets of an entry by its label.
     ///
     /// # Errors
-    /// `Failed` when the stored text cannot be read; what `secrets` answers.
+    /// `Failed` when the record cannot be parsed; errors of `secrets`.
     pub fn of(
         id: Id,
         label: Label,
@@ -319,13 +319,13 @@ impl ServiceRecord {
     ) -> Result<(String, Self)> {
         let unreadable = |e: serde_json::Error| Error::failed(format!("the service `{}`: {e}", stored.name));
         let schema = serde_json::from_str(&stored.schema).map_err(unreadable)?;
-        let entries: Vec<InText> = serde_json::from_str(&stored.entries).map_err(unreadable)?;
-        let entry = |e: InText| {
-            let (parts, lost) = Parts::opened(e.fields, secrets(&e.label)?.as_deref());
+        let entries: Vec<StoredEntry> = serde_json::from_str(&stored.entries).map_err(unreadable)?;
+        let entry = |e: StoredEntry| {
+            let (parts, lost) = EntryValues::unsealed(e.fields, secrets(&e.label)?.as_deref());
             if let Some(why) = lost {
-                tracing::warn!(service = stored.name, entry = e.label, "the secrets of a service count no more: {why}");
+                tracing::warn!(service = stored.name, entry = e.label, "the secrets of a service are ignored: {why}");
             }
-            Ok(KeptEntry { label: e.label, parts })
+            Ok(EntryRecord { label: e.label, parts })
         };
         let kept = Self {
             id,
@@ -344,17 +344,17 @@ impl ServiceRecord {
         Ok((stored.name, kept))
     }
 
-    /// What is to be sealed for each entry, by the name it is sealed under; `None` where nothing may be left.
+    /// The secrets to encrypt for each entry, by storage name; `None` to remove them.
     ///
     /// # Errors
-    /// `Failed` when the secrets have no JSON form.
+    /// `Failed` when the secrets cannot be serialized.
     pub fn sealed(&self, name: &str) -> Result<BTreeMap<String, Option<Vec<u8>>>> {
-        let sealed = |e: &KeptEntry| Ok((sealed_name(name, &e.label), e.parts.sealed()?));
+        let sealed = |e: &EntryRecord| Ok((sealed_name(name, &e.label), e.parts.sealed()?));
         self.entries.iter().map(sealed).collect()
     }
 }
 
-/// The name the secrets of an entry are sealed under. A service's name has no slash.
+/// The storage name of an entry's secrets. Service names contain no slash.
 pub(crate) fn sealed_name(service: &str, label: &str) -> String {
     format!("config/{service}/{label}")
 }

@@ -1,4 +1,4 @@
-//! What the Config Center knows at a moment: what is kept, what tools need, what hob.toml has, and how these become one.
+//! The merged state of stored services, requirements of tools, and hob.toml.
 
 use crate::{
     schema::{self, Field, OTHER_HOSTS, Origin, RAW, Values},
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use tool::{Id, Label, sounds_secret};
 
-/// What a tool needs.
+/// The requirements of a tool.
 pub(crate) struct Need {
     /// The tool's name.
-    pub shown: String,
-    /// Where its author's words came from.
+    pub tool_name: String,
+    /// The label of its author's text.
     pub label: Label,
     pub services: Vec<Required>,
 }
@@ -34,7 +34,7 @@ impl State {
         self.kept.contains_key(name) || self.file.contains_key(name) || self.needs_for(name).next().is_some()
     }
 
-    /// Who needs a service, and how.
+    /// The requirements of all tools for a service.
     fn needs_for<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a Need, &'a Required)> {
         self.needs
             .values()
@@ -42,8 +42,8 @@ impl State {
             .filter(move |n| n.1.name == name)
     }
 
-    /// The fields of a service: what is kept, else what tools ask for, else what the file has, else the usual two; and
-    /// what tools need besides.
+    /// The fields of a service: stored, else required by tools, else guessed from the file, else the default; plus
+    /// all fields that tools require.
     fn schema(&self, name: &str) -> Vec<Field> {
         let mut asked = self.needs_for(name).filter_map(|(_, s)| s.config_schema.as_deref()).peekable();
         let kept = self.kept.get(name);
@@ -53,7 +53,7 @@ impl State {
             (None, None, Some(file)) => schema::schema_of(file),
             (None, None, None) => schema::default_schema(),
         };
-        asked.for_each(|more| schema::join(&mut fields, more, kept.is_some()));
+        asked.for_each(|more| schema::add_required_fields(&mut fields, more, kept.is_some()));
         fields
     }
 
@@ -68,8 +68,8 @@ impl State {
         self.needs_for(name).any(|(_, s)| s.multi_entry)
     }
 
-    /// The service as it is kept, or would be from now on.
-    pub fn to_keep(&self, name: &str) -> ServiceRecord {
+    /// The record of a service, current or new.
+    pub fn to_record(&self, name: &str) -> ServiceRecord {
         let (schema, multi_entry) = (self.schema(name), self.multi_entry(name));
         match self.kept.get(name) {
             Some(kept) => ServiceRecord { schema, multi_entry, ..kept.clone() },
@@ -90,8 +90,8 @@ impl State {
         self.needs_for(name).fold(kept, |about, (_, s)| about.or(&s.about()))
     }
 
-    /// The entry that hob.toml has. A person's own entry takes its place: of the same label, or where only one may be.
-    fn in_file(&self, name: &str) -> Option<&Values> {
+    /// The entry of hob.toml. A person's entry overrides it: with the same label, or if only one entry is allowed.
+    fn file_entry(&self, name: &str) -> Option<&Values> {
         let own = self.kept.get(name).map(|kept| &kept.entries[..]).unwrap_or_default();
         let replaced = own.iter().any(|e| e.label == DEFAULT) || (!own.is_empty() && !self.multi_entry(name));
         self.file.get(name).filter(|_| !replaced)
@@ -110,7 +110,7 @@ impl State {
             secrets_set: e.parts.secret.keys().cloned().collect(),
             from: Origin::Person,
         });
-        let in_file = self.in_file(name).map(|values| {
+        let file_entry = self.file_entry(name).map(|values| {
             let (secret, plain): (Vec<_>, Vec<_>) = values.iter().partition(|(field, _)| self.is_secret(name, field));
             Entry {
                 label: DEFAULT.into(),
@@ -120,11 +120,11 @@ impl State {
                 from: Origin::File,
             }
         });
-        let mut entries: Vec<Entry> = own.chain(in_file).collect();
+        let mut entries: Vec<Entry> = own.chain(file_entry).collect();
         if let Some(first) = entries.first_mut() {
             first.is_default = true;
         }
-        let needed: BTreeSet<&str> = self.needs_for(name).map(|(need, _)| need.shown.as_str()).collect();
+        let needed: BTreeSet<&str> = self.needs_for(name).map(|(need, _)| need.tool_name.as_str()).collect();
         let labels = self.needs_for(name).map(|(need, _)| need.label).chain(kept.map(|kept| kept.label));
         let file = if self.file.contains_key(name) { Origin::File } else { Origin::Tool };
         Some(Service {
@@ -145,11 +145,11 @@ impl State {
     /// All entries of a service with their secrets, the default first.
     pub fn entries(&self, name: &str) -> Vec<(String, Values)> {
         let own = self.kept.get(name).into_iter().flat_map(|kept| &kept.entries);
-        let own = own.map(|e| (e.label.clone(), e.parts.whole()));
-        own.chain(self.in_file(name).map(|values| (DEFAULT.to_owned(), values.clone()))).collect()
+        let own = own.map(|e| (e.label.clone(), e.parts.merged()));
+        own.chain(self.file_entry(name).map(|values| (DEFAULT.to_owned(), values.clone()))).collect()
     }
 
-    /// What the schema says; what it does not know, and what stands in the file, is secret when it sounds so.
+    /// Whether a field is secret by schema. Unknown fields and those of the file are secret if named like one.
     pub fn is_secret(&self, name: &str, field: &str) -> bool {
         if [OTHER_HOSTS, RAW].contains(&field) {
             return false;
@@ -157,13 +157,13 @@ impl State {
         let said =
             if self.has(name) { self.schema(name).iter().find(|f| f.name == field).map(|f| f.secret) } else { None };
         match said {
-            Some(false) if self.in_file(name).is_some() => sounds_secret(field),
+            Some(false) if self.file_entry(name).is_some() => sounds_secret(field),
             Some(secret) => secret,
             None => sounds_secret(field),
         }
     }
 
-    /// A value further down in a file, without what sounds like a secret.
+    /// A nested value of a file without fields named like secrets.
     fn without_secrets(&self, value: &Value) -> Value {
         match value {
             Value::Object(inner) => {
@@ -175,26 +175,26 @@ impl State {
         }
     }
 
-    /// Whether a value of the file is to be known as a secret wherever it stands. Nobody may see a `keyword`, for it sounds
-    /// like a key; but where only its name speaks for it, a word such as "boiler" must not vanish from every text.
-    fn is_known(&self, name: &str, field: &str) -> bool {
+    /// Whether to register a value of the file with the scrubber. A `keyword` is hidden because it is named like a
+    /// key, but a word such as "boiler" must not be removed from every text because of a name alone.
+    fn is_scrubbed(&self, name: &str, field: &str) -> bool {
         let kept = self.kept.get(name).filter(|kept| kept.origin != Origin::File).map(|kept| &kept.schema[..]);
         let asked = self.needs_for(name).filter_map(|(_, s)| s.config_schema.as_deref());
         let mut declared = kept.into_iter().chain(asked).flatten();
-        declared.any(|f| f.name == field && f.secret) || (self.is_secret(name, field) && names_secret(field))
+        declared.any(|f| f.name == field && f.secret) || (self.is_secret(name, field) && is_certain_secret_name(field))
     }
 
-    /// Every secret value there is, once.
+    /// Every secret value, once.
     pub fn secrets(&self) -> Vec<String> {
         let mut found = BTreeSet::new();
         for entry in self.kept.values().flat_map(|kept| &kept.entries) {
-            entry.parts.secret.values().for_each(|v| leaves(v, &mut found));
+            entry.parts.secret.values().for_each(|v| collect_texts(v, &mut found));
         }
         for (name, values) in &self.file {
             for (field, value) in values {
-                match self.is_known(name, field) {
-                    true => leaves(value, &mut found),
-                    false => further_down(value, &mut found),
+                match self.is_scrubbed(name, field) {
+                    true => collect_texts(value, &mut found),
+                    false => collect_nested_secrets(value, &mut found),
                 }
             }
         }
@@ -202,34 +202,38 @@ impl State {
     }
 }
 
-/// Names of secrets that are also words; in a file of services they stand for nothing else.
+/// Names of secrets that are also words; in a file of services they mean nothing else.
 const WORDS: &[&str] = &["key", "token", "secret", "password", "pass", "auth", "credential", "credentials"];
 
-/// Whether the name of a field is that of a secret, and does not only sound so.
-fn names_secret(field: &str) -> bool {
+/// Whether a field name certainly names a secret.
+fn is_certain_secret_name(field: &str) -> bool {
     scrub::is_secret_name(field) || WORDS.iter().any(|word| field.eq_ignore_ascii_case(word))
 }
 
-/// All texts and numbers in a value.
-fn leaves(value: &Value, found: &mut BTreeSet<String>) {
+/// Collect all texts and numbers in a value.
+fn collect_texts(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(text) => drop(found.insert(text.clone())),
         Value::Number(number) => drop(found.insert(number.to_string())),
-        Value::Array(all) => all.iter().for_each(|v| leaves(v, found)),
-        Value::Object(inner) => inner.values().for_each(|v| leaves(v, found)),
+        Value::Array(all) => all.iter().for_each(|v| collect_texts(v, found)),
+        Value::Object(inner) => inner.values().for_each(|v| collect_texts(v, found)),
         Value::Null | Value::Bool(_) => {}
     }
 }
 
-/// What is a secret by its name further down in a value.
-fn further_down(value: &Value, found: &mut BTreeSet<String>) {
+/// Collect the nested values that are secret by name.
+fn collect_nested_secrets(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(inner) => {
             for (field, value) in inner {
-                if names_secret(field) { leaves(value, found) } else { further_down(value, found) }
+                if is_certain_secret_name(field) {
+                    collect_texts(value, found)
+                } else {
+                    collect_nested_secrets(value, found)
+                }
             }
         }
-        Value::Array(all) => all.iter().for_each(|v| further_down(v, found)),
+        Value::Array(all) => all.iter().for_each(|v| collect_nested_secrets(v, found)),
         _ => {}
     }
 }

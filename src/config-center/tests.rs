@@ -37,7 +37,7 @@ fn patch(fields: Value) -> EntryPatch {
 }
 
 fn needs(list: Value) -> Vec<Required> {
-    Required::many(&list).unwrap()
+    Required::parse_list(&list).unwrap()
 }
 
 fn shown(service: &Service) -> String {
@@ -64,14 +64,14 @@ async fn a_secret_is_kept_and_never_shown() {
     assert_eq!(config.field("weather", "api_key", None), Some(SECRET.into()));
     assert_eq!(config.secrets(), [SECRET]);
 
-    // It is there again, and sealed apart from the record.
+    // It is stored, and encrypted apart from the record.
     let again = open(&store, json!({}));
     assert_eq!(again.field("weather", "api_key", Some("default")), Some(SECRET.into()));
     assert_eq!(again.service("weather"), config.service("weather"));
     let records = store.collection::<Stored>().list_in(Scope::Household, &Listing::default()).unwrap();
     assert!(!format!("{records:?}").contains(SECRET));
 
-    // Taken out, it is gone from the store too.
+    // A removed secret is deleted from the store too.
     let label = EntryPatch { label: Some("home".into()), ..EntryPatch::default() };
     config.change_entry(&cx(), "weather", "default", label).await.unwrap();
     assert!(store.unseal("config/weather/default").unwrap().is_none());
@@ -105,11 +105,11 @@ async fn a_secret_goes_nowhere_new() {
         let changed = config.change_entry(&cx(), "nas", "default", patch(change.clone())).await;
         match changed {
             Ok(_) => assert!(goes, "{change}"),
-            Err(e) => assert!(!goes && e.message().contains("give `api_key` again"), "{change}: {e}"),
+            Err(e) => assert!(!goes && e.message().contains("pass `api_key` again"), "{change}: {e}"),
         }
     }
 
-    // Nor by a changed record beside what is sealed, as a restored backup may hold.
+    // Nor by a changed record beside the encrypted part, as in a restored backup.
     let before = json!({"api_key": SECRET, "base_url": "https://nas.local/a"});
     config.change_entry(&cx(), "nas", "default", patch(before)).await.unwrap();
     assert_eq!(open(&store, json!({})).secrets(), [SECRET]);
@@ -176,11 +176,11 @@ async fn fields_have_types() {
     let schemas = [
         (json!([]), "1 to 40 fields"),
         (json!([{"name": "1st"}]), "begin with a letter"),
-        (json!([{"name": "a"}, {"name": "a"}]), "there twice"),
-        (json!([{"name": "hosts"}]), "every entry may have it"),
-        (json!([{"name": "a", "type": "select"}]), "give its `options`"),
+        (json!([{"name": "a"}, {"name": "a"}]), "declared twice"),
+        (json!([{"name": "hosts"}]), "every entry has it"),
+        (json!([{"name": "a", "type": "select"}]), "pass `options`"),
         (json!([{"name": "a", "options": ["x"]}]), "not `select`"),
-        (json!([{"name": "a", "type": "number", "secret": true}]), "a secret is text"),
+        (json!([{"name": "a", "type": "number", "secret": true}]), "omit the type"),
         (json!([{"name": "a", "secret": true, "default": "x"}]), "cannot have a default"),
         (json!([{"name": "a", "type": "number", "default": "x"}]), "must be a number"),
     ];
@@ -224,7 +224,7 @@ async fn entries_have_an_order_and_one_default() {
     for label in ["", "a/b", "a\nb"] {
         assert!(config.add_entry(&cx(), "mail", entry(label, json!({"user": "x"}))).await.is_err(), "{label}");
     }
-    // One entry where only one may be.
+    // A single entry where only one is allowed.
     config.define(&cx(), "one", definition(json!({"schema": [{"name": "a"}]}))).await.unwrap();
     config.add_entry(&cx(), "one", entry("first", json!({}))).await.unwrap();
     let second = config.add_entry(&cx(), "one", entry("second", json!({}))).await.unwrap_err();
@@ -238,8 +238,8 @@ async fn a_new_schema_fits_what_is_there() {
     config.define(&cx(), "x", schema(json!([{"name": "a"}, {"name": "b", "secret": true}]))).await.unwrap();
     config.add_entry(&cx(), "x", entry("default", json!({"a": "text", "b": SECRET}))).await.unwrap();
     let rows = [
-        (json!([{"name": "a"}]), "which the new schema has not"),
-        (json!([{"name": "a"}, {"name": "b"}]), "which is a secret"),
+        (json!([{"name": "a"}]), "which is not in the new schema"),
+        (json!([{"name": "a"}, {"name": "b"}]), "which is secret"),
         (json!([{"name": "a", "type": "number"}, {"name": "b", "secret": true}]), "which does not fit"),
     ];
     for (fields, part) in rows {
@@ -275,7 +275,7 @@ async fn hob_toml_is_read_only_and_gives_way() {
     ] {
         assert!(matches!(error, Error::Denied(_)) && error.message().contains("hob.toml"), "{error}");
     }
-    // A person's own entry wins as a whole: nothing of the file's is mixed into it.
+    // A person's entry overrides the file's as a whole, without merging.
     config.add_entry(&cx(), "weather", entry("default", json!({"api_key": "own"}))).await.unwrap();
     assert_eq!(Value::from(config.entry("weather", None).unwrap()), json!({"api_key": "own"}));
     let left = config.remove_entry(&cx(), "weather", "default").await.unwrap();
@@ -306,10 +306,10 @@ async fn only_names_of_secrets_make_values_of_the_file_known() {
     let (config, _store) = center(toml);
     let known = ["of-api-key", "of-auth", "of-key", "of-more-key", "of-pass", "of-token"];
     assert_eq!(config.secrets(), known);
-    // Tools are given what only sounds so as carefully as before, and so are people.
+    // Ambiguous names are still masked for tools and people.
     assert!(config.is_secret("news", "keywords"));
     assert_eq!(config.service("news").unwrap().entries[0].fields["more"], json!({}));
-    // What somebody says is a secret is one, whatever it is called.
+    // A field declared secret is secret, whatever its name.
     let schema = json!({"schema": [{"name": "keywords", "secret": true}, {"name": "plain"}]});
     config.define(&cx(), "declared", definition(schema)).await.unwrap();
     assert_eq!(
@@ -356,15 +356,15 @@ async fn what_tools_need_lives_as_long_as_they_do() {
     assert!(config.services().is_empty() && open(&store, json!({})).services().is_empty());
 
     let bad = [
-        (json!({"name": "x"}), "list of 10"),
+        (json!({"name": "x"}), "at most 10"),
         (json!([{"displayName": "x"}]), "missing field `name`"),
         (json!([{"name": "Open Weather"}]), "lower-case"),
         (json!([{"name": "x", "docsUrl": "javascript:1"}]), "`docsUrl`"),
         (json!([{"name": "x", "configSchema": [{"name": "a", "type": "json"}]}]), "unknown variant `json`"),
-        (json!(vec![json!({"name": "x"}); 11]), "list of 10"),
+        (json!(vec![json!({"name": "x"}); 11]), "at most 10"),
     ];
     for (list, part) in bad {
-        let error = Required::many(&list).unwrap_err();
+        let error = Required::parse_list(&list).unwrap_err();
         assert!(error.message().contains(part), "{part}: {error}");
     }
 }

@@ -1,9 +1,9 @@
-//! The tools that make tools.
+//! Tools that manage custom tools.
 
 use crate::{Change, Created, CustomTools, Draft, Permission, Status};
 use tool::{Owner, prelude::*};
 
-/// The family `custom` over the household's custom tools.
+/// The family `custom`.
 pub fn family(tools: CustomTools) -> Family<CustomTools> {
     Family::new("customTools", "Write tools in JavaScript and manage them.", tools)
         .title("Tool making")
@@ -15,11 +15,11 @@ pub fn family(tools: CustomTools) -> Family<CustomTools> {
         .confirm()
         .persists_instructions()
         .tool("list_custom_tools", Risk::Observe, list)
-        .alias_with("list_tools", |args| unless(args, "include_disabled", "status", "active"))
+        .alias_with("list_tools", |args| replace_switch(args, "include_disabled", "status", "active"))
         .tags("mine own written javascript")
         .tool("toggle_custom_tool", Risk::Execute, toggle)
-        .alias_with("enable_tool", |args| with(args, "enabled", true))
-        .alias_with("disable_tool", |args| with(args, "enabled", false))
+        .alias_with("enable_tool", |args| with_arg(args, "enabled", true))
+        .alias_with("disable_tool", |args| with_arg(args, "enabled", false))
         .tags("enable disable switch activate")
         .persists_instructions()
         .tool("delete_custom_tool", Risk::Destroy, delete)
@@ -28,40 +28,41 @@ pub fn family(tools: CustomTools) -> Family<CustomTools> {
         .confirm()
 }
 
-/// Arguments with one more, unless it is there.
-fn with(mut args: Value, name: &str, value: impl Into<Value>) -> Value {
+/// Add an argument unless it is present.
+fn with_arg(mut args: Value, name: &str, value: impl Into<Value>) -> Value {
     if let Some(args) = args.as_object_mut() {
         args.entry(name).or_insert(value.into());
     }
     args
 }
 
-/// Arguments with one more where a switch is not set; the switch itself is taken out.
-fn unless(mut args: Value, switch: &str, name: &str, value: &str) -> Value {
+/// Remove a switch from the arguments, and add an argument when it was off.
+fn replace_switch(mut args: Value, switch: &str, name: &str, value: &str) -> Value {
     let set = args.as_object_mut().and_then(|args| args.remove(switch)).is_some_and(|on| on == true || on == "true");
-    if set { args } else { with(args, name, value) }
+    if set { args } else { with_arg(args, name, value) }
 }
 
-/// Write a new reusable tool in JavaScript, when no existing tool fits.
+/// Create a reusable tool in JavaScript when no existing tool fits.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Create {
     /// Lower-case letters, digits and underscores.
     name: String,
-    /// What it does.
+    /// Description for models.
     description: String,
     /// JSON Schema of its parameters (type object), as an object or JSON text.
     parameters: Option<Value>,
-    /// The same, under its other name.
+    /// Alias of `parameters`.
     parameter_schema: Option<Value>,
-    /// Body of an async function: read `args`, `return` the result. `utils` has helpers; `fetch` needs network.
+    /// Body of an async function: read `args`, `return` the result. `utils` has helpers; `fetch` needs the permission
+    /// network.
     code: String,
-    /// A heading.
+    /// Category.
     category: Option<String>,
-    /// What it needs.
+    /// Permissions it needs.
     #[serde(default)]
     permissions: Vec<Permission>,
-    /// Services it needs keys for: [{"name": …}].
+    /// Services whose API keys it needs: [{"name": …}].
     required_api_keys: Option<Vec<Value>>,
 }
 
@@ -80,7 +81,7 @@ async fn create(tools: CustomTools, cx: Cx, args: Create) -> Result<Output> {
         required_api_keys: args.required_api_keys.map_or(Value::Null, Value::from),
         ..Draft::default()
     };
-    // Within a run a model writes it; otherwise a person calls this tool by hand.
+    // Created by a model if called within a run; otherwise by a person.
     let by = if by_model(&cx) { Created::Llm } else { Created::User };
     let made = tools.create(&cx, draft, by).await?;
     let next = match made.status {
@@ -93,7 +94,7 @@ async fn create(tools: CustomTools, cx: Cx, args: Create) -> Result<Output> {
     Ok(Output { content, ..Output::default() }.say(say))
 }
 
-/// List the tools people and models have written here.
+/// List the custom tools of this Hob.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -145,7 +146,7 @@ async fn toggle(tools: CustomTools, cx: Cx, args: Toggle) -> Result<Value> {
     Ok(json!({"name": tool.name, "enabled": tool.status == Status::Active, "status": tool.status}))
 }
 
-/// Delete a custom tool for good; needs confirm: true.
+/// Delete a custom tool permanently; needs confirm: true.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Delete {
@@ -167,12 +168,12 @@ async fn delete(tools: CustomTools, cx: Cx, args: Delete) -> Result<Value> {
     Ok(json!({"deleted": true, "name": tool.name}))
 }
 
-/// Whether a model, or a tool that one wrote, makes this call.
+/// Whether a model, or a tool written by one, makes this call.
 fn by_model(cx: &Cx) -> bool {
     cx.run().is_some() || *cx.maker() != Owner::Core
 }
 
-/// A model may change only what a model made, and a person what is theirs.
+/// A model may change only tools written by models, and a person only their own.
 fn may_change(cx: &Cx, tool: &crate::CustomTool, verb: &str) -> Result<()> {
     crate::may_manage(cx, tool)?;
     if by_model(cx) && tool.created_by == Created::User {

@@ -1,9 +1,9 @@
-//! What a custom tool reaches: each operation is authorised here, whatever the JavaScript around it says.
+//! The host of a custom tool: authorises each operation again, whatever the JavaScript around it does.
 
 use crate::{
     Created,
     record::Stored,
-    secrets::{self, Used},
+    secrets::{self, UsedSecrets},
 };
 use config_center::Required;
 use futures::future::BoxFuture;
@@ -21,25 +21,25 @@ use std::{
 use tokio::sync::Mutex;
 use tool::{Consult, Cx, Label, Risk};
 
-/// What one call of a tool reaches; cheap to clone.
+/// The host of one call; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Reach {
+pub(crate) struct ToolHost {
     cx: Cx,
     web: Guarded,
     network: bool,
     tool: Arc<Stored>,
-    /// Whether the run had read from outside before this call. The tool's code was written before that, so a host it names
-    /// was not put there by a stranger.
+    /// Whether the run was tainted before this call. A host named in the tool's code was chosen before that, so not
+    /// by an attacker.
     tainted: bool,
-    /// Whether a person has to know of every host: a model wrote the code.
+    /// Whether a person must approve every host, because a model wrote the code.
     by_model: bool,
     fetched: Arc<AtomicBool>,
-    /// Hosts a person said yes to in this call. Held while they are asked, so that they are asked once.
+    /// Hosts approved during this call. Locked while a person is asked, so that they are asked once.
     allowed: Arc<Mutex<HashSet<String>>>,
     paused_before: Duration,
 }
 
-impl Reach {
+impl ToolHost {
     pub fn new(cx: Cx, web: Guarded, network: bool, tool: Arc<Stored>) -> Self {
         let (tainted, by_model) = (cx.label() == Label::Outside, tool.created_by == Created::Llm);
         let paused_before = cx.pause().total();
@@ -47,23 +47,23 @@ impl Reach {
         Self { cx, web, network, tool, tainted, by_model, fetched, allowed, paused_before }
     }
 
-    /// `Outside` once the tool has read anything from there.
+    /// `Outside` once the tool has fetched anything.
     pub fn label(&self) -> Label {
         if self.fetched.load(Ordering::Relaxed) { Label::Outside } else { Label::Own }
     }
 
-    /// Lets the rules judge a host, and asks a person where they may not expect it. A page that they named themselves may
-    /// be looked at. `redirected_by` is the host that sent the request on: a host may redirect within itself, and any other
-    /// target is judged like a first request.
+    /// Check a host against the rules, and ask a person if they may not expect it. A page that they named themselves
+    /// needs no approval. `redirected_by` is the host that redirected: a redirect within one host is allowed, and any
+    /// other target is checked like a first request.
     async fn permit(&self, host: &str, fetch: &Fetch, redirected_by: Option<&str>) -> Result<(), String> {
         if redirected_by == Some(host) {
             return self.consult(host, false, String::new()).await;
         }
         let looks = is_get(&fetch.method) && fetch.body.is_none();
         let asked_for = looks && self.cx.knows(&fetch.url);
-        let by_code = names(&self.tool.code, host);
+        let by_code = names_host(&self.tool.code, host);
         let named = by_code || asked_for;
-        if self.is_a_services(host, by_code) || !(self.by_model || self.tainted && !named) {
+        if self.is_service_host(host, by_code) || !(self.by_model || self.tainted && !named) {
             return self.consult(host, false, String::new()).await;
         }
         let mut allowed = self.allowed.lock().await;
@@ -74,7 +74,7 @@ impl Reach {
                  has to say yes to it"
             ),
             _ => {
-                format!("a model wrote `{name}`, and a person has to say yes to each host it reaches: `{host}` is one")
+                format!("a model wrote `{name}`, so a person must approve each host that it reaches: `{host}` is one")
             }
         };
         self.consult(host, !allowed.contains(host), reason).await?;
@@ -82,15 +82,15 @@ impl Reach {
         Ok(())
     }
 
-    /// Whether a person set up a service at this host, and so expects it to be reached. Many share some hosts, and what goes
-    /// there is read by whoever is meant; so once the run has read from outside it has to be the tool's own service, or a
-    /// host its code names.
-    fn is_a_services(&self, host: &str, by_code: bool) -> bool {
+    /// Whether a person set up a service at this host and so expects requests to it. Several services can share a
+    /// host, and an attacker may read requests there; so in a tainted run it must be the tool's own service, or a
+    /// host named in its code.
+    fn is_service_host(&self, host: &str, by_code: bool) -> bool {
         let services = secrets::services_at(host, &*self.cx.ports().settings);
         if !self.tainted || by_code {
             return !services.is_empty();
         }
-        let declared = Required::many(&self.tool.required_api_keys()).unwrap_or_default();
+        let declared = Required::parse_list(&self.tool.required_api_keys()).unwrap_or_default();
         declared.iter().any(|needed| services.contains(&needed.name))
     }
 
@@ -109,8 +109,8 @@ impl Reach {
         self.cx.ports().ask.consult(self.cx.clone(), consult).await.map_err(|e| e.to_string())
     }
 
-    /// The request with real secrets, or why they must not go there.
-    fn unmasked(&self, masked: &Fetch, host: &str, used: &mut Used) -> Result<Fetch, String> {
+    /// The request with real secrets, or the reason to refuse them.
+    fn unmasked(&self, masked: &Fetch, host: &str, used: &mut UsedSecrets) -> Result<Fetch, String> {
         let settings = &*self.cx.ports().settings;
         let mut real = |text: &str| secrets::unmask(text, &masked.url, host, settings, used);
         let headers = masked.headers.iter().map(|(name, value)| Ok((name.clone(), real(value)?)));
@@ -119,28 +119,30 @@ impl Reach {
         Ok(Fetch { url: real(&masked.url)?, method: masked.method.clone(), headers, body })
     }
 
-    /// Fetches for the tool. The request keeps its placeholders from redirect to redirect, and each target is permitted and
-    /// given its keys like a first one, so consent and keys stay with the host they were given for.
+    /// Fetch for the tool. The request keeps its placeholders across redirects. Each target is permitted and unmasked
+    /// like a first request, so approvals and keys stay with their host.
     async fn fetch(&self, input: &Value) -> Result<Value, String> {
-        let mut masked = asked(input);
-        let (mut used, mut left, mut redirected_by) = (Used::default(), TIMEOUT, None::<String>);
+        let mut masked = parse_request(input);
+        let (mut used, mut left, mut redirected_by) = (UsedSecrets::default(), TIMEOUT, None::<String>);
         for _ in 0..=MAX_REDIRECTS {
             let host = self.web.check(&masked.url);
             if let Ok(host) = &host {
                 self.permit(host, &masked, redirected_by.as_deref()).await?;
             }
-            // Marked before the answer is there: even a failure tells something about the outside.
+            // Set before the response: even a failure reveals something from outside.
             self.fetched.store(true, Ordering::Relaxed);
             self.cx.taint(Label::Outside);
             let host = host.map_err(|e| used.masked(&e.to_string()))?;
             let request = self.unmasked(&masked, &host, &mut used)?;
-            // A person's answer may take a while: only the network's time counts.
+            // Count network time only, not the wait for a person.
             let begun = Instant::now();
             let step = self.web.fetch_once(request, left).await.map_err(|e| used.masked(&e.to_string()))?;
             left = left.saturating_sub(begun.elapsed());
             match step {
-                Step::Done(answer) => return Ok(answered(&answer, &used)),
-                Step::Redirect { status, location } => masked = follow(masked, status, &location, &host, &used)?,
+                Step::Done(answer) => return Ok(response_json(&answer, &used)),
+                Step::Redirect { status, location } => {
+                    masked = redirected_request(masked, status, &location, &host, &used)?
+                }
             }
             redirected_by = Some(host);
         }
@@ -148,8 +150,8 @@ impl Reach {
     }
 }
 
-/// The request a tool asks for, with placeholders for its secrets.
-fn asked(input: &Value) -> Fetch {
+/// Parse the tool's request, with placeholders for secrets.
+fn parse_request(input: &Value) -> Fetch {
     let headers = input["headers"].as_object().into_iter().flatten();
     Fetch {
         url: input["url"].as_str().unwrap_or_default().to_owned(),
@@ -159,8 +161,8 @@ fn asked(input: &Value) -> Fetch {
     }
 }
 
-/// An answer as the tool sees it, with placeholders where it repeats a secret.
-fn answered(answer: &Fetched, used: &Used) -> Value {
+/// The response for the tool, with placeholders for repeated secrets.
+fn response_json(answer: &Fetched, used: &UsedSecrets) -> Value {
     let headers: Map<String, Value> =
         answer.headers.iter().map(|(name, value)| (name.clone(), used.masked(value).into())).collect();
     json!({
@@ -172,9 +174,15 @@ fn answered(answer: &Fetched, used: &Used) -> Value {
     })
 }
 
-/// The next request after a redirect, still with placeholders. No key goes to another origin: headers with one are left
-/// out, and a target address with one is refused.
-fn follow(masked: Fetch, status: u16, location: &str, host: &str, used: &Used) -> Result<Fetch, String> {
+/// The next request after a redirect, still with placeholders. Keys never go to another origin: headers with one are
+/// dropped, and a target URL with one is refused.
+fn redirected_request(
+    masked: Fetch,
+    status: u16,
+    location: &str,
+    host: &str,
+    used: &UsedSecrets,
+) -> Result<Fetch, String> {
     let next = masked.redirected(status, &used.masked(location)).map_err(|e| used.masked(&e.to_string()))?;
     let mut fetch = next.fetch;
     if next.crosses_origin {
@@ -194,8 +202,8 @@ fn is_get(method: &str) -> bool {
     method.is_empty() || method.eq_ignore_ascii_case("GET")
 }
 
-/// Whether code names a host outside its comments, and not one whose name it is a part of.
-fn names(code: &str, host: &str) -> bool {
+/// Whether the code contains a host outside comments, and not as part of a longer name.
+fn names_host(code: &str, host: &str) -> bool {
     if !code.contains(host) {
         return false;
     }
@@ -207,7 +215,7 @@ fn names(code: &str, host: &str) -> bool {
     })
 }
 
-impl Host for Reach {
+impl Host for ToolHost {
     fn paused(&self) -> (Duration, bool) {
         let pause = self.cx.pause();
         (pause.total().saturating_sub(self.paused_before), pause.is_on())

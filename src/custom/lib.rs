@@ -1,7 +1,7 @@
-//! Layer 3: tools that people and models write in JavaScript.
+//! Custom tools: tools in JavaScript, written by people and models.
 //!
-//! A custom tool is a record of the household. While it is active it stands in the catalogue like any other tool,
-//! and each call runs its code in the sandbox with nothing in reach but what [`host`] authorises.
+//! A custom tool is a household record. While active it is in the catalogue like any other tool, and each call runs
+//! its code in the sandbox with access only to operations that [`host`] authorises.
 
 mod family;
 mod host;
@@ -12,7 +12,7 @@ pub use family::family;
 pub use record::{Created, CustomTool, Draft, Patch, Permission, Stats, Status};
 
 use config_center::{ConfigCenter, Required};
-use host::Reach;
+use host::ToolHost;
 use http_client::Guarded;
 use record::{Stored, check_code, checked, handle_of};
 use registry::Registry;
@@ -22,9 +22,9 @@ use std::{sync::Arc, time::Duration};
 use store::{Collection, Entry, Listing, Stamp, Store};
 use tool::{Area, Cx, Error, Id, Label, Output, Owner, Result, Risk, Role, Run, Scope, Tool, UserId};
 
-/// How long a call may take in all: its own 30 s, and a while to wait for its turn.
+/// The time limit of a call: 30 s of its own, and time to wait for a slot.
 const TIMEOUT: Duration = Duration::from_secs(90);
-/// The group every custom tool is in.
+/// The group of all custom tools.
 const GROUP: &str = "custom";
 
 /// The custom tools of the household; cheap to clone.
@@ -35,39 +35,40 @@ pub struct CustomTools {
     sandbox: Sandbox,
     web: Guarded,
     config: ConfigCenter,
-    /// Held from a write to its echo in the catalogue, so that both end in the same state.
+    /// Held from a write until the catalogue is updated, so that both agree.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl CustomTools {
-    /// The custom tools in `store`; `web` is what tools with the permission `network` reach, and `config` learns which
-    /// services they need.
+    /// Open the custom tools in `store`; `web` serves tools with the permission `network`, and `config` registers the
+    /// services that they require.
     pub fn new(store: &Store, registry: Registry, sandbox: Sandbox, web: Guarded, config: ConfigCenter) -> Self {
         Self { records: store.collection(), registry, sandbox, web, config, changing: Arc::default() }
     }
 
-    /// Puts every active tool into the catalogue; at start-up. One that cannot be is left out and logged.
+    /// Publish every active tool to the catalogue at start-up. Invalid ones are logged and skipped.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn load(&self) -> Result<()> {
         for entry in self.records.list_in(Scope::Household, &Listing::default())? {
-            if let Err(error) = self.need_as_kept(&entry) {
-                tracing::warn!(tool = %entry.value.name, %error, "the services of a custom tool are not in the Config Center");
+            if let Err(error) = self.require_stored_services(&entry) {
+                tracing::warn!(tool = %entry.value.name, %error, "the services of a custom tool could not be registered");
             }
             if let Err(error) = self.publish(&entry) {
-                tracing::warn!(tool = %entry.value.name, %error, "a custom tool could not be put into the catalogue");
+                tracing::warn!(tool = %entry.value.name, %error, "a custom tool could not be published to the catalogue");
             }
         }
         Ok(())
     }
 
-    /// Keeps a new tool. What a model makes with a dangerous permission waits for a person; the rest is active at once.
+    /// Create a tool. A model's tool with a dangerous permission waits for a person's approval; others are active at
+    /// once.
     ///
     /// # Errors
-    /// `BadArgs` when the draft is unusable or its name is taken.
+    /// `BadArgs` when the draft is invalid or its name is taken.
     pub async fn create(&self, cx: &Cx, draft: Draft, by: Created) -> Result<CustomTool> {
-        let needs = Required::many(&draft.required_api_keys)?;
+        let needs = Required::parse_list(&draft.required_api_keys)?;
         let stored = checked(draft, by)?;
         self.check_syntax(&stored.code).await?;
         let _changing = self.changing.lock().await;
@@ -77,49 +78,49 @@ impl CustomTools {
                 stored.name
             )));
         }
-        // Owned by the person it was made for: a model's tool runs only for them.
+        // Owned by the person of the run: a model's tool runs only for them.
         let stamp = Stamp { owner: cx.user(), label: cx.label(), ..Stamp::household("create_tool") };
-        self.need(&stored, stamp.label, needs)?;
+        self.require_services(&stored, stamp.label, needs)?;
         let id = stored.id();
         let kept = self.records.insert_as(stamp, stored).await;
         let entry = kept.inspect_err(|_| self.config.unregister(&id))?;
         self.publish(&entry)?;
-        tell(cx, &entry);
+        publish_change(cx, &entry);
         Ok(entry.into())
     }
 
-    /// The tools this caller may see, the newest first.
+    /// List the tools visible to this caller, the newest first.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn list(&self, cx: &Cx) -> Result<Vec<CustomTool>> {
         let all = self.records.list_in(Scope::Household, &Listing::default())?;
-        Ok(all.into_iter().filter(|e| may_see(cx, e)).map(CustomTool::from).collect())
+        Ok(all.into_iter().filter(|e| can_see(cx, e)).map(CustomTool::from).collect())
     }
 
-    /// One tool by its id, `tool_` and 16 hex digits.
+    /// Find a tool by its id, `tool_` and 16 hex digits.
     ///
     /// # Errors
-    /// `NotFound` when there is none this caller may see.
+    /// `NotFound` when this caller can see none.
     pub fn get(&self, cx: &Cx, id: &str) -> Result<CustomTool> {
         let entry = self.entry(id)?;
-        if may_see(cx, &entry) { Ok(entry.into()) } else { Err(no_such(id)) }
+        if can_see(cx, &entry) { Ok(entry.into()) } else { Err(not_found(id)) }
     }
 
-    /// One tool by its name.
+    /// Find a tool by its name.
     ///
     /// # Errors
     /// `NotFound` when there is none.
     pub fn named(&self, name: &str) -> Result<CustomTool> {
-        self.by(1, name.as_bytes())?
+        self.find_by(1, name.as_bytes())?
             .map(CustomTool::from)
             .ok_or_else(|| Error::not_found(format!("there is no custom tool called `{name}`: see list_custom_tools")))
     }
 
-    /// Changes what the patch names; new code or parameters raise the version.
+    /// Apply a patch; new code or parameters raise the version.
     ///
     /// # Errors
-    /// `NotFound`; `BadArgs` when the result is unusable or its new name is taken.
+    /// `NotFound`; `BadArgs` when the result is invalid or its new name is taken.
     pub async fn update(&self, cx: &Cx, id: &str, patch: Patch) -> Result<CustomTool> {
         let _changing = self.changing.lock().await;
         let old = self.entry(id)?;
@@ -128,11 +129,11 @@ impl CustomTools {
             return Err(Error::bad_args(format!("there is already a tool called `{name}`: choose another name")));
         }
         let by_admin = cx.principal().role == Role::Admin && *cx.maker() == Owner::Core;
-        // Tried before the write, so that a fault of the patch is told as one; within it the record may be newer.
+        // Validate before the write for a precise error; inside the write the record may be newer.
         let changed = patch.clone().apply(&old.value, by_admin)?;
-        let needs = match (patch.required_api_keys.is_some(), Required::many(&changed.required_api_keys())) {
+        let needs = match (patch.required_api_keys.is_some(), Required::parse_list(&changed.required_api_keys())) {
             (true, Err(error)) => return Err(error),
-            // What was kept before it was checked hinders no other change.
+            // Ignore an invalid list stored by an earlier version.
             (_, needs) => needs.unwrap_or_default(),
         };
         self.check_syntax(&changed.code).await?;
@@ -141,26 +142,26 @@ impl CustomTools {
             *stored = changed.map_err(|e| store::Error::Conflict(e.to_string()))?;
             Ok(())
         };
-        // What a person said yes to for good was the tool as it was.
+        // A grant applied to the old tool.
         let same = changed.name == old.value.name
             && changed.version == old.value.version
             && changed.permissions == old.value.permissions;
         if !same {
             self.registry.forget_grants(&old.value.name).await?;
         }
-        self.need(&changed, old.label.max(cx.label()), needs)?;
+        self.require_services(&changed, old.label.max(cx.label()), needs)?;
         let kept = self.records.update_in(Scope::Household, cx.label(), old.id, change).await;
-        let entry = kept.inspect_err(|_| drop(self.need_as_kept(&old)))?;
+        let entry = kept.inspect_err(|_| drop(self.require_stored_services(&old)))?;
         self.registry.remove(GROUP, &old.value.name);
         self.publish(&entry)?;
-        tell(cx, &entry);
+        publish_change(cx, &entry);
         Ok(entry.into())
     }
 
-    /// Switches a tool. Only a person ends `pending_approval`, by approving or rejecting.
+    /// Change the status of a tool. Only a person ends `pending_approval`, by approving or rejecting.
     ///
     /// # Errors
-    /// `NotFound`; `BadArgs` when the tool is not in a state that lets it.
+    /// `NotFound`; `BadArgs` when the transition is not possible.
     pub async fn set_status(&self, cx: &Cx, id: &str, change: Change) -> Result<CustomTool> {
         let _changing = self.changing.lock().await;
         let entry = self.entry(id)?;
@@ -173,11 +174,11 @@ impl CustomTools {
         let entry = self.records.update_in(Scope::Household, Label::Own, entry.id, set).await?;
         self.registry.remove(GROUP, &entry.value.name);
         self.publish(&entry)?;
-        tell(cx, &entry);
+        publish_change(cx, &entry);
         Ok(entry.into())
     }
 
-    /// Deletes a tool for good.
+    /// Delete a tool permanently.
     ///
     /// # Errors
     /// `NotFound` when there is none.
@@ -185,16 +186,16 @@ impl CustomTools {
         let _changing = self.changing.lock().await;
         let entry = self.entry(id)?;
         may_manage(cx, &self.get(cx, id)?)?;
-        // Another may take its name, and begins with version 1 too.
+        // A new tool may take its name and also begins with version 1.
         self.registry.forget_grants(&entry.value.name).await?;
         self.records.delete_in(Scope::Household, entry.id).await?;
         self.config.unregister(&entry.value.id());
         self.registry.remove(GROUP, &entry.value.name);
-        tell(cx, &entry);
+        publish_change(cx, &entry);
         Ok(())
     }
 
-    /// How many there are.
+    /// Count the tools.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -202,10 +203,10 @@ impl CustomTools {
         Ok(Stats::of(&self.list(cx)?))
     }
 
-    /// Runs a draft once without keeping it.
+    /// Run a draft once without storing it.
     ///
     /// # Errors
-    /// `BadArgs` when the draft is unusable; `Failed` with what its code threw.
+    /// `BadArgs` when the draft is invalid; `Failed` with the error that its code threw.
     pub async fn test(&self, cx: &Cx, draft: Draft, args: Value) -> Result<Output> {
         let stored = Arc::new(checked(draft, Created::User)?);
         let (this, code) = (self.clone(), stored.clone());
@@ -213,27 +214,27 @@ impl CustomTools {
             let (this, code) = (this.clone(), code.clone());
             Box::pin(async move { this.run(&cx, &code, args).await })
         });
-        // Not in the catalogue, and yet through the same door as every call.
+        // Not in the catalogue, but dispatched like every call.
         let tool = tool(&stored, Owner::Person(cx.user()), Label::Own, run);
         self.registry.call_once(cx.clone(), Arc::new(tool), args).await
     }
 
-    /// Parses the code without running any of it: what cannot be read is told to its author at once.
+    /// Parse the code without running it, to report syntax errors to its author at once.
     async fn check_syntax(&self, code: &str) -> Result<()> {
         struct NoCapabilities;
         impl sandbox::Host for NoCapabilities {
             fn operate(&self, _: &str, _: Value) -> futures::future::BoxFuture<'static, Result<Value, String>> {
-                Box::pin(async { Err("nothing is run".to_owned()) })
+                Box::pin(async { Err("not available while parsing".to_owned()) })
             }
             fn query(&self, _: &str, _: Value) -> Result<Value, String> {
-                Err("nothing is run".to_owned())
+                Err("not available while parsing".to_owned())
             }
         }
         let code = format!("return; {code}");
         let script = Script { code, args: json!({}), context: json!({}), network: false, nested: false };
         let outcome = self.sandbox.run(script, Arc::new(NoCapabilities), Limits::default()).await;
         match outcome.result {
-            Err(sandbox::Fault::Thrown(text)) => Err(Error::bad_args(format!("the code cannot be read: {text}"))),
+            Err(sandbox::Fault::Thrown(text)) => Err(Error::bad_args(format!("the code cannot be parsed: {text}"))),
             Err(busy @ sandbox::Fault::Busy { .. }) => {
                 Err(Error::unavailable(format!("the code was not checked: {busy}")))
             }
@@ -243,27 +244,27 @@ impl CustomTools {
 
     fn entry(&self, id: &str) -> Result<Entry<Stored>> {
         let found = match handle_of(id) {
-            Some(handle) => self.by(2, &handle)?,
+            Some(handle) => self.find_by(2, &handle)?,
             None => None,
         };
-        found.ok_or_else(|| no_such(id))
+        found.ok_or_else(|| not_found(id))
     }
 
-    fn by(&self, index: u8, value: &[u8]) -> Result<Option<Entry<Stored>>> {
+    fn find_by(&self, index: u8, value: &[u8]) -> Result<Option<Entry<Stored>>> {
         let listing = Listing { by: Some((index, value.to_vec())), limit: 1, before: None };
         Ok(self.records.list_in(Scope::Household, &listing)?.pop())
     }
 
-    /// Tells the Config Center which services a tool needs; the name it shows may be new too.
-    fn need(&self, stored: &Stored, label: Label, needs: Vec<Required>) -> Result<()> {
+    /// Register the required services of a tool with the Config Center, under its current name.
+    fn require_services(&self, stored: &Stored, label: Label, needs: Vec<Required>) -> Result<()> {
         self.config.register(&stored.id(), &stored.name, label, needs)
     }
 
-    fn need_as_kept(&self, entry: &Entry<Stored>) -> Result<()> {
-        self.need(&entry.value, entry.label, Required::many(&entry.value.required_api_keys())?)
+    fn require_stored_services(&self, entry: &Entry<Stored>) -> Result<()> {
+        self.require_services(&entry.value, entry.label, Required::parse_list(&entry.value.required_api_keys())?)
     }
 
-    /// Puts an active tool into the catalogue.
+    /// Publish an active tool to the catalogue.
     fn publish(&self, entry: &Entry<Stored>) -> Result<()> {
         let stored = &entry.value;
         if stored.status != Status::Active {
@@ -274,11 +275,11 @@ impl CustomTools {
             let this = this.clone();
             Box::pin(async move { this.call(cx, id, version, args).await })
         });
-        self.registry.add_tool(tool(stored, maker(stored.created_by, entry.owner), entry.label, run))
+        self.registry.add_tool(tool(stored, tool_owner(stored.created_by, entry.owner), entry.label, run))
     }
 
-    /// A call from the catalogue: the record is read anew, so that a change a moment ago counts; and what was decided about
-    /// one version is not done by another.
+    /// Run a call from the catalogue. The record is read again, so that recent changes apply; a decision about one
+    /// version never runs another.
     async fn call(&self, cx: Cx, id: Id, version: u32, args: Value) -> Result<Output> {
         let gone = || Error::not_found("this custom tool was deleted a moment ago");
         let entry = self.records.get_in(Scope::Household, id)?.ok_or_else(gone)?;
@@ -288,7 +289,7 @@ impl CustomTools {
         if entry.value.version != version {
             return Err(Error::unavailable(format!("`{}` was changed a moment ago: call it again", entry.value.name)));
         }
-        // Code that came from outside taints whoever runs it.
+        // Code from outside taints the run.
         cx.taint(entry.label);
         let output = self.run(&cx, &entry.value, args).await;
         self.count_use(id);
@@ -296,7 +297,7 @@ impl CustomTools {
     }
 
     async fn run(&self, cx: &Cx, stored: &Stored, args: Value) -> Result<Output> {
-        // Checked when it was stored, and again here: a restored record was checked by another version, or by none.
+        // Checked again: a restored record may come from another version of Hob.
         check_code(&stored.code)
             .map_err(|e| Error::failed(format!("`{}` is not run: {}", stored.name, e.message())))?;
         let context = json!({
@@ -306,7 +307,7 @@ impl CustomTools {
             "userId": cx.user().to_string(),
         });
         let network = stored.permissions.contains(&Permission::Network);
-        let reach = Arc::new(Reach::new(cx.clone(), self.web.clone(), network, Arc::new(stored.clone())));
+        let reach = Arc::new(ToolHost::new(cx.clone(), self.web.clone(), network, Arc::new(stored.clone())));
         let script = Script { code: stored.code.clone(), args, context, network, nested: cx.is_nested() };
         let outcome = self.sandbox.run(script, reach.clone(), Limits::default()).await;
         for log in &outcome.logs {
@@ -342,7 +343,7 @@ impl CustomTools {
     }
 }
 
-/// A fault as a sentence; what QuickJS says of deep recursion tells an author too little.
+/// A fault as a sentence; QuickJS's message for deep recursion says too little.
 fn fault_sentence(name: &str, fault: &sandbox::Fault) -> String {
     let text = format!("`{name}` failed: {fault}");
     match text.contains("call stack size exceeded") {
@@ -351,7 +352,7 @@ fn fault_sentence(name: &str, fault: &sandbox::Fault) -> String {
     }
 }
 
-/// A stored tool as the catalogue has it.
+/// The catalogue entry of a stored tool.
 fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
     Tool {
         description: stored.description.as_str().into(),
@@ -369,47 +370,47 @@ fn tool(stored: &Stored, owner: Owner, label: Label, run: Run) -> Tool {
     }
 }
 
-/// A model's tool is seen by the person it was made for, and by admins, who have to answer for it.
-fn may_see(cx: &Cx, entry: &Entry<Stored>) -> bool {
+/// A model's tool is visible to the person it was made for, and to admins, who are responsible for it.
+fn can_see(cx: &Cx, entry: &Entry<Stored>) -> bool {
     entry.value.created_by == Created::User || entry.owner == cx.user() || cx.principal().role == Role::Admin
 }
 
-/// A tool is changed, switched and deleted by its owner or an admin.
+/// Only its owner or an admin may change, switch or delete a tool.
 pub(crate) fn may_manage(cx: &Cx, tool: &CustomTool) -> Result<()> {
     if tool.user_id == cx.user().to_string() || cx.principal().role == Role::Admin {
         return Ok(());
     }
-    Err(Error::denied(format!("`{}` belongs to somebody else: ask them or an admin to change it", tool.name)))
+    Err(Error::denied(format!("`{}` belongs to another person: ask them or an admin to change it", tool.name)))
 }
 
-fn no_such(id: &str) -> Error {
+fn not_found(id: &str) -> Error {
     let id: String = id.chars().take(40).collect();
     Error::not_found(format!("there is no custom tool with the id `{id}`: ids look like tool_0123456789abcdef"))
 }
 
-fn maker(by: Created, person: UserId) -> Owner {
+fn tool_owner(by: Created, person: UserId) -> Owner {
     match by {
         Created::User => Owner::Person(person),
         Created::Llm => Owner::Model(person),
     }
 }
 
-/// Tells that the custom tools are others than before. What they are is read by those who may.
-fn tell(cx: &Cx, entry: &Entry<Stored>) {
+/// Publish that custom tools changed, without details; clients read them with their own access.
+fn publish_change(cx: &Cx, entry: &Entry<Stored>) {
     let to = (entry.value.created_by == Created::Llm).then_some(entry.owner);
     cx.ports().bus.publish("tools:changed", to, serde_json::json!({"tool": entry.value.name}));
 }
 
-/// What a person wants done with a tool.
+/// A change of status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Let it be used.
+    /// Activate.
     Enable,
-    /// Take it out of use.
+    /// Deactivate.
     Disable,
-    /// Let a model's tool be used that waits for a decision, or was rejected before.
+    /// Approve a model's tool that is pending or was rejected.
     Approve,
-    /// Refuse a model's pending tool.
+    /// Reject a model's pending tool.
     Reject,
 }
 

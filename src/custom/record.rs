@@ -1,4 +1,4 @@
-//! What a custom tool is: stored, shown, drafted, changed.
+//! The record of a custom tool, its view, draft and patch.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -8,14 +8,14 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// The longest code, in characters.
+/// The maximum length of code, in characters.
 const CODE: usize = 50_000;
-/// The longest description, in characters.
+/// The maximum length of a description, in characters.
 const DESCRIPTION: usize = 2_000;
-/// The longest parameter schema, in bytes of JSON.
+/// The maximum size of a parameter schema, in bytes of JSON.
 const SCHEMA: usize = 32 * 1024;
 
-/// Who wrote a tool.
+/// The author of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Created {
@@ -26,22 +26,22 @@ pub enum Created {
     Llm,
 }
 
-/// Whether a tool can be used.
+/// The status of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It can.
+    /// Active.
     #[default]
     Active,
-    /// Somebody switched it off.
+    /// Disabled by a person.
     Disabled,
-    /// A model made it with a dangerous permission; a person has to look at it.
+    /// Created by a model with a dangerous permission; a person must review it.
     PendingApproval,
-    /// A person looked at it and said no.
+    /// Rejected by a person.
     Rejected,
 }
 
-// Numbers of stored records: unknown ones are taken for what may do least.
+// Numbers in stored records; unknown ones map to the least privilege.
 impl Coded for Created {
     const ALL: &'static [Self] = &[Created::User, Created::Llm];
     const UNKNOWN: Self = Created::Llm;
@@ -59,7 +59,7 @@ impl Coded for Permission {
         Permission::Email,
         Permission::Scheduling,
     ];
-    // Waits for a person wherever it matters, and opens nothing.
+    // The value that always needs approval and grants nothing.
     const UNKNOWN: Self = Permission::Shell;
 }
 
@@ -74,7 +74,7 @@ impl Status {
     }
 }
 
-/// What a tool may ask of the world. So far only `network` opens anything.
+/// A permission of a tool. Only `network` has an effect so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Permission {
@@ -84,7 +84,7 @@ pub enum Permission {
     Filesystem,
     /// Custom tables.
     Database,
-    /// Commands.
+    /// Shell commands.
     Shell,
     /// Sending mail.
     Email,
@@ -93,13 +93,13 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// Whether a model's tool with it waits for a person.
+    /// Whether a model's tool with it needs a person's approval.
     fn is_dangerous(self) -> bool {
         matches!(self, Permission::Filesystem | Permission::Shell | Permission::Email)
     }
 }
 
-/// A tool as it is stored. New fields go last.
+/// The stored record. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     /// The 8 bytes of `tool_<16 hex digits>`.
@@ -119,11 +119,11 @@ pub(crate) struct Stored {
     pub created_by: Created,
     pub version: u32,
     pub usage_count: u32,
-    /// Milliseconds since 1970; 0 is never.
+    /// Milliseconds since 1970; 0 means never.
     pub last_used_ms: u64,
-    /// JSON text; empty is none.
+    /// JSON text; empty means none.
     pub metadata: String,
-    /// JSON text; empty is none.
+    /// JSON text; empty means none.
     pub required_api_keys: String,
 }
 
@@ -137,15 +137,15 @@ impl Record for Stored {
 }
 
 impl Stored {
-    /// The parameter schema; it was checked before it was stored.
+    /// The parameter schema, validated before it was stored.
     pub fn parameters(&self) -> Value {
         json_or_null(&self.parameters)
     }
-    /// The services it needs keys for.
+    /// The services whose keys it needs.
     pub fn required_api_keys(&self) -> Value {
         json_or_null(&self.required_api_keys)
     }
-    /// The id it is known by, which stays when its name changes.
+    /// The permanent id, independent of the name.
     pub fn id(&self) -> String {
         format!("tool_{:016x}", u64::from_be_bytes(self.handle))
     }
@@ -155,57 +155,57 @@ fn json_or_null(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }
 
-/// The stored handle in an id such as `tool_0123456789abcdef`.
+/// Parse the handle in an id such as `tool_0123456789abcdef`.
 pub(crate) fn handle_of(id: &str) -> Option<[u8; 8]> {
     let digits = id.strip_prefix("tool_").filter(|d| d.len() == 16)?;
     u64::from_str_radix(digits, 16).ok().map(u64::to_be_bytes)
 }
 
-/// A tool as it is shown.
+/// The view of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomTool {
     /// `tool_` and 16 hex digits.
     pub id: String,
-    /// The person it belongs to.
+    /// Its owner.
     pub user_id: String,
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description for models.
     pub description: String,
     /// Its parameters, as JSON Schema.
     pub parameters: Value,
     /// Its JavaScript.
     pub code: String,
-    /// The heading it stands under.
+    /// Its category.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// Whether it can be used.
+    /// Its status.
     pub status: Status,
-    /// What it may ask of the world.
+    /// Its permissions.
     pub permissions: Vec<Permission>,
-    /// Whether each call needs a person's yes.
+    /// Whether each call needs a person's approval.
     pub requires_approval: bool,
-    /// Who wrote it.
+    /// Its author.
     pub created_by: Created,
-    /// Raised with each change of code or parameters.
+    /// Incremented by each change of code or parameters.
     pub version: u32,
-    /// How often it was called.
+    /// The number of calls.
     pub usage_count: u32,
-    /// When it was last called (ISO 8601).
+    /// The time of the last call (ISO 8601).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<String>,
-    /// When it was made (ISO 8601).
+    /// Creation time (ISO 8601).
     pub created_at: String,
-    /// When it was last changed (ISO 8601).
+    /// The time of the last change (ISO 8601).
     pub updated_at: String,
-    /// Whatever its author keeps with it.
+    /// Free metadata of its author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// The services it needs keys for.
+    /// The services whose keys it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_api_keys: Option<Value>,
-    /// Where it is from; not told.
+    /// Its label; not serialized.
     #[serde(skip)]
     pub label: Label,
 }
@@ -242,36 +242,36 @@ impl From<Entry<Stored>> for CustomTool {
     }
 }
 
-/// A tool as somebody writes it down.
+/// A new tool.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Draft {
     /// Lower case, digits and underscores; begins with a letter.
     pub name: String,
-    /// What it does.
+    /// Its description for models.
     pub description: String,
     /// A JSON Schema of `type: "object"`.
     pub parameters: Value,
     /// The body of an async function of `args`.
     pub code: String,
-    /// The heading it stands under.
+    /// Its category.
     #[serde(default)]
     pub category: Option<String>,
-    /// What it may ask of the world.
+    /// Its permissions.
     #[serde(default)]
     pub permissions: Vec<Permission>,
-    /// Whether each call needs a person's yes.
+    /// Whether each call needs a person's approval.
     #[serde(default)]
     pub requires_approval: Option<bool>,
-    /// Whatever its author keeps with it.
+    /// Free metadata of its author.
     #[serde(default)]
     pub metadata: Value,
-    /// The services it needs keys for.
+    /// The services whose keys it needs.
     #[serde(default)]
     pub required_api_keys: Value,
 }
 
-/// What is to be changed; what is absent stays.
+/// A patch of a tool; absent fields stay.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -288,8 +288,8 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// The stored tool with the changes, checked as a new one would be. A model's tool that a person who is no admin
-    /// gives new code or permissions waits for approval as it did when it was made.
+    /// Apply the patch and validate the result like a new tool. A model's tool waits for approval again when a person
+    /// who is not an admin gives it new code or permissions.
     pub(crate) fn apply(self, old: &Stored, by_admin: bool) -> Result<Stored> {
         let draft = Draft {
             name: self.name.unwrap_or_else(|| old.name.clone()),
@@ -318,12 +318,12 @@ impl Patch {
     }
 }
 
-/// A draft that can be kept, as version 1.
+/// Validate a draft and make it version 1.
 pub(crate) fn checked(draft: Draft, by: Created) -> Result<Stored> {
     check_name(&draft.name)?;
     let length = |what: &str, text: &str, most: usize| match text.chars().count() {
         0 => Err(Error::bad_args(format!("`{what}` is empty: every tool needs one"))),
-        n if n > most => Err(Error::bad_args(format!("`{what}` has {n} characters, and {most} is the most"))),
+        n if n > most => Err(Error::bad_args(format!("`{what}` has {n} characters, and the maximum is {most}"))),
         _ => Ok(()),
     };
     length("description", draft.description.trim(), DESCRIPTION)?;
@@ -367,7 +367,7 @@ fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-/// The schema as an object; JSON text is taken for what it says.
+/// The schema as an object; JSON text is parsed.
 fn check_parameters(parameters: Value) -> Result<Value> {
     let parameters = match parameters {
         Value::String(text) => {
@@ -380,13 +380,13 @@ fn check_parameters(parameters: Value) -> Result<Value> {
         return Err(Error::bad_args(format!("`parameters` must be a JSON Schema of type object, such as {example}")));
     }
     if parameters.to_string().len() > SCHEMA {
-        return Err(Error::bad_args(format!("`parameters` is longer than {SCHEMA} bytes: make it simpler")));
+        return Err(Error::bad_args(format!("`parameters` is longer than {SCHEMA} bytes: simplify it")));
     }
     registry::check_schema(&parameters)?;
     Ok(parameters)
 }
 
-/// Refuses code with patterns that do not work in the sandbox.
+/// Reject code with patterns that cannot work in the sandbox.
 pub(crate) fn check_code(code: &str) -> Result<()> {
     let Err(forbidden) = sandbox::validate(code) else { return Ok(()) };
     let told: Vec<String> =
@@ -394,7 +394,7 @@ pub(crate) fn check_code(code: &str) -> Result<()> {
     Err(Error::bad_args(format!("the code contains forbidden patterns: {}", told.join("; "))))
 }
 
-/// How many tools there are.
+/// Counts of tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)]

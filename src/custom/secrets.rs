@@ -1,22 +1,23 @@
-//! Keys that tools use without seeing them.
+//! API keys for tools, without access to their values.
 //!
-//! `utils.getApiKey` gives a placeholder. The host puts the real value in its place, and only in requests to the
-//! service's own hosts, so a tool that is tricked or spiteful has nothing to give away.
+//! `utils.getApiKey` returns a placeholder. The host inserts the real value, and only into requests to the service's
+//! own hosts. A tricked or malicious tool therefore has no secret to leak.
 
 use config_center::{hosts, origin};
 use serde_json::{Map, Value};
+use text_kit::percent_decode;
 use tool::{Settings, sounds_secret};
 
 const MARK: &str = "HOBSECRET";
 
-/// Letters, digits and underscores, so that no encoding on the way changes it.
+/// Only letters, digits and underscores, so that no encoding changes it.
 fn placeholder(service: &str, field: &str, label: &str) -> String {
     let hex = |text: &str| text.bytes().map(|b| format!("{b:02x}")).collect::<String>();
     format!("{MARK}_{}_{}_{}_END", hex(service), hex(field), hex(label))
 }
 
-/// The entries of a service as a tool sees them, the default first: secrets as placeholders, unless a person marked the
-/// entry `raw`.
+/// The entries of a service for a tool, the default first: secrets are placeholders, unless a person marked the entry
+/// `raw`.
 pub(crate) fn masked(service: &str, settings: &dyn Settings) -> Vec<(String, Map<String, Value>)> {
     let mask = |(label, entry): (String, Map<String, Value>)| {
         if entry.get("raw") == Some(&Value::Bool(true)) {
@@ -35,7 +36,7 @@ pub(crate) fn masked(service: &str, settings: &dyn Settings) -> Vec<(String, Map
     settings.entries(service).into_iter().map(mask).collect()
 }
 
-/// Secrets further down have no placeholder and are left out.
+/// Nested secrets have no placeholder and are omitted.
 fn without_secrets(value: Value) -> Value {
     match value {
         Value::Object(inner) => {
@@ -46,12 +47,12 @@ fn without_secrets(value: Value) -> Value {
     }
 }
 
-/// The secrets a request was made with, each with its placeholder.
+/// The secrets used in a request, with their placeholders.
 #[derive(Default)]
-pub(crate) struct Used(Vec<(String, String)>);
+pub(crate) struct UsedSecrets(Vec<(String, String)>);
 
-impl Used {
-    /// What came back, with placeholders again where it repeats a secret.
+impl UsedSecrets {
+    /// A response text with repeated secrets masked.
     pub fn masked(&self, text: &str) -> String {
         let hide = |text: String, (secret, placeholder): &(String, String)| match secret.as_str() {
             "" => text,
@@ -60,45 +61,29 @@ impl Used {
         self.0.iter().fold(text.to_owned(), hide)
     }
 
-    /// Whether an address holds one of the secrets, plain or percent-encoded.
+    /// Whether a URL contains one of the secrets, plain or percent-encoded.
     pub fn is_in(&self, url: &str) -> bool {
-        let plain = percent_decoded(url);
+        let plain = percent_decode(url);
         self.0.iter().any(|(secret, _)| !secret.is_empty() && (url.contains(secret) || plain.contains(secret)))
     }
 }
 
-/// Whether a text holds the placeholder of a secret.
+/// Whether a text contains a placeholder.
 pub(crate) fn has_placeholder(text: &str) -> bool {
     text.match_indices(MARK).any(|(at, _)| read(&text[at..]).is_some())
 }
 
-/// The text with `%41` as `A`; sequences that are not UTF-8 are replaced.
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let hex = after.get(..2).and_then(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
-        let (byte, next) = match (first, hex) {
-            (b'%', Some(byte)) => (byte, after.get(2..).unwrap_or_default()),
-            _ => (first, after),
-        };
-        bytes.push(byte);
-        rest = next;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Puts real values in the place of placeholders in one part of a request for `url`, at `host`: over TLS, or at the very
+/// Replace placeholders with real values in one part of a request for `url` at `host`: over TLS, or at the exact
 /// origin of the entry's `base_url`.
 ///
 /// # Errors
-/// A sentence for the tool when a secret would go to a host that is not its service's.
+/// A sentence for the tool when a secret would go to a host of another service.
 pub(crate) fn unmask(
     text: &str,
     url: &str,
     host: &str,
     settings: &dyn Settings,
-    used: &mut Used,
+    used: &mut UsedSecrets,
 ) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -119,7 +104,7 @@ pub(crate) fn unmask(
         }
         let own_origin = entry.get("base_url").and_then(Value::as_str).is_some_and(|base| origin(base) == origin(url));
         if !own_origin && !url.to_lowercase().starts_with("https://") {
-            return Err(format!("the secret `{field}` of `{service}` is not sent in the clear: use https"));
+            return Err(format!("the secret `{field}` of `{service}` is not sent unencrypted: use https"));
         }
         let secret = match entry.get(&field) {
             Some(Value::String(secret)) => secret.clone(),
@@ -134,7 +119,7 @@ pub(crate) fn unmask(
     Ok(out)
 }
 
-/// The service, the field, the entry's label and the length of a placeholder at the beginning of `text`.
+/// Parse a placeholder at the start of `text`: service, field, label and its length.
 fn read(text: &str) -> Option<([String; 3], usize)> {
     let inner = text.strip_prefix(MARK)?.strip_prefix('_')?;
     let (hex, _) = inner.split_once("_END")?;
@@ -184,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_key_goes_only_home() {
-        let mut used = Used::default();
+        let mut used = UsedSecrets::default();
         let settings = one(
             json!({"api_key": "s3cret", "base_url": "https://api.weather.org/v1", "hosts": ["b.org"], "city": "Graz"}),
         );
@@ -226,8 +211,9 @@ mod tests {
         ]);
         let all = masked("weather", &settings);
         let word = |n: usize| all[n].1["word"].as_str().unwrap();
-        let sent =
-            |text: &str, host: &str| unmask(text, &format!("https://{host}/"), host, &settings, &mut Used::default());
+        let sent = |text: &str, host: &str| {
+            unmask(text, &format!("https://{host}/"), host, &settings, &mut UsedSecrets::default())
+        };
         assert_eq!((all[0].0.as_str(), all[1].0.as_str()), ("home", "my work"));
         assert_eq!((sent(word(0), "a.org").unwrap(), sent(word(1), "b.org").unwrap()), ("one".into(), "two".into()));
         assert!(sent(word(0), "b.org").is_err() && sent(word(1), "a.org").is_err());

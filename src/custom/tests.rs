@@ -8,7 +8,7 @@ fn house() -> (CustomTools, Cx) {
     build(&store, Registry::new().unwrap(), json!({}))
 }
 
-/// A house with these services, in which tools reach two hosts where nobody answers.
+/// A fixture with these services; tools may reach two hosts that do not answer.
 fn build(store: &Store, registry: Registry, services: Value) -> (CustomTools, Cx) {
     let services = serde_json::from_value(services).unwrap();
     let config = ConfigCenter::open(store, services, Default::default()).unwrap();
@@ -33,12 +33,12 @@ fn draft(name: &str, code: &str) -> Draft {
     }
 }
 
-/// The same caller, who has read nothing yet.
+/// The same caller in an untainted run.
 fn anew(cx: &Cx) -> Cx {
     Cx::root(cx.ports().clone(), cx.principal().clone(), cx.via().clone())
 }
 
-/// A run, in which nobody has to be asked: what is asked about is the registry's affair.
+/// A run that needs no approvals; they are tested in the registry.
 fn model(cx: &Cx) -> Cx {
     let bounds = tool::Bounds { by_word: true, ..tool::Bounds::default() };
     cx.in_run(Id::new(), Id::new(), Default::default()).bounded(bounds)
@@ -161,7 +161,7 @@ async fn drafts_that_cannot_be_kept() {
         (with(|d| d.parameters = json!("{")), "not valid JSON"),
         (with(|d| d.parameters = json!({"type": "object", "properties": {"a": {"type": "no"}}})), "schema"),
         (with(|d| d.code = "return require('fs')".into()), "require"),
-        (with(|d| d.code = "return ((".into()), "cannot be read: SyntaxError"),
+        (with(|d| d.code = "return ((".into()), "cannot be parsed: SyntaxError"),
     ];
     for (draft, part) in rows {
         let error = tools.create(&cx, draft, Created::User).await.unwrap_err();
@@ -182,7 +182,7 @@ async fn what_tools_reach() {
     assert_eq!(run("return typeof fetch", false).await.unwrap().content, json!("undefined"));
     let found = run("return (await utils.callTool('search_tools', {query: 'create'})).count", false).await.unwrap();
     assert_eq!((found.content, found.label), (json!(1), Label::Own));
-    // No way to make or delete tools from inside one, directly or through the facade.
+    // A custom tool cannot create or delete tools, directly or through the facade.
     let create = "{name: 'own_child', description: 'd', parameters: {type: 'object'}, code: 'return 1'}";
     for code in [
         format!("await utils.callTool('create_tool', {create})"),
@@ -192,7 +192,7 @@ async fn what_tools_reach() {
         "await utils.callTool('toggle_custom_tool', {name: 'x', enabled: true})".into(),
     ] {
         let refused = run(&code, false).await.unwrap_err();
-        assert!(refused.message().contains("a person's yes"), "{code}: {refused}");
+        assert!(refused.message().contains("a person's approval"), "{code}: {refused}");
     }
     assert_eq!(cx.label(), Label::Own);
     let blocked = run("await fetch('http://127.0.0.1:1/')", true).await.unwrap_err();
@@ -223,7 +223,7 @@ async fn what_others_may_see_and_change() {
     assert!(matches!(tools.delete(&ben, &hers.id).await, Err(Error::Denied(_))));
     assert!(tools.update(&cx, &hers.id, patch()).await.is_ok(), "an admin may");
 
-    // New powers for a model's tool wait for an admin, whoever grants them.
+    // New permissions for a model's tool wait for an admin, whoever grants them.
     let shell = || Patch { permissions: Some(vec![Permission::Shell]), ..Patch::default() };
     assert_eq!(tools.update(&anna, &made.id, shell()).await.unwrap().status, Status::PendingApproval);
     assert!(anna.call("made", json!({})).await.is_err());
@@ -252,7 +252,7 @@ async fn the_services_a_tool_needs_come_and_go_with_it() {
     tools.update(&cx, &made.id, other).await.unwrap();
     assert!(needed().is_none() && tools.config.service("other").is_some());
 
-    // Said again at each start.
+    // Registered again at each start.
     tools.config.unregister(&made.id);
     tools.load().unwrap();
     assert!(tools.config.service("other").is_some());
@@ -260,7 +260,7 @@ async fn the_services_a_tool_needs_come_and_go_with_it() {
     assert!(tools.config.services().is_empty());
 }
 
-/// Nobody answers there, and that is told only by who got so far.
+/// Nothing answers there, so this error proves that the request was permitted.
 const REACHED: &str = "cannot be reached";
 
 #[tokio::test]
@@ -269,7 +269,7 @@ async fn a_service_s_host_is_reached_unasked_by_who_declares_or_names_it() {
     let services = json!({"bank": {"base_url": "http://127.0.0.11:1"}, "mail": {"base_url": "http://127.0.0.12:1"}});
     let (tools, cx) = build(&store, Registry::new().unwrap(), services);
     let (free, named) = ("await fetch(args.url)", "await fetch('http://127.0.0.11:1/x')");
-    let (strange, new) = ("no host that the code of", "a person has to say yes to each host");
+    let (strange, new) = ("no host that the code of", "a person must approve each host");
     let (none, bank, mail) = (Value::Null, json!([{"name": "bank"}]), json!([{"name": "mail"}]));
     let rows = [
         (Created::User, false, free, &none, REACHED),
@@ -299,7 +299,7 @@ async fn a_service_s_host_is_reached_unasked_by_who_declares_or_names_it() {
         let error = cx.call(&made.name, json!({"url": "http://127.0.0.11:1/x"})).await.unwrap_err();
         assert!(error.message().contains(told), "{at}: {error}");
     }
-    // Where no service is, every host of a model's tool is asked about.
+    // Without a service, every host of a model's tool needs approval.
     let (tools, cx) = build(&Store::in_memory().unwrap(), Registry::new().unwrap(), json!({}));
     let draft = Draft { permissions: vec![Permission::Network], ..draft("reach", named) };
     tools.create(&cx, draft, Created::Llm).await.unwrap();
@@ -323,7 +323,7 @@ async fn a_user_s_hosts_bind_what_tools_fetch_for_them() {
     let mine: registry::Policy = serde_json::from_value(mine).unwrap();
     registry.change_policy(&cx, |policy| *policy = mine).await.unwrap();
     let off = "on no host this user may reach";
-    // Neither that the code names it nor that it is a service's lifts the list.
+    // Neither the code nor a service lifts the host list.
     for (host, told) in [("127.0.0.11", REACHED), ("127.0.0.12", off), ("127.0.0.11", REACHED)] {
         let error = fetch(anew(&cx), host).await;
         assert!(error.contains(told), "{host}: {error}");
@@ -359,7 +359,7 @@ async fn who_is_shown_a_stranger_s_description_is_tainted() {
     let check = async |rows: &[(&str, Value, Label)]| {
         for (tool, args, label) in rows {
             let cx = anew(&cx);
-            // What is wrong with the arguments is an answer too.
+            // Invalid arguments are a valid outcome too.
             let _ = cx.call(tool, args.clone()).await;
             assert_eq!(cx.label(), *label, "{tool} {args}");
         }

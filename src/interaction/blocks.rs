@@ -2,6 +2,7 @@
 
 use crate::form::{self, Field};
 use serde_json::Map;
+use text_kit::prefix;
 use tool::prelude::*;
 
 /// How many blocks, columns and rows may be shown at once.
@@ -207,7 +208,7 @@ fn chart(at: &str, data: &Map<String, Value>) -> Result<Map<String, Value>> {
         // One value a name; in the order of the names, for an object has no other.
         let labels: Vec<&String> = data.keys().collect();
         if let Some((name, _)) = data.iter().find(|(_, value)| !value.is_number()) {
-            return wrong(&format!(".{}", clip(name)), "expected a number");
+            return wrong(&format!(".{}", prefix(name, WORDS / 5)), "expected a number");
         }
         if data.len() > VALUES {
             return wrong("", &format!("at most {VALUES} values can be shown"));
@@ -219,7 +220,7 @@ fn chart(at: &str, data: &Map<String, Value>) -> Result<Map<String, Value>> {
         ]));
     };
     if let Some(other) = data.keys().find(|k| !["labels", "datasets", "series", "values"].contains(&k.as_str())) {
-        return wrong(&format!(".{}", clip(other)), "it is not known");
+        return wrong(&format!(".{}", prefix(other, WORDS / 5)), "it is not known");
     }
     let label = |value: &Value| match value {
         Value::String(text) if text.chars().count() <= WORDS => Some(text.clone()),
@@ -266,10 +267,6 @@ fn can_be_shown(url: &str) -> bool {
     });
     let file = url.strip_prefix("/api/v1/files/").is_some_and(|id| id.parse::<Id>().is_ok());
     clean && (host || data || file)
-}
-
-fn clip(name: &str) -> String {
-    name.chars().take(WORDS / 5).collect()
 }
 
 #[cfg(test)]

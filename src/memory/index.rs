@@ -1,20 +1,19 @@
-//! The index in RAM: a row of small integers and a list of words for each memory.
+//! The in-memory search index: one row per memory with its term frequencies and a quantized vector.
 //!
-//! 100,000 memories take about 45 MB and under a millisecond to search by meaning: a one-bit sketch of each
-//! vector picks candidates, and only those are compared in full.
+//! 100,000 memories take about 45 MB and under a millisecond per search by meaning: a one-bit sketch of each vector
+//! selects candidates, and only the candidates are compared in full.
 
 use crate::words::terms;
 use embed::{Quantized, Signature};
 use std::collections::{HashMap, HashSet};
 use tool::{Id, UserId};
 
-/// How many candidates the sketch lets through, and how many of each ranking are fused.
+/// Candidates selected by the sketch, and hits per ranking that are fused.
 const CANDIDATES: usize = 300;
 /// The constant of reciprocal rank fusion.
 const FUSION: f32 = 60.0;
-/// Less alike than this is not about the same thing: in the table of tests.rs, related pairs are at .25–.66 and
-/// unrelated ones reach .22.
-const ALIKE: f32 = 0.24;
+/// Minimum cosine similarity. In the table of tests.rs, related pairs score .25–.66 and unrelated ones up to .22.
+const MIN_SIMILARITY: f32 = 0.24;
 /// BM25's saturation and length weights.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
@@ -40,7 +39,7 @@ fn sketched(vector: Quantized) -> (Quantized, Signature) {
     (vector, sketch)
 }
 
-/// A memory that fits, and why.
+/// A matching memory and the reason for the match.
 pub(crate) struct IndexHit {
     pub id: Id,
     pub score: f32,
@@ -51,12 +50,12 @@ pub(crate) struct IndexHit {
 pub(crate) struct Index {
     rows: Vec<Row>,
     by_id: HashMap<Id, u32>,
-    /// Term → (row, how often).
+    /// Term → (row, frequency).
     postings: HashMap<String, Vec<(u32, u32)>>,
     total_length: u64,
 }
 
-/// What both rankings know about one row.
+/// Scores of one row in both rankings.
 #[derive(Default)]
 struct Evidence {
     fused: f32,
@@ -65,7 +64,8 @@ struct Evidence {
 }
 
 impl Index {
-    /// Adds a memory, in the place of one with the same id: between commit and here the index may have been built anew.
+    /// Add a memory and replace the row with the same id: the index may have been rebuilt between the commit and this
+    /// call.
     pub fn add(&mut self, mut row: Row, content: &str) {
         self.remove(row.id);
         let terms = terms(content);
@@ -83,7 +83,7 @@ impl Index {
         self.rows.push(row);
     }
 
-    /// The row stays as a gap until the next start; nothing finds it any more.
+    /// Remove a memory from every result. Its row stays as a gap until the next start.
     pub fn remove(&mut self, id: Id) {
         if let Some(row) = self.by_id.remove(&id).and_then(|n| self.rows.get_mut(n as usize)) {
             self.total_length -= u64::from(row.length);
@@ -108,7 +108,7 @@ impl Index {
         self.rows.iter().filter(|r| r.alive && (r.owner == user || r.shared) && r.vector.is_some()).count()
     }
 
-    /// What this person may see and what fits, best first.
+    /// The matching memories visible to this user, best first.
     pub fn search(&self, user: UserId, query: &str, meaning: Option<&Quantized>) -> Vec<IndexHit> {
         let mut evidence: HashMap<u32, Evidence> = HashMap::new();
         for (rank, (row, _, words)) in self.by_words(user, query).into_iter().enumerate() {
@@ -120,21 +120,21 @@ impl Index {
             for (rank, (row, cosine)) in self.by_meaning(user, meaning).into_iter().enumerate() {
                 let e = evidence.entry(row).or_default();
                 e.cosine = cosine;
-                if cosine >= ALIKE {
+                if cosine >= MIN_SIMILARITY {
                     e.fused += 1.0 / (FUSION + rank as f32);
                 }
             }
         }
         let mut found: Vec<(f32, IndexHit)> = evidence
             .into_iter()
-            .filter(|(_, e)| !e.words.is_empty() || e.cosine >= ALIKE)
+            .filter(|(_, e)| !e.words.is_empty() || e.cosine >= MIN_SIMILARITY)
             .filter_map(|(n, e)| self.rows.get(n as usize).map(|row| ranked_hit(row, e)))
             .collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.id.cmp(&a.1.id)));
         found.into_iter().map(|(_, f)| f).collect()
     }
 
-    fn sees(&self, user: UserId, n: u32) -> Option<&Row> {
+    fn visible_row(&self, user: UserId, n: u32) -> Option<&Row> {
         self.rows.get(n as usize).filter(|r| r.alive && (r.owner == user || r.shared))
     }
 
@@ -148,7 +148,7 @@ impl Index {
             let Some(postings) = self.postings.get(&term) else { continue };
             let rarity = (1.0 + (count - postings.len() as f32 + 0.5).max(0.5) / (postings.len() as f32 + 0.5)).ln();
             for (n, often) in postings {
-                let Some(row) = self.sees(user, *n) else { continue };
+                let Some(row) = self.visible_row(user, *n) else { continue };
                 let often = *often as f32;
                 let damped = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * row.length as f32 / mean));
                 let (score, words) = scores.entry(*n).or_default();
@@ -162,12 +162,12 @@ impl Index {
         ranked
     }
 
-    /// The nearest by meaning: (row, cosine).
+    /// The nearest rows by meaning: (row, cosine).
     fn by_meaning(&self, user: UserId, meaning: &Quantized) -> Vec<(u32, f32)> {
         let sketch = meaning.signature();
         let mut near: Vec<(u32, u32)> = (0..self.rows.len() as u32)
             .filter_map(|n| {
-                let row = self.sees(user, n)?;
+                let row = self.visible_row(user, n)?;
                 row.vector.as_ref().map(|(_, theirs)| (sketch.hamming(theirs), n))
             })
             .collect();
@@ -183,11 +183,11 @@ impl Index {
     }
 }
 
-/// The rank of a row (importance breaks near ties) and what is told about it.
+/// The rank of a row (importance breaks near ties) and its hit.
 fn ranked_hit(row: &Row, mut evidence: Evidence) -> (f32, IndexHit) {
     let rank = evidence.fused * (0.9 + 0.2 * row.importance);
     evidence.words.sort();
-    let why = match (evidence.words.is_empty(), evidence.cosine >= ALIKE) {
+    let why = match (evidence.words.is_empty(), evidence.cosine >= MIN_SIMILARITY) {
         (true, _) => "similar meaning".to_owned(),
         (false, true) => format!("similar meaning, same words: {}", evidence.words.join(", ")),
         (false, false) => format!("same words: {}", evidence.words.join(", ")),

@@ -1,8 +1,8 @@
-//! Layer 2: long-term memory, searched by words and by meaning.
+//! Long-term memory, searched by words and by meaning.
 //!
-//! A memory is a record of its person with a vector beside it. [`Memories::recall`] ranks by words (BM25) and by
-//! meaning (the local model) over an index in RAM and fuses both ranks; where the model cannot be had it goes
-//! on with words alone and says so.
+//! A memory is a record of its owner with a vector beside it. [`Memories::recall`] ranks by words (BM25) and by
+//! meaning (the local model) over an in-memory index, and fuses both rankings. Without the model it uses words alone
+//! and reports that.
 
 mod index;
 
@@ -20,24 +20,24 @@ use tool::{
     Cx, Error, Id, Label, Result,
     prelude::{JsonSchema, schemars},
 };
-use view::seen_by;
+use view::visible_to;
 
-/// What sort of thing is remembered.
+/// The kind of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Something that is so.
+    /// A fact.
     #[default]
     Fact,
-    /// What somebody likes.
+    /// A preference.
     Preference,
-    /// What happened or will.
+    /// A past or future event.
     Event,
-    /// How something is done.
+    /// A way to do something.
     Skill,
 }
 
-/// A memory as it is stored. New fields go last.
+/// A stored memory. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Stored {
     content: String,
@@ -76,47 +76,47 @@ impl Record for Vector {
 }
 
 impl Vector {
-    /// `None` when another model made it.
+    /// The vector, or `None` when another model produced it.
     fn read(&self) -> Option<Quantized> {
         let ours = self.model == embed::MODEL;
         ours.then(|| Quantized::from_bytes(&self.bytes).ok()).flatten()
     }
 }
 
-/// What is to be remembered.
+/// A memory to store.
 #[derive(Debug, Clone, Default)]
 pub struct New {
     /// The text, 1 to 8,000 characters.
     pub content: String,
-    /// What sort of thing it is.
+    /// Its kind.
     pub kind: Kind,
-    /// 0 to 1; higher ranks before lower among equals.
+    /// 0 to 1; breaks near ties in the ranking.
     pub importance: f32,
-    /// For filtering.
+    /// Tags for filtering.
     pub tags: Vec<String>,
     /// Whether the household may recall it.
     pub shared: bool,
 }
 
-/// What is to change in a memory; what is `None` stays as it is.
+/// A patch of a memory. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Change {
-    /// Another text, 1 to 8,000 characters.
+    /// The new text, 1 to 8,000 characters.
     pub content: Option<String>,
-    /// Another sort.
+    /// The new kind.
     pub kind: Option<Kind>,
     /// 0 to 1.
     pub importance: Option<f32>,
-    /// All of the tags from now on.
+    /// The new tags; they replace all old ones.
     pub tags: Option<Vec<String>>,
     /// Whether the household may recall it.
     pub shared: Option<bool>,
-    /// Whether a person vouches for it: it came from outside, and taints nobody from now on.
+    /// Whether a person vouches for the memory and removes its outside label.
     pub vouched: bool,
 }
 
 impl Change {
-    fn made_to(&self, stored: &mut Stored) {
+    fn apply_to(&self, stored: &mut Stored) {
         if let Some(content) = &self.content {
             stored.content.clone_from(content);
         }
@@ -128,49 +128,49 @@ impl Change {
     }
 }
 
-/// Which memories.
+/// A filter of memories.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Only this sort.
+    /// Only this kind.
     pub kind: Option<Kind>,
     /// Only with all of these tags.
     pub tags: Vec<String>,
-    /// At most this many; 0 is one for a search, and all for a list.
+    /// The maximum number of results; 0 means one for a search and all for a list.
     pub limit: usize,
-    /// Only what fits a search at least this well, 0 to 1.
+    /// The minimum score, 0 to 1.
     pub least: f32,
-    /// Only what did not come from outside.
+    /// Only memories without the outside label.
     pub own: bool,
 }
 
 impl Filter {
-    fn lets(&self, stored: &Stored) -> bool {
+    fn matches(&self, stored: &Stored) -> bool {
         self.kind.is_none_or(|k| k == stored.kind) && self.tags.iter().all(|t| stored.tags.contains(t))
     }
 }
 
-/// How much is remembered.
+/// Statistics about memories.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// All of this person's memories.
     pub total: usize,
-    /// By sort.
+    /// Memories of this kind.
     pub facts: usize,
-    /// By sort.
+    /// Memories of this kind.
     pub preferences: usize,
-    /// By sort.
+    /// Memories of this kind.
     pub events: usize,
-    /// By sort.
+    /// Memories of this kind.
     pub skills: usize,
     /// The mean importance, 0 to 1.
     #[serde(serialize_with = "tool::as_shortest")]
     pub average_importance: f32,
-    /// How many can be found by meaning.
+    /// Memories that can be found by meaning.
     pub with_meaning: usize,
 }
 
-/// The longest text one memory may have, in characters.
+/// The maximum length of a memory, in characters.
 pub const LONGEST: usize = 8000;
 
 /// The memories of the household; cheap to clone.
@@ -179,7 +179,7 @@ pub struct Memories {
     records: Collection<Stored>,
     vectors: Collection<Vector>,
     embedder: Embedder,
-    /// Built on first use, so that a start costs nothing.
+    /// Built on first use, to keep start-up cheap.
     index: Arc<Mutex<Option<Index>>>,
 }
 
@@ -189,24 +189,24 @@ impl Memories {
         Self { records: store.collection(), vectors: store.collection(), embedder, index: Arc::default() }
     }
 
-    /// Remembers a text durably, with its meaning where the model can be had.
+    /// Store a memory durably, with its vector if the model is available.
     ///
     /// # Errors
-    /// `BadArgs` when it is empty or too long; `Unavailable` when the disk is full.
+    /// `BadArgs` when the text is empty or too long; `Unavailable` when the disk is full.
     pub async fn remember(&self, cx: &Cx, new: New) -> Result<Memory> {
         let mut all = self.remember_all(cx, vec![new]).await?;
         all.pop().ok_or_else(|| tool::Error::failed("nothing was remembered"))
     }
 
-    /// Remembers several texts in one commit: all of them or none.
+    /// Store several memories in one commit: all or none.
     ///
     /// # Errors
     /// As [`Memories::remember`].
     pub async fn remember_all(&self, cx: &Cx, all: Vec<New>) -> Result<Vec<Memory>> {
         let mut rows = Vec::with_capacity(all.len());
         for new in all {
-            let content = checked(&new.content)?;
-            let vector = self.meaning(&content).await;
+            let content = checked_text(&new.content)?;
+            let vector = self.embed(&content).await;
             let stored =
                 Stored { content, kind: new.kind, importance: new.importance.clamp(0.0, 1.0), tags: new.tags, uses: 0 };
             let kept = vector.as_ref().map(|v| Vector { model: embed::MODEL.into(), bytes: v.to_bytes().to_vec() });
@@ -223,7 +223,7 @@ impl Memories {
             new.iter().map(put).collect::<store::Result<Vec<_>>>()
         };
         let entries = self.records.store().write(put).await?;
-        if let Some(index) = &mut *self.locked() {
+        if let Some(index) = &mut *self.lock_index() {
             for (entry, vector) in entries.iter().zip(vectors) {
                 index.add(row(entry, vector), &entry.value.content);
             }
@@ -231,17 +231,18 @@ impl Memories {
         Ok(entries.into_iter().map(Memory::from).collect())
     }
 
-    /// Changes a memory in place; `None` when this person has none of that id. Another text gets its own meaning.
+    /// Update a memory in place and return it; `None` when this person has no memory with that id. A new text gets a
+    /// new vector.
     ///
     /// # Errors
-    /// `BadArgs` when nothing is to change, or the text is empty or too long; `Unavailable` when the disk is full.
+    /// `BadArgs` when the change is empty, or the text is empty or too long; `Unavailable` when the disk is full.
     pub async fn update(&self, cx: &Cx, id: Id, mut change: Change) -> Result<Option<Memory>> {
         if change == Change::default() {
-            return Err(Error::bad_args("say what to change: content, type, importance, tags, shared or vouched"));
+            return Err(Error::bad_args("nothing to change: pass content, type, importance, tags, shared or vouched"));
         }
-        change.content = change.content.as_deref().map(checked).transpose()?;
+        change.content = change.content.as_deref().map(checked_text).transpose()?;
         let vector = match &change.content {
-            Some(content) => self.meaning(content).await.map(|v| v.to_bytes().to_vec()),
+            Some(content) => self.embed(content).await.map(|v| v.to_bytes().to_vec()),
             None => None,
         };
         let searched = change.content.is_some() || change.shared.is_some();
@@ -250,15 +251,15 @@ impl Memories {
             self.records.store().write(move |tx| this.change(tx, scope, label, id, &change, vector.as_deref()));
         let Some(entry) = changed.await? else { return Ok(None) };
         if searched {
-            self.index_anew(scope, id)?;
-        } else if let Some(index) = &mut *self.locked() {
+            self.refresh_index(scope, id)?;
+        } else if let Some(index) = &mut *self.lock_index() {
             index.set_importance(id, entry.value.importance);
         }
         Ok(Some(entry.into()))
     }
 
-    /// Within a write: the record and its vector, changed together. A text whose meaning could not be had loses the
-    /// old one, which [`Memories::mend`] makes good.
+    /// Update the record and its vector in one write. A new text without a vector drops the old vector;
+    /// [`Memories::backfill_embeddings`] computes it later.
     fn change(
         &self,
         tx: &store::Tx,
@@ -272,7 +273,7 @@ impl Memories {
             return Ok(None);
         }
         let mut entry = self.records.change(tx, scope, label, id, &mut |m| {
-            change.made_to(m);
+            change.apply_to(m);
             Ok(())
         })?;
         if let Some(shared) = change.shared {
@@ -297,10 +298,9 @@ impl Memories {
         Ok(Some(entry))
     }
 
-    /// Puts into the index what is stored under `id` now: of two changes at once, the last to come here may not be the
-    /// last that was stored.
-    fn index_anew(&self, scope: tool::Scope, id: Id) -> Result<()> {
-        let mut slot = self.locked();
+    /// Refresh the index from the stored state of `id`. Two concurrent updates may arrive here in the wrong order.
+    fn refresh_index(&self, scope: tool::Scope, id: Id) -> Result<()> {
+        let mut slot = self.lock_index();
         let Some(index) = &mut *slot else { return Ok(()) };
         match self.records.get_in(scope, id)? {
             Some(entry) => {
@@ -312,17 +312,17 @@ impl Memories {
         Ok(())
     }
 
-    /// The memories that fit a question best, by words and by meaning. Those that have nothing to do with it are left out.
+    /// Search memories by words and by meaning, best first. Unrelated memories are left out.
     ///
     /// # Errors
     /// `BadArgs` when the query is empty; `Failed` when the data cannot be read.
     pub async fn recall(&self, cx: &Cx, query: &str, filter: Filter) -> Result<Recalled> {
         if query.trim().is_empty() {
-            return Err(Error::bad_args("say what to look for"));
+            return Err(Error::bad_args("the query is empty: pass words to search for"));
         }
-        // Where nothing has a meaning yet, that of the query need not be computed.
+        // Skip embedding the query when no memory has a vector yet.
         let none = self.with_index(|index| index.with_meaning(cx.user()) == 0)?;
-        let meaning = if none { None } else { self.meaning(query).await };
+        let meaning = if none { None } else { self.embed(query).await };
         let ranked = self.with_index(|index| index.search(cx.user(), query, meaning.as_ref()))?;
         let nothing = ranked.is_empty();
         let mut hits = vec![];
@@ -333,18 +333,18 @@ impl Memories {
             if found.score < filter.least {
                 continue;
             }
-            // Read through the collection, which checks whose it is; only what is told taints the run.
-            let fits = |e: &Entry<Stored>| filter.lets(&e.value) && !(filter.own && e.label == Label::Outside);
+            // Read through the collection, which checks access. Only returned memories taint the run.
+            let fits = |e: &Entry<Stored>| filter.matches(&e.value) && !(filter.own && e.label == Label::Outside);
             if let Some(entry) = self.records.peek(cx, found.id)?.filter(fits) {
                 cx.taint(entry.label);
-                hits.push(Hit { memory: seen_by(cx, entry), score: found.score, why: found.why });
+                hits.push(Hit { memory: visible_to(cx, entry), score: found.score, why: found.why });
             }
         }
         self.count_uses(cx, &hits);
         Ok(Recalled { hits, by_meaning: meaning.is_some() || (none && nothing) })
     }
 
-    /// Forgets a memory; `false` when this person has none of that id.
+    /// Delete a memory; `false` when this person has no memory with that id.
     ///
     /// # Errors
     /// `Unavailable` when the disk is full.
@@ -358,13 +358,13 @@ impl Memories {
                 this.records.remove(tx, scope, id)
             })
             .await?;
-        if let Some(index) = self.locked().as_mut().filter(|_| gone) {
+        if let Some(index) = self.lock_index().as_mut().filter(|_| gone) {
             index.remove(id);
         }
         Ok(gone)
     }
 
-    /// The newest memories of this person and those shared with them.
+    /// List the newest memories of this person and those shared with them.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -372,14 +372,14 @@ impl Memories {
         let by = filter.kind.map(|k| (1, vec![k.code()]));
         let limit = if filter.tags.is_empty() { filter.limit } else { 0 };
         let all = self.records.list(cx, &Listing { by, limit, ..Listing::default() })?;
-        let wanted = all.into_iter().filter(|e| filter.lets(&e.value)).map(|e| seen_by(cx, e));
+        let wanted = all.into_iter().filter(|e| filter.matches(&e.value)).map(|e| visible_to(cx, e));
         Ok(if filter.limit == 0 { wanted.collect() } else { wanted.take(filter.limit).collect() })
     }
 
-    /// Raises a memory's importance by `amount` (0 to 1 stays the range).
+    /// Raise a memory's importance by `amount`, clamped to 0 to 1.
     ///
     /// # Errors
-    /// `NotFound` when this person has none of that id.
+    /// `NotFound` when this person has no memory with that id.
     pub async fn boost(&self, cx: &Cx, id: Id, amount: f32) -> Result<Memory> {
         let boosted = self
             .records
@@ -388,20 +388,20 @@ impl Memories {
                 Ok(())
             })
             .await?;
-        if let Some(index) = &mut *self.locked() {
+        if let Some(index) = &mut *self.lock_index() {
             index.set_importance(id, boosted.value.importance);
         }
         Ok(boosted.into())
     }
 
-    /// How much this person remembers.
+    /// Count this person's memories.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn stats(&self, cx: &Cx) -> Result<Stats> {
         let all = self.records.list(cx, &Listing::default())?;
         let count = |kind| all.iter().filter(|e| e.value.kind == kind).count();
-        // The mean of equal numbers is that number: single precision would add up its own errors.
+        // Sum in double precision, so that the mean of equal numbers is that number.
         let importance: f64 = all.iter().map(|e| tool::shortest(e.value.importance)).sum();
         Ok(Stats {
             total: all.len(),
@@ -414,8 +414,7 @@ impl Memories {
         })
     }
 
-    /// Gives a meaning to memories that were stored while the model could not be had, or under another model.
-    /// Answers how many it mended.
+    /// Compute missing vectors: of memories stored without the model, or with another model. Returns their number.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read or written.
@@ -429,7 +428,7 @@ impl Memories {
         })?;
         let mut mended = 0;
         for entry in without {
-            let Some(vector) = self.meaning(&entry.value.content).await else { break };
+            let Some(vector) = self.embed(&entry.value.content).await else { break };
             let stamp = Stamp {
                 scope: tool::Scope::User(entry.owner),
                 owner: entry.owner,
@@ -441,7 +440,7 @@ impl Memories {
             self.records
                 .store()
                 .write(move |tx| {
-                    // It may have been forgotten meanwhile.
+                    // Deleted in the meantime.
                     if records.read(tx, stamp.scope, entry.id)?.is_none() {
                         return Ok(());
                     }
@@ -449,7 +448,7 @@ impl Memories {
                     vectors.put(tx, entry.id, &stamp, &vector).map(drop)
                 })
                 .await?;
-            if let Some(index) = &mut *self.locked() {
+            if let Some(index) = &mut *self.lock_index() {
                 index.set_vector(entry.id, vector);
             }
             mended += 1;
@@ -457,19 +456,19 @@ impl Memories {
         Ok(mended)
     }
 
-    /// The meaning of a text; `None`, and a line in the log, where the model cannot be had.
-    async fn meaning(&self, text: &str) -> Option<Quantized> {
+    /// The vector of a text; `None`, with a log line, when the model is not available.
+    async fn embed(&self, text: &str) -> Option<Quantized> {
         match self.embedder.embed(text).await.and_then(|v| Quantized::quantize(&v)) {
             Ok(vector) => Some(vector),
             Err(error) => {
-                tracing::warn!(%error, "the meaning of a text could not be had; words alone decide");
+                tracing::warn!(%error, "no embedding for this text; searching by words alone");
                 None
             }
         }
     }
 
     fn count_uses(&self, cx: &Cx, hits: &[Hit]) {
-        // The page searches as one types: nothing came of most of that.
+        // The page searches on every keystroke; such searches do not count as uses.
         if cx.channel() == tool::Channel::Page && cx.run().is_none() {
             return;
         }
@@ -477,7 +476,7 @@ impl Memories {
         let (records, scope) = (self.records.clone(), tool::Scope::User(cx.user()));
         self.records.store().write_later(move |tx| {
             for id in &ids {
-                // Shared memories belong to another scope; only their owner's recalls count.
+                // Count uses only for the caller's own memories; shared ones belong to another scope.
                 if records.read(tx, scope, *id)?.is_some() {
                     records.change(tx, scope, tool::Label::Own, *id, &mut |m| {
                         m.uses = m.uses.saturating_add(1);
@@ -489,13 +488,13 @@ impl Memories {
         });
     }
 
-    fn locked(&self) -> MutexGuard<'_, Option<Index>> {
+    fn lock_index(&self) -> MutexGuard<'_, Option<Index>> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `f` with the index, building it first when this is the first use.
+    /// Run `f` with the index, which is built on first use.
     fn with_index<T>(&self, f: impl FnOnce(&mut Index) -> T) -> Result<T> {
-        let mut slot = self.locked();
+        let mut slot = self.lock_index();
         if let Some(index) = &mut *slot {
             return Ok(f(index));
         }
@@ -516,14 +515,14 @@ impl Memories {
     }
 }
 
-/// The text without the blanks around it.
-fn checked(content: &str) -> Result<String> {
+/// The trimmed text, if it is neither empty nor too long.
+fn checked_text(content: &str) -> Result<String> {
     let content = content.trim();
     if content.is_empty() {
-        return Err(Error::bad_args("there is nothing to remember: say what"));
+        return Err(Error::bad_args("there is nothing to remember: pass the text in `content`"));
     }
     if content.chars().count() > LONGEST {
-        return Err(Error::bad_args(format!("a memory holds at most {LONGEST} characters: remember it in parts")));
+        return Err(Error::bad_args(format!("a memory has at most {LONGEST} characters: split the text")));
     }
     Ok(content.to_owned())
 }

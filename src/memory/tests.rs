@@ -1,4 +1,4 @@
-//! Memory as its users see it, with the real store and the real model.
+//! Memory through its public API, with the real store and the real model.
 
 use super::*;
 use std::time::Duration;
@@ -118,7 +118,7 @@ async fn a_changed_memory_is_found_by_what_it_says_now() {
     let content = Some("  The cat goes to the vet on Friday  ".to_owned());
     let now = memories.update(&cx, id, Change { content, ..Change::default() }).await.unwrap().unwrap();
     assert_eq!((now.content.as_str(), now.tags.len(), now.importance), ("The cat goes to the vet on Friday", 1, 0.5));
-    // The same from the index that was changed and from one built anew.
+    // Compare the updated index with a rebuilt one.
     for memories in [memories.clone(), Memories::new(&store, embedder)] {
         for (question, found) in
             [("pet doctor appointment", true), ("vet friday", true), ("boiler Marta heating", false)]
@@ -148,7 +148,7 @@ async fn a_change_keeps_what_it_does_not_name_and_obeys_the_same_rules() {
     let events = Filter { kind: Some(Kind::Event), tags: vec!["bins".into()], ..Filter::default() };
     assert_eq!(memories.list(&anna, &events).unwrap(), [changed]);
 
-    // Ben sees it as long as it is shared, and may never change it.
+    // Ben can read it while it is shared, and can never change it.
     let sees =
         async || memories.recall(&ben, "bins", Filter { limit: 1, ..Filter::default() }).await.unwrap().hits.len();
     let shared = |shared| Change { shared: Some(shared), ..Change::default() };
@@ -176,7 +176,7 @@ async fn what_a_tainted_run_changes_counts_as_from_outside() {
     memories.update(&tainted, id, Change { content, ..Change::default() }).await.unwrap().unwrap();
     let own = Filter { limit: 5, own: true, ..Filter::default() };
     assert!(memories.recall(&cx, "shop opens", own).await.unwrap().hits.is_empty());
-    // A clean change does not wash it.
+    // A clean update does not remove the label.
     memories.update(&person(UserId::OWNER), id, Change { importance: Some(1.0), ..Change::default() }).await.unwrap();
     let own = || Filter { limit: 5, own: true, ..Filter::default() };
     assert!(memories.recall(&cx, "shop opens", own()).await.unwrap().hits.is_empty());

@@ -1,4 +1,4 @@
-//! Memories as callers see them.
+//! The views of memories that callers get.
 
 use crate::{Kind, Stored};
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub struct Memory {
     pub id: Id,
     /// The text.
     pub content: String,
-    /// What sort of thing it is.
+    /// Its kind.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// 0 to 1.
@@ -21,14 +21,14 @@ pub struct Memory {
     pub importance: f32,
     /// For filtering.
     pub tags: Vec<String>,
-    /// When it was remembered: milliseconds since 1970.
+    /// Creation time in milliseconds since 1970.
     pub created_ms: u64,
-    /// How often it was recalled.
+    /// The number of recalls.
     pub uses: u32,
     /// Whether the household may recall it.
     pub shared: bool,
-    /// Whether it came from outside, and taints whoever is told it until its owner vouches for it. Somebody else's taints
-    /// whatever this says: their words are theirs.
+    /// Whether it came from outside and taints its readers until its owner vouches for it. Another member's memory
+    /// always taints.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_outside: bool,
 }
@@ -49,32 +49,32 @@ impl From<Entry<Stored>> for Memory {
     }
 }
 
-/// A memory as this caller sees it. Only the owner can vouch for one, so `from_outside` is shown to them alone.
-pub(crate) fn seen_by(cx: &Cx, entry: Entry<Stored>) -> Memory {
+/// The memory as this caller may see it. `from_outside` is shown to the owner alone, who can vouch for the memory.
+pub(crate) fn visible_to(cx: &Cx, entry: Entry<Stored>) -> Memory {
     let own = entry.owner == cx.user();
     let memory = Memory::from(entry);
     Memory { from_outside: memory.from_outside && own, ..memory }
 }
 
-/// A memory that was found, and why.
+/// A found memory and the reason.
 #[derive(Debug, Clone, Serialize)]
 pub struct Hit {
     /// The memory.
     #[serde(flatten)]
     pub memory: Memory,
-    /// How well it fits, 0 to 1: the cosine of the meanings, raised by shared words.
+    /// The score, 0 to 1: the cosine of the vectors, raised by shared words.
     #[serde(serialize_with = "tool::as_shortest")]
     pub score: f32,
-    /// Why it was found: `same words: boiler` or `similar meaning`.
+    /// The reason, such as `same words: boiler` or `similar meaning`.
     pub why: String,
 }
 
-/// What a search gave.
+/// The result of a search.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recalled {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// False when the model could not be had and words alone decided.
+    /// False when the model was not available and words alone decided.
     pub by_meaning: bool,
 }

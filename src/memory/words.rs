@@ -1,7 +1,7 @@
-//! Text to index terms: lower case, no filler words, light stemming. English first.
+//! Convert text to index terms: lower case, no stop words, light stemming. English first.
 
-/// Words that say nothing about what a text is about.
-const FILLER: &[&str] = &[
+/// Stop words.
+const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "before", "but",
     "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how",
     "i", "if", "in", "into", "is", "it", "its", "just", "know", "last", "me", "my", "no", "not", "of", "on", "or",
@@ -15,12 +15,12 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|w| !w.is_empty())
         .map(str::to_lowercase)
-        .filter(|w| FILLER.binary_search(&w.as_str()).is_err())
+        .filter(|w| STOP_WORDS.binary_search(&w.as_str()).is_err())
         .map(|w| stem(&w).to_owned())
         .collect()
 }
 
-/// Strips the endings that most often keep the same word apart from itself.
+/// Strip the most common English endings.
 fn stem(word: &str) -> &str {
     const ENDINGS: &[&str] = &["ings", "ing", "edly", "ies", "ied", "ed", "es", "ly", "s", "e", "y"];
     if !word.is_ascii() || word.bytes().any(|b| b.is_ascii_digit()) {
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn filler_is_sorted() {
-        assert!(FILLER.is_sorted());
+        assert!(STOP_WORDS.is_sorted());
     }
 
     #[test]

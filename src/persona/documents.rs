@@ -1,4 +1,4 @@
-//! The documents as they are kept: the text of today, and every text there was.
+//! Store the documents: their current text and every earlier version.
 
 use crate::{Edit, Name, prompt::BASE};
 use records::{Notice, publish_change, tell_notice};
@@ -7,46 +7,46 @@ use std::sync::Arc;
 use store::{Audience, Coded, Collection, Entry, Key, Level, Record, Stamp, Store, Tx, Visit, Walk};
 use tool::{Cx, Error, Id, Label, Result, Role, Scope, UserId, prelude::*};
 
-/// The longest text, in bytes.
+/// The maximum length of a text, in bytes.
 const LONGEST: usize = 64 * 1024;
-/// How many versions of a document are kept.
+/// The maximum number of stored versions of a document.
 const VERSIONS: u32 = 200;
-/// How many changes of documents one run may make.
+/// The maximum number of edits in one run.
 const PER_RUN: u32 = 5;
 
 /// Current texts, by name.
 const BY_NAME: u8 = 1;
-/// Texts there were, by name and version.
+/// Versions, by name and number.
 const BY_VERSION: u8 = 1;
 
-/// The text of today. New fields go last.
+/// The current text. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Current {
     name: String,
     text: String,
-    /// 1 for the first text that was written.
+    /// The version number, from 1.
     version: u32,
-    /// Whether an admin wrote it, or a run of theirs.
+    /// Whether an admin or their run wrote it.
     by_admin: bool,
 }
 
 impl Record for Current {
     const NAME: &'static str = "documents";
     const WORD: &'static str = "document";
-    /// Those of one person have a scope of their own; it is always said which is meant.
+    /// Personal documents use a user scope; every call names the scope.
     const LEVEL: Level = Level::Agent;
     fn keys(&self) -> Vec<Key> {
-        vec![Key::unique(BY_NAME, ended(&self.name))]
+        vec![Key::unique(BY_NAME, index_key(&self.name))]
     }
 }
 
-/// Who wrote a version.
+/// The author of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Author {
-    /// A person, with their own hand.
+    /// A person, directly.
     Person,
-    /// The agent, in a run; or a program's tool.
+    /// The agent in a run, or a program.
     Agent,
 }
 
@@ -55,7 +55,7 @@ impl Coded for Author {
     const UNKNOWN: Self = Author::Agent;
 }
 
-/// A text there was, the one of today among them. New fields go last.
+/// One version of a text, including the current one. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Version {
     name: String,
@@ -64,7 +64,7 @@ struct Version {
     #[serde(with = "store::coded")]
     by: Author,
     operation: String,
-    /// Whether an admin wrote it, or a run of theirs.
+    /// Whether an admin or their run wrote it.
     by_admin: bool,
 }
 
@@ -77,27 +77,27 @@ impl Record for Version {
     }
 }
 
-/// A name as it lies in the index: ended, so that none is the beginning of another.
-fn ended(name: &str) -> Vec<u8> {
+/// A name as an index key, terminated so that no name is a prefix of another.
+fn index_key(name: &str) -> Vec<u8> {
     [name.as_bytes(), &[0]].concat()
 }
 
 fn versioned(name: &str, version: u32) -> Vec<u8> {
-    [&ended(name)[..], &version.to_be_bytes()].concat()
+    [&index_key(name)[..], &version.to_be_bytes()].concat()
 }
 
-/// A document as it is today.
+/// The current state of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Which.
+    /// Its name.
     pub name: Name,
-    /// Its text; empty where nobody has written one.
+    /// Its text; empty if it was never written.
     pub text: String,
-    /// Counts up from 1; 0 where nobody has written one.
+    /// Counts from 1; 0 if it was never written.
     pub version: u32,
-    /// When it was written: milliseconds since 1970.
+    /// The time of the last change in milliseconds since 1970.
     pub updated_ms: Option<u64>,
-    /// Where it came from. What is from outside taints whoever is told it.
+    /// Its label. A text from outside taints its readers.
     pub label: Label,
 }
 
@@ -117,28 +117,28 @@ impl Document {
     }
 }
 
-/// What is known of a version besides its text.
+/// The metadata of a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PastHead {
-    /// Its number.
+    /// The version number.
     pub version: u32,
-    /// When it was written: milliseconds since 1970.
+    /// Its time in milliseconds since 1970.
     pub at: u64,
-    /// Who wrote it.
+    /// Its author.
     pub by: Author,
-    /// The person who did, or in whose name the agent did.
+    /// The person who wrote it, or whose agent did.
     #[serde(rename = "userId")]
     pub user: UserId,
     /// `replace`, `find_replace`, `append`, `prepend`, `delete` or `rollback`.
     pub operation: String,
-    /// How long it is, in characters.
+    /// Its length in characters.
     pub length: usize,
 }
 
 /// A version with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Past {
-    /// What is known of it.
+    /// Its metadata.
     #[serde(flatten)]
     pub head: PastHead,
     /// The text.
@@ -155,24 +155,24 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// The documents in `store`.
+    /// Open the documents in `store`.
     pub fn new(store: &Store) -> Self {
         let (current, versions, notices) = (store.collection(), store.collection(), store.collection());
         Self { current, versions, notices, base: BASE.into() }
     }
 
-    /// With another text in the place of a system prompt that nobody has written; Hob's own when it is empty.
+    /// Replace the default system prompt; an empty text keeps Hob's own.
     pub fn with_base(mut self, text: &str) -> Self {
         self.base = if text.trim().is_empty() { BASE.into() } else { text.into() };
         self
     }
 
-    /// What stands in the place of a document that nobody has written, or that was emptied.
+    /// The default text of a document that is empty or was never written.
     pub fn built_in(&self, name: Name) -> Option<&str> {
         (name == Name::SystemPrompt).then_some(&*self.base)
     }
 
-    /// A document as this caller is told it: their own where they have one. One from outside taints the run.
+    /// Read a document: the caller's own version if there is one. A text from outside taints the run.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -182,25 +182,25 @@ impl Documents {
         Ok(found)
     }
 
-    /// The same without tainting, for a caller that tells no more of it than its length.
+    /// Read without tainting, for callers that reveal only the length.
     ///
     /// # Errors
     /// As [`Documents::read`].
     pub fn peek(&self, cx: &Cx, name: Name) -> Result<Document> {
-        let walk = Walk::prefix(BY_NAME, ended(name.word()));
+        let walk = Walk::prefix(BY_NAME, index_key(name.word()));
         for scope in scopes(cx, name) {
-            // Which scope is meant is checked: it is the caller's own, or everybody's.
+            // Check the scope: the caller's own, or shared.
             if let Some(entry) = self.current.walk_in(scope, &walk, |_| Visit::Yes)?.pop() {
                 let label = label_for(cx.user(), &entry, &entry.value.text, entry.value.by_admin);
                 let found = Document { label, ..Document::of(name, entry) };
-                // What is there for everybody is no version of their own.
+                // A shared text is not a version of the caller's own document.
                 return Ok(if scope == own_scope(cx, name) { found } else { Document { version: 0, ..found } });
             }
         }
         Ok(Document::unwritten(name))
     }
 
-    /// The text of a document, or what stands in its place; empty where there is neither.
+    /// The text of a document or its default; empty without either.
     ///
     /// # Errors
     /// As [`Documents::read`].
@@ -212,34 +212,34 @@ impl Documents {
         if text.is_empty() { self.built_in(name).unwrap_or_default().to_owned() } else { text }
     }
 
-    /// Puts another text in the place of a document; an empty one takes it away. With `expected`, only when that is the
-    /// version there is.
+    /// Replace the text of a document; an empty text deletes it. With `expected`, only if that is the current
+    /// version.
     ///
     /// # Errors
-    /// `Denied` when only an admin may change it; `BadArgs` when it is too long; `Unavailable` when another version is
-    /// there, or the disk is full.
+    /// `Denied` when only an admin may change it; `BadArgs` when it is too long; `Unavailable` when the version
+    /// differs or the disk is full.
     pub async fn write(&self, cx: &Cx, name: Name, text: &str, expected: Option<u32>) -> Result<Document> {
         let edit = Edit::Replace(text.to_owned());
         self.change(cx, name, expected, Change { operation: edit.operation(), label: cx.label(), edit }).await
     }
 
-    /// Changes a document; where nobody has written it, what stands in its place.
+    /// Edit a document, or its default if it was never written.
     ///
     /// # Errors
-    /// `BadArgs` when the piece is not there, or it grows too long; as [`Documents::write`].
+    /// `BadArgs` when the text to find is missing or the result is too long; as [`Documents::write`].
     pub async fn edit(&self, cx: &Cx, name: Name, edit: Edit) -> Result<Document> {
-        if edit.keeps() {
-            // Errors show a piece of it, and what is left of it stays what it is.
+        if edit.keeps_old_text() {
+            // Reading taints the run: errors quote the text, and the rest of it keeps its label.
             self.read(cx, name)?;
         }
         self.change(cx, name, None, Change { operation: edit.operation(), label: cx.label(), edit }).await
     }
 
-    /// A new version with the text of an old one, and with its label: whoever goes back has not looked at it. Version 0 is
-    /// what was there before anybody wrote one. With `expected`, only when that is the version there is.
+    /// Write a new version with the text and the label of an old one; a rollback is not a review. Version 0 is the
+    /// default text. With `expected`, only if that is the current version.
     ///
     /// # Errors
-    /// `NotFound` when that version is not kept; as [`Documents::write`].
+    /// `NotFound` when that version is not stored; as [`Documents::write`].
     pub async fn rollback(&self, cx: &Cx, name: Name, version: u32, expected: Option<u32>) -> Result<Document> {
         let (text, label) = match version {
             0 => (String::new(), cx.label()),
@@ -253,12 +253,12 @@ impl Documents {
         self.change(cx, name, expected, change).await
     }
 
-    /// Makes a change, if this run has not made too many.
+    /// Apply a change unless this run has reached its limit.
     async fn change(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<Document> {
         let by_admin = cx.principal().role == Role::Admin;
         if name.needs_admin() && !by_admin {
             return Err(Error::denied(format!(
-                "`{}` holds for the whole household, and only an admin changes it: ask one",
+                "`{}` applies to the whole household, and only an admin may change it: ask one",
                 name.word()
             )));
         }
@@ -267,7 +267,7 @@ impl Documents {
         }
         if !cx.try_count("change a document", PER_RUN) {
             return Err(Error::denied(format!(
-                "a run changes its own prompt, notes and documents at most {PER_RUN} times, and this one has: nothing was changed"
+                "a run may change its own prompt, notes and documents at most {PER_RUN} times, which this one has done: nothing was changed"
             )));
         }
         let done = self.commit(cx, name, expected, change).await;
@@ -277,7 +277,7 @@ impl Documents {
         Ok(done?.0)
     }
 
-    /// Answers the document, and whether it was changed.
+    /// Returns the document and whether it changed.
     async fn commit(&self, cx: &Cx, name: Name, expected: Option<u32>, change: Change) -> Result<(Document, bool)> {
         let (user, by_admin) = (cx.user(), cx.principal().role == Role::Admin);
         let scope = own_scope(cx, name);
@@ -290,15 +290,15 @@ impl Documents {
             label: change.label,
             source: change.operation.into(),
         };
-        let (this, told) = (self.clone(), to_be_told(cx, name, by));
+        let (this, told) = (self.clone(), recipients(cx, name, by));
         let write = move |tx: &Tx| {
             let mut found = None;
             for place in &scopes {
-                let entry = this.current.find(tx, *place, BY_NAME, &ended(name.word()))?.pop();
+                let entry = this.current.find(tx, *place, BY_NAME, &index_key(name.word()))?.pop();
                 found = found.or(entry.map(|entry| (*place, entry)));
             }
             let (old, id) = match found {
-                // What is there for everybody is where a person's own begins, and stays as it is.
+                // A personal document begins as a copy of the shared one, which stays as it is.
                 Some((place, entry)) => {
                     let (id, label) = (entry.id, label_for(user, &entry, &entry.value.text, entry.value.by_admin));
                     let found = Document { label, ..Document::of(name, entry) };
@@ -312,9 +312,9 @@ impl Documents {
                 return Ok(Err(old.version));
             }
             let before = if old.text.is_empty() { this.built_in(name).unwrap_or_default() } else { &old.text };
-            let text = change.edit.made_to(before).and_then(|text| checked(name, text)).map_err(refusal)?;
+            let text = change.edit.apply_to(before).and_then(|text| checked_text(name, text)).map_err(rejection)?;
             let mut stamp = stamp.clone();
-            if change.edit.keeps() {
+            if change.edit.keeps_old_text() {
                 stamp.label = stamp.label.max(old.label);
             }
             if text == old.text && stamp.label == old.label && (id.is_some() || text.is_empty()) {
@@ -328,7 +328,7 @@ impl Documents {
             let kept = this.current.put(tx, id.unwrap_or_else(Id::new), &stamp, &current)?;
             let notice = |user: &UserId| this.notice(tx, name, version, change.operation, (*user, stamp.owner));
             let notices = told.iter().map(notice).collect::<store::Result<Vec<_>>>()?;
-            // After the notices: the versions they lead back to stay.
+            // After the notices, so that the versions they refer to stay.
             this.prune(tx, scope, name, version, stamp.owner)?;
             Ok(Ok((Document::of(name, kept), Some(notices))))
         };
@@ -347,14 +347,14 @@ impl Documents {
                 Ok((document, is_changed))
             }
             Err(now) => Err(Error::unavailable(format!(
-                "`{}` was changed meanwhile, it is version {now}: read it again, and make your change in that",
+                "`{}` has changed since you read it and is version {now}: read it again, then repeat your change",
                 name.word()
             ))),
         }
     }
 
-    /// Within a write: tells a person of a change that the agent made. Changes in a row that they have not seen share one
-    /// notice, which leads back to the text before the first of them; answers it, and the one it takes the place of.
+    /// Notify a person within the write about a change by the agent. Consecutive unseen changes share one notice,
+    /// which refers to the text before the first of them. Returns the notice and the one it replaces.
     fn notice(
         &self,
         tx: &Tx,
@@ -369,21 +369,21 @@ impl Documents {
             self.notices.remove(tx, Scope::User(user), old.id)?;
         }
         let earlier = before.as_ref().map_or(0, |old| old.value.earlier + 1);
-        let (title, text) = (format!("Hob changed “{}”", name.title()), noticed(operation, earlier, user == owner));
+        let (title, text) = (format!("Hob changed “{}”", name.title()), notice_text(operation, earlier, user == owner));
         let document = name.word().into();
         let notice = Notice { title: Some(title), text, document, version, earlier, ..Notice::default() };
         Ok((notice.put(tx, &self.notices, user, "document")?, before))
     }
 
-    /// Within the write of the version `newest`: removes the oldest versions where there are too many. The last one that a
-    /// person wrote stays, and those that an unseen notice leads back to.
+    /// Remove the oldest versions beyond the limit within the write of `newest`. The last version by a person stays,
+    /// and so do versions that unseen notices refer to.
     fn prune(&self, tx: &Tx, scope: Scope, name: Name, newest: u32, user: UserId) -> store::Result<()> {
         if newest <= VERSIONS {
             return Ok(());
         }
         let (mut older, mut by_person) = (vec![], None);
-        // The versions before this write, of which only numbers are kept in mind.
-        self.versions.walk_in(scope, &Walk::prefix(BY_VERSION, ended(name.word())).down(), |entry| {
+        // Collect version numbers only.
+        self.versions.walk_in(scope, &Walk::prefix(BY_VERSION, index_key(name.word())).down(), |entry| {
             let Version { version, by, .. } = &entry.value;
             older.push((*version, entry.id));
             by_person = by_person.or((*by == Author::Person).then_some(*version));
@@ -399,13 +399,13 @@ impl Documents {
         gone.map(|(_, id)| *id).try_for_each(|id| self.versions.remove(tx, scope, id).map(drop))
     }
 
-    /// How many versions of a document are kept, and `limit` of them from the `offset`th on, the newest first.
+    /// Count the versions of a document and list `limit` of them from `offset`, newest first.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
     pub fn history(&self, cx: &Cx, name: Name, limit: usize, offset: usize) -> Result<(usize, Vec<PastHead>)> {
         let (mut count, mut heads) = (0, vec![]);
-        let walk = Walk::prefix(BY_VERSION, ended(name.word())).down();
+        let walk = Walk::prefix(BY_VERSION, index_key(name.word())).down();
         self.versions.walk_in(own_scope(cx, name), &walk, |entry| {
             if count >= offset && heads.len() < limit {
                 heads.push(head(entry));
@@ -416,10 +416,10 @@ impl Documents {
         Ok((count, heads))
     }
 
-    /// One version with its text. One from outside taints the run.
+    /// Read one version. A text from outside taints the run.
     ///
     /// # Errors
-    /// `NotFound` when it is not kept.
+    /// `NotFound` when it is not stored.
     pub fn version(&self, cx: &Cx, name: Name, version: u32) -> Result<Past> {
         let entry = self.entry(cx, name, version)?;
         cx.taint(label_for(cx.user(), &entry, &entry.value.text, entry.value.by_admin));
@@ -431,14 +431,14 @@ impl Documents {
         let found = self.versions.walk_in(own_scope(cx, name), &walk, |_| Visit::Yes)?.pop();
         found.ok_or_else(|| {
             Error::not_found(format!(
-                "there is no version {version} of `{}`: its history tells which are kept, the last {VERSIONS} at most",
+                "there is no version {version} of `{}`: its history lists the stored ones, {VERSIONS} at most",
                 name.word()
             ))
         })
     }
 }
 
-/// The label of a text as this person reads it: another's words are from outside for them, unless an admin wrote them.
+/// The label for this reader: another member's text is from outside, unless an admin wrote it.
 fn label_for<T>(reader: UserId, entry: &Entry<T>, text: &str, by_admin: bool) -> Label {
     match text.is_empty() || by_admin || entry.owner == reader || entry.owner == UserId::OWNER {
         true => entry.label,
@@ -446,18 +446,18 @@ fn label_for<T>(reader: UserId, entry: &Entry<T>, text: &str, by_admin: bool) ->
     }
 }
 
-/// A change that is about to be made.
+/// A pending change.
 #[derive(Clone)]
 struct Change {
     operation: &'static str,
-    /// Of what is new in it.
+    /// The label of the new text.
     label: Label,
     edit: Edit,
 }
 
-/// Who is told of a change that a person did not make with their own hand: whoever it was made for, and of what is everybody's
-/// the owner too.
-fn to_be_told(cx: &Cx, name: Name, by: Author) -> Vec<UserId> {
+/// The recipients of a notice about a change by the agent: the person it acted for, and the owner for shared
+/// documents.
+fn recipients(cx: &Cx, name: Name, by: Author) -> Vec<UserId> {
     match by {
         Author::Person => vec![],
         Author::Agent if name.is_personal() || cx.user() == UserId::OWNER => vec![cx.user()],
@@ -465,25 +465,25 @@ fn to_be_told(cx: &Cx, name: Name, by: Author) -> Vec<UserId> {
     }
 }
 
-/// What a person is told of a change.
-fn noticed(operation: &str, earlier: u32, own: bool) -> String {
+/// The text of a notice.
+fn notice_text(operation: &str, earlier: u32, own: bool) -> String {
     let what = match operation {
         _ if earlier > 0 => &format!("It changed this document {} times", earlier + 1),
         "append" | "prepend" => "It added something to this document",
-        "delete" => "It took something out of this document",
+        "delete" => "It removed something from this document",
         "find_replace" => "It changed a passage of this document",
-        _ => "It wrote this document anew",
+        _ => "It rewrote this document",
     };
-    let whose = if own { "" } else { ", in a conversation with somebody else" };
-    format!("{what}{whose}. The history shows what it was before, and you can undo it.")
+    let whose = if own { "" } else { ", in another person's conversation" };
+    format!("{what}{whose}. The history shows the earlier text, and you can undo the change.")
 }
 
-/// Where this caller's document is written.
+/// The scope where this caller's document is written.
 fn own_scope(cx: &Cx, name: Name) -> Scope {
     if name.is_personal() { Scope::AgentUser(cx.agent(), cx.user()) } else { Scope::Agent(cx.agent()) }
 }
 
-/// Where it is looked for, the first first.
+/// The scopes to read from, in order.
 fn scopes(cx: &Cx, name: Name) -> Vec<Scope> {
     let everybodys = Scope::Agent(cx.agent());
     if name.is_personal() { vec![own_scope(cx, name), everybodys] } else { vec![everybodys] }
@@ -495,21 +495,21 @@ fn head(entry: &Entry<Version>) -> PastHead {
     PastHead { version: *version, at: entry.updated_ms, by: *by, user: entry.owner, operation, length }
 }
 
-/// A text that can be kept; one of spaces alone is none.
-fn checked(name: Name, text: String) -> Result<String, String> {
+/// Check the length of a text; white space alone counts as empty.
+fn checked_text(name: Name, text: String) -> Result<String, String> {
     if text.len() > LONGEST {
         let kb = LONGEST / 1024;
         let length = text.len().div_ceil(1024);
-        return Err(format!("`{}` would be {length} KB long, and {kb} KB is the most: make it shorter", name.word()));
+        return Err(format!("`{}` would have {length} KB, and the maximum is {kb} KB: shorten it", name.word()));
     }
     if let Some(c) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return Err(format!("there is a control character ({:#x}) in the text: take it out", u32::from(c)));
+        return Err(format!("the text contains a control character ({:#x}): remove it", u32::from(c)));
     }
     Ok(if text.trim().is_empty() { String::new() } else { text })
 }
 
-/// Why a change within a write cannot be: it reaches the caller as `BadArgs`.
-fn refusal(text: String) -> store::Error {
+/// A rejection inside a write; it reaches the caller as `BadArgs`.
+fn rejection(text: String) -> store::Error {
     store::Error::Conflict(text)
 }
 

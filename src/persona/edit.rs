@@ -1,32 +1,34 @@
-//! How a text is edited: the whole of it, or a piece, so that a small change does not need all of it written anew.
+//! Edit a text: replace all of it, or one piece without repeating the rest.
 
-/// The longest piece of a text that an error shows, in characters.
+use text_kit::truncate;
+
+/// The maximum length of a quotation in an error, in characters.
 const PIECE: usize = 160;
 
-/// One change of a text.
+/// One edit of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Another text in its place.
+    /// Replace the whole text.
     Replace(String),
-    /// Another piece in the place of one that is there.
+    /// Replace a piece.
     FindReplace {
-        /// What is there.
+        /// The text to find.
         find: String,
-        /// What comes in its place.
+        /// Its replacement.
         replace: String,
-        /// Wherever it stands, and not only where it stands first.
+        /// Replace every occurrence instead of the first.
         all: bool,
     },
-    /// More at the end.
+    /// Add at the end.
     Append(String),
-    /// More at the beginning.
+    /// Add at the beginning.
     Prepend(String),
-    /// Without this piece, where it stands first.
+    /// Delete the first occurrence.
     Delete(String),
 }
 
 impl Edit {
-    /// Its word, as in the history.
+    /// Its name in the history.
     pub fn operation(&self) -> &'static str {
         match self {
             Edit::Replace(_) => "replace",
@@ -37,34 +39,34 @@ impl Edit {
         }
     }
 
-    /// Whether anything of the old text is left.
-    pub fn keeps(&self) -> bool {
+    /// Whether the edit preserves any of the old text.
+    pub fn keeps_old_text(&self) -> bool {
         !matches!(self, Edit::Replace(_))
     }
 
-    /// The text after the change.
+    /// Apply the edit.
     ///
     /// # Errors
-    /// A sentence when the piece is not there, with what comes nearest to it.
-    pub fn made_to(&self, text: &str) -> Result<String, String> {
+    /// A sentence with the nearest line when the text to find is missing.
+    pub fn apply_to(&self, text: &str) -> Result<String, String> {
         match self {
             Edit::Replace(whole) => Ok(whole.clone()),
-            Edit::Append(more) => Ok(joined(text, more)),
-            Edit::Prepend(more) => Ok(joined(more, text)),
+            Edit::Append(more) => Ok(join_pieces(text, more)),
+            Edit::Prepend(more) => Ok(join_pieces(more, text)),
             Edit::FindReplace { find, replace, all } => {
-                found("find", text, find)?;
+                check_contains("find", text, find)?;
                 Ok(if *all { text.replace(find, replace) } else { text.replacen(find, replace, 1) })
             }
             Edit::Delete(piece) => {
-                found("content", text, piece)?;
+                check_contains("content", text, piece)?;
                 Ok(text.replacen(piece, "", 1))
             }
         }
     }
 }
 
-/// Both, with a line break between them where nothing divides them.
-fn joined(first: &str, second: &str) -> String {
+/// Join two texts with a line break unless white space separates them.
+fn join_pieces(first: &str, second: &str) -> String {
     let apart = first.is_empty()
         || second.is_empty()
         || first.ends_with(char::is_whitespace)
@@ -73,11 +75,11 @@ fn joined(first: &str, second: &str) -> String {
     format!("{first}{between}{second}")
 }
 
-fn found(field: &str, text: &str, piece: &str) -> Result<(), String> {
+fn check_contains(field: &str, text: &str, piece: &str) -> Result<(), String> {
     if text.contains(piece) {
         return Ok(());
     }
-    let piece = clipped(piece);
+    let piece = truncate(piece, PIECE);
     Err(match nearest(text, &piece) {
         None => format!("`{field}` is not in the text, which is empty: use `append` or `replace`"),
         Some(near) => format!(
@@ -87,7 +89,7 @@ fn found(field: &str, text: &str, piece: &str) -> Result<(), String> {
     })
 }
 
-/// The line that shares the most words with a piece, else the first; `None` of an empty text.
+/// The line that shares the most words with a piece, else the first; `None` for an empty text.
 fn nearest(text: &str, piece: &str) -> Option<String> {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
@@ -95,16 +97,9 @@ fn nearest(text: &str, piece: &str) -> Option<String> {
     };
     let wanted = words(piece);
     let shared = |line: &str| words(line).iter().filter(|word| wanted.contains(word)).count();
-    // Of equals the first: `max_by_key` would take the last.
+    // Prefer the first of equals; `max_by_key` returns the last.
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.rev().max_by_key(|line| shared(line)).map(|line| clipped(line.trim()))
-}
-
-fn clipped(text: &str) -> String {
-    match text.char_indices().nth(PIECE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    lines.rev().max_by_key(|line| shared(line)).map(|line| truncate(line.trim(), PIECE))
 }
 
 #[cfg(test)]
@@ -130,9 +125,9 @@ mod tests {
             (Edit::Delete("Be brief".into()), ".\nBe brief, and warm."),
         ];
         for (edit, expected) in rows {
-            assert_eq!(edit.made_to(text).as_deref(), Ok(expected), "{}", edit.operation());
+            assert_eq!(edit.apply_to(text).as_deref(), Ok(expected), "{}", edit.operation());
         }
-        assert_eq!(Edit::Append("a".into()).made_to("").as_deref(), Ok("a"));
+        assert_eq!(Edit::Append("a".into()).apply_to("").as_deref(), Ok("a"));
     }
 
     #[test]
@@ -144,11 +139,11 @@ mod tests {
             (swap("answer", "x", true), "Looked for: answer", "there: Answer in German"),
         ];
         for (edit, first, second) in rows {
-            let why = edit.made_to(text).unwrap_err();
+            let why = edit.apply_to(text).unwrap_err();
             assert!(why.contains(first) && why.contains(second), "{why}");
         }
-        assert!(Edit::Delete("x".into()).made_to("").unwrap_err().contains("empty"));
-        let long = Edit::Delete("ü".repeat(5000)).made_to(&"ä".repeat(5000)).unwrap_err();
+        assert!(Edit::Delete("x".into()).apply_to("").unwrap_err().contains("empty"));
+        let long = Edit::Delete("ü".repeat(5000)).apply_to(&"ä".repeat(5000)).unwrap_err();
         assert!(long.chars().count() < 600, "{long}");
     }
 }

@@ -1,5 +1,5 @@
-//! Layer 3: who the agent is. Documents that people and the agent itself write (system prompt, learned notes, context files),
-//! each with its history, and the system prompt composed of them.
+//! The agent's persona: documents written by people and by the agent (system prompt, learned notes, context files)
+//! with their history, and the system prompt composed from them.
 
 mod documents;
 mod edit;

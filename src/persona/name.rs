@@ -1,13 +1,13 @@
-//! Which documents there are, and what each is for.
+//! The names of the documents and the purpose of each.
 
 use tool::{Error, Result};
 
-/// A document that makes an agent what it is.
+/// A document of the agent's persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Name {
     /// How the agent behaves.
     SystemPrompt,
-    /// What it has learnt.
+    /// Facts that the agent learned.
     LearnedNotes,
     /// `SOUL.md`
     Soul,
@@ -28,7 +28,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// All of them, in the order they are listed.
+    /// All documents in display order.
     pub const ALL: [Name; 10] = [
         Name::SystemPrompt,
         Name::LearnedNotes,
@@ -42,7 +42,7 @@ impl Name {
         Name::Team,
     ];
 
-    /// The word it is known by: part of the stored form and of addresses.
+    /// The name in storage and URLs.
     pub fn word(self) -> &'static str {
         match self {
             Name::SystemPrompt => "system_prompt",
@@ -58,7 +58,7 @@ impl Name {
         }
     }
 
-    /// What people call it.
+    /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
             Name::SystemPrompt => "System prompt",
@@ -74,37 +74,37 @@ impl Name {
         }
     }
 
-    /// What stands in it, in a sentence for people.
+    /// Its purpose, in a sentence for people.
     pub fn about(self) -> &'static str {
         match self {
-            Name::SystemPrompt => "How Hob behaves: who it is, and what it does when.",
-            Name::LearnedNotes => "What Hob has learnt about the household; it writes this itself.",
+            Name::SystemPrompt => "How Hob behaves: its role and its rules.",
+            Name::LearnedNotes => "What Hob has learned about the household; Hob writes this itself.",
             Name::Soul => "Its character and tone.",
             Name::Identity => "Its name and what it is.",
-            Name::Agents => "Which other agents there are, and what each is for.",
-            Name::Tools => "What it should know about using its tools here.",
-            Name::User => "What Hob should know about you; each person has their own.",
-            Name::Bootstrap => "What it does first, until that is done; empty it then.",
-            Name::Memory => "What it should always have in mind; each person has their own.",
-            Name::Team => "How a team works together; only told to an agent that leads one.",
+            Name::Agents => "The other agents and their tasks.",
+            Name::Tools => "Notes about using tools here.",
+            Name::User => "About you; each person has their own.",
+            Name::Bootstrap => "First steps; empty it when they are done.",
+            Name::Memory => "Always on Hob's mind; each person has their own.",
+            Name::Team => "How a team works together; only for an agent that leads one.",
         }
     }
 
-    /// Whether each person has their own, in the place of what is there for everybody.
+    /// Whether each person has their own version, which overrides the shared one.
     pub fn is_personal(self) -> bool {
         matches!(self, Name::User | Name::Memory)
     }
 
-    /// Whether only an admin may change it: everybody's runs obey it. What is learnt comes from everybody, and taints
-    /// others instead.
+    /// Whether only an admin may change it, because all runs obey it. Anybody's runs write learned notes, which taint
+    /// other readers instead.
     pub fn needs_admin(self) -> bool {
         !self.is_personal() && self != Name::LearnedNotes
     }
 
-    /// The document of that word.
+    /// Parse a name.
     ///
     /// # Errors
-    /// `NotFound`, with the words there are.
+    /// `NotFound` with the valid names.
     pub fn of(word: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|name| name.word() == word).ok_or_else(|| {
             let words: Vec<&str> = Self::ALL.iter().map(|name| name.word()).collect();

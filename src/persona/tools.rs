@@ -1,9 +1,10 @@
-//! What the agent reads and writes about itself.
+//! Tools with which the agent reads and edits its own documents.
 
 use crate::{Document, Documents, Edit, Name};
+use text_kit::{one_line, truncate};
 use tool::prelude::*;
 
-/// What the agent reads and writes about itself.
+/// The family of persona tools.
 pub fn family(documents: Documents) -> Family<Documents> {
     let about = "The personality of the agent, and its learned notes.";
     Family::new("persona", about, documents)
@@ -22,7 +23,7 @@ pub fn family(documents: Documents) -> Family<Documents> {
         .example(json!({"operation": "append", "content": "- Breakfast is at seven on weekdays."}))
 }
 
-/// How a text is to be changed.
+/// The type of edit.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Operation {
@@ -33,7 +34,7 @@ enum Operation {
     Delete,
 }
 
-/// What the arguments of both editing tools come to.
+/// The arguments shared by both editing tools.
 struct Fields {
     operation: Operation,
     content: Option<String>,
@@ -44,7 +45,7 @@ struct Fields {
 
 impl Fields {
     /// # Errors
-    /// `BadArgs` where the operation needs a field that is not there, or a piece to look for is empty.
+    /// `BadArgs` when a field that the operation needs is missing, or the text to find is empty.
     fn edit(self) -> Result<Edit> {
         let operation = match self.operation {
             Operation::Replace => "replace",
@@ -53,11 +54,11 @@ impl Fields {
             Operation::Prepend => "prepend",
             Operation::Delete => "delete",
         };
-        let missing = |field: &str| Error::bad_args(format!("`{operation}` needs `{field}`: give it"));
+        let missing = |field: &str| Error::bad_args(format!("`{operation}` needs `{field}`: pass it"));
         let filled =
             |field: &str, text: Option<String>| text.filter(|text| !text.is_empty()).ok_or_else(|| missing(field));
         Ok(match self.operation {
-            // An empty text is how the whole of it is taken away.
+            // Replacing with an empty text deletes the document.
             Operation::Replace => Edit::Replace(self.content.ok_or_else(|| missing("content"))?),
             Operation::FindReplace => Edit::FindReplace {
                 find: filled("find", self.find)?,
@@ -71,8 +72,8 @@ impl Fields {
     }
 }
 
-/// Read your own system prompt as it is stored: how you behave. After an edit, what you were told at the start of this
-/// conversation is the old one.
+/// Read your own stored system prompt: how you behave. After an edit, the prompt at the start of this conversation is
+/// outdated.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadPrompt {}
@@ -80,16 +81,16 @@ struct ReadPrompt {}
 async fn read_prompt(documents: Documents, cx: Cx, _: ReadPrompt) -> Result<Output> {
     let Document { text, version, .. } = documents.read(&cx, Name::SystemPrompt)?;
     let prompt = documents.or_built_in(Name::SystemPrompt, text);
-    let sentence = format!("My system prompt says: {}", clip(&prompt));
+    let sentence = format!("My system prompt says: {}", spoken(&prompt));
     Ok(Output::json(json!({"prompt": prompt, "version": version}))?.say(sentence))
 }
 
-/// Change your own system prompt: how you behave ("you are …", "when the person asks X, do Y"). What you learn about people
-/// belongs into the learned notes. Read it first when you change a piece of it; the old version is kept.
+/// Edit your own system prompt: how you behave ("you are …", "when the person asks X, do Y"). Facts about people
+/// belong in the learned notes. Read it first before you change a piece of it; the old version is stored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditPrompt {
-    /// The type of edit: the whole, one piece, more at the end or the beginning, or without a piece.
+    /// The type of edit: replace all, find and replace a piece, append, prepend, or delete a piece.
     operation: Operation,
     /// For replace: the new full prompt. For append/prepend: the text to add. For delete: the text to remove.
     content: Option<String>,
@@ -107,7 +108,7 @@ async fn edit_prompt(documents: Documents, cx: Cx, args: EditPrompt) -> Result<O
     document_output("my system prompt", documents.edit(&cx, Name::SystemPrompt, edit).await?)
 }
 
-/// Read your learned notes as they are stored: what you have learnt about the person and the household.
+/// Read your stored learned notes: facts about the person and the household.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadNotes {}
@@ -116,17 +117,17 @@ async fn read_notes(documents: Documents, cx: Cx, _: ReadNotes) -> Result<Output
     let Document { text, version, .. } = documents.read(&cx, Name::LearnedNotes)?;
     let sentence = match text.is_empty() {
         true => "I have no notes yet.".to_owned(),
-        false => format!("My notes say: {}", clip(&text)),
+        false => format!("My notes say: {}", spoken(&text)),
     };
     Ok(Output::json(json!({"notes": text, "version": version}))?.say(sentence))
 }
 
-/// Change your learned notes: what you have learnt about the person and the household ("prefers dark mode"), told to you in
-/// every conversation. How you behave belongs into the system prompt. The old version is kept.
+/// Edit your learned notes: facts about the person and the household ("prefers dark mode"), shown to you in every
+/// conversation. Rules about your behaviour belong in the system prompt. The old version is stored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditNotes {
-    /// The type of edit: the whole, one piece, more at the end or the beginning, or without a piece.
+    /// The type of edit: replace all, find and replace a piece, append, prepend, or delete a piece.
     operation: Operation,
     /// For replace: the new full notes. For append/prepend: the text to add. For delete: the text to remove.
     content: Option<String>,
@@ -149,13 +150,9 @@ fn document_output(what: &str, document: Document) -> Result<Output> {
     Ok(Output::json(json!({"version": version}))?.say(format!("I changed {what}: version {version}.")))
 }
 
-/// How much of a text is spoken, in characters.
+/// The maximum length of a text in a spoken answer, in characters.
 const SPOKEN: usize = 300;
 
-fn clip(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SPOKEN) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
+fn spoken(text: &str) -> String {
+    truncate(&one_line(text), SPOKEN)
 }

@@ -1,44 +1,44 @@
-//! Autonomy: what a model may do without asking.
+//! Autonomy levels: which risks a model may take without asking.
 
 use serde::{Deserialize, Serialize};
 use tool::{Risk, prelude::schemars, prelude::schemars::JsonSchema};
 
-/// How much a model may do unasked. Ordered: the least comes first.
+/// How much a model may do without asking, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Autonomy {
     /// Nothing.
     None,
-    /// Look.
+    /// Observe.
     Low,
-    /// All but send, destroy and administer.
+    /// Everything but send, destroy and administer.
     #[default]
     Medium,
-    /// All but destroy and administer.
+    /// Everything but destroy and administer.
     High,
     /// Everything.
     Full,
 }
 
 impl Autonomy {
-    /// Every level, the most careful first.
+    /// Every level, the most restrictive first.
     pub const ALL: &'static [Autonomy] =
         &[Autonomy::None, Autonomy::Low, Autonomy::Medium, Autonomy::High, Autonomy::Full];
 
-    /// One sentence for the person who chooses.
+    /// One sentence for the person who chooses a level.
     pub fn about(self) -> &'static str {
         match self {
-            Autonomy::None => "Asks before every call of a tool, even to look something up.",
-            Autonomy::Low => "Looks things up unasked, and asks before it changes anything.",
+            Autonomy::None => "Asks before every tool call, even to look something up.",
+            Autonomy::Low => "Looks things up on its own, and asks before it changes anything.",
             Autonomy::Medium => {
-                "Works unasked, but asks before it sends data out, destroys something or administers Hob."
+                "Works on its own, but asks before it sends data out, deletes something or administers Hob."
             }
-            Autonomy::High => "Works and sends unasked, and asks before it destroys something or administers Hob.",
-            Autonomy::Full => "Never asks on account of what a tool can do.",
+            Autonomy::High => "Works and sends on its own, and asks before it deletes something or administers Hob.",
+            Autonomy::Full => "Never asks because of a tool's risk.",
         }
     }
 
-    /// Whether a person is asked before a model does something of this risk.
+    /// Whether a model must ask a person before it takes this risk.
     pub fn asks(self, risk: Risk) -> bool {
         match self {
             Autonomy::None => true,
@@ -49,7 +49,7 @@ impl Autonomy {
         }
     }
 
-    /// The word it is written with.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Autonomy::None => "none",

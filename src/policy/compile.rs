@@ -1,4 +1,4 @@
-//! The document and the grants, made into sets of canonical names that one decision asks in microseconds.
+//! Compile the policy document and the grants to sets of canonical names, so that a decision takes microseconds.
 
 use crate::{
     Autonomy, Grant, Pattern, Policy, Profile, SUBAGENT_DENIES, SUBAGENT_LEAF_DENIES, UserPolicy,
@@ -12,21 +12,21 @@ use std::{
 };
 use tool::{AgentId, Area, Label, Level, Tool, UserId};
 
-/// The catalogue, as far as lists need it. Compile again when it changes.
+/// The part of the tool catalogue that compilation needs. Recompile when it changes.
 pub trait Names {
     /// The canonical name of the tool that answers to this one.
     fn canonical(&self, name: &str) -> Option<Arc<str>>;
-    /// The tools that one tool is a facade for: whoever names it in a list means them too.
+    /// The tools behind a facade: naming the facade in a list includes them.
     fn behind(&self, _name: &str) -> Vec<Arc<str>> {
         vec![]
     }
     /// The canonical names of a group's tools; the id is without `group:`.
     fn group(&self, id: &str) -> Option<Vec<Arc<str>>>;
-    /// The ids of all groups, for the lists that come with a request.
+    /// The ids of all groups, for the lists of requests.
     fn groups(&self) -> Vec<Arc<str>>;
 }
 
-/// A catalogue of nothing.
+/// An empty catalogue.
 struct EmptyCatalogue;
 
 impl Names for EmptyCatalogue {
@@ -60,20 +60,20 @@ pub struct Rules {
     pub(crate) groups: HashMap<Arc<str>, HashSet<Arc<str>>>,
 }
 
-/// One user's grants: versions and patterns, by the tool.
+/// The grants of one user: versions and patterns by tool.
 type GrantsByTool = HashMap<Arc<str>, Vec<(u32, Pattern)>>;
 
-/// One provider's part.
+/// The rules for one provider.
 #[derive(Debug, Clone)]
 pub(crate) struct ProviderRules {
     pub profile: Option<List>,
     pub allow: Option<List>,
 }
 
-/// One agent's part.
+/// The rules for one agent.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentRules {
-    /// Its profile; the inner option is the list, which the full profile has none of.
+    /// The profile; the inner option is the list, `None` for the full profile.
     pub profile: Option<Option<List>>,
     pub allow: Option<List>,
     pub deny: List,
@@ -82,7 +82,7 @@ pub(crate) struct AgentRules {
     pub autonomy: Option<Autonomy>,
 }
 
-/// One user's part. An absent level or area is that of the role.
+/// The rules for one user. An absent level or area comes from the role.
 #[derive(Debug, Clone)]
 pub(crate) struct UserRules {
     pub level: Option<Level>,
@@ -100,13 +100,13 @@ pub(crate) struct UserRules {
 pub(crate) struct List {
     all: bool,
     names: HashSet<Arc<str>>,
-    /// Names and groups the catalogue did not know: a tool that comes later is still meant, whatever it is called by.
+    /// Names and groups unknown to the catalogue. They match a tool that is added later.
     unknown: HashSet<Arc<str>>,
     unknown_groups: HashSet<Arc<str>>,
 }
 
 impl List {
-    /// Whether the tool is in it.
+    /// Whether the list contains the tool.
     pub fn has(&self, tool: &Tool) -> bool {
         self.all
             || self.names.contains(&*tool.name)
@@ -116,16 +116,16 @@ impl List {
     }
 }
 
-/// Makes lists, and gathers what nobody knows.
+/// Compiles lists and collects unknown names.
 struct Compiler<'a> {
     names: &'a dyn Names,
     warnings: Vec<String>,
 }
 
 impl Compiler<'_> {
-    /// A list that people wrote at `place` of the document.
+    /// Compile a list from the document; `place` is its path.
     fn list(&mut self, place: &str, entries: &[String]) -> List {
-        let list = self.quiet(entries.iter().map(String::as_str));
+        let list = self.builtin_list(entries.iter().map(String::as_str));
         for entry in entries {
             match entry.strip_prefix("group:") {
                 Some(id) if list.unknown_groups.contains(id) => {
@@ -140,12 +140,12 @@ impl Compiler<'_> {
         list
     }
 
-    fn maybe(&mut self, place: &str, entries: Option<&Vec<String>>) -> Option<List> {
+    fn optional_list(&mut self, place: &str, entries: Option<&Vec<String>>) -> Option<List> {
         entries.map(|entries| self.list(place, entries))
     }
 
-    /// A list of ours, which names what other builds may have.
-    fn quiet<'e>(&self, entries: impl IntoIterator<Item = &'e str>) -> List {
+    /// Compile a built-in list, whose unknown names are not reported.
+    fn builtin_list<'e>(&self, entries: impl IntoIterator<Item = &'e str>) -> List {
         let mut list = List::default();
         for entry in entries {
             match entry.strip_prefix("group:") {
@@ -169,23 +169,25 @@ impl Compiler<'_> {
         list
     }
 
-    /// A profile's tools; the full one restricts nothing.
+    /// The tools of a profile; `None` for the full one, which restricts nothing.
     fn profile(&self, profile: Profile) -> Option<List> {
-        (profile != Profile::Full).then(|| self.quiet(profile.members().iter().copied()))
+        (profile != Profile::Full).then(|| self.builtin_list(profile.members().iter().copied()))
     }
 
-    /// What can be read of what people wrote at `place`; the rest covers nothing.
-    fn read<T>(&mut self, place: &str, written: &[String], of: fn(&str) -> Option<T>) -> Vec<T> {
+    /// Parse the entries at `place` and report the ones that cannot be parsed; those match nothing.
+    fn parse_entries<T>(&mut self, place: &str, written: &[String], of: fn(&str) -> Option<T>) -> Vec<T> {
         let (read, wrong): (Vec<_>, Vec<_>) = written.iter().map(|w| (w, of(w))).partition(|(_, read)| read.is_some());
-        self.warnings.extend(wrong.iter().map(|(w, _)| format!("`{place}`: {w:?} cannot be read and covers nothing")));
+        self.warnings
+            .extend(wrong.iter().map(|(w, _)| format!("`{place}`: {w:?} cannot be parsed and matches nothing")));
         read.into_iter().filter_map(|(_, read)| read).collect()
     }
 
     fn user(&mut self, id: UserId, user: &UserPolicy) -> UserRules {
         let preset = user.preset.map(|p| p.grants());
         let at = |field: &str| format!("users.{id}.{field}");
-        let paths = user.allowed_paths.as_ref().map(|paths| self.read(&at("allowedPaths"), paths, PathPattern::of));
-        let hosts = user.allowed_hosts.as_ref().map(|hosts| self.read(&at("allowedHosts"), hosts, Host::of));
+        let paths =
+            user.allowed_paths.as_ref().map(|paths| self.parse_entries(&at("allowedPaths"), paths, PathPattern::of));
+        let hosts = user.allowed_hosts.as_ref().map(|hosts| self.parse_entries(&at("allowedHosts"), hosts, Host::of));
         UserRules {
             level: user.level.or(preset.map(|p| p.0)),
             areas: user.areas.clone().or(preset.map(|p| p.1.to_vec())),
@@ -200,14 +202,14 @@ impl Compiler<'_> {
 }
 
 impl Rules {
-    /// Compiles the policy and the grants against the catalogue, and says which names and groups nobody knows (they are
-    /// kept as written, and hold once a tool of that name or group comes).
+    /// Compile the policy and the grants against the catalogue. Also returns the unknown names and groups, which are
+    /// stored and take effect when such a tool or group is added.
     pub fn compile(policy: &Policy, grants: &[Grant], names: &dyn Names) -> (Rules, Vec<String>) {
         let mut c = Compiler { names, warnings: vec![] };
         let mut rules = Rules {
             autonomy: policy.autonomy.unwrap_or_default(),
             profile: c.profile(policy.profile),
-            allow: c.maybe("allow", policy.allow.as_ref()),
+            allow: c.optional_list("allow", policy.allow.as_ref()),
             deny: c.list("deny", &policy.deny),
             also_allow: c.list("alsoAllow", &policy.also_allow),
             ask: c.list("ask", &policy.ask),
@@ -215,34 +217,34 @@ impl Rules {
             agents: HashMap::new(),
             chats: HashMap::new(),
             subagent: List::default(),
-            leaf: c.quiet(SUBAGENT_LEAF_DENIES.iter().copied()),
+            leaf: c.builtin_list(SUBAGENT_LEAF_DENIES.iter().copied()),
             users: HashMap::new(),
             grants: HashMap::new(),
             groups: HashMap::new(),
         };
-        // What people wrote there is warned about; what we wrote is not.
+        // Report unknown names from people, not those from built-in lists.
         c.list("subagents.deny", &policy.subagents.deny);
         let extra = policy.subagents.deny.iter().map(String::as_str);
-        rules.subagent = c.quiet(SUBAGENT_DENIES.iter().copied().chain(extra));
+        rules.subagent = c.builtin_list(SUBAGENT_DENIES.iter().copied().chain(extra));
         for (name, provider) in &policy.by_provider {
-            let allow = c.maybe(&format!("byProvider.{name}.allow"), provider.allow.as_ref());
+            let allow = c.optional_list(&format!("byProvider.{name}.allow"), provider.allow.as_ref());
             let profile = provider.profile.and_then(|p| c.profile(p));
             rules.providers.insert(name.clone(), ProviderRules { profile, allow });
         }
         for (key, agent) in &policy.agents {
             let Some(id) = agent_id(key) else {
-                c.warnings.push(format!("`agents`: {key:?} is no id of an agent, so its rules hold for none"));
+                c.warnings.push(format!("`agents`: {key:?} is not an agent id, so its rules are ignored"));
                 continue;
             };
             let at = |field: &str| format!("agents.{key}.{field}");
             let mut providers = HashMap::new();
             for (name, provider) in &agent.by_provider {
                 let place = at(&format!("byProvider.{name}.allow"));
-                providers.extend(c.maybe(&place, provider.allow.as_ref()).map(|list| (name.clone(), list)));
+                providers.extend(c.optional_list(&place, provider.allow.as_ref()).map(|list| (name.clone(), list)));
             }
             let agent = AgentRules {
                 profile: agent.profile.map(|p| c.profile(p)),
-                allow: c.maybe(&at("allow"), agent.allow.as_ref()),
+                allow: c.optional_list(&at("allow"), agent.allow.as_ref()),
                 deny: c.list(&at("deny"), &agent.deny),
                 also_allow: c.list(&at("alsoAllow"), &agent.also_allow),
                 providers,
@@ -251,7 +253,7 @@ impl Rules {
             rules.agents.insert(id, agent);
         }
         for (chat, allowed) in &policy.chats {
-            let list = c.maybe(&format!("chats.{chat}.allow"), allowed.allow.as_ref());
+            let list = c.optional_list(&format!("chats.{chat}.allow"), allowed.allow.as_ref());
             rules.chats.extend(list.map(|list| (chat.clone(), list)));
         }
         for (id, user) in &policy.users {
@@ -270,8 +272,8 @@ impl Rules {
         (rules, c.warnings)
     }
 
-    /// Whether a person said yes for good to this version of a tool, or of what it wants while it runs (`NAME#fetch`). What
-    /// was read from outside may have chosen the arguments, so then only a yes to just these counts.
+    /// Whether a person granted this version of a tool, or of an operation it performs while it runs (`NAME#fetch`).
+    /// In a tainted run the arguments may come from outside, so only a grant of these exact arguments counts.
     pub fn is_granted(&self, user: UserId, tool: &str, version: u32, label: Label, args: &Value) -> bool {
         let grants = self.grants.get(&user).and_then(|of| of.get(tool));
         grants
@@ -280,14 +282,13 @@ impl Rules {
             .any(|(of, pattern)| *of == version && (label == Label::Own || pattern.is_exact()) && pattern.covers(args))
     }
 
-    /// How much a model may do unasked as this agent for this user: what the user chose, else the household; the agent
-    /// can only be more careful.
+    /// The autonomy of this agent for this user: the user's choice, else the household's. An agent can only lower it.
     pub fn autonomy(&self, user: UserId, agent: AgentId) -> Autonomy {
         let chosen = self.users.get(&user).and_then(|u| u.autonomy).unwrap_or(self.autonomy);
         self.agents.get(&agent).and_then(|a| a.autonomy).map_or(chosen, |a| a.min(chosen))
     }
 
-    /// Whether an entry of a request's own list means this tool.
+    /// Whether an entry of a request's allow list matches this tool.
     pub(crate) fn means(&self, entry: &str, tool: &Tool) -> bool {
         match entry.strip_prefix("group:") {
             _ if matches!(entry, "*" | "group:all") => true,

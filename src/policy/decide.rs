@@ -1,4 +1,4 @@
-//! The decision itself: the rules in their order, and what comes of the first that applies.
+//! The decision: evaluate the rules in order and return the verdict of the first that applies.
 
 use crate::{
     Rules,
@@ -9,51 +9,51 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool::{Tool, prelude::schemars, prelude::schemars::JsonSchema};
 
-/// What was decided.
+/// The verdict on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Go on.
+    /// The call may run.
     Allow,
-    /// Only with a person's yes.
+    /// The call needs a person's approval.
     Ask,
-    /// No.
+    /// The call is refused.
     Deny,
 }
 
-/// What was decided, and by which rule.
+/// A verdict and the rule behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// What was decided.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The rule that decided.
+    /// The deciding rule.
     pub rule: &'static str,
-    /// For the caller, a sentence: why, and what would help. Empty on Allow.
+    /// The reason and a way forward, as a sentence for the caller. Empty on Allow.
     pub reason: String,
 }
 
-/// What one rule says of a call.
+/// The outcome of one rule for a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuleOutcome {
     /// The rule.
     pub rule: &'static str,
-    /// `does not apply`, `denies: …` or `would ask: …`; the last entry names the rule that decided and begins with
+    /// `does not apply`, `denies: …` or `would ask: …`. The last entry names the deciding rule and begins with
     /// `denied`, `asks` or `allowed`.
     pub says: String,
 }
 
 impl Case<'_> {
     /// What every rule says, in order.
-    fn hear(&self) -> impl Iterator<Item = (&'static str, Verdict, Option<String>)> {
+    fn outcomes(&self) -> impl Iterator<Item = (&'static str, Verdict, Option<String>)> {
         let denies = rules::DENIES.iter().map(|(name, says)| (*name, Verdict::Deny, says(self)));
-        let steps = rules::STEPS.iter().map(|step| (step.rule, Verdict::Deny, step.says(self)));
+        let steps = rules::STEPS.iter().map(|step| (step.rule, Verdict::Deny, step.reason(self)));
         let request = std::iter::once_with(|| ("request-allow", Verdict::Deny, rules::request(self)));
         let asks = rules::ASKS.iter().map(|(name, says)| (*name, Verdict::Ask, says(self)));
         denies.chain(steps).chain(request).chain(asks)
     }
 
     /// What comes of the first rule that applies.
-    fn conclude(&self, first: Option<(&'static str, Verdict, String)>) -> Decision {
+    fn decision(&self, first: Option<(&'static str, Verdict, String)>) -> Decision {
         let allow = |rule| Decision { verdict: Verdict::Allow, rule, reason: String::new() };
         match first {
             Some((_, Verdict::Ask, _)) if self.asked.consented => allow("approved"),
@@ -61,25 +61,25 @@ impl Case<'_> {
             Some((rule, verdict, reason)) => Decision { verdict, rule, reason },
             None if self.meta => allow("meta"),
             None if self.lacks_level() || self.lacks_area() => allow("allowed-tool"),
-            None if rules::STEPS.iter().any(|step| step.leaves_out(self)) => allow("also-allow"),
+            None if rules::STEPS.iter().any(|step| step.excludes(self)) => allow("also-allow"),
             None => allow("default"),
         }
     }
 }
 
-/// Decides one call. The first rule that applies decides: deny beats ask beats allow.
+/// Decide one call. The first rule that applies wins: deny beats ask beats allow.
 pub fn decide(rules: &Rules, asked: &DecisionRequest, tool: &Tool, args: &Value) -> Decision {
     let case = Case::new(rules, asked, tool, args);
-    let first = case.hear().find_map(|(rule, verdict, says)| Some((rule, verdict, says?)));
-    case.conclude(first)
+    let first = case.outcomes().find_map(|(rule, verdict, says)| Some((rule, verdict, says?)));
+    case.decision(first)
 }
 
-/// Tells what every rule says of a call, in order, and at the end which one decides.
+/// The outcome of every rule for a call, in order, and last the decision.
 pub fn explain(rules: &Rules, asked: &DecisionRequest, tool: &Tool, args: &Value) -> Vec<RuleOutcome> {
     let case = Case::new(rules, asked, tool, args);
     let mut first = None;
     let mut all: Vec<RuleOutcome> = case
-        .hear()
+        .outcomes()
         .map(|(rule, verdict, says)| {
             let text = match &says {
                 None => "does not apply".to_owned(),
@@ -92,15 +92,15 @@ pub fn explain(rules: &Rules, asked: &DecisionRequest, tool: &Tool, args: &Value
             RuleOutcome { rule, says: text }
         })
         .collect();
-    let Decision { verdict, rule, .. } = case.conclude(first);
+    let Decision { verdict, rule, .. } = case.decision(first);
     let says = match (verdict, rule) {
         (Verdict::Deny, _) => "denied: the first rule that denies decides",
         (Verdict::Ask, _) => "asks: nothing denies it, and the first rule that asks decides",
-        (_, "approved") => "allowed: a person said yes to this call",
-        (_, "grant") => "allowed: the user said yes to such calls for good",
-        (_, "meta") => "allowed: what is called through it is judged by itself",
+        (_, "approved") => "allowed: a person approved this call",
+        (_, "grant") => "allowed: the user granted such calls",
+        (_, "meta") => "allowed: each call made through it is decided separately",
         (_, "allowed-tool") => "allowed: it is one of the user's allowed tools, whatever their level and areas",
-        (_, "also-allow") => "allowed: profiles or allow lists leave it out, and alsoAllow adds it again",
+        (_, "also-allow") => "allowed: profiles or allow lists exclude it, and alsoAllow includes it",
         _ => "allowed: no rule denies it or asks",
     };
     all.push(RuleOutcome { rule, says: says.into() });

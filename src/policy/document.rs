@@ -1,70 +1,70 @@
-//! The policy as people write it: JSON, every field with a default, nothing unknown.
+//! The policy document: JSON, a default for every field, unknown fields rejected.
 
 use crate::{Autonomy, Preset, Profile, reach};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tool::{AgentId, Area, Level, UserId, prelude::schemars, prelude::schemars::JsonSchema};
 
-/// What the household lets its people and agents do. Members of the lists are names of tools, other names of them, and
-/// `group:ID`; `*` and `group:all` are everything. A list that is absent lets everything pass, an empty one nothing.
+/// The permissions of people and agents in the household. Lists contain tool names, aliases and `group:ID`; `*` and
+/// `group:all` match everything. An absent list allows everything, an empty one nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Policy {
-    /// How much a model may do unasked for users who did not choose; `medium` when absent.
+    /// The default autonomy of users without their own; `medium` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autonomy: Option<Autonomy>,
-    /// The tools agents work with.
+    /// The profile of tools for agents.
     pub profile: Profile,
     /// The only tools agents may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
-    /// What nobody may use.
+    /// Tools that nobody may use.
     pub deny: Vec<String>,
-    /// What agents may use though profiles and allow lists leave it out; a deny still takes it away.
+    /// Tools that agents may use in addition to profiles and allow lists; a deny still wins.
     pub also_allow: Vec<String>,
-    /// What a person is always asked about before a model or a custom tool does it.
+    /// Tools that always need approval when a model or a custom tool calls them.
     pub ask: Vec<String>,
-    /// Narrower lists by the provider of the model, such as `openai`.
+    /// Narrower lists by model provider, such as `openai`.
     pub by_provider: BTreeMap<String, ProviderPolicy>,
-    /// By the agent: its id, or `general`.
+    /// Rules by agent: its id, or `general`.
     pub agents: BTreeMap<String, AgentPolicy>,
-    /// By the chat within a door.
+    /// Rules by chat within a channel.
     pub chats: BTreeMap<String, AllowPolicy>,
-    /// For runs that another run began.
+    /// Rules for subagents: runs started by another run.
     pub subagents: SubagentPolicy,
-    /// By the user's id.
+    /// Rules by user id.
     pub users: BTreeMap<UserId, UserPolicy>,
 }
 
-/// What models of one provider may use.
+/// Rules for models of one provider.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProviderPolicy {
     /// A second profile, which narrows the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// The only tools they may use.
+    /// The only tools that they may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
 }
 
-/// What one agent may use.
+/// Rules for one agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentPolicy {
-    /// The tools it works with, instead of the household's profile.
+    /// The agent's profile, instead of the household's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// The only tools it may use.
+    /// The only tools that it may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
-    /// What it may not use.
+    /// Tools that it may not use.
     pub deny: Vec<String>,
-    /// What it may use though profiles and allow lists leave it out.
+    /// Tools that it may use in addition to profiles and allow lists.
     pub also_allow: Vec<String>,
     /// Narrower lists by the provider of its model.
     pub by_provider: BTreeMap<String, AllowPolicy>,
-    /// Makes it more careful than its user chose; never less.
+    /// A lower autonomy than the user's; a higher one has no effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autonomy: Option<Autonomy>,
 }
@@ -78,54 +78,54 @@ pub struct AllowPolicy {
     pub allow: Option<Vec<String>>,
 }
 
-/// What runs may not use that another run began.
+/// Rules for subagents: runs started by another run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct SubagentPolicy {
-    /// What they may not use besides what they never get.
+    /// Tools that they may not use, in addition to the built-in list.
     pub deny: Vec<String>,
 }
 
-/// What one user may do, within their role. What is absent comes from the preset, else from the role: viewers as
-/// `readonly`, members up to the level `execute`, admins everything.
+/// Rules for one user, within their role. Absent fields come from the preset, else from the role: `readonly` for
+/// viewers, up to the level `execute` for members, everything for admins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct UserPolicy {
-    /// Level and areas, ready-made; those written here win.
+    /// A preset of level and areas; fields set here override it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// How much power they have.
+    /// The highest level of tools that they may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    /// The parts of the world they may touch.
+    /// The areas that they may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub areas: Option<Vec<Area>>,
-    /// What they may use whatever their level and areas; never beyond their role, nor against denies, paths and hosts.
+    /// Tools that they may use whatever their level and areas, within their role, denies, paths and hosts.
     pub allowed_tools: Vec<String>,
-    /// What they may not use.
+    /// Tools that they may not use.
     pub denied_tools: Vec<String>,
-    /// The only folders and files that file tools may touch: absolute, or inside the workspace (`.` is all of it).
+    /// The only folders and files that file tools may access: absolute, or inside the workspace (`.` is all of it).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_paths: Option<Vec<String>>,
-    /// The only hosts that network tools may reach: `example.org`, `*.example.org` for what is below it, `*` for all.
+    /// The only hosts that network tools may reach: `example.org`, `*.example.org` for its subdomains, `*` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_hosts: Option<Vec<String>>,
-    /// What they are always asked about.
+    /// Tools that always need their approval.
     pub ask: Vec<String>,
-    /// How much a model may do unasked on their behalf.
+    /// Their autonomy: how much a model may do without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autonomy: Option<Autonomy>,
 }
 
 impl Policy {
-    /// Checks what the types do not say: keys, and the form of members, paths and hosts.
+    /// Check what the types cannot: keys, and the syntax of list entries, paths and hosts.
     ///
     /// # Errors
-    /// A sentence that names the place.
+    /// A sentence that names the path of the entry.
     pub fn check(&self) -> Result<(), String> {
         let empty = vec![];
         let list = |at: &str, entries: &Vec<String>| match entries.iter().find(|e| !is_entry(e)) {
-            Some(wrong) => Err(format!("`{at}`: {wrong:?} is no name of a tool, `group:ID` or `*`")),
+            Some(wrong) => Err(format!("`{at}`: {wrong:?} is not a tool name, `group:ID` or `*`")),
             None => Ok(()),
         };
         let maybe = |at: &str, entries: &Option<Vec<String>>| list(at, entries.as_ref().unwrap_or(&empty));
@@ -142,9 +142,9 @@ impl Policy {
         }
         let mut seen = vec![];
         for (key, agent) in &self.agents {
-            let id = agent_id(key).ok_or_else(|| format!("`agents`: {key:?} is no id of an agent, nor `general`"))?;
+            let id = agent_id(key).ok_or_else(|| format!("`agents`: {key:?} is not an agent id, nor `general`"))?;
             if seen.contains(&id) {
-                return Err(format!("`agents`: {key:?} is there twice, under two ways of writing it"));
+                return Err(format!("`agents`: {key:?} is a duplicate in another spelling"));
             }
             seen.push(id);
             maybe(&format!("agents.{key}.allow"), &agent.allow)?;
@@ -169,7 +169,7 @@ impl Policy {
             for host in user.allowed_hosts.iter().flatten() {
                 if reach::Host::of(host).is_none() {
                     return Err(format!(
-                        "`users.{id}.allowedHosts`: {host:?} is no host: write `example.org`, `*.example.org` or `*`"
+                        "`users.{id}.allowedHosts`: {host:?} is not a host: write `example.org`, `*.example.org` or `*`"
                     ));
                 }
             }
@@ -177,13 +177,13 @@ impl Policy {
         Ok(())
     }
 
-    /// The preset of this name, written out: `readonly`, `restrictive` or `permissive`.
+    /// The rules of a preset: `readonly`, `restrictive` or `permissive`.
     pub fn preset(name: &str) -> Option<UserPolicy> {
         Preset::ALL.iter().find(|p| p.name() == name).map(|p| p.policy())
     }
 }
 
-/// The agent a key stands for.
+/// Parse the key of an agent.
 pub(crate) fn agent_id(key: &str) -> Option<AgentId> {
     if key == "general" { Some(AgentId::GENERAL) } else { key.parse().ok().map(AgentId) }
 }

@@ -1,4 +1,4 @@
-//! Grants: a person's yes for good, to one version of one tool with arguments that fit a pattern.
+//! Grants: a person's permanent approval of one version of a tool with arguments that match a pattern.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,21 +8,20 @@ use tool::{Id, UserId, prelude::schemars, prelude::schemars::JsonSchema};
 /// A person's "allow always".
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grant {
-    /// Its own id, by which it is taken back.
+    /// Its id, for revoking it.
     pub id: Id,
-    /// Who said yes; it holds for their calls only.
+    /// The user who granted it; it applies to their calls only.
     pub user: UserId,
     /// The tool.
     pub tool: Arc<str>,
-    /// The version of the tool they saw; a later one is asked about again.
+    /// The version of the tool that was approved; a later version needs a new approval.
     pub version: u32,
-    /// The arguments they said yes to.
+    /// The approved arguments.
     pub pattern: Pattern,
 }
 
-/// Which arguments a grant is for. In JSON `"*"` is any; an object names each argument, and those it does not name must
-/// be absent. A string with `*` stands for every string that fits, the star for any run of characters; `\*` is a star
-/// and `\\` a backslash. Everything else must be equal.
+/// A pattern of arguments. In JSON `"*"` matches any; an object lists each argument, and unlisted ones must be
+/// absent. A string with `*` is a glob; `\*` is a literal star and `\\` a backslash. Other values must be equal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Value", into = "Value")]
 #[schemars(with = "Value")]
@@ -37,7 +36,7 @@ enum Shape {
 #[derive(Debug, Clone, PartialEq)]
 enum ValuePattern {
     Equal(Value),
-    /// The pieces between the stars; two at least.
+    /// The text between the stars; at least two pieces.
     Glob(Vec<String>),
 }
 
@@ -52,16 +51,16 @@ impl Pattern {
         let fields = match args {
             Value::Object(fields) => fields.iter().map(|(k, v)| (k.clone(), ValuePattern::Equal(v.clone()))).collect(),
             Value::Null => vec![],
-            // Arguments are objects. What is not fits no call.
+            // Arguments are objects; a pattern of anything else matches no call.
             other => vec![(String::new(), ValuePattern::Equal(other.clone()))],
         };
         Self(Shape::Fields(fields))
     }
 
-    /// Reads the JSON form.
+    /// Parse the JSON form.
     ///
     /// # Errors
-    /// A sentence, when it is neither `"*"` nor an object.
+    /// A sentence when it is neither `"*"` nor an object.
     pub fn parse(json: &Value) -> Result<Self, String> {
         match json {
             Value::String(star) if star == "*" => Ok(Self::any()),
@@ -74,7 +73,7 @@ impl Pattern {
         }
     }
 
-    /// Whether these arguments fit.
+    /// Whether the pattern matches these arguments.
     pub fn covers(&self, args: &Value) -> bool {
         let Shape::Fields(fields) = &self.0 else { return true };
         match args {
@@ -86,7 +85,7 @@ impl Pattern {
         }
     }
 
-    /// Whether only one set of arguments fits.
+    /// Whether the pattern matches a single set of arguments.
     pub fn is_exact(&self) -> bool {
         match &self.0 {
             Shape::Any => false,
@@ -155,7 +154,7 @@ impl ValuePattern {
     }
 }
 
-/// Whether a text is these pieces with anything between them.
+/// Whether a text consists of these pieces with anything between them.
 fn fits(pieces: &[String], text: &str) -> bool {
     let [first, middle @ .., last] = pieces else { return false };
     let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|t| t.strip_suffix(last.as_str())) else {

@@ -1,7 +1,8 @@
-//! The one decision: who may call which tool, as a pure function over data.
+//! Tool policy: decides who may call which tool, as a pure function over data.
 //!
-//! A [`Policy`] is what people write, a [`Grant`] what they said yes to for good. [`Rules::compile`] makes both into
-//! sets of canonical names, which [`decide`] asks in a fixed order; [`explain`] tells what each of them says.
+//! A [`Policy`] is the document that people edit; a [`Grant`] is a permanent approval. [`Rules::compile`] turns both
+//! into sets of canonical names, which [`decide`] checks in a fixed order; [`explain`] returns the outcome of every
+//! rule.
 //!
 //! ```text
 //! deny   group-off · role · model-made-for-another · denied-user · denied · denied-agent · denied-subagent · denied-leaf
@@ -12,8 +13,8 @@
 //! allow  approved · grant · meta · allowed-tool · also-allow · default
 //! ```
 //!
-//! The first that applies decides, so deny beats ask beats allow. Denies of users and of the household hold for
-//! everybody; those of agents and subagents, and all allow lists, bind the agent: they hold in a run.
+//! The first rule that applies decides, so deny beats ask beats allow. Denies of users and of the household apply to
+//! everybody; those of agents and subagents, and all allow lists, apply in runs only.
 
 mod autonomy;
 mod case;

@@ -1,4 +1,4 @@
-//! What policies are made of ready-made: presets for users, profiles for agents, what subagents never get.
+//! Built-in lists: presets for users, profiles for agents, and the tools denied to subagents.
 
 use serde::{Deserialize, Serialize};
 use tool::{Area, Level, prelude::schemars, prelude::schemars::JsonSchema};
@@ -15,16 +15,16 @@ pub const SUBAGENT_DENIES: &[&str] = &[
     "sessions_send",
 ];
 
-/// What such a run does not get either when it stands at the greatest depth.
+/// Tools also denied to subagents at the maximum depth.
 pub const SUBAGENT_LEAF_DENIES: &[&str] = &["sessions_list", "sessions_history", "sessions_spawn", "spawn", "subagent"];
 
-/// A user's level and areas, ready-made.
+/// A preset of level and areas for a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// May look everywhere: what viewers get who have no policy of their own.
+    /// Observe everywhere: the default of viewers.
     Readonly,
-    /// May look into files and at what the household keeps.
+    /// Observe files and household records.
     Restrictive,
     /// Everything.
     Permissive,
@@ -34,7 +34,7 @@ impl Preset {
     /// Every preset.
     pub const ALL: &'static [Preset] = &[Preset::Readonly, Preset::Restrictive, Preset::Permissive];
 
-    /// The word it is written with.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Readonly => "readonly",
@@ -53,18 +53,18 @@ impl Preset {
     }
 }
 
-/// The tools an agent works with, ready-made.
+/// A profile: a set of tools for an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
     /// All tools.
     #[default]
     Full,
-    /// Files, code, the web and what is known.
+    /// Files, code, the web and memory.
     Coding,
     /// Messages, the web and media.
     Messaging,
-    /// Next to nothing.
+    /// A minimal set.
     Minimal,
 }
 
@@ -72,7 +72,7 @@ impl Profile {
     /// Every profile.
     pub const ALL: &'static [Profile] = &[Profile::Full, Profile::Coding, Profile::Messaging, Profile::Minimal];
 
-    /// The word it is written with.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Profile::Full => "full",
@@ -82,7 +82,7 @@ impl Profile {
         }
     }
 
-    /// Its tools and groups. The meta-tools are in all of them.
+    /// Its tools and groups. Meta-tools are in all profiles.
     pub fn members(self) -> &'static [&'static str] {
         match self {
             Profile::Full => &["group:all"],

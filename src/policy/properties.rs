@@ -1,5 +1,5 @@
-//! Properties over all policies and calls: a deny more or an allow less never widens anything, telling agrees with
-//! deciding, and the same question has the same answer.
+//! Properties over all policies and calls: an extra deny or a missing allow never widens anything, explanations agree
+//! with decisions, and decisions are deterministic.
 
 use crate::{samples::*, *};
 use proptest::{
@@ -21,7 +21,7 @@ fn list() -> impl Strategy<Value = Vec<String>> {
     vec(entry(), 0..4)
 }
 
-/// An allow list that often lets much pass, so that what comes after it matters.
+/// An allow list that often contains much, so that later rules matter.
 fn allow() -> impl Strategy<Value = Option<Vec<String>>> {
     prop_oneof![3 => Just(None), 1 => list().prop_map(Some), 2 => list().prop_map(|mut l| { l.push("*".into()); Some(l) })]
 }
@@ -135,7 +135,7 @@ fn calls() -> impl Strategy<Value = Call> {
     })
 }
 
-/// The calls reach every verdict, and every rule there is: else the properties would say little.
+/// The generated calls reach every verdict and every rule; otherwise the properties would prove little.
 #[test]
 fn the_calls_reach_every_rule() {
     use proptest::{strategy::ValueTree, test_runner::TestRunner};
@@ -151,7 +151,7 @@ fn the_calls_reach_every_rule() {
     assert!(count("default") > 100 && count("autonomy") > 50 && count("approved") > 20, "{rules:?}");
 }
 
-/// How much a verdict lets through.
+/// How permissive a verdict is.
 fn width(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Deny => 0,
@@ -160,7 +160,7 @@ fn width(verdict: Verdict) -> u8 {
     }
 }
 
-/// Every place where something is denied or asked about; what is not there yet is made, empty.
+/// Every deny and ask list; absent ones are created empty.
 fn denies(policy: &mut Policy) -> [&mut Vec<String>; 6] {
     let agent = policy.agents.entry("general".into()).or_default();
     let user = policy.users.entry(ME).or_default();
@@ -174,10 +174,10 @@ fn denies(policy: &mut Policy) -> [&mut Vec<String>; 6] {
     ]
 }
 
-/// How many lists of what is allowed there are.
+/// The number of allow lists.
 const LISTS: usize = 13;
 
-/// Takes one member out of one list of what is allowed; false where that list has none.
+/// Remove one entry from one allow list; false when that list has none.
 fn narrow(policy: &mut Policy, call: &mut Call, which: usize, at: Index) -> bool {
     fn take<T>(list: Option<&mut Vec<T>>, at: Index) -> bool {
         let Some(list) = list.filter(|l| !l.is_empty()) else { return false };
@@ -255,7 +255,7 @@ proptest! {
     fn what_is_told_is_what_is_decided(policy in policies(), call in calls()) {
         let (decision, told) = call.under(&policy);
         agree(&decision, &told);
-        // The document is the whole of it: written down and read again, it decides the same.
+        // A serialized and parsed policy decides the same.
         let again: Policy = serde_json::from_value(serde_json::to_value(&policy).unwrap()).unwrap();
         prop_assert_eq!(call.under(&again).0, decision);
     }

@@ -1,14 +1,14 @@
-//! Where a call reaches: the paths and hosts in its arguments, and what people may write to confine them.
+//! The paths and hosts in the arguments of a call, and the patterns that confine them.
 //!
-//! A path is compared by its components, as text: symbolic links are the file tool's matter. A relative one lies in the
-//! workspace, an absolute one does not, wherever the workspace is. Addresses are read by the parser that the network
-//! tools use, so that both see the same host.
+//! Paths are compared by components, as text; symbolic links are left to the file tools. A relative path is inside
+//! the workspace, an absolute one is not, wherever the workspace is. URLs are parsed by the parser of the network
+//! tools, so both see the same host.
 
 use serde_json::Value;
 use std::net::Ipv6Addr;
 use url::Url;
 
-/// A place in the file system.
+/// A path in the file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathPattern {
     absolute: bool,
@@ -16,10 +16,10 @@ pub(crate) struct PathPattern {
 }
 
 impl PathPattern {
-    /// Reads a path; `None` when it leaves the workspace, begins with `~`, or cannot be meant as it is.
+    /// Parse a path; `None` when it leaves the workspace, begins with `~`, or is malformed.
     pub fn of(path: &str) -> Option<Self> {
         let path = match path.get(..5) {
-            // An address of a file on this device: its path is absolute. `file://host/…` is somewhere else.
+            // A `file:` URL of this device has an absolute path. `file://host/…` is remote.
             Some(scheme) if scheme.eq_ignore_ascii_case("file:") => {
                 let rest = &path[5..];
                 Some(rest.strip_prefix("//").unwrap_or(rest)).filter(|rest| rest.starts_with('/'))?
@@ -43,14 +43,14 @@ impl PathPattern {
         Some(Self { absolute, parts })
     }
 
-    /// Whether the other place is this one or inside it.
+    /// Whether the other path is this one or inside it.
     pub fn covers(&self, other: &PathPattern) -> bool {
         self.absolute == other.absolute && other.parts.starts_with(&self.parts)
     }
 }
 
-/// Whether a relative path leaves the folder it begins in.
-fn leaves(path: &str) -> bool {
+/// Whether a relative path leaves its folder.
+fn leaves_workspace(path: &str) -> bool {
     let mut depth = 0i32;
     !path.starts_with('/')
         && path.split('/').any(|part| {
@@ -63,17 +63,17 @@ fn leaves(path: &str) -> bool {
         })
 }
 
-/// Hosts that may be reached.
+/// A pattern of reachable hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Host {
     All,
     Only(String),
-    /// What is below this name.
+    /// All subdomains of this name.
     Below(String),
 }
 
 impl Host {
-    /// Reads `example.org`, `*.example.org`, `*`, an IP address; ports and addresses around a name are dropped.
+    /// Parse `example.org`, `*.example.org`, `*` or an IP address. Ports and URL parts are ignored.
     pub fn of(text: &str) -> Option<Self> {
         match text.strip_prefix("*.") {
             _ if text == "*" => Some(Self::All),
@@ -82,7 +82,7 @@ impl Host {
         }
     }
 
-    /// Whether a host, as [`host`] reads it, is one of these.
+    /// Whether the pattern matches a host parsed by [`host`].
     fn covers(&self, host: &str) -> bool {
         match self {
             Self::All => true,
@@ -92,8 +92,8 @@ impl Host {
     }
 }
 
-/// The host of an address, of `name`, `name:port` or a bare IPv6 address: lower case, without brackets, port and the
-/// final dot.
+/// The host of a URL, of `name`, `name:port` or a bare IPv6 address: lower case, without brackets, port and final
+/// dot.
 fn host(text: &str) -> Option<String> {
     let v6 = |text: &str| text.trim_matches(['[', ']']).parse::<Ipv6Addr>().ok().map(|ip| ip.to_string());
     if let Some(ip) = v6(text) {
@@ -104,23 +104,24 @@ fn host(text: &str) -> Option<String> {
         let host = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();
         v6(&host).or((!host.is_empty()).then_some(host))
     };
-    // `localhost:80` is read as an address of the scheme `localhost`, which has no host.
+    // `localhost:80` parses as a URL of the scheme `localhost`, which has no host.
     read(text).or_else(|| read(&format!("http://{text}")))
 }
 
-/// Whether an address names only a path below one that is judged elsewhere.
+/// Whether a text is a URL path relative to a base that is checked elsewhere.
 fn is_relative(text: &str) -> bool {
     let mut rest = text.chars().filter(|c| !c.is_control());
     rest.next() == Some('/') && !matches!(rest.next(), Some('/' | '\\'))
 }
 
-/// Whether a text begins with a scheme that fetches from the network.
+/// Whether a text begins with a network scheme.
 fn has_scheme(text: &str) -> bool {
     let is = |s: &str| text.get(..s.len()).is_some_and(|start| start.eq_ignore_ascii_case(s));
     ["http:", "https:", "ws:", "wss:", "ftp:"].iter().any(|s| is(s))
 }
 
-/// Whether a key ends in one of these words, or is one of those; `outputPath`, `output_path` and `OUTPUT-PATH` are one.
+/// Whether a key ends in one of `endings` or equals one of `whole`; `outputPath`, `output_path` and `OUTPUT-PATH` are
+/// the same key.
 fn is_key(key: &str, endings: &[&str], whole: &[&str]) -> bool {
     let letters = || key.bytes().rev().filter(|b| !matches!(b, b'_' | b'-')).map(|b| b.to_ascii_lowercase());
     endings.iter().any(|word| {
@@ -156,13 +157,13 @@ fn is_host_key(key: &str) -> bool {
     is_key(key, ENDINGS, WHOLE)
 }
 
-/// Whether a key holds what is added to an address.
+/// Whether a key names URL query parameters.
 fn is_query_key(key: &str) -> bool {
     is_key(key, &["params"], &["query"])
 }
 
-/// Shows every string of the arguments to `see`, until it answers true, with whether it stands under a key that `is`
-/// names.
+/// Pass every string in the arguments to `see` until it returns true; the flag reports whether the string is under a
+/// key that `is` accepts.
 fn any_string<'a>(
     args: &'a Value,
     marked: bool,
@@ -177,9 +178,9 @@ fn any_string<'a>(
     }
 }
 
-/// The first path that goes where it may not. Without a list only what leaves the workspace does. With one, a call that
-/// names no path is taken to mean the workspace itself when `defaults` says so.
-pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[PathPattern]>, defaults: bool) -> Option<&'a str> {
+/// The first path outside the allowed ones. Without a list, only paths that leave the workspace are outside. With a
+/// list, a call without a path means the workspace itself if `defaults` is set.
+pub(crate) fn disallowed_path<'a>(args: &'a Value, allowed: Option<&[PathPattern]>, defaults: bool) -> Option<&'a str> {
     let (mut stray, mut seen) = (None, false);
     any_string(args, false, is_path_key, &mut |marked, text| {
         if !marked {
@@ -187,8 +188,8 @@ pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[PathPattern]>, d
         }
         seen = true;
         let strays = match allowed {
-            _ if leaves(text) => true,
-            // What is fetched from the network is a matter of hosts.
+            _ if leaves_workspace(text) => true,
+            // URLs are checked as hosts.
             Some(_) if has_scheme(text) && text.contains("://") && !text.split('/').any(|p| p == "..") => false,
             Some(allowed) => PathPattern::of(text).is_none_or(|place| !allowed.iter().any(|a| a.covers(&place))),
             None => false,
@@ -205,18 +206,18 @@ pub(crate) fn stray_path<'a>(args: &'a Value, allowed: Option<&[PathPattern]>, d
     }
 }
 
-/// Whether an address or host is on none of the lists, or cannot be read.
-pub(crate) fn is_stray(address: &str, allowed: &[Host]) -> bool {
+/// Whether a URL or host matches no pattern or cannot be parsed.
+pub(crate) fn is_disallowed(address: &str, allowed: &[Host]) -> bool {
     host(address.trim()).is_none_or(|h| !allowed.iter().any(|a| a.covers(&h)))
 }
 
-/// The first address or host that is on none of the lists, or cannot be read. Under other keys than those of addresses
-/// only what begins with a scheme is one, and only that is looked at when `schemes_only`.
-pub(crate) fn stray_host<'a>(args: &'a Value, allowed: &[Host], schemes_only: bool) -> Option<&'a str> {
+/// The first URL or host that matches no pattern or cannot be parsed. Outside URL keys, and everywhere with
+/// `schemes_only`, only texts that begin with a scheme count.
+pub(crate) fn disallowed_host<'a>(args: &'a Value, allowed: &[Host], schemes_only: bool) -> Option<&'a str> {
     let mut stray = None;
     any_string(args, false, is_host_key, &mut |marked, text| {
         let is_address = has_scheme(text.trim()) || marked && !schemes_only && !is_relative(text);
-        if is_address && is_stray(text, allowed) {
+        if is_address && is_disallowed(text, allowed) {
             stray = Some(text);
         }
         stray.is_some()
@@ -224,9 +225,9 @@ pub(crate) fn stray_host<'a>(args: &'a Value, allowed: &[Host], schemes_only: bo
     stray
 }
 
-/// The first address that `knows` does not: under a key of addresses any text, elsewhere what looks like one. What is
-/// added to an address by `params` or `query` is composed too.
-pub(crate) fn composed<'a>(args: &'a Value, knows: &dyn Fn(&str) -> bool) -> Option<&'a str> {
+/// The first URL that `knows` rejects: any text under a URL key, and URLs inside other texts. URLs extended by
+/// `params` or `query` count as composed.
+pub(crate) fn composed_address<'a>(args: &'a Value, knows: &dyn Fn(&str) -> bool) -> Option<&'a str> {
     let (mut found, mut addresses) = (None, false);
     any_string(args, false, is_host_key, &mut |marked, text| {
         if marked {
@@ -241,18 +242,18 @@ pub(crate) fn composed<'a>(args: &'a Value, knows: &dyn Fn(&str) -> bool) -> Opt
     });
     let added = || {
         let fields = args.as_object()?;
-        let (key, _) = fields.iter().find(|(k, v)| is_query_key(k) && holds_something(v))?;
+        let (key, _) = fields.iter().find(|(k, v)| is_query_key(k) && is_non_empty(v))?;
         Some(key.as_str())
     };
     found.or_else(|| if addresses { added() } else { None })
 }
 
-/// Whether a structured value has anything in it; a plain text under `query` is a search, not part of an address.
-fn holds_something(value: &Value) -> bool {
+/// Whether a structured value is non-empty. A plain text under `query` is a search and not part of a URL.
+fn is_non_empty(value: &Value) -> bool {
     value.as_object().is_some_and(|o| !o.is_empty()) || value.as_array().is_some_and(|a| !a.is_empty())
 }
 
-/// The addresses within a text.
+/// The URLs within a text.
 fn addresses_in(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || "<>\"'`()[]{}|\\^".contains(c)).filter_map(|word| {
         let scheme = &word[..word.find("://")?];

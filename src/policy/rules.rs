@@ -1,18 +1,18 @@
-//! The rules: each says nothing, or why a call must not be, or must be asked about.
+//! The rules: each returns nothing, or the reason to deny a call or ask about it.
 
 use crate::{
     Rules,
     case::Case,
     compile::List,
-    reach::{composed, is_stray, stray_host, stray_path},
+    reach::{composed_address, disallowed_host, disallowed_path, is_disallowed},
 };
 use tool::{Area, Channel, Label, Owner, Principal, Risk, Subagent};
 
-/// What a rule says of a call: nothing, or a sentence.
-pub(crate) type Says = fn(&Case) -> Option<String>;
+/// A rule: returns a sentence when it applies to the call.
+pub(crate) type RuleFn = fn(&Case) -> Option<String>;
 
-/// What denies, in order; the allow lists come after.
-pub(crate) const DENIES: &[(&str, Says)] = &[
+/// Deny rules, in order; allow lists follow.
+pub(crate) const DENIES: &[(&str, RuleFn)] = &[
     ("group-off", group_off),
     ("role", role),
     ("model-made-for-another", model_made_for_another),
@@ -27,8 +27,8 @@ pub(crate) const DENIES: &[(&str, Says)] = &[
     ("host", host),
 ];
 
-/// What asks, in order.
-pub(crate) const ASKS: &[(&str, Says)] = &[
+/// Ask rules, in order.
+pub(crate) const ASKS: &[(&str, RuleFn)] = &[
     ("tainted", tainted),
     ("composed-url", composed_url),
     ("marked-by-person", marked_by_person),
@@ -59,7 +59,7 @@ fn model_made_for_another(c: &Case) -> Option<String> {
     let Owner::Model(user) = &c.tool.owner else { return None };
     (*user != c.asked.principal.user).then(|| {
         format!(
-            "`{}` was written by a model for somebody else and runs for them only: have one made for you",
+            "`{}` was written by a model for another person and runs for them only: create one of your own",
             c.tool.name
         )
     })
@@ -84,12 +84,14 @@ fn denied_agent(c: &Case) -> Option<String> {
 
 fn denied_subagent(c: &Case) -> Option<String> {
     let is = c.asked.in_run && c.asked.bounds.subagent.is_some() && c.rules.subagent.has(c.tool);
-    is.then(|| format!("`{}` is not for runs that another run began: leave it to the run above", c.tool.name))
+    is.then(|| format!("`{}` is not available to subagents: leave it to the parent run", c.tool.name))
 }
 
 fn denied_leaf(c: &Case) -> Option<String> {
     let is = c.asked.in_run && c.asked.bounds.subagent == Some(Subagent::Leaf) && c.rules.leaf.has(c.tool);
-    is.then(|| format!("`{}` is not for runs at the greatest depth: leave it to the run above", c.tool.name))
+    is.then(|| {
+        format!("`{}` is not available at the maximum depth of subagents: leave it to the parent run", c.tool.name)
+    })
 }
 
 fn level(c: &Case) -> Option<String> {
@@ -117,12 +119,12 @@ fn area(c: &Case) -> Option<String> {
 fn path(c: &Case) -> Option<String> {
     let defaults = match c.tool.area {
         Area::FileRead | Area::FileWrite => true,
-        // What is destroyed there need not be a file.
+        // Deletions in this area need not concern a file.
         Area::FileDelete => false,
         _ => return None,
     };
     let allowed = c.user.and_then(|u| u.paths.as_deref());
-    let path = stray_path(c.args, allowed, defaults)?;
+    let path = disallowed_path(c.args, allowed, defaults)?;
     Some(match allowed {
         None => format!("`{path}` leaves the workspace: give a path inside it"),
         Some(_) => format!(
@@ -139,27 +141,27 @@ fn host(c: &Case) -> Option<String> {
         Area::FileRead | Area::FileWrite | Area::FileDelete => true,
         _ => return None,
     };
-    let address = stray_host(c.args, c.user?.hosts.as_deref()?, schemes_only)?;
+    let address = disallowed_host(c.args, c.user?.hosts.as_deref()?, schemes_only)?;
     Some(off_limits(address))
 }
 
 fn off_limits(address: &str) -> String {
-    format!("`{address}` is on no host this user may reach: use one of those, or ask an admin to add it")
+    format!("`{address}` is on no host this user may reach: use an allowed one, or ask an admin to add it")
 }
 
 impl Rules {
-    /// Why this person may not reach a host, when `allowedHosts` leaves it out. For what a tool reaches while it runs: the
-    /// arguments, which the decision looks at, need not show it.
+    /// The reason why `allowedHosts` excludes a host for this person. For requests during a tool's run, which its
+    /// arguments need not show.
     pub fn host_denied(&self, principal: &Principal, host: &str) -> Option<String> {
         let allowed = self.users.get(&principal.user)?.hosts.as_deref()?;
-        is_stray(host, allowed).then(|| off_limits(host))
+        is_disallowed(host, allowed).then(|| off_limits(host))
     }
 }
 
-/// One step of the allow pipeline: a list that, where there is one, leaves out what is not on it.
+/// One step of the allow pipeline: a list that, if present, excludes the tools it does not contain.
 pub(crate) struct Step {
     pub rule: &'static str,
-    /// Whose list it is, for the sentence.
+    /// The owner of the list, for the sentence.
     whose: &'static str,
     list: for<'a> fn(&Case<'a>) -> Option<&'a List>,
 }
@@ -199,13 +201,13 @@ fn chat<'a>(c: &Case<'a>) -> Option<&'a List> {
 }
 
 impl Step {
-    /// Whether its list leaves the tool out.
-    pub fn leaves_out(&self, c: &Case) -> bool {
+    /// Whether the list excludes the tool.
+    pub fn excludes(&self, c: &Case) -> bool {
         c.asked.in_run && !c.meta && (self.list)(c).is_some_and(|list| !list.has(c.tool))
     }
-    /// Why the call must not be, unless it is allowed besides.
-    pub fn says(&self, c: &Case) -> Option<String> {
-        (self.leaves_out(c) && !c.is_also_allowed()).then(|| {
+    /// The reason to deny the call, unless it is allowed in addition.
+    pub fn reason(&self, c: &Case) -> Option<String> {
+        (self.excludes(c) && !c.is_also_allowed()).then(|| {
             format!(
                 "`{}` is not in {}: use another tool; an admin can add it there or to alsoAllow",
                 c.tool.name, self.whose
@@ -214,7 +216,7 @@ impl Step {
     }
 }
 
-/// The list that came with the request; the last to narrow.
+/// The allow list of the request, the last step.
 pub(crate) fn request(c: &Case) -> Option<String> {
     let only = c.asked.bounds.only.as_deref()?;
     (c.asked.in_run && !c.meta && !only.iter().any(|entry| c.rules.means(entry, c.tool)))
@@ -224,13 +226,13 @@ pub(crate) fn request(c: &Case) -> Option<String> {
 fn tainted(c: &Case) -> Option<String> {
     let dangerous = match c.tool.risk {
         Risk::Actuate | Risk::Send | Risk::Destroy | Risk::Admin => true,
-        // Whatever changes, hides or replaces what somebody made; a tool that does not say what it does counts as such.
+        // Any change, removal or replacement of existing data. Tools not declared additive count as such.
         Risk::Write => c.tool.persists_instructions || !c.asked.additive,
         Risk::Observe | Risk::Execute => c.tool.persists_instructions,
     };
     (c.asked.label == Label::Outside && dangerous && !c.meta).then(|| {
         format!(
-            "`{}` needs a person's yes, because this run has read content from outside, which may carry instructions of a \
+            "`{}` needs a person's approval, because this run has read content from outside, which may carry instructions of a \
              stranger",
             c.tool.name
         )
@@ -242,9 +244,9 @@ fn composed_url(c: &Case) -> Option<String> {
     if c.asked.label != Label::Outside || !fetches || c.meta {
         return None;
     }
-    let address = composed(c.args, c.asked.knows)?;
+    let address = composed_address(c.args, c.asked.knows)?;
     Some(format!(
-        "`{}` needs a person's yes, because this run has read content from outside, and neither the person nor a search \
+        "`{}` needs a person's approval, because this run has read content from outside, and neither the person nor a search \
          gave `{address}`: what was read could leave in it",
         c.tool.name
     ))
@@ -253,29 +255,29 @@ fn composed_url(c: &Case) -> Option<String> {
 fn marked_by_person(c: &Case) -> Option<String> {
     let marked = c.tool.requires_confirmation && matches!(c.tool.owner, Owner::Person(_));
     let applies = marked && (c.asked.in_run || c.by_tool() || c.asked.via.channel == Channel::Machine);
-    applies.then(|| format!("`{}` needs a person's yes each time: who made it said so", c.tool.name))
+    applies.then(|| format!("`{}` needs a person's approval for each call: its author requires it", c.tool.name))
 }
 
 fn model_made(c: &Case) -> Option<String> {
     let applies = matches!(c.tool.owner, Owner::Model(_))
         && (c.by_model() || c.by_tool() || c.asked.via.channel == Channel::Machine);
-    applies.then(|| format!("`{}` was written by a model, so a person must say yes before it runs", c.tool.name))
+    applies.then(|| format!("`{}` was written by a model, so a person must approve it before it runs", c.tool.name))
 }
 
-/// Whose code runs with the rights of whoever calls it should be known to them.
+/// The caller should know whose code runs with their rights.
 fn somebody_elses(c: &Case) -> Option<String> {
     let theirs = matches!(c.tool.owner, Owner::Person(user) if user != c.asked.principal.user);
     let applies = theirs && (c.by_model() || c.by_tool() || c.asked.via.channel == Channel::Machine);
-    applies.then(|| format!("somebody else wrote `{}`, and it would act with your rights", c.tool.name))
+    applies.then(|| format!("another person wrote `{}`, and it would act with your rights", c.tool.name))
 }
 
 fn confirmation(c: &Case) -> Option<String> {
     let made_here = matches!(c.tool.owner, Owner::Person(_) | Owner::Model(_));
     let marked = c.tool.requires_confirmation && !c.meta && !made_here;
-    // What custom code would have a model follow is a person's affair too.
+    // Custom code may not persist instructions for a model without a person's approval.
     let planted = c.tool.persists_instructions && c.by_tool();
     (marked && (c.by_model() || c.by_tool()) || planted)
-        .then(|| format!("`{}` is never called without a person's yes", c.tool.name))
+        .then(|| format!("`{}` always needs a person's approval", c.tool.name))
 }
 
 fn ask_list(c: &Case) -> Option<String> {
@@ -283,11 +285,11 @@ fn ask_list(c: &Case) -> Option<String> {
         return None;
     }
     let listed = c.rules.ask.has(c.tool) || c.user.is_some_and(|u| u.ask.has(c.tool));
-    listed.then(|| format!("`{}` is on the list of what a person is asked about first", c.tool.name))
+    listed.then(|| format!("`{}` is on the list of tools that need a person's approval", c.tool.name))
 }
 
 fn autonomy(c: &Case) -> Option<String> {
-    // Code of a model, or of somebody else, is not the hand of whoever runs it.
+    // Code of a model or of another person does not act for the person who runs it.
     let foreign = match c.asked.maker {
         Owner::Model(_) => true,
         Owner::Person(user) => *user != c.asked.principal.user,
@@ -299,27 +301,27 @@ fn autonomy(c: &Case) -> Option<String> {
     let autonomy = c.rules.autonomy(c.asked.principal.user, c.asked.principal.agent);
     autonomy.asks(c.tool.risk).then(|| {
         format!(
-            "`{}` can {}, which a person is asked about first when autonomy is {}",
+            "`{}` can {}, which needs a person's approval when autonomy is {}",
             c.tool.name,
-            does(c.tool.risk),
+            risk_words(c.tool.risk),
             autonomy.name()
         )
     })
 }
 
-fn does(risk: Risk) -> &'static str {
+fn risk_words(risk: Risk) -> &'static str {
     match risk {
         Risk::Observe => "look things up",
         Risk::Write => "change records",
-        Risk::Actuate => "move things in the world",
+        Risk::Actuate => "control devices",
         Risk::Send => "send data out",
         Risk::Execute => "run code",
-        Risk::Destroy => "destroy things for good",
+        Risk::Destroy => "delete things permanently",
         Risk::Admin => "administer this Hob",
     }
 }
 
-/// The word something is written with.
+/// The name in JSON.
 fn word(of: impl serde::Serialize) -> String {
     serde_json::to_value(of).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,16 +1,16 @@
-//! For the tests: a small catalogue, and calls written in one line.
+//! Test fixtures: a small catalogue, and a builder for calls.
 
 use crate::{Decision, DecisionRequest, Grant, Names, Pattern, Policy, RuleOutcome, Rules, Verdict, decide, explain};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tool::{Alias, Area, Bounds, Channel, Id, Label, Owner, Principal, Risk, Role, Subagent, Tool, UserId, Via};
 
-/// Who calls in the tests.
+/// The caller in tests.
 pub const ME: UserId = UserId(Id::from_bytes([1; 16]));
-/// Somebody else.
+/// Another user.
 pub const OTHER: UserId = UserId(Id::from_bytes([2; 16]));
 
-/// The tools, as `name[/alias] group risk area`, and marks.
+/// The tools as `name[/alias] group risk area` and marks.
 const TOOLS: &[(&str, &str, Risk, Area, &str)] = &[
     ("list_notes/notes", "notes", Risk::Observe, Area::Memory, ""),
     ("add_note", "notes", Risk::Write, Area::Memory, "adds"),
@@ -51,10 +51,10 @@ pub fn names() -> Vec<&'static str> {
     TOOLS.iter().flat_map(|t| t.0.split('/')).collect()
 }
 
-/// The ids of all groups, composite ones too.
+/// The ids of all groups, including composite ones.
 pub const GROUPS: &[&str] = &["notes", "fs", "web", "memory", "runtime", "sessions", "custom", "meta", "nobody"];
 
-/// The tool of this name, or one with just this risk under the name of the risk.
+/// The tool of this name, or a tool of a risk under the name of the risk.
 pub fn tool(name: &str) -> Tool {
     let row = TOOLS.iter().find(|t| t.0.split('/').any(|n| n == name)).unwrap_or_else(|| panic!("no tool {name}"));
     let (mut all, is) = (row.0.split('/'), |mark: &str| row.4.split(' ').any(|m| m == mark));
@@ -81,7 +81,7 @@ pub fn tool(name: &str) -> Tool {
     }
 }
 
-/// The catalogue of these tools; the group `memory` holds the memory documents too.
+/// The catalogue of these tools; the group `memory` also contains the memory documents.
 pub struct Catalogue;
 
 impl Names for Catalogue {
@@ -98,12 +98,12 @@ impl Names for Catalogue {
     }
 }
 
-/// A policy from JSON; `ME` under `users` stands for the caller.
+/// Parse a policy; `ME` under `users` stands for the caller.
 pub fn policy(json: Value) -> Policy {
     serde_json::from_str(&json.to_string().replace("\"ME\"", &format!("\"{ME}\""))).unwrap()
 }
 
-/// A call; made by a model in an admin's run from the page, unless told otherwise.
+/// A call; by default by a model in an admin's run from the page.
 #[derive(Clone)]
 pub struct Call {
     pub tool: Tool,
@@ -159,7 +159,7 @@ impl Call {
         self.maker = maker;
         self
     }
-    /// By a person or program itself.
+    /// Made by a person or program directly.
     pub fn direct(mut self) -> Self {
         self.in_run = false;
         self
@@ -196,7 +196,7 @@ impl Call {
         self.consented = true;
         self
     }
-    /// The caller said yes to this version and pattern of the tool for good.
+    /// The caller granted this version and pattern of the tool.
     pub fn granted(self, version: u32, pattern: Value) -> Self {
         self.granted_to(ME, version, pattern)
     }
@@ -206,7 +206,7 @@ impl Call {
         self
     }
 
-    /// What is decided under a policy, and what is told about it.
+    /// The decision and the explanation under a policy.
     pub fn under(&self, policy: &Policy) -> (Decision, Vec<RuleOutcome>) {
         self.by(&Rules::compile(policy, &self.grants, &Catalogue).0)
     }
@@ -230,7 +230,7 @@ impl Call {
     }
 }
 
-/// Checks that what is told agrees with what was decided.
+/// Check that the explanation agrees with the decision.
 pub fn agree(decision: &Decision, told: &[RuleOutcome]) {
     let (verdict, rule) = (decision.verdict, decision.rule);
     assert_eq!(told.last().map(|h| h.rule), Some(rule), "{told:#?}");

@@ -1,4 +1,4 @@
-//! The table: every rule that denies or allows as rows, and the document itself.
+//! Table tests of every deny and allow rule, and tests of the document.
 
 use crate::{samples::*, *};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn roles_and_risks() {
             let call = call(name).direct().role(role);
             let (verdict, rule) = if role < least { (Deny, "role") } else { (Allow, "default") };
             check(name, json!({}), &call, verdict, rule);
-            // No policy lifts a role.
+            // A policy never extends a role.
             let user = json!({"users": {"ME": {"preset": "permissive", "allowedTools": ["*"]}}, "alsoAllow": ["*"]});
             check(name, user, &call.role(role), verdict, rule);
         }
@@ -75,12 +75,12 @@ fn areas() {
 
 #[test]
 fn presets() {
-    // By preset: look, change a note, fetch, read a file, administer.
+    // By preset: observe, change a note, fetch, read a file, administer.
     for (preset, rules) in [
         (json!({"preset": "readonly"}), ["default", "level", "default", "default", "level"]),
         (json!({"preset": "restrictive"}), ["default", "level", "area", "default", "level"]),
         (json!({"preset": "permissive"}), ["default"; 5]),
-        // What is written beside it wins.
+        // Explicit fields override the preset.
         (json!({"preset": "readonly", "level": "write"}), ["default", "default", "default", "default", "level"]),
         (json!({"preset": "restrictive", "areas": ["network_read"]}), ["area", "level", "default", "area", "level"]),
         (json!({"preset": "restrictive", "level": "admin"}), ["default", "default", "area", "default", "area"]),
@@ -97,7 +97,7 @@ fn presets() {
 
 #[test]
 fn without_a_policy_of_their_own() {
-    // A policy that says nothing of level and areas leaves them as the role has them.
+    // A policy without level and areas leaves those of the role.
     for user in [json!({}), json!({"ME": {"autonomy": "full"}})] {
         let policy = json!({"users": user});
         check("viewer", policy.clone(), &call("list_notes").direct().role(Viewer), Allow, "default");
@@ -199,7 +199,7 @@ fn what_denies() {
     for name in names().into_iter().filter(|name| tool(name).meta) {
         let nothing = json!({"profile": "minimal", "allow": [], "autonomy": "none", "ask": ["*"], "users": {"ME": {"level": "none"}}});
         check(name, nothing, &call(name).only(&[]).tainted(), Allow, "meta");
-        // Only Hob's own are.
+        // Only built-in tools.
         let mut other = call(name);
         other.tool.owner = Owner::Person(ME);
         check(name, json!({"allow": []}), &other, Deny, "allow");
@@ -429,7 +429,7 @@ fn hosts() {
         let policy = json!({"users": {"ME": {"allowedHosts": allowed}}});
         let call = call(name).direct().args(args.clone());
         check(&format!("{args} {allowed:?}"), policy, &call, verdict, rule);
-        // Who has no list reaches everything.
+        // Without a list every host is reachable.
         check("no list", json!({}), &call, Allow, "default");
     }
 }
@@ -498,7 +498,7 @@ fn what_nobody_knows_is_warned_about() {
         .map(|word| warnings.iter().any(|w| w.contains(word)))
         .collect();
     assert_eq!((warnings.len(), about), (6, vec![true; 6]), "{warnings:?}");
-    // What we name ourselves is not warned about, whatever the catalogue has.
+    // Unknown names in built-in lists are not reported.
     let profiles = policy(json!({"profile": "coding", "byProvider": {"p": {"profile": "messaging"}}}));
     assert_eq!(Rules::compile(&profiles, &[], &Catalogue).1, Vec::<String>::new());
 }
@@ -512,7 +512,7 @@ fn the_default_rules_need_no_catalogue() {
     assert_eq!(rules.autonomy(ME, AgentId::GENERAL), Autonomy::Medium);
 }
 
-/// `decide` over 300 rules stays far below what a person or a model could notice, in a build of any kind.
+/// `decide` over 300 rules stays far below what anybody could notice, in any build.
 #[test]
 fn many_rules_cost_little() {
     let many = |n: usize| (0..n).map(|i| format!("tool_{i}")).collect::<Vec<_>>();

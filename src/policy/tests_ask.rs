@@ -1,11 +1,11 @@
-//! The table of what asks: taint, addresses, custom tools, confirmation, lists, autonomy, grants and consent.
+//! Table tests of every ask rule: taint, URLs, custom tools, confirmation, lists, autonomy, grants and approvals.
 
 use crate::{samples::*, *};
 use Verdict::*;
 use serde_json::{Value, json};
 use tool::{AgentId, Owner, Risk};
 
-/// One tool of each risk that nothing else is special about.
+/// One plain tool of each risk.
 const BY_RISK: [(&str, Risk); 7] = [
     ("list_notes", Risk::Observe),
     ("add_note", Risk::Write),
@@ -33,11 +33,11 @@ fn autonomy_and_risk() {
             let policy = json!({"users": {"ME": {"autonomy": autonomy}}});
             check(&row, policy.clone(), &call(name), verdict, rule);
             check(&row, json!({"autonomy": autonomy}), &call(name), verdict, rule);
-            // The person's own word is not asked about, nor what they do by hand, nor what their own tool does for them.
+            // No approval for literal commands, manual calls and the person's own tools.
             check(&row, policy.clone(), &call(name).by_word(), Allow, "default");
             check(&row, policy.clone(), &call(name).direct(), Allow, "default");
             check(&row, policy.clone(), &call(name).direct().maker(Owner::Person(ME)), Allow, "default");
-            // What a model's tool does is, and what somebody else's does.
+            // Approval for tools written by a model or by another person.
             check(&row, policy.clone(), &call(name).direct().maker(Owner::Person(OTHER)), verdict, rule);
             check(&row, policy, &call(name).direct().maker(Owner::Model(ME)), verdict, rule);
         }
@@ -82,7 +82,7 @@ fn taint_and_risk() {
     check("… untainted", json!({}), &call("cron"), Allow, "default");
     check("changes what is there", json!({}), &call("update_note").tainted(), Ask, "tainted");
     check("… by hand", json!({}), &call("update_note").direct(), Allow, "default");
-    // Ordinary use asks nothing: search, read a page that the search gave, note it.
+    // Ordinary use needs no approval: search, read a page that the search returned, note it.
     let page = "https://example.org/a";
     check("search", json!({}), &call("search_web").tainted().args(json!({"query": "weather"})), Allow, "default");
     let read = call("fetch_web_page").tainted().knows(page).args(json!({"url": page}));
@@ -176,7 +176,7 @@ fn the_ask_list() {
 
 #[test]
 fn which_ask_is_named() {
-    // Each row lacks what the row before was named for.
+    // Each row lacks the condition that the previous row was named for.
     let all = json!({"ask": ["*"], "autonomy": "none"});
     let mut marked = call("send_mail").tainted().args(json!({"url": "https://evil.org"}));
     marked.tool.requires_confirmation = true;
@@ -229,7 +229,7 @@ fn grants() {
     check("address, pattern", json!({}), &fetch().granted(3, json!({"url": "https://new.org*"})), Ask, "composed-url");
     check("address, exactly", json!({}), &fetch().granted(3, url.clone()), Allow, "grant");
     check("ask list", json!({"ask": ["notes"]}), &call("notes").granted(3, json!("*")), Allow, "grant");
-    // A grant under another name is one for the tool behind it.
+    // A grant under an alias applies to the tool behind it.
     let mut call = mail().granted(3, json!("*"));
     call.grants[0].tool = "message".into();
     check("alias", json!({}), &call, Allow, "grant");

@@ -2,6 +2,7 @@
 
 use jiff::{Timestamp, Zoned, civil::Date, tz::TimeZone};
 use store::{Audience, Entry};
+use text_kit::{join_and, truncate};
 use tool::{
     Cx, When,
     prelude::{Value, json},
@@ -29,15 +30,7 @@ pub fn iso(millis: i64, zone: &TimeZone) -> String {
     When::At(at.to_zoned(zone.clone())).to_string()
 }
 
-/// The first characters of a text, with an ellipsis where more follow.
-pub fn truncate(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
-}
-
-/// A name in quotation marks: `“buy milk”`.
+/// A name within a sentence: `“buy milk”`.
 pub fn quote(name: &str) -> String {
     format!("“{}”", truncate(name, NAME))
 }
@@ -57,10 +50,7 @@ pub fn join_list(names: &[String], more: bool) -> String {
         n => Some(format!("{n} more")),
     };
     let all: Vec<String> = named.into_iter().chain(rest).collect();
-    match all.as_slice() {
-        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
-        _ => all.join(""),
-    }
+    join_and(&all)
 }
 
 /// A day as people say it: `today`, `tomorrow`, `on Friday` (the next six days), `on 3 December`, `on 3 December 2027`.
@@ -127,7 +117,6 @@ mod tests {
         ] {
             assert_eq!(join_list(&names(n), more), said, "{n} {more}");
         }
-        assert_eq!((truncate("äöü", 2), truncate("äöü", 3)), ("äö…".into(), "äöü".into()));
         assert_eq!(quote(&"x".repeat(100)).chars().count(), NAME + 3);
     }
 

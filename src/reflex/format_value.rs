@@ -2,6 +2,7 @@
 
 use jiff::{Zoned, civil::Date, civil::DateTime};
 use serde_json::Value;
+use text_kit::{join_and, truncate};
 
 /// Maximum length of a quoted text.
 const MOST: usize = 200;
@@ -33,10 +34,7 @@ fn format_text(text: &str, now: &Zoned) -> String {
     if let Some(again) = recurrence(text) {
         return again;
     }
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    truncate(text, MOST)
 }
 
 fn on_day(day: Date, today: Date) -> String {
@@ -65,7 +63,7 @@ fn recurrence(text: &str) -> Option<String> {
         ("*", "*", "0,6") => "at weekends".to_owned(),
         ("*", "*", days) => {
             let names = days.split(',').map(|d| WEEKDAYS.get(d.parse::<usize>().ok()?).copied());
-            format!("every {}", and(&names.collect::<Option<Vec<_>>>()?))
+            format!("every {}", join_and(&names.collect::<Option<Vec<_>>>()?))
         }
         ("L", "*", "*") => "on the last day of every month".to_owned(),
         (step, "*", "*") if step.starts_with("*/") => format!("every {} days", &step[2..]),
@@ -76,18 +74,10 @@ fn recurrence(text: &str) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!("{days} at {}", and(&times.iter().map(String::as_str).collect::<Vec<_>>())))
+    Some(format!("{days} at {}", join_and(&times)))
 }
 
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-
-/// "a", "a and b", "a, b and c".
-fn and(all: &[&str]) -> String {
-    match all.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => all.concat(),
-    }
-}
 
 #[cfg(test)]
 mod tests {

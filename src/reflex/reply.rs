@@ -2,6 +2,7 @@
 
 use llm::{Message, ToolResult};
 use serde_json::Value;
+use text_kit::truncate;
 
 /// Maximum length of a formatted result; it may be read aloud.
 const MOST_CHARS: usize = 1500;
@@ -26,11 +27,11 @@ pub(crate) fn sentence(results: &[&ToolResult]) -> String {
 
 fn one(result: &ToolResult) -> String {
     if result.is_error {
-        return format!("That did not work: {}", clip(&error_text(&result.content)));
+        return format!("That did not work: {}", truncate(&error_text(&result.content), MOST_CHARS));
     }
     match &result.say {
         Some(say) if !say.trim().is_empty() => say.trim().to_owned(),
-        _ => clip(&plain(&result.content)),
+        _ => truncate(&plain(&result.content), MOST_CHARS),
     }
 }
 
@@ -123,13 +124,6 @@ pub(crate) fn spaced(key: &str) -> String {
         out.extend(c.to_lowercase().filter(|c| *c != '_'));
     }
     out
-}
-
-fn clip(text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::{Match, MatchedBy, Registry, Verdict, search::Query, validate};
 use futures::future::join_all;
 use serde_json::Map;
 use std::{collections::BTreeMap, time::Duration};
+use text_kit::truncate;
 use tool::{Label, Start, Tool, prelude::*};
 
 /// The tools that call others.
@@ -109,11 +110,7 @@ async fn search(registry: Registry, cx: Cx, args: Search) -> Result<Output> {
 fn briefly(tool: &Tool) -> Value {
     let line = tool.description.lines().next().unwrap_or_default();
     let sentence = line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches('.');
-    let mut short: String = sentence.chars().take(SHORT).collect();
-    if short.len() < sentence.len() {
-        short.push('…');
-    }
-    let mut shown = json!({"name": tool.name, "description": short});
+    let mut shown = json!({"name": tool.name, "description": truncate(sentence, SHORT)});
     if !tool.enabled {
         shown["enabled"] = false.into();
     }

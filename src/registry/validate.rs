@@ -8,6 +8,7 @@ use crate::{
     schema_cost,
 };
 use serde_json::Value;
+use text_kit::truncate;
 use tool::{Error, Result};
 
 /// The most faults in one message.
@@ -131,7 +132,7 @@ fn describe(fault: &Fault, parameters: &Value) -> String {
                 _ => None,
             };
             let hint = near.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default();
-            return inside(format!("`{}` is not known{hint}", clip(&names.join("`, `"))));
+            return inside(format!("`{}` is not known{hint}", truncate(&names.join("`, `"), SHOWN * 4)));
         }
         FaultKind::Type | FaultKind::Forms(_) => format!("expected {}", kind(fault.schema)),
         FaultKind::Expected(text) => text.clone(),

@@ -1,6 +1,7 @@
 //! The action of a schedule or trigger: call a tool, give the agent a prompt, or notify the person.
 
 use registry::Registry;
+use text_kit::prefix;
 use tool::{PreauthorizedCall, prelude::*};
 
 /// The tool that runs prompts.
@@ -125,7 +126,7 @@ impl Action {
             Self::Tool { name, arguments } if arguments.to_string().len() > LONGEST_ARGUMENTS => {
                 return Err(Error::bad_args(format!(
                     "the arguments of `{}` are longer than 64 KB: shorten them",
-                    cut(&name)
+                    prefix(&name, 64)
                 )));
             }
             Self::Tool { name, .. } if name.trim().is_empty() => {
@@ -181,10 +182,6 @@ pub(crate) fn action_json(armed: &PreauthorizedCall) -> Value {
         (NOTIFY, _, Some(message)) => json!({"type": "notify", "message": message}),
         _ => json!({"type": "tool", "tool": armed.tool, "arguments": armed.args}),
     }
-}
-
-fn cut(text: &str) -> String {
-    text.chars().take(64).collect()
 }
 
 #[cfg(test)]

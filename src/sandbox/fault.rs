@@ -73,8 +73,7 @@ fn shorten(text: &str) -> String {
     if text.len() <= TEXT {
         return text.to_owned();
     }
-    let end = (0..=TEXT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    format!("{}…", &text[..end])
+    format!("{}…", &text[..text.floor_char_boundary(TEXT)])
 }
 
 fn busy(memory: usize, started: bool) -> String {

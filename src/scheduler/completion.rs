@@ -269,8 +269,7 @@ impl Schedule {
 /// Truncates a text for storage.
 fn cut(mut text: String) -> String {
     if text.len() > RESULT {
-        let end = (0..=RESULT - 3).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text.truncate(end);
+        text.truncate(text.floor_char_boundary(RESULT - 3));
         text.push('…');
     }
     text

@@ -1,13 +1,13 @@
-//! Long hex: 64 digits and more may be a key, unless the text itself calls them a digest.
+//! Detect long hex strings: 64 digits or more may be a key, unless the text labels them as a digest.
 
 use crate::{Span, tokens::starts_word};
 
-/// A key of 256 bits.
+/// The length of a 256-bit key.
 const LONG: usize = 64;
-/// How far before the digits a label may begin.
+/// The maximum distance of a label before the digits.
 const LABEL: usize = 160;
 
-/// Words a digest is labelled with, as the end of a name (`file_sha256`, `contentHash`), in lower case.
+/// Labels of digests, as the end of a name (`file_sha256`, `contentHash`), in lower case.
 const LABELS: &[&str] = &[
     "sha256",
     "sha2256",
@@ -33,7 +33,7 @@ const LABELS: &[&str] = &[
 
 pub fn find(bytes: &[u8], found: &mut Vec<Span>) {
     let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
-    // A run of 64 covers one of every 64 bytes: only those need a look.
+    // A run of 64 covers one of every 64 bytes, so only those are inspected.
     let (mut at, mut floor) = (LONG - 1, 0);
     while at < bytes.len() {
         if !is_hex(at) {
@@ -57,7 +57,7 @@ pub fn find(bytes: &[u8], found: &mut Vec<Span>) {
 
 fn key(bytes: &[u8], mut start: usize, end: usize) -> Option<Span> {
     let before = bytes.get(..start)?;
-    // The `b` or `f` of an escape, as in `\f`, is no digit.
+    // The `b` or `f` of an escape such as `\f` is not a digit.
     if before.ends_with(b"\\") && bytes.get(start).is_some_and(|b| b"bf".contains(b)) {
         start += 1;
     }
@@ -70,7 +70,7 @@ fn key(bytes: &[u8], mut start: usize, end: usize) -> Option<Span> {
     Some(start..end)
 }
 
-/// Digits of π, a row of zeros and a counting pattern of a few signs are no keys.
+/// Digits of π, rows of zeros and counting patterns are not keys.
 fn varied(run: &[u8]) -> bool {
     let mut seen = [false; 256];
     run.iter().for_each(|b| seen[usize::from(b.to_ascii_lowercase())] = true);
@@ -84,7 +84,7 @@ pub fn is_label(name: &str) -> bool {
     labelled(name.as_bytes())
 }
 
-/// `sha256:`, `"checksum": "`, `SHA256 (file) = ` and the like.
+/// Matches `sha256:`, `"checksum": "`, `SHA256 (file) = ` and similar labels.
 fn labelled(before: &[u8]) -> bool {
     let from = before.len().saturating_sub(LABEL);
     let Some(line) = before.get(from..).and_then(|b| b.rsplit(|b| *b == b'\n').next()) else { return false };
@@ -99,7 +99,7 @@ fn labelled(before: &[u8]) -> bool {
         .filter(|b| b.is_ascii_alphanumeric())
         .map(u8::to_ascii_lowercase)
         .collect();
-    // A hash of a password is as good as one.
+    // A password hash is as sensitive as a password.
     let word = String::from_utf8(word.into_iter().rev().collect()).unwrap_or_default();
     !word.contains("pass") && LABELS.iter().any(|label| word.ends_with(label))
 }

@@ -1,23 +1,23 @@
-//! Secrets taken out of text: by value, by the form of a token, by the name that stands before them.
+//! Remove secrets from text: known values, known token formats, and values after the name of a secret.
 //!
-//! Three questions are asked of a text, and what any of them finds becomes [`MARK`]:
+//! Three detectors inspect a text; every match is replaced by [`MARK`]:
 //!
-//! 1. **Is it a value we know?** ([`Scrubber::set`], [`Scrubber::add`]) Wherever it stands, also in base64, hex, percent
-//!    encoding or escaped for JSON and HTML. Values under 8 characters count as whole words only, under 4 not at all.
-//! 2. **Does it have the form of a secret?** Tokens with a maker's prefix (OpenAI, Anthropic, GitHub, AWS, Slack, …),
-//!    JWTs, private keys, bot tokens, webhooks, the password in `scheme://user:password@host`, credentials after
-//!    `Bearer` or `Basic`, and hex of 64 digits or more that is not labelled as a digest (`sha256:…`).
-//! 3. **Does a secret's name stand before it?** `password`, `api_key`, `client_secret` and their like
-//!    ([`is_secret_name`]), then `:` or `=`. After such a name counts: a value in quotes, in a query string, in an `.env`
-//!    line or after `=`; after `:` a value that looks random, or a single word that ends there (`password: letmein`).
-//!    Words that explain the field (`password: required`), types, keywords and calls of programs do not count.
+//! 1. **Known values** ([`Scrubber::set`], [`Scrubber::add`]), anywhere, also in base64, hex, percent encoding or
+//!    escaped for JSON and HTML. Values under 8 characters match as whole words only, values under 4 never.
+//! 2. **Token formats**: tokens with a vendor prefix (OpenAI, Anthropic, GitHub, AWS, Slack, …), JWTs, private keys,
+//!    bot tokens, webhooks, the password in `scheme://user:password@host`, credentials after `Bearer` or `Basic`, and
+//!    hex of 64 digits or more that is not labelled as a digest (`sha256:…`).
+//! 3. **Names of secrets**: `password`, `api_key`, `client_secret` and similar names ([`is_secret_name`]) followed by
+//!    `:` or `=`. The value matches in quotes, in a query string, in an `.env` line or after `=`; after `:` if it
+//!    looks random or is a single word at the end (`password: letmein`). Explanations (`password: required`), types,
+//!    keywords and function calls do not match.
 //!
-//! Not caught, on purpose, because ordinary text looks the same: a secret without a form and without a name, a word that a
-//! sentence goes on after (`password: see the manual`), what only a sentence calls a secret ("the code is 4711"),
-//! placeholders (`<token>`, `$TOKEN`, `YOUR_KEY`), paths, references (`config.password`), cookies and signed addresses.
-//! A value that must never be seen belongs into [`Scrubber::set`].
+//! Not detected on purpose, because ordinary text looks the same: a secret without a format and a name, a word
+//! followed by more of a sentence (`password: see the manual`), a secret that only prose describes ("the code is
+//! 4711"), placeholders (`<token>`, `$TOKEN`, `YOUR_KEY`), paths, references (`config.password`), cookies and signed
+//! URLs. Register such values with [`Scrubber::set`].
 //!
-//! A text without a secret costs one pass of a small automaton over it, and no allocation.
+//! A text without secrets costs one pass of a small automaton and no allocation.
 
 mod hex;
 mod looks;
@@ -38,71 +38,70 @@ use std::{
     sync::{Arc, LazyLock, PoisonError, RwLock},
 };
 
-/// What stands where a secret was.
+/// The replacement of a secret.
 pub const MARK: &str = "[REDACTED]";
 
 /// The source of values that [`Scrubber::add`] registers.
-const RUN_TIME: &str = "run-time";
+const RUNTIME: &str = "run-time";
 
-/// After a secret is cut out, what stood beside it can turn out to be one; more rounds than this no text needs.
-const ROUNDS: usize = 16;
+/// The maximum number of passes. Removing a secret can expose another one beside it.
+const MAX_PASSES: usize = 16;
 
-/// Where in a text a secret stands, in bytes.
+/// The byte range of a secret in a text.
 type Span = Range<usize>;
 
-/// What counts as a secret.
+/// The set of detectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// Everything the crate knows.
+    /// All detectors.
     All,
-    /// Long hex is none: the text comes from a tool that declares its output a digest.
+    /// All but long hex: the text comes from a tool that returns digests.
     Digests,
 }
 
-/// Takes secrets out of what leaves a tool. Clones share their registered values.
+/// Removes secrets from tool output. Clones share their registered values.
 #[derive(Clone, Default)]
 pub struct Scrubber(Arc<RwLock<Registered>>);
 
 #[derive(Default)]
 struct Registered {
     sources: BTreeMap<String, BTreeSet<String>>,
-    /// How to find them all; none after a change, until the next text.
+    /// The compiled finder; reset by a change and rebuilt for the next text.
     finder: Option<Arc<values::Finder>>,
 }
 
 impl Scrubber {
-    /// Replaces all values of `source` (say `"config-center"`). White space around a value does not belong to it.
+    /// Replace all values of `source`, such as `"config-center"`. Surrounding white space is not part of a value.
     pub fn set(&self, source: &str, values: impl IntoIterator<Item = String>) {
-        let values: BTreeSet<String> = values.into_iter().filter_map(|v| values::fit(&v)).collect();
+        let values: BTreeSet<String> = values.into_iter().filter_map(|v| values::normalize(&v)).collect();
         self.change(|sources| {
             sources.insert(source.to_owned(), values);
         });
     }
 
-    /// Registers one more value, of the source `"run-time"`. It stays until [`forget`](Self::forget).
+    /// Register one value under the source `"run-time"`. It stays until [`forget`](Self::forget).
     pub fn add(&self, value: impl Into<String>) {
-        if let Some(value) = values::fit(&value.into()) {
+        if let Some(value) = values::normalize(&value.into()) {
             self.change(|sources| {
-                sources.entry(RUN_TIME.to_owned()).or_default().insert(value);
+                sources.entry(RUNTIME.to_owned()).or_default().insert(value);
             });
         }
     }
 
-    /// Drops all values of `source`.
+    /// Remove all values of `source`.
     pub fn forget(&self, source: &str) {
         self.change(|sources| {
             sources.remove(source);
         });
     }
 
-    /// `text` without its secrets; borrowed when there are none. Doing it twice changes nothing more.
+    /// The text without its secrets; borrowed when there are none. Idempotent.
     pub fn text<'a>(&self, text: &'a str, how: How) -> Cow<'a, str> {
         scrub(text, how, &self.finder())
     }
 
-    /// Takes the secrets out of every string inside, also by the name of its field; keys stay as they are unless one
-    /// holds a registered value.
-    /// Returns how many places changed.
+    /// Remove secrets from every string in a JSON value, also by field name. Keys stay unless they contain a
+    /// registered value. Returns the number of changes.
     pub fn value(&self, value: &mut Value, how: How) -> usize {
         walk(value, None, how, &self.finder())
     }
@@ -128,10 +127,10 @@ fn walk(value: &mut Value, name: Option<names::Strength>, how: How, known: &valu
         Value::String(text) => {
             let by_name = name.and_then(|strength| pairs::field(text, strength));
             let new = match by_name {
-                Some(span) => Cow::Owned(cut(text, &[span])),
+                Some(span) => Cow::Owned(replace_spans(text, &[span])),
                 None => scrub(text, how, known),
             };
-            // What a name hides may hold a second secret beside it, as after `Bearer`.
+            // A named value may contain a second secret, as after `Bearer`.
             let new = match new {
                 Cow::Owned(new) => scrub(&new, how, known).into_owned(),
                 Cow::Borrowed(_) => return 0,
@@ -140,7 +139,7 @@ fn walk(value: &mut Value, name: Option<names::Strength>, how: How, known: &valu
             1
         }
         Value::Number(number) => {
-            // A password of digits. A short number under such a name is rather a count.
+            // A numeric password. A short number under such a name is more likely a count.
             let secret = name == Some(names::Strength::Strong) && number.as_u64().is_some_and(|n| n >= 1000);
             if secret {
                 *value = Value::String(MARK.to_owned());
@@ -152,12 +151,12 @@ fn walk(value: &mut Value, name: Option<names::Strength>, how: How, known: &valu
             // Lists of headers and of environment variables: {"name": "API_KEY", "value": "…"}.
             let named = ["name", "key"].iter().find_map(|k| fields.get(*k)?.as_str().and_then(names::strength));
             let mut changed = 0;
-            // The tokens of a text, with what is known of each.
+            // The tokens of a parsed text with their attributes.
             let listed = fields.iter().any(|(key, value)| plain::is_of_lists(key, value.is_number()));
             for (key, field) in fields.iter_mut() {
                 let strength = if key == "value" { named.or(names::strength(key)) } else { names::strength(key) };
                 let strength = strength.filter(|s| !listed || *s != names::Strength::Weak);
-                // Long hex in a field called a digest is one.
+                // Long hex in a field named like a digest is a digest.
                 let how = if hex::is_label(key) { How::Digests } else { how };
                 changed += walk(field, strength, how, known);
             }
@@ -168,7 +167,7 @@ fn walk(value: &mut Value, name: Option<names::Strength>, how: How, known: &valu
     }
 }
 
-/// Names of fields are words of programs, and stay; but not where one holds a value that is known to be a secret.
+/// Keys are identifiers and stay, unless one contains a registered secret.
 fn walk_names(fields: &mut serde_json::Map<String, Value>, known: &values::Finder) -> usize {
     let holds = |name: &String| {
         let mut found = vec![];
@@ -179,7 +178,7 @@ fn walk_names(fields: &mut serde_json::Map<String, Value>, known: &values::Finde
     for name in &secret {
         let mut found = vec![];
         known.find(name, &mut found);
-        let clean = cut(name, &tidy(name, found));
+        let clean = replace_spans(name, &merge_spans(name, found));
         if let Some(value) = fields.remove(name) {
             fields.insert(clean, value);
         }
@@ -187,20 +186,20 @@ fn walk_names(fields: &mut serde_json::Map<String, Value>, known: &values::Finde
     secret.len()
 }
 
-/// Round after round until nothing is left: so the answer is the same when it is scrubbed again.
+/// Repeat until nothing changes, so that scrubbing is idempotent.
 fn scrub<'a>(text: &'a str, how: How, known: &values::Finder) -> Cow<'a, str> {
     let mut now = Cow::Borrowed(text);
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_PASSES {
         let spans = find(&now, how, known);
         if spans.is_empty() {
             break;
         }
-        now = Cow::Owned(cut(&now, &spans));
+        now = Cow::Owned(replace_spans(&now, &spans));
     }
     now
 }
 
-/// Every secret of a text: in order, apart from each other, on the bounds of characters.
+/// Every secret in a text: sorted, disjoint, on character boundaries.
 fn find(text: &str, how: How, known: &values::Finder) -> Vec<Span> {
     let mut found = vec![];
     known.find(text, &mut found);
@@ -208,21 +207,21 @@ fn find(text: &str, how: How, known: &values::Finder) -> Vec<Span> {
     if how == How::All {
         hex::find(text.as_bytes(), &mut found);
     }
-    if found.is_empty() { found } else { tidy(text, found) }
+    if found.is_empty() { found } else { merge_spans(text, found) }
 }
 
-/// What begins at a word of interest, and how to judge it there.
+/// A kind of anchor word and its detector.
 #[derive(Clone, Copy)]
 enum Anchor {
     Form(tokens::Form),
     Name,
 }
 
-/// The words that begin a secret or name one. An automaton over them sees, in one pass, where a closer look pays.
+/// The words that begin a secret or name one. One automaton pass over a text finds the places to inspect.
 static ANCHORS: LazyLock<(Option<AhoCorasick>, Vec<Anchor>)> = LazyLock::new(|| {
     let forms = tokens::FORMS.iter().map(|(word, form)| (*word, Anchor::Form(*form)));
     let all: Vec<(&str, Anchor)> = forms.chain(names::WORDS.iter().map(|word| (*word, Anchor::Name))).collect();
-    // The smallest kind that is fast enough: some ten KB, where a table of all transitions has hundreds.
+    // The smallest kind that is fast enough: tens of KB instead of hundreds for a full transition table.
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .kind(Some(AhoCorasickKind::ContiguousNFA))
@@ -234,7 +233,7 @@ fn by_form(text: &str, found: &mut Vec<Span>) {
     let (Some(automaton), anchors) = &*ANCHORS else { return };
     let (bytes, mut last, mut name) = (text.as_bytes(), 0..0, 0);
     for hit in automaton.find_overlapping_iter(bytes) {
-        // Inside what is already out there is nothing to find; without this a hostile text costs its square.
+        // Skip hits inside removed spans; otherwise hostile text costs quadratic time.
         if last.contains(&hit.start()) {
             continue;
         }
@@ -254,8 +253,8 @@ fn by_form(text: &str, found: &mut Vec<Span>) {
     }
 }
 
-/// In order, overlapping and touching ones as one. A mark that is touched is taken whole, so that it stays one mark.
-fn tidy(text: &str, mut found: Vec<Span>) -> Vec<Span> {
+/// Sort spans and merge overlapping or adjacent ones. A touched mark is taken whole, so that it stays one mark.
+fn merge_spans(text: &str, mut found: Vec<Span>) -> Vec<Span> {
     found.extend(text.match_indices(MARK).map(|(at, mark)| at..at + mark.len()));
     found.sort_unstable_by_key(|span| (span.start, span.end));
     let mut spans: Vec<Span> = vec![];
@@ -270,7 +269,7 @@ fn tidy(text: &str, mut found: Vec<Span>) -> Vec<Span> {
     spans
 }
 
-fn cut(text: &str, spans: &[Span]) -> String {
+fn replace_spans(text: &str, spans: &[Span]) -> String {
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     for span in spans {
         out += text.get(at..span.start).unwrap_or_default();
@@ -283,9 +282,9 @@ fn cut(text: &str, spans: &[Span]) -> String {
 #[cfg(test)]
 mod tests;
 
-/// Counts the bytes that are looked at, so that a test can hold the work to the length of the text.
+/// Counts inspected bytes, so that a test can bound the work by the length of the text.
 #[cfg(not(test))]
-fn work(_bytes: usize) {}
+fn count_work(_bytes: usize) {}
 
 #[cfg(test)]
-use tests::work;
+use tests::count_work;

@@ -1,8 +1,8 @@
-//! What a secret looks like, and what only stands where one would.
+//! Heuristics for values: random strings, placeholders, paths, code and prose.
 
 use crate::names;
 
-/// Words that stand after a secret's name and are none: types, states, schemes, algorithms. In lower case.
+/// Words after a secret's name that are not secrets: types, states, schemes, algorithms. In lower case.
 const WORDS: &[&str] = &[
     "[redacted]",
     "accepted",
@@ -161,7 +161,7 @@ const WORDS: &[&str] = &[
     "yes",
 ];
 
-/// Words a sentence about a secret has and a passphrase of chosen words rather not.
+/// Words typical of sentences about secrets and unlikely in passphrases.
 const OF_SENTENCES: &[&str] = &[
     "a",
     "again",
@@ -228,21 +228,21 @@ const OF_SENTENCES: &[&str] = &[
     "le",
 ];
 
-/// Endings of files that hold secrets, or that are named like them.
+/// Extensions of files that contain secrets or are named like them.
 const FILES: &[&str] = &[
     ".asc", ".cer", ".conf", ".crt", ".csv", ".env", ".gpg", ".html", ".js", ".json", ".kdbx", ".key", ".md", ".p12",
     ".pem", ".pfx", ".pub", ".py", ".rs", ".toml", ".ts", ".txt", ".yaml", ".yml",
 ];
 
-/// How the characters of a value are mixed.
+/// The mix of characters in a value.
 #[derive(Default)]
 struct Shape {
     lower: usize,
     upper: usize,
     digit: usize,
     other: usize,
-    /// How often it changes between lower case, upper case and digits within a word; a capital that begins a word
-    /// does not count. Random text changes at every second character, words hardly ever.
+    /// Changes between lower case, upper case and digits within a word; a leading capital does not count. Random text
+    /// changes at every second character, words hardly ever.
     turns: usize,
 }
 
@@ -274,14 +274,15 @@ impl Shape {
     }
 }
 
-/// The body of a token whose prefix says the rest: not just words with dashes between.
-pub fn random(body: &str) -> bool {
+/// Whether the body of a token with a known prefix is more than words with dashes.
+pub fn is_random(body: &str) -> bool {
     let shape = Shape::of(body);
     shape.digit > 0 && shape.letters() > 0 && shape.turns >= 3
 }
 
-/// Looks like a secret to one who expects a secret: letters and digits mixed, many digits, or much without order.
-pub fn likely(value: &str) -> bool {
+/// Whether a value looks like a secret where one is expected: letters and digits mixed, many digits, or high
+/// disorder.
+pub fn is_likely_secret(value: &str) -> bool {
     let shape = Shape::of(value);
     let mixed = shape.len() >= 6 && shape.digit > 0 && shape.letters() > 0;
     let digits = shape.digit >= 6 && shape.len() == shape.digit;
@@ -290,10 +291,10 @@ pub fn likely(value: &str) -> bool {
     mixed || digits || irregular || long
 }
 
-/// Looks like a secret to one who expects a word.
-pub fn surely(value: &str) -> bool {
+/// Whether a value looks like a secret where a word is expected.
+pub fn is_evident_secret(value: &str) -> bool {
     let shape = Shape::of(value);
-    // An address of a contract or of memory.
+    // A contract or memory address.
     let address = value.starts_with("0x") && shape.len() <= 42;
     let mixed = shape.digit > 0 && shape.letters() > 0;
     let with_digits = mixed && shape.len() >= 8 && shape.turns >= 4;
@@ -301,16 +302,17 @@ pub fn surely(value: &str) -> bool {
     !address && (with_digits || letters)
 }
 
-/// In quotes after `token`: letters with digits, or a word that calls itself a secret (`my-secret-token`).
-pub fn quoted_token(value: &str) -> bool {
+/// Whether a quoted value after `token` is a secret: letters with digits, or a word that names itself a secret
+/// (`my-secret-token`).
+pub fn is_quoted_token(value: &str) -> bool {
     let shape = Shape::of(value);
     let called = ["secret", "token", "pass", "key"].iter().any(|word| value.to_ascii_lowercase().contains(word));
     let one_word = !value.contains(char::is_whitespace);
-    shape.len() >= 8 && one_word && (shape.digit > 0 && shape.letters() > 0 || called) || surely(value)
+    shape.len() >= 8 && one_word && (shape.digit > 0 && shape.letters() > 0 || called) || is_evident_secret(value)
 }
 
-/// A word that stands for a secret, or says that there is none.
-pub fn placeholder(value: &str) -> bool {
+/// Whether a word is a placeholder or states that there is no secret.
+pub fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let hashed = value.starts_with('$') && value.matches('$').count() > 1 && !value.contains(['{', '(']);
     let starts = [
@@ -319,7 +321,7 @@ pub fn placeholder(value: &str) -> bool {
     ];
     let yours =
         ["your_", "your-", "your ", "yourapi", "yourpass", "yourtok", "my_api_key", "enter_", "insert_", "replace_"];
-    // What custom tools are given in a secret's place.
+    // The placeholder that custom tools get instead of a secret.
     let ours = value.starts_with("HOBSECRET_") && value.ends_with("_END");
     let crossed = value.len() >= 3;
     let sign = |c: char| c == '_' || c.is_ascii_punctuation() || c == '•' || c == '…' || c.is_whitespace();
@@ -334,18 +336,18 @@ pub fn placeholder(value: &str) -> bool {
         || value.ends_with("...") && value.len() <= 12
         || value.ends_with('…') && value.len() <= 12
         || uniform
-        || algorithms(&lower)
+        || is_algorithm_list(&lower)
         || WORDS.contains(&lower.trim_end_matches(['.', '!', '?']))
 }
 
-/// `ed25519-sha512`: several words that are none, of which one has digits.
-fn algorithms(lower: &str) -> bool {
+/// Whether a value such as `ed25519-sha512` consists of non-secret words, one of them with digits.
+fn is_algorithm_list(lower: &str) -> bool {
     let digits = lower.contains(|c: char| c.is_ascii_digit());
     digits && lower.contains('-') && lower.split('-').all(|part| WORDS.contains(&part))
 }
 
-/// A path, an address, a date or a file: something that may be named after a secret and does not hold it.
-pub fn elsewhere(value: &str) -> bool {
+/// Whether a value is a path, a URL, a date or a file: possibly named after a secret, but not one.
+pub fn is_location(value: &str) -> bool {
     let path = ["/", "./", "../", "~/", "~\\", ".\\"].iter().any(|start| value.starts_with(start))
         || value.as_bytes().get(1..3) == Some(b":\\");
     let lower = value.to_ascii_lowercase();
@@ -355,20 +357,20 @@ pub fn elsewhere(value: &str) -> bool {
             .take(10)
             .enumerate()
             .all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
-    path && !surely(value) || value.contains("://") || date || FILES.iter().any(|end| lower.ends_with(end))
+    path && !is_evident_secret(value) || value.contains("://") || date || FILES.iter().any(|end| lower.ends_with(end))
 }
 
-/// A piece of a program: `settings.password`, `getpass()`, `Option<String>`, `OPENAI_API_KEY`.
-pub fn code(value: &str) -> bool {
+/// Whether a value is code: `settings.password`, `getpass()`, `Option<String>`, `OPENAI_API_KEY`.
+pub fn is_code(value: &str) -> bool {
     let word = |b: u8| b.is_ascii_alphanumeric() || b"_&.:'".contains(&b);
     let head = value.bytes().take_while(|b| word(*b)).count();
     let call = head > 0 && value.as_bytes().get(head).is_some_and(|b| b"([<".contains(b)) || value.contains("::");
     let path = value.contains('.') && value.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_' || b == b'.');
-    call || path || reference(value)
+    call || path || is_reference(value)
 }
 
-/// A name of a secret instead of one: in capitals, or with the path to it.
-pub fn reference(value: &str) -> bool {
+/// Whether a value is the name of a secret: in capitals, or with a path to it.
+pub fn is_reference(value: &str) -> bool {
     let shape = Shape::of(value);
     let names = value
         .split('.')
@@ -378,14 +380,14 @@ pub fn reference(value: &str) -> bool {
     names && (capitals || dotted) && (names::is_secret_name(value) || dotted && shape.digit == 0)
 }
 
-/// A name of a variable without quotes: `user_password`.
-pub fn variable(value: &str) -> bool {
+/// Whether a value is an unquoted variable name such as `user_password`.
+pub fn is_variable(value: &str) -> bool {
     let word = value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     word && value.contains('_') && names::is_secret_name(value) && Shape::of(value).turns < 3
 }
 
-/// What a form says about a field instead of what is in it: "must be at least 8 characters".
-pub fn sentence(value: &str) -> bool {
+/// Whether a value is a form's hint instead of its content: "must be at least 8 characters".
+pub fn is_sentence(value: &str) -> bool {
     let mut words = value.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
     value.trim().contains(char::is_whitespace) && words.any(|w| OF_SENTENCES.contains(&w.to_lowercase().as_str()))
 }

@@ -1,20 +1,21 @@
-//! Which names stand before a secret.
+//! Names that precede a secret.
 
-/// How much a name says about the value after it.
+/// The strength of the evidence that a name gives for its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
-    /// `password`, `api_key`: hardly ever stands before anything else.
+    /// `password`, `api_key`: hardly ever precedes anything else.
     Strong,
-    /// `secret`, `client-secret`: also a word of prose and of types.
+    /// `secret`, `client-secret`: also a word in prose and types.
     Middling,
-    /// `token`, `authorization`: also a word of parsers, models and prose.
+    /// `token`, `authorization`: also a word in parsers, models and prose.
     Weak,
-    /// `…_KEY`, where it does not begin a line of variables, and `the secret`, of which a sentence tells: the value itself must look random.
+    /// `…_KEY` outside the start of an `.env` line, and `the secret` in a sentence: the value itself must look
+    /// random.
     Faint,
 }
 use Strength::{Middling, Strong, Weak};
 
-/// What every secret name has inside; the automaton looks for these, in any case.
+/// Substrings of all secret names, matched by the automaton in any case.
 pub const WORDS: &[&str] = &[
     "pass",
     "pwd",
@@ -35,14 +36,14 @@ pub const WORDS: &[&str] = &[
 const PASSWORDS: &[&str] =
     &["password", "passwords", "passwd", "passphrase", "passwort", "passcode", "kennwort", "pwd"];
 
-/// Before `pass`, which alone is a verb, a mountain road and a ticket.
+/// Words before `pass`, which alone is a verb, a mountain road and a ticket.
 const PASS_OF: &[&str] = &[
     "admin", "api", "app", "auth", "basic", "cam", "camera", "database", "db", "email", "ftp", "http", "imap", "login",
     "mail", "mqtt", "my", "mysql", "pg", "postgres", "proxy", "redis", "root", "rtsp", "service", "smtp", "ssh",
     "sudo", "svc", "user", "wifi", "wlan",
 ];
 
-/// Before `key`, which alone opens doors, sorts tables and is pressed.
+/// Words before `key`, which alone opens doors, sorts tables and is pressed.
 const KEY_OF: &[&str] = &[
     "access",
     "account",
@@ -74,14 +75,14 @@ const KEY_OF: &[&str] = &[
     "wpa",
 ];
 
-/// Before `token`, where it can be nothing but a credential.
+/// Words before `token` that make it a credential.
 const TOKEN_OF: &[&str] = &[
     "access", "account", "admin", "api", "app", "auth", "bearer", "bot", "client", "deploy", "device", "github",
     "gitlab", "hf", "id", "jwt", "login", "oauth", "oauth2", "personal", "private", "refresh", "registry", "secret",
     "security", "session", "slack", "telegram", "user",
 ];
 
-/// Before `token`, where it marks a place in a list or a sign of a text: a model needs those to go on.
+/// Words before `token` that make it a cursor or a lexical token, which a model needs to continue.
 const NO_TOKEN_OF: &[&str] = &[
     "bos",
     "cancel",
@@ -129,14 +130,14 @@ const NO_TOKEN_OF: &[&str] = &[
     "watch",
 ];
 
-/// A name that begins so asks or tells about a secret, and is none.
+/// First words of names that ask or describe something about a secret.
 const ABOUT: &[&str] = &[
     "allow", "can", "change", "disable", "enable", "enter", "expose", "forget", "forgot", "has", "have", "hide",
     "invalid", "is", "missing", "must", "need", "needs", "no", "require", "required", "requires", "reset", "should",
     "show", "supports", "use", "uses", "with", "without", "wrong",
 ];
 
-/// Words after the secret's own that change nothing: `password_hash`, `token_value`, `secret_2`.
+/// Neutral words after the name of a secret: `password_hash`, `token_value`, `secret_2`.
 const AFTER: &[&str] = &[
     "again",
     "b64",
@@ -181,9 +182,9 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// How sure it is that a field of this name holds a secret; none: it does not.
+/// The strength of a field name; `None` when it does not name a secret.
 pub fn strength(name: &str) -> Option<Strength> {
-    // The directory one is in, and was in.
+    // The current and the previous directory of a shell.
     if name.len() > 128 || matches!(name, "PWD" | "OLDPWD") {
         return None;
     }

@@ -1,33 +1,32 @@
-//! A name, a separator and a value: secrets one knows by what they are called.
+//! Detect secrets in pairs: a name, a separator and a value.
 
 use crate::{
-    Span, looks,
+    Span, count_work, looks,
     names::{self, Strength},
     plain::{self, Joined, ends_value},
     tokens::is_basic,
-    work,
 };
 
-/// How long a name may be, and how much of a value is looked at to judge it.
+/// The maximum length of a name, and of the part of a value that is inspected.
 const NAME: usize = 64;
 const VALUE: usize = 512;
-/// How far a value without quotes is followed before it is judged.
+/// The maximum length to which an unquoted value is followed.
 const FAR: usize = 512;
 
 /// Schemes of the Authorization header.
 const SCHEMES: &[&str] = &["Bearer ", "Basic ", "Token ", "ApiKey ", "Bot ", "token ", "bearer ", "basic ", "BEARER "];
 
-/// How a value is written, which says how much it must look like a secret.
+/// The notation of a value, which decides how much it must look like a secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum Notation {
     /// In quotes, or between the tags of XML.
     Quoted,
-    /// `?name=value&`: whatever stands there is the value.
+    /// `?name=value&`: any value counts.
     Query,
-    /// `NAME=value` at the start of a line: so is it here.
+    /// `NAME=value` at the start of a line: any value counts.
     Line,
-    /// Anything else: prose, logs, YAML, programs, a flag of a command.
-    Bare(Joined),
+    /// Anything else: prose, logs, YAML, code, a command-line flag.
+    Bare(Separator),
 }
 
 /// The whole name around a position.
@@ -36,7 +35,7 @@ pub fn word(bytes: &[u8], at: usize) -> Span {
     let (before, after) = bytes.split_at(at.min(bytes.len()));
     let mut start = at - before.iter().rev().take(NAME).take_while(|b| part(b)).count();
     let end = at + after.iter().take(NAME).take_while(|b| part(b)).count();
-    work(end - start);
+    count_work(end - start);
     let escape = bytes.get(start).is_some_and(|b| b"nrt".contains(b));
     if escape && start > 0 && bytes.get(start - 1) == Some(&b'\\') && start < at {
         start += 1;
@@ -44,7 +43,7 @@ pub fn word(bytes: &[u8], at: usize) -> Span {
     start..end
 }
 
-/// A place in a text, moving forward.
+/// A cursor in a text, moving forward.
 #[derive(Clone, Copy)]
 struct Cursor<'a> {
     text: &'a [u8],
@@ -72,7 +71,7 @@ impl<'a> Cursor<'a> {
         there
     }
 
-    /// A quote, with the backslashes that say how deep in other quotes it stands: how many, and which.
+    /// Skip a quote and its backslashes, which give its nesting depth: (backslashes, quote).
     fn quote(&mut self) -> Option<(usize, u8)> {
         let mut place = *self;
         let depth = place.skip(b"\\", 8);
@@ -84,15 +83,15 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Where the value in quotes ends, on this line.
+    /// The end of the quoted value on this line.
     fn closed(self, (depth, quote): (usize, u8)) -> Option<usize> {
         let mut slashes = 0;
         for (at, b) in self.rest().iter().enumerate() {
-            work(1);
+            count_work(1);
             match b {
                 b'\n' => return None,
                 b'\\' => slashes += 1,
-                // Inside, a quote has more backslashes: as many as make the difference even at its depth.
+                // Inside, a quote has more backslashes than the delimiter at its depth.
                 b if *b == quote && slashes % (2 * (depth + 1)) == depth => return Some(self.at + at - depth),
                 _ => slashes = 0,
             }
@@ -107,17 +106,17 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
     let mut place = Cursor { text: bytes, at: name.end };
     let before = |n: usize| name.start.checked_sub(n).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
     let written = text.get(name.clone())?;
-    // What follows a name in prose is no separator: most words end here.
+    // In prose no separator follows a name: most words end here.
     let flag = written.starts_with('-') && place.peek() == b' ';
     let tag = before(1) == b'<' && place.peek() == b'>';
-    // One of two choices: `fresh ? 'new-password' : 'old-password'`.
+    // A ternary: `fresh ? 'new-password' : 'old-password'`.
     if before(3) == b'?' && before(2) == b' ' {
         return None;
     }
     let tight = place.at;
     let joined = if flag || tag {
         place.at += 1;
-        Joined::Flag
+        Separator::Flag
     } else {
         separator(&mut place)?
     };
@@ -130,7 +129,7 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         || text.get(..name.start)?.ends_with("-e ");
     let strength = strength(text, &name, written, equals, starts_line)?;
     let spaced = place.skip(b" \t", 16) > 0;
-    // An alias of YAML.
+    // A YAML alias.
     if place.skip(b"*", 2) == 1 && spaced && place.peek().is_ascii_alphanumeric() {
         return None;
     }
@@ -139,7 +138,7 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         let len = place.rest().iter().position(|b| *b == b'<')?;
         let span = place.at..place.at + len;
         let ends = bytes.get(span.end..span.end + 2) == Some(b"</");
-        return secret(text, span, strength, Written::Quoted).filter(|_| ends);
+        return secret(text, span, strength, Notation::Quoted).filter(|_| ends);
     }
     typed(&mut place);
     let mut inside = place;
@@ -154,34 +153,34 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         && let Some(end) = inside.closed(quote)
     {
         let how = match (quote.1, strength, joined) {
-            (b'`', ..) => Written::Bare(joined),
-            // A parser that compares its tokens, and the tokens of a text with what is known of each.
-            (_, Strength::Weak, Joined::Compared) => Written::Bare(Joined::Flag),
+            (b'`', ..) => Notation::Bare(joined),
+            // A parser that compares its tokens, or the tokens of a text with their attributes.
+            (_, Strength::Weak, Separator::Compared) => Notation::Bare(Separator::Flag),
             (_, Strength::Weak, _) if plain::is_listed(text, name.start, end) => return None,
-            _ => Written::Quoted,
+            _ => Notation::Quoted,
         };
         return secret(text, inside.at..end, strength, how);
     }
-    // A quote that does not end was cut off.
+    // An unterminated quote was cut off.
     let from = if quote.is_some() { inside } else { place };
     let query = equals && matches!(before(1), b'?' | b'&') || encoded;
     let mut end = bare(from);
     let chained = |end: usize| bytes.get(end) == Some(&b'&') && bytes.get(end + 1..).is_some_and(assigns);
     let how = match () {
-        () if query || chained(end) && equals => Written::Query,
-        () if equals && capitals && starts_line => Written::Line,
-        () if equals => Written::Bare(Joined::Equals),
-        () => Written::Bare(joined),
+        () if query || chained(end) && equals => Notation::Query,
+        () if equals && capitals && starts_line => Notation::Line,
+        () if equals => Notation::Bare(Separator::Equals),
+        () => Notation::Bare(joined),
     };
-    if how == Written::Query {
+    if how == Notation::Query {
         let value = bytes.get(from.at..end)?;
         end = from.at + value.iter().position(|b| *b == b'#').unwrap_or(value.len());
     }
-    // A password may have an `&`; in a line of its own, all up to the white space is the value.
+    // A password may contain `&`; on a line of its own the value extends to the next white space.
     let within: &[u8] = match how {
-        Written::Line => b"&;,)]}(|",
-        Written::Bare(_) => b"&",
-        Written::Query | Written::Quoted => b"",
+        Notation::Line => b"&;,)]}(|",
+        Notation::Bare(_) => b"&",
+        Notation::Query | Notation::Quoted => b"",
     };
     while bytes.get(end).is_some_and(|b| within.contains(b)) && !chained(end) && end - from.at < FAR {
         let next = bare(Cursor { text: bytes, at: end + 1 });
@@ -191,8 +190,9 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
         end = next;
     }
     // "The secret: patience."
-    let prose =
-        strength == Strength::Middling && how == Written::Bare(Joined::Colon) && plain::after_article(text, name.start);
+    let prose = strength == Strength::Middling
+        && how == Notation::Bare(Separator::Colon)
+        && plain::after_article(text, name.start);
     let strength = if prose { Strength::Faint } else { strength };
     let mut span = secret(text, from.at..end, strength, how)?;
     while span.end - from.at >= FAR && bare(Cursor { text: bytes, at: span.end }) > span.end {
@@ -201,25 +201,25 @@ pub fn at(text: &str, name: Span) -> Option<Span> {
     Some(span)
 }
 
-/// `:`, `=`, `=>`, `:=`, `==` or an encoded `=`, after the closing quote of the name if it has one.
-fn separator(place: &mut Cursor) -> Option<Joined> {
+/// Parse `:`, `=`, `=>`, `:=`, `==` or an encoded `=`, after the closing quote of the name if there is one.
+fn separator(place: &mut Cursor) -> Option<Separator> {
     place.quote();
     place.eat(b"]");
     place.skip(b"*", 2);
     place.skip(b" \t", 16);
     if place.eat(b"%3D") || place.eat(b":=") || place.eat(b"=>") {
-        return Some(Joined::Assigned);
+        return Some(Separator::Assigned);
     }
     if place.eat(b":") {
-        // A path of Rust, an address.
-        return (!b":/".contains(&place.peek())).then_some(Joined::Colon);
+        // A Rust path or a URL.
+        return (!b":/".contains(&place.peek())).then_some(Separator::Colon);
     }
     let signs = place.skip(b"=", 3);
-    let joined = if signs == 1 { Joined::Assigned } else { Joined::Compared };
+    let joined = if signs == 1 { Separator::Assigned } else { Separator::Compared };
     (signs > 0 && place.peek() != b'~').then_some(joined)
 }
 
-/// Steps over the type in `let key: &str = "…"`.
+/// Skip the type in `let key: &str = "…"`.
 fn typed(place: &mut Cursor) {
     let kind = |b: &u8| b.is_ascii_alphanumeric() || b"_&'<>[]?| ".contains(b);
     let len = place.rest().iter().take(32).take_while(|b| kind(b)).count();
@@ -230,14 +230,14 @@ fn typed(place: &mut Cursor) {
     }
 }
 
-/// Whether `x=` stands here, as after the `&` of a query.
+/// Whether `x=` follows, as after the `&` of a query.
 fn assigns(rest: &[u8]) -> bool {
     let rest = rest.strip_prefix(b"amp;").unwrap_or(rest);
     let name = rest.iter().take(NAME).take_while(|b| b.is_ascii_alphanumeric() || b"_-.[]%".contains(b)).count();
     name > 0 && rest.get(name) == Some(&b'=')
 }
 
-/// Where a value without quotes ends.
+/// The end of an unquoted value.
 fn bare(place: Cursor) -> usize {
     let ends = |rest: &[u8]| match rest {
         [b, ..] if b.is_ascii_whitespace() || b"\"'`&;,)]}|<".contains(b) => true,
@@ -247,12 +247,12 @@ fn bare(place: Cursor) -> usize {
     let rest = place.rest();
     let most = rest.len().min(FAR);
     let len = (0..most).find(|at| rest.get(*at..).is_some_and(ends)).unwrap_or(most);
-    work(len);
+    count_work(len);
     place.at + len
 }
 
-/// What the name says, with the word before it where it is written as two (`API key: …`), and with the names that
-/// only a file of variables gives its secrets.
+/// The strength of a name together with the word before it (`API key: …`), and with names that count only in `.env`
+/// files.
 fn strength(text: &str, name: &Span, written: &str, equals: bool, starts_line: bool) -> Option<Strength> {
     let trimmed = written.trim_matches(['.', '-']);
     let before = || {
@@ -279,44 +279,48 @@ fn strength(text: &str, name: &Span, written: &str, equals: bool, starts_line: b
     })
 }
 
-/// A field of a record, named so: what of it is the secret.
+/// The secret part of the value of a record field.
 pub fn field(text: &str, strength: Strength) -> Option<Span> {
-    secret(text, 0..text.len(), strength, Written::Quoted)
+    secret(text, 0..text.len(), strength, Notation::Quoted)
 }
 
-/// What of `span` is a secret, if anything.
-fn secret(text: &str, span: Span, strength: Strength, written: Written) -> Option<Span> {
+/// The secret part of `span`.
+fn secret(text: &str, span: Span, strength: Strength, written: Notation) -> Option<Span> {
     use Strength::{Faint, Middling, Strong, Weak};
     let value = text.get(span.clone())?;
     if let Some(scheme) = SCHEMES.iter().find(|scheme| value.starts_with(**scheme)) {
         let span = span.start + scheme.len()..span.end;
         return credential(text.get(span.clone())?).then_some(span);
     }
-    // Without quotes the scheme alone was taken for the value.
+    // Without quotes the scheme alone was parsed as the value.
     if let Some(scheme) = SCHEMES.iter().find(|scheme| value == scheme.trim_end()) {
         let from = Cursor { text: text.as_bytes(), at: span.start + scheme.len() };
         let span = from.at..bare(from);
         return credential(text.get(span.clone())?).then_some(span);
     }
     let head = value.get(..value.floor_char_boundary(VALUE))?;
-    let dsn = strength == Strong && written == Written::Line && value.contains("://");
-    if looks::placeholder(head) || looks::elsewhere(head) && !dsn {
+    let dsn = strength == Strong && written == Notation::Line && value.contains("://");
+    if looks::is_placeholder(head) || looks::is_location(head) && !dsn {
         return None;
     }
     let sure = match (written, strength) {
-        (Written::Quoted, Strong | Middling) => !looks::sentence(head) && !looks::reference(head),
-        (Written::Quoted, Weak) => {
-            (looks::quoted_token(head) || plain::is_quoted_word(head)) && !looks::code(head) && !looks::reference(head)
+        (Notation::Quoted, Strong | Middling) => !looks::is_sentence(head) && !looks::is_reference(head),
+        (Notation::Quoted, Weak) => {
+            (looks::is_quoted_token(head) || plain::is_quoted_word(head))
+                && !looks::is_code(head)
+                && !looks::is_reference(head)
         }
-        (Written::Query | Written::Line, Strong | Middling) => true,
-        (Written::Query, Weak) => !looks::code(head),
-        (Written::Line, Weak) => !looks::code(head) && !looks::variable(head),
-        (Written::Bare(_), Strong) => looks::likely(head) && !looks::code(head) && !looks::variable(head),
-        (Written::Bare(_), Middling | Weak) | (_, Faint) => looks::surely(head) && !looks::code(head),
+        (Notation::Query | Notation::Line, Strong | Middling) => true,
+        (Notation::Query, Weak) => !looks::is_code(head),
+        (Notation::Line, Weak) => !looks::is_code(head) && !looks::is_variable(head),
+        (Notation::Bare(_), Strong) => {
+            looks::is_likely_secret(head) && !looks::is_code(head) && !looks::is_variable(head)
+        }
+        (Notation::Bare(_), Middling | Weak) | (_, Faint) => looks::is_evident_secret(head) && !looks::is_code(head),
     };
     match written {
         _ if sure => Some(span),
-        Written::Bare(joined) if strength != Faint => {
+        Notation::Bare(joined) if strength != Faint => {
             let len = plain::secret_word(head, strength, joined, ends_value(text, span.end))?;
             Some(span.start..span.start + len)
         }
@@ -324,9 +328,11 @@ fn secret(text: &str, span: Span, strength: Strength, written: Written) -> Optio
     }
 }
 
-/// After `Authorization: Bearer`: not the words that explain the header.
+/// Whether the text after `Authorization: Bearer` is a credential and not an explanation.
 fn credential(value: &str) -> bool {
     let word = value.len() < 8 || value.contains(char::is_whitespace) || value.contains('=') && !value.ends_with('=');
     let letters = !word && value.bytes().all(|b| b.is_ascii_alphanumeric());
-    !looks::placeholder(value) && !looks::code(value) && (looks::likely(value) || letters || is_basic(value))
+    !looks::is_placeholder(value)
+        && !looks::is_code(value)
+        && (looks::is_likely_secret(value) || letters || is_basic(value))
 }

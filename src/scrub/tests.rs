@@ -1,4 +1,4 @@
-//! The corpus with its precision and recall, and what must hold for any text.
+//! The corpus with its precision and recall, and properties of any text.
 
 use super::*;
 use proptest::prelude::*;
@@ -7,13 +7,13 @@ use serde_json::json;
 const SECRETS: &str = include_str!("corpus/secrets.txt");
 const ORDINARY: &str = include_str!("corpus/ordinary.txt");
 
-/// The lines of a corpus, as they are meant: see the head of the file.
+/// The lines of a corpus, unescaped; see the head of the file.
 fn lines(corpus: &str) -> impl Iterator<Item = String> {
     let lines = corpus.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
     lines.map(|line| line.replace('¦', "").replace('↵', "\n"))
 }
 
-/// The text without the marks, and with every marked part cut out.
+/// The text without its marks, and the text with every marked part removed.
 fn marked(line: &str) -> (String, String) {
     let (mut plain, mut cut, mut inside) = (String::new(), String::new(), false);
     for c in line.chars() {
@@ -44,7 +44,7 @@ fn corpus_precision_and_recall() {
         } else {
             wrong.push(format!("{expected}\n    became {out}"));
         }
-        // In the middle of a longer text, and as a string of JSON, it is the same.
+        // The result is the same inside a longer text and as a JSON string.
         let around = |text: &str| format!("ordinary line\n{text}\nanother line");
         if scrubber.text(&around(&plain), How::All) != around(&out) {
             wrong.push(format!("between other lines: {plain}"));
@@ -61,7 +61,7 @@ fn corpus_precision_and_recall() {
         let out = scrubber.text(text, how);
         let mut value: Value = serde_json::from_str(text).unwrap_or_else(|_| json!([text]));
         let inside = scrubber.value(&mut value, how) == 0;
-        // As JSON within JSON too.
+        // And as JSON within JSON.
         let escaped = json!({"content": text}).to_string();
         if out == text && inside && scrubber.text(&escaped, how) == escaped {
             kept += 1;
@@ -122,7 +122,7 @@ fn registered_values_in_every_form() {
     for (text, expected) in rows {
         assert_eq!(scrubber.text(text, How::All), expected);
     }
-    // base64 of `user:` and of `ab` before it: at the other two offsets.
+    // base64 of `user:` and of `ab` before the value: the other two offsets.
     scrubber.set("config-center", ["correcthorse".to_owned()]);
     for (text, expected) in [
         ("X2NvcnJlY3Rob3JzZQ==", "X[REDACTED]"),
@@ -216,8 +216,8 @@ thread_local! {
     static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts the bytes that were looked at for pairs of names and values.
-pub fn work(bytes: usize) {
+/// Count the bytes inspected for pairs of names and values.
+pub fn count_work(bytes: usize) {
     WORK.set(WORK.get() + bytes);
 }
 
@@ -273,7 +273,7 @@ fn a_hostile_text_costs_no_square() {
     }
 }
 
-/// Texts of the pieces that matter, in any order, with any characters between.
+/// Texts made of relevant pieces in any order, with any characters between.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         prop::sample::select(lines(SECRETS).map(|line| marked(&line).0).collect::<Vec<_>>()),
@@ -322,7 +322,7 @@ proptest! {
         for how in [How::All, How::Digests] {
             let once = scrubber.text(&text, how).into_owned();
             prop_assert_eq!(&scrubber.text(&once, how), &once);
-            // A mark stands for one character at the least.
+            // A mark replaces at least one character.
             prop_assert!(once.len() <= text.len() + once.matches(MARK).count() * (MARK.len() - 1));
             if !once.contains(MARK) {
                 prop_assert_eq!(&once, &text);

@@ -1,10 +1,10 @@
-//! Secrets one knows by their form alone.
+//! Detect secrets by their format alone.
 
 use crate::{Span, looks};
 use Body::{Alnum, Dotted, Hex, Upper, Word};
 use Form::{Bearer, Bot, Jwt, Pem, Prefix, Url, Webhook};
 
-/// What a token consists of after its prefix.
+/// The characters of a token after its prefix.
 #[derive(Clone, Copy)]
 pub enum Body {
     Alnum,
@@ -29,26 +29,26 @@ impl Body {
     }
 }
 
-/// A kind of secret, by what it begins with.
+/// A token format, by its beginning.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// The prefix, then at least so many characters of the body.
+    /// The prefix, then at least this many characters of the body.
     Prefix(&'static str, Body, usize),
     /// Three parts in base64, the first a JSON object.
     Jwt,
-    /// A block that says PRIVATE KEY.
+    /// A PEM block with PRIVATE KEY in its label.
     Pem,
     /// `scheme://user:password@host`.
     Url,
     /// `Bearer` or `Basic`, then a credential.
     Bearer,
-    /// Digits, a colon, 34 characters: a bot of Telegram.
+    /// A Telegram bot token: digits, a colon, 34 characters.
     Bot,
-    /// An address whose path is the secret, of at least so many characters.
+    /// A URL whose path of at least this many characters is the secret.
     Webhook(usize),
 }
 
-/// Every form, with the text to look for.
+/// Every format with its anchor text.
 pub const FORMS: &[(&str, Form)] = &[
     ("eyJ", Jwt),
     ("-----BEGIN ", Pem),
@@ -123,7 +123,7 @@ pub const FORMS: &[(&str, Form)] = &[
     ("sq0csp-", Prefix("sq0csp-", Word, 40)),
 ];
 
-/// Schemes whose addresses are written by hand into files, with passwords that should have been encoded.
+/// Schemes of URLs that people write by hand, often with unencoded passwords.
 const DATABASES: &[&[u8]] = &[
     b"postgres",
     b"postgresql",
@@ -137,11 +137,11 @@ const DATABASES: &[&[u8]] = &[
     b"mqtt",
 ];
 
-/// How far a password in an address may reach.
+/// The maximum length of a password in a URL.
 const PASSWORD: usize = 256;
-/// How long a private key may be.
+/// The maximum length of a private key.
 const KEY: usize = 16 * 1024;
-/// How much of a token is looked at to judge it.
+/// The maximum length of a token that is inspected.
 const MOST: usize = 1024;
 
 /// The secret that begins, or is announced, at `hit`.
@@ -169,7 +169,7 @@ fn judge(bytes: &[u8], hit: Span, form: Form) -> Option<Span> {
     }
 }
 
-/// Whether a word begins here; the `n` of an escaped line end is none of its letters, nor is what is percent-encoded.
+/// Whether a word begins here. The `n` of an escaped line end and percent-encoded characters are not part of a word.
 pub fn starts_word(bytes: &[u8], at: usize) -> bool {
     let before = |n: usize| at.checked_sub(n).and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
     let escaped = b"nrtbf".contains(&before(1)) && before(2) == b'\\';
@@ -177,7 +177,7 @@ pub fn starts_word(bytes: &[u8], at: usize) -> bool {
     !(before(1).is_ascii_alphanumeric() || before(1) == b'_') || escaped || encoded
 }
 
-/// Where the run of what `has` accepts ends, or where enough of it was seen.
+/// The end of the run of accepted characters, or of the inspected part.
 fn run(bytes: &[u8], from: usize, has: impl Fn(u8) -> bool) -> usize {
     from + bytes.get(from..).unwrap_or_default().iter().take(MOST).take_while(|b| has(**b)).count()
 }
@@ -187,7 +187,7 @@ fn text(bytes: &[u8], span: Span) -> &str {
 }
 
 fn token(bytes: &[u8], hit: Span, prefix: &str, body: Body, least: usize) -> Option<Span> {
-    // A part of a longer name, or of a token that was seen already.
+    // Part of a longer name, or of a token that was seen already.
     let before = hit.start.checked_sub(1).and_then(|at| bytes.get(at)).copied();
     let inner = before == Some(b'-') || before == Some(b'.') && matches!(body, Dotted);
     if bytes.get(hit.clone())? != prefix.as_bytes() || !starts_word(bytes, hit.start) || inner {
@@ -197,12 +197,12 @@ fn token(bytes: &[u8], hit: Span, prefix: &str, body: Body, least: usize) -> Opt
     let alone = !bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
     let end = hit.end + text(bytes, hit.end..end).trim_end_matches('.').len();
     let body_text = text(bytes, hit.end..end);
-    // Without a dash in it, no class of a style sheet and no name of a package is that long.
+    // Style-sheet classes and package names without a dash are never this long.
     let plain = body_text.len() >= least.min(20) && body_text.bytes().take(20).all(|b| b.is_ascii_alphanumeric());
     let sure = match (prefix, body) {
-        ("sk-", _) => plain || body_text.starts_with("ant-") || looks::random(body_text),
-        ("ASIA", _) => looks::random(body_text),
-        (_, Word | Dotted) => plain || looks::random(body_text),
+        ("sk-", _) => plain || body_text.starts_with("ant-") || looks::is_random(body_text),
+        ("ASIA", _) => looks::is_random(body_text),
+        (_, Word | Dotted) => plain || looks::is_random(body_text),
         _ => true,
     };
     (body_text.len() >= least && alone && sure).then_some(hit.start..end)
@@ -212,7 +212,7 @@ fn jwt(bytes: &[u8], hit: Span) -> Option<Span> {
     if bytes.get(hit.clone())? != b"eyJ" || !starts_word(bytes, hit.start) {
         return None;
     }
-    // Some heads hold whole certificates.
+    // Some PEM headers contain whole certificates.
     let head = (0..16).fold(hit.start, |at, _| run(bytes, at, |b| Word.has(b)));
     if head - hit.start < 10 || bytes.get(head) != Some(&b'.') {
         return None;
@@ -238,7 +238,7 @@ fn pem(bytes: &[u8], hit: Span) -> Option<Span> {
     let filled = |body: &str| body.as_bytes().split(|b| !base64(*b)).any(|line| line.len() >= 20);
     match end {
         Some((at, end)) => filled(rest.get(..at)?).then_some(hit.start..hit.start + end),
-        // Cut off before its end: what is left of it are lines of base64.
+        // A truncated block: the rest are lines of base64.
         None => {
             let (mut at, mut end) = (0, 0);
             for line in rest.split_inclusive(['\n', '\\']) {
@@ -271,7 +271,7 @@ fn url(bytes: &[u8], hit: Span) -> Option<Span> {
     let at = |until: usize| bytes.get(hit.end..until)?.iter().rposition(|b| *b == b'@').map(|at| hit.end + at);
     let end = match at(authority) {
         Some(end) => end,
-        // A slash or a hash that should have been encoded; but a port is digits.
+        // An unencoded slash or hash; but a port is digits.
         None if DATABASES.contains(&scheme) && bytes.get(name_end) == Some(&b':') => {
             let port = run(bytes, password, |b| b.is_ascii_digit());
             let wide = run(bytes, hit.end, |b| !outside(b)).min(hit.end + PASSWORD);
@@ -282,12 +282,12 @@ fn url(bytes: &[u8], hit: Span) -> Option<Span> {
     let secret = if bytes.get(name_end) == Some(&b':') { password..end } else { hit.end..end };
     let value = text(bytes, secret.clone());
     let alone = secret.start == hit.end;
-    let sure = if alone { value.len() >= 20 && looks::random(value) } else { !value.is_empty() };
+    let sure = if alone { value.len() >= 20 && looks::is_random(value) } else { !value.is_empty() };
     let stands_for = value.starts_with(['$', '<', '{', '[']) || value == "%s" || value.contains("***");
     (sure && !stands_for && secret.end > secret.start).then_some(secret)
 }
 
-/// After `Bearer` any token that is no word; after `Basic` what decodes to `user:password`.
+/// After `Bearer` any token that is not a word; after `Basic` base64 of `user:password`.
 fn bearer(bytes: &[u8], hit: Span) -> Option<Span> {
     if !starts_word(bytes, hit.start) {
         return None;
@@ -303,12 +303,15 @@ fn bearer(bytes: &[u8], hit: Span) -> Option<Span> {
     let end = from + text(bytes, from..end).trim_end_matches('.').len();
     let value = text(bytes, from..end);
     let basic = bytes.get(hit)?.eq_ignore_ascii_case(b"basic");
-    let sure =
-        if basic { is_basic(value) } else { value.len() >= 12 && looks::surely(value) && !looks::elsewhere(value) };
+    let sure = if basic {
+        is_basic(value)
+    } else {
+        value.len() >= 12 && looks::is_evident_secret(value) && !looks::is_location(value)
+    };
     sure.then_some(from..end)
 }
 
-/// Whether this is base64 of a user's name, a colon and a password.
+/// Whether this is base64 of a user name, a colon and a password.
 pub fn is_basic(value: &str) -> bool {
     let (mut bits, mut held, mut plain) = (0u32, 0, vec![]);
     for b in value.trim_end_matches('=').bytes() {
@@ -336,12 +339,12 @@ fn bot(bytes: &[u8], hit: Span) -> Option<Span> {
     let digits = bytes.get(..hit.start)?.iter().rev().take(12).take_while(|b| b.is_ascii_digit()).count();
     let end = run(bytes, hit.start + 1, |b| Word.has(b));
     let body = text(bytes, hit.start + 1..end);
-    let sure = (6..=11).contains(&digits) && (34..=36).contains(&body.len()) && looks::random(body);
+    let sure = (6..=11).contains(&digits) && (34..=36).contains(&body.len()) && looks::is_random(body);
     sure.then_some(hit.start - digits..end)
 }
 
 fn webhook(bytes: &[u8], hit: Span, least: usize) -> Option<Span> {
     let end = run(bytes, hit.end, |b| Word.has(b) || b == b'/');
     let path = text(bytes, hit.end..end);
-    (path.len() >= least && looks::random(path)).then_some(hit.end..end)
+    (path.len() >= least && looks::is_random(path)).then_some(hit.end..end)
 }

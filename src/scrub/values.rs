@@ -1,57 +1,58 @@
-//! Secrets one knows by value: what is registered, and the other forms it is written in.
+//! Detect registered values and their encoded forms.
 
 use crate::{MARK, Span};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::collections::BTreeSet;
 
-/// A value of fewer characters is no secret anybody keeps; it would take ordinary words with it.
-const LEAST: usize = 4;
-/// From so many characters on, a value counts inside of words too.
-const ANYWHERE: usize = 8;
-/// How much of a form the automaton knows; the rest is compared. It keeps the memory of long keys small.
-const HEAD: usize = 24;
+/// The minimum length of a value: shorter ones would remove ordinary words.
+const MIN_LENGTH: usize = 4;
+/// From this length on, a value also matches inside words.
+const MIN_INSIDE_WORDS: usize = 8;
+/// The length of a form inside the automaton; the rest is compared. It bounds the memory of long keys.
+const AUTOMATON_PREFIX: usize = 24;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// The value as it is kept; none if it is too short, or if it is a piece of what replaces it.
-pub fn fit(value: &str) -> Option<String> {
+/// The trimmed value; `None` if it is too short, or part of its own replacement.
+pub fn normalize(value: &str) -> Option<String> {
     let value = value.trim();
-    (value.chars().take(LEAST).count() == LEAST && !MARK.contains(value)).then(|| value.to_owned())
+    (value.chars().take(MIN_LENGTH).count() == MIN_LENGTH && !MARK.contains(value)).then(|| value.to_owned())
 }
 
-/// One way a value is written.
+/// One encoded form of a value.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Form {
     text: String,
-    /// Only as a word of its own.
+    /// Matches as a whole word only.
     word: bool,
-    /// Base64: the character before holds bits of the value too.
+    /// Base64: the character before contains bits of the value too.
     lead: bool,
-    /// The same of the character after it, and the padding follows.
+    /// Base64: the character after contains bits of the value too, and padding follows.
     tail: bool,
 }
 
 /// Finds all forms of all values in one pass.
 pub struct Finder {
     forms: Vec<Form>,
-    /// None if there is nothing to find, or if there are more forms than an automaton can hold: then each is looked
-    /// for by itself.
+    /// `None` if there is nothing to find, or if there are too many forms for an automaton: then each form is
+    /// searched for separately.
     automaton: Option<AhoCorasick>,
 }
 
 impl Finder {
     pub fn new<'a>(values: impl Iterator<Item = &'a String>) -> Self {
         let mut forms = BTreeSet::new();
-        values.for_each(|value| write(value, &mut forms));
+        values.for_each(|value| add_forms(value, &mut forms));
         let forms: Vec<Form> = forms.into_iter().collect();
-        let heads = forms.iter().map(|form| form.text.as_bytes().get(..HEAD).unwrap_or(form.text.as_bytes()));
+        let heads =
+            forms.iter().map(|form| form.text.as_bytes().get(..AUTOMATON_PREFIX).unwrap_or(form.text.as_bytes()));
         let automaton = AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).build(heads).ok();
         let automaton = automaton.filter(|_| !forms.is_empty());
         Self { forms, automaton }
     }
 
-    /// Every place of every form, overlapping ones too.
+    /// Append every match of every form, overlapping ones too.
     pub fn find(&self, text: &str, found: &mut Vec<Span>) {
         match &self.automaton {
             Some(automaton) => {
@@ -96,15 +97,15 @@ fn inside_word(text: &str, at: usize) -> bool {
     word(before.chars().next_back()) && word(after.chars().next())
 }
 
-/// All ways to write `value`.
-fn write(value: &str, forms: &mut BTreeSet<Form>) {
-    let word = value.chars().take(ANYWHERE).count() < ANYWHERE;
+/// Insert all encoded forms of `value`.
+fn add_forms(value: &str, forms: &mut BTreeSet<Form>) {
+    let word = value.chars().take(MIN_INSIDE_WORDS).count() < MIN_INSIDE_WORDS;
     let mut insert = |text: String, lead: bool, tail: bool| {
         forms.insert(Form { text, word, lead, tail });
     };
     let hex =
         |upper: bool| value.bytes().map(|b| if upper { format!("{b:02X}") } else { format!("{b:02x}") }).collect();
-    // The same bytes look different at each of three offsets; short values are looked for by themselves only.
+    // The same bytes encode differently at each of three offsets; short values are encoded at offset 0 only.
     for (table, offset) in [STANDARD, URL_SAFE].into_iter().flat_map(|table| [(table, 0), (table, 1), (table, 2)]) {
         if offset == 0 || !word {
             let text = base64(value.as_bytes(), table, offset, word);
@@ -130,8 +131,8 @@ fn write(value: &str, forms: &mut BTreeSet<Form>) {
     add(value.to_owned());
 }
 
-/// Base64 without padding of `value` after `offset` other bytes: only the characters that the value decides alone,
-/// unless it is to be found `whole`.
+/// Unpadded base64 of `value` after `offset` other bytes: only the characters that depend on the value alone, or all
+/// of them for a `whole` match.
 fn base64(value: &[u8], table: &[u8; 64], offset: usize, whole: bool) -> String {
     let bit =
         |n: usize| n.checked_sub(8 * offset).and_then(|n| Some(value.get(n / 8)? >> (7 - n % 8) & 1)).unwrap_or(0);
@@ -141,7 +142,7 @@ fn base64(value: &[u8], table: &[u8; 64], offset: usize, whole: bool) -> String 
     (from..to).filter_map(|at| table.get(sign(at))).map(|b| char::from(*b)).collect()
 }
 
-/// Percent-encoded, but for letters, digits and what is `safe`.
+/// Percent-encode all but letters, digits and the `safe` characters.
 fn percent(value: &str, safe: &str, upper: bool, space: &str) -> String {
     let one = |b: u8| match b {
         b' ' => space.to_owned(),
@@ -152,7 +153,7 @@ fn percent(value: &str, safe: &str, upper: bool, space: &str) -> String {
     value.bytes().map(one).collect()
 }
 
-/// JSON with every character beyond ASCII escaped, as Python writes it.
+/// JSON with non-ASCII characters escaped, as Python writes it.
 fn ascii(json: &str) -> String {
     let units = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|u| format!("\\u{u:04x}")).collect::<String>();
     json.chars().map(|c| if c.is_ascii() { c.to_string() } else { units(c) }).collect()
@@ -160,7 +161,7 @@ fn ascii(json: &str) -> String {
 
 #[cfg(test)]
 impl Finder {
-    /// As if there were too many forms for an automaton.
+    /// Simulate too many forms for an automaton.
     pub fn forget_automaton(&mut self) {
         self.automaton = None;
     }

@@ -83,7 +83,10 @@ impl FromStr for Id {
     type Err = crate::Error;
     /// Reads the 36 characters of a UUID; dashes may be left out.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || crate::Error::bad_args(format!("`{}` is not an id: ids look like 0197f3a2-….", clip(text)));
+        let wrong = || {
+            let start: String = text.chars().take(40).collect();
+            crate::Error::bad_args(format!("`{start}` is not an id: ids look like 0197f3a2-…."))
+        };
         let mut bytes = [0u8; 16];
         let mut digits = text.bytes().filter(|b| *b != b'-');
         for byte in &mut bytes {
@@ -92,10 +95,6 @@ impl FromStr for Id {
         }
         if digits.next().is_some() { Err(wrong()) } else { Ok(Self(bytes)) }
     }
-}
-
-fn clip(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 impl Serialize for Id {

@@ -45,7 +45,7 @@ pub(crate) fn bounded_json(what: &str, value: &Value, most: usize) -> Result<Str
     }
 }
 
-/// Runs a scan of many records on a thread where it blocks nobody.
+/// Runs what may look through many records where nobody else has to wait for it.
 ///
 /// # Errors
 /// The errors of `work`; `Failed` when it panics.

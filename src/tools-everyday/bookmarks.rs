@@ -9,6 +9,7 @@ use records::{
     names, optional_text, page_params, passes, quote, required_text, same_text, tags, truncate,
 };
 use store::{Key, Level, Record, Store, Walk, order};
+use text_kit::{counted_one, one_line, percent_decode};
 use tool::prelude::*;
 use url::Url;
 
@@ -198,10 +199,12 @@ fn title(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_prefix("www.").unwrap_or(host);
     let readable = |part: &str| {
-        let text = decoded(part).replace(['-', '_', '+'], " ");
+        // Encoded control characters stay encoded.
+        let visible = part.replace("%0", "%250").replace("%1", "%251");
+        let text = percent_decode(&visible).replace(['-', '_', '+'], " ");
         let name =
             text.rsplit_once('.').filter(|(_, kind)| matches!(*kind, "html" | "htm" | "php")).map(|(name, _)| name);
-        name.unwrap_or(&text).split_whitespace().collect::<Vec<_>>().join(" ")
+        one_line(name.unwrap_or(&text))
     };
     let parts = url.path_segments().into_iter().flatten().map(readable).filter(|part| !part.is_empty());
     let path = parts.collect::<Vec<_>>().join(" / ");

@@ -14,6 +14,7 @@ use records::{
 };
 use scheduler::{Reminder, Scheduler};
 use store::{Entry, Store, Tx};
+use text_kit::counted_one;
 use tool::{AgentId, When, prelude::*};
 
 /// The most characters of a title, a location, a description and a category.
@@ -163,7 +164,7 @@ async fn add_all(calendar: Calendar, cx: Cx, args: AddAll) -> Result<Output> {
     let also = calendar.reminding(&cx);
     let added = calendar.events.add_all_with(&cx, "batch_add_calendar_events", read, also).await?;
     let titles: Vec<String> = added.iter().map(|event| named(&cx, &event.value, false)).collect();
-    let count = if added.len() == 1 { "one event".to_owned() } else { format!("{} events", added.len()) };
+    let count = counted_one(added.len(), "event");
     let sentence = format!("I put {count} in the calendar: {}.", join_list(&titles, false));
     let views: Vec<Value> = added.iter().map(|event| to_json(&cx, event)).collect();
     Ok(Output::json(json!({"added": views.len(), "events": views}))?.say(sentence))

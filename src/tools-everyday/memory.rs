@@ -1,6 +1,7 @@
 //! Tools for long-term memory: facts, preferences, events and skills of a person.
 
 use memory::{Change, Filter, Hit, Kind, Memories, New};
+use text_kit::{counted_one, end_sentence};
 use tool::prelude::*;
 
 /// The largest limit, and the default limits.
@@ -76,7 +77,7 @@ impl From<Remember> for New {
 
 async fn remember(memories: Memories, cx: Cx, args: Remember) -> Result<Output> {
     let memory = memories.remember(&cx, args.into()).await?;
-    let sentence = format!("I will remember: {}", ended(&memory.content));
+    let sentence = format!("I will remember: {}", end_sentence(&memory.content));
     Ok(Output::json(memory)?.say(sentence))
 }
 
@@ -98,7 +99,7 @@ async fn batch(memories: Memories, cx: Cx, args: Batch) -> Result<Output> {
         return Err(Error::bad_args(format!("memory {} of the batch is empty: nothing was stored", at + 1)));
     }
     let stored = memories.remember_all(&cx, args.memories.into_iter().map(Into::into).collect()).await?;
-    let sentence = format!("I will remember {}.", things(stored.len()));
+    let sentence = format!("I will remember {}.", counted_one(stored.len(), "thing"));
     Ok(Output::json(json!({"count": stored.len(), "memories": stored}))?.say(sentence))
 }
 
@@ -165,7 +166,7 @@ async fn update(memories: Memories, cx: Cx, args: Update) -> Result<Output> {
         vouched: args.vouched,
     };
     let memory = memories.update(&cx, id, change).await?.ok_or_else(|| unknown(id))?;
-    let sentence = format!("I have changed it: {}", ended(&memory.content));
+    let sentence = format!("I have changed it: {}", end_sentence(&memory.content));
     Ok(Output::json(memory)?.say(sentence))
 }
 
@@ -203,8 +204,12 @@ async fn list(memories: Memories, cx: Cx, args: List) -> Result<Output> {
     let all = memories.list(&cx, &Filter { kind: args.kind, tags: args.tags, limit, ..Filter::default() })?;
     let sentence = match all.as_slice() {
         [] => "I remember nothing yet.".to_owned(),
-        [one] => format!("I remember one thing: {}", ended(&one.content)),
-        [newest, ..] => format!("Here are {} I remember; the newest: {}", things(all.len()), ended(&newest.content)),
+        [one] => format!("I remember one thing: {}", end_sentence(&one.content)),
+        [newest, ..] => format!(
+            "Here are {} I remember; the newest: {}",
+            counted_one(all.len(), "thing"),
+            end_sentence(&newest.content)
+        ),
     };
     let content = json!({"count": all.len(), "memories": all});
     Ok(Output { content, ..Output::default() }.say(sentence))
@@ -228,7 +233,7 @@ fn tenth() -> f64 {
 
 async fn boost(memories: Memories, cx: Cx, args: Boost) -> Result<Output> {
     let memory = memories.boost(&cx, args.memory_id.trim().parse()?, args.amount.clamp(0.0, 1.0) as f32).await?;
-    let sentence = format!("That matters more now: {}", ended(&memory.content));
+    let sentence = format!("That matters more now: {}", end_sentence(&memory.content));
     Ok(Output::json(memory)?.say(sentence))
 }
 
@@ -241,7 +246,7 @@ async fn stats(memories: Memories, cx: Cx, Stats {}: Stats) -> Result<Output> {
     let stats = memories.stats(&cx)?;
     let sentence = match stats.total {
         0 => "I remember nothing yet.".to_owned(),
-        n => format!("I remember {}.", things(n)),
+        n => format!("I remember {}.", counted_one(n, "thing")),
     };
     Ok(Output::json(stats)?.say(sentence))
 }
@@ -255,21 +260,11 @@ fn limited(asked: Option<u32>, default: u32) -> usize {
 fn best_answer(hits: &[Hit]) -> String {
     let Some(best) = hits.first() else { return "I remember nothing about that.".into() };
     let good = hits.iter().take(3).filter(|hit| hit.score >= 0.8 * best.score);
-    good.map(|hit| ended(&hit.memory.content)).collect::<Vec<_>>().join(" ")
+    good.map(|hit| end_sentence(&hit.memory.content)).collect::<Vec<_>>().join(" ")
 }
 
 fn unknown(id: Id) -> Error {
     Error::not_found(format!("there is no memory with the id {id}: `list_memories` and `recall` show ids"))
-}
-
-/// The text as a sentence, with punctuation at its end.
-fn ended(text: &str) -> String {
-    let text = text.trim();
-    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
-}
-
-fn things(n: usize) -> String {
-    if n == 1 { "one thing".into() } else { format!("{n} things") }
 }
 
 #[cfg(test)]

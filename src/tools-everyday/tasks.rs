@@ -12,6 +12,7 @@ use records::{
     view, when_words,
 };
 use store::{Entry, Store};
+use text_kit::counted_one;
 use tool::{When, prelude::*};
 
 /// The most characters of a title, a category and notes.
@@ -158,8 +159,8 @@ fn sentence(cx: &Cx, filter: &Filter, found: &[Entry<Task>], more: bool) -> Stri
     let names = join_list(&names, more);
     match place {
         Some(list) => format!("On {list}: {names}."),
-        None if more => format!("You have more than {}: {names}.", count(open.len())),
-        None => format!("You have {}: {names}.", count(open.len())),
+        None if more => format!("You have more than {}: {names}.", counted_one(open.len(), "task")),
+        None => format!("You have {}: {names}.", counted_one(open.len(), "task")),
     }
 }
 
@@ -275,8 +276,4 @@ fn due_words(due: &When, cx: &Cx) -> String {
 fn list_name(category: &str) -> String {
     let list = if category.to_lowercase().ends_with("list") { "" } else { " list" };
     format!("the {}{list}", truncate(category, 60))
-}
-
-fn count(n: usize) -> String {
-    if n == 1 { "one task".into() } else { format!("{n} tasks") }
 }

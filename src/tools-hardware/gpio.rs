@@ -1,6 +1,7 @@
 //! GPIO: look at and drive the header pins.
 
 use board::{Board, Level, Pin};
+use text_kit::join_and;
 use tool::prelude::*;
 
 /// The header pins.
@@ -20,7 +21,7 @@ pub fn family(board: Board) -> Family<Board> {
         .tags("pins header levels board")
 }
 
-/// Read the level of one pin without changing what it is used for.
+/// Read the level of one GPIO pin without changing its mode.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Read {
@@ -34,7 +35,7 @@ async fn read(board: Board, _: Cx, Read { pin }: Read) -> Result<Output> {
     Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
 }
 
-/// Drive one output pin; it stays driven until changed.
+/// Set one GPIO output pin high or low. The level stays until it is changed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Write {
@@ -50,7 +51,7 @@ async fn write(board: Board, _: Cx, Write { pin, high }: Write) -> Result<Output
     Ok(Output::json(level)?.say(format!("Pin {pin} is {}.", on_or_off(level))))
 }
 
-/// List all pins with their level and whether Hob drives them, and what drives the board.
+/// List all GPIO pins with their level and whether Hob drives them, and name the board driver.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct List {}
@@ -65,12 +66,12 @@ async fn list(board: Board, _: Cx, List {}: List) -> Result<Output> {
     let on = match high.as_slice() {
         [] => "all pins are off".to_owned(),
         [one] => format!("pin {one} is on and all others are off"),
-        many => format!("pins {} are on and all others are off", listed(many)),
+        many => format!("pins {} are on and all others are off", pins(many)),
     };
     let mine = match driven.as_slice() {
         [] => "I drive none of them".to_owned(),
         [one] => format!("I drive pin {one}"),
-        many => format!("I drive pins {}", listed(many)),
+        many => format!("I drive pins {}", pins(many)),
     };
     let mut sentence = format!("{on}; {mine}.");
     sentence[..1].make_ascii_uppercase();
@@ -81,13 +82,8 @@ fn on_or_off(level: Level) -> &'static str {
     if level.high { "on" } else { "off" }
 }
 
-/// "4, 17 and 22".
-fn listed(pins: &[Pin]) -> String {
-    let all: Vec<String> = pins.iter().map(Pin::to_string).collect();
-    match all.as_slice() {
-        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
-        _ => all.join(""),
-    }
+fn pins(pins: &[Pin]) -> String {
+    join_and(&pins.iter().map(Pin::to_string).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The header pins as tools.
+//! Hardware tools: GPIO.
 
 mod gpio;
 

@@ -1,4 +1,4 @@
-//! Arguments under the other names tools are known by, made into the tools' own.
+//! Adapt the arguments of tool aliases to the tools' own.
 
 use tool::prelude::*;
 
@@ -38,7 +38,7 @@ pub(crate) fn calculate_statistics(args: Value) -> Value {
     renamed(args, &["values", "data"], "numbers")
 }
 
-/// With a field, unless it is given.
+/// Add a field unless it is present.
 fn with(mut args: Value, field: &str, value: &str) -> Value {
     if let Some(fields) = args.as_object_mut() {
         fields.entry(field).or_insert_with(|| value.into());
@@ -46,7 +46,7 @@ fn with(mut args: Value, field: &str, value: &str) -> Value {
     args
 }
 
-/// With a field by its name here, unless it has it.
+/// Rename a field unless the new name is present.
 fn renamed(mut args: Value, names: &[&str], name: &str) -> Value {
     if let Some(fields) = args.as_object_mut().filter(|fields| !fields.contains_key(name))
         && let Some(value) = names.iter().find_map(|other| fields.remove(*other))

@@ -1,4 +1,4 @@
-//! Evaluating an expression within bounds of time, stack, memory and length. This is the only file that names fend.
+//! Evaluate expressions within limits of time, stack, memory and length. Only this file uses fend.
 
 use fend_core::{Context, Interrupt, evaluate_with_interrupt};
 use regex::Regex;
@@ -13,87 +13,87 @@ use tokio::{
 };
 use tool::{Error, Result};
 
-/// How long an expression may be, in characters. fend recurses, and a stack that overflows ends the whole process:
-/// this length and [`STACK`] belong together, and a test proves that they do.
+/// The maximum length of an expression, in characters. fend recurses, and a stack overflow ends the process: this
+/// length and [`STACK`] belong together, as a test proves.
 const LONGEST: usize = 500;
 const STACK: usize = 64 << 20;
-/// How much parsing an expression may cost, in tokens: fend parses what is in parentheses again and again.
+/// The maximum parsing cost of an expression, in tokens: fend parses the content of parentheses repeatedly.
 const COST: u64 = 20_000;
-/// How many digits a number may have, and its exponent: fend does not look at the clock while it shortens a fraction
-/// of numbers with a million digits. (Fuzzing found these bounds.)
+/// The maximum number of digits of a number and of its exponent: fend ignores its deadline while it reduces fractions
+/// of numbers with a million digits. (Fuzzing found these limits.)
 const DIGITS: usize = 40;
 const EXPONENT_DIGITS: usize = 3;
-/// When fend is told to stop, and how much later it is left alone.
+/// The time until fend is interrupted, and the grace period until it is abandoned.
 const TIME: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_secs(2);
-/// How many expressions are worked out at once: a bound on what those left alone may still take.
-const AT_ONCE: usize = 2;
-/// How long the result may be, in characters.
+/// The maximum number of concurrent evaluations, which bounds the cost of abandoned ones.
+const CONCURRENCY: usize = 2;
+/// The maximum length of a result, in characters.
 const LONGEST_RESULT: usize = 1000;
 
-/// What an expression comes to.
+/// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
-    /// The number or word alone: `-0.3333333333`, `0x11`, `true`, `3 + 4i`.
+    /// The value without its unit: `-0.3333333333`, `0x11`, `true`, `3 + 4i`.
     pub(crate) text: String,
-    /// Its unit, or nothing.
+    /// The unit, or empty.
     pub(crate) unit: String,
-    /// Whether digits were dropped.
+    /// Whether the value is rounded.
     pub(crate) approximate: bool,
 }
 
 impl Answer {
-    /// The value as a plain decimal number, where it is one a float can hold.
+    /// The value as a float, if it is a plain decimal number in range.
     pub(crate) fn number(&self) -> Option<f64> {
         let plain = self.text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-'));
         self.text.parse().ok().filter(|n: &f64| plain && n.is_finite())
     }
 }
 
-struct Until(Instant);
-impl Interrupt for Until {
+struct Deadline(Instant);
+impl Interrupt for Deadline {
     fn should_interrupt(&self) -> bool {
         Instant::now() >= self.0
     }
 }
 
-/// Works out an expression on a thread of its own.
+/// Evaluate an expression on a thread of its own.
 ///
 /// # Errors
-/// `BadArgs` with what is wrong with it.
+/// `BadArgs` with the fault in the expression.
 pub(crate) async fn evaluate(expression: String) -> Result<Answer> {
-    static FREE: Semaphore = Semaphore::const_new(AT_ONCE);
+    static FREE: Semaphore = Semaphore::const_new(CONCURRENCY);
     check(&expression)?;
     let too_long = |_| explain("interrupted");
     let turn = timeout(TIME + GRACE, FREE.acquire()).await.map_err(too_long)?;
     let (done, answer) = oneshot::channel();
     let work = move || {
-        // The other side may have given up. The turn ends with the work, not with the waiting for it.
-        let _ = (done.send(work_out(&expression)), turn);
+        // The receiver may be gone. The slot is released when the work ends, not when the wait does.
+        let _ = (done.send(compute(&expression)), turn);
     };
     thread::Builder::new()
         .name("arithmetic".into())
         .stack_size(STACK)
         .spawn(work)
-        .map_err(|why| Error::unavailable(format!("no thread could be had to calculate on ({why}): try again")))?;
+        .map_err(|why| Error::unavailable(format!("no thread could be started ({why}): try again")))?;
     let answer = timeout(TIME + GRACE, answer).await.map_err(too_long)?;
-    answer.map_err(|_| Error::failed("this expression cannot be worked out: write it in another way"))?
+    answer.map_err(|_| Error::failed("this expression could not be evaluated: write it in another way"))?
 }
 
-fn work_out(expression: &str) -> Result<Answer> {
+fn compute(expression: &str) -> Result<Answer> {
     let answer = once(expression)?;
     let small = answer.approximate && answer.number().is_some_and(|n| n.abs() < 0.001);
-    // Ten decimal places are nothing to a very small number.
+    // Ten decimal places are too few for a very small number.
     Ok(if small { once(&format!("({expression}) to 10 sf")).unwrap_or(answer) } else { answer })
 }
 
 fn once(expression: &str) -> Result<Answer> {
-    // Without a random source and exchange rates, each answer depends on the expression alone.
-    let result = evaluate_with_interrupt(expression, &mut Context::new(), &Until(Instant::now() + TIME));
+    // Without a random source and exchange rates, evaluation is deterministic.
+    let result = evaluate_with_interrupt(expression, &mut Context::new(), &Deadline(Instant::now() + TIME));
     let result = result.map_err(|why| explain(&why))?;
     let text = result.get_main_result().trim();
     if text.is_empty() {
-        return Err(Error::bad_args("this expression comes to nothing: write something like 2 * (3 + 4)"));
+        return Err(Error::bad_args("this expression has no value: write something like 2 * (3 + 4)"));
     }
     if text.len() > LONGEST_RESULT {
         return Err(Error::bad_args(format!("the result has more than {LONGEST_RESULT} digits: ask for less")));
@@ -102,7 +102,7 @@ fn once(expression: &str) -> Result<Answer> {
     let number = text.trim_start_matches('-').find(|c: char| !c.is_ascii_digit() && c != '.');
     let end = number.map_or(text.len(), |at| at + text.len() - text.trim_start_matches('-').len());
     let (value, unit) = text.split_at(end);
-    // Only what follows a plain number is a unit; `0x11`, `1/3` and `3 + 4i` are values as a whole.
+    // Only text after a plain number is a unit; `0x11`, `1/3` and `3 + 4i` are values as a whole.
     let has_unit =
         !value.is_empty() && unit.trim_start().starts_with(|c: char| c.is_alphabetic() || "°%'\"".contains(c));
     let is_number = |unit: &str| unit.starts_with(['x', 'b', 'o']) && value == "0" || unit == "i";
@@ -112,20 +112,20 @@ fn once(expression: &str) -> Result<Answer> {
 
 fn explain(why: &str) -> Error {
     Error::bad_args(match why {
-        "interrupted" => "this takes too long to work out: the numbers are too large".to_owned(),
+        "interrupted" => "this takes too long to compute: the numbers are too large".to_owned(),
         "exchange rates are not available" => "currencies cannot be converted: there are no exchange rates here".into(),
         _ => {
-            format!("this cannot be worked out: {why}; write it like 2 * (3 + 4), sqrt(2), 15% of 200 or 5 km to miles")
+            format!("this cannot be evaluated: {why}; write it like 2 * (3 + 4), sqrt(2), 15% of 200 or 5 km to miles")
         }
     })
 }
 
-/// Refuses what would hurt (functions that call themselves, dice whose distributions fill the memory, numbers and
-/// nesting beyond bounds) and what would be misread in silence.
+/// Reject harmful input (recursive functions, dice with huge distributions, numbers and nesting beyond the limits)
+/// and input that fend would silently misread.
 fn check(expression: &str) -> Result<()> {
     static DICE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)(^|[^\w.])\d*d\d").ok());
     if expression.trim().is_empty() {
-        return Err(Error::bad_args("there is nothing to work out: give an expression such as 2 * (3 + 4)"));
+        return Err(Error::bad_args("the expression is empty: pass one such as 2 * (3 + 4)"));
     }
     if expression.chars().count() > LONGEST || cost(expression) > COST {
         return Err(Error::bad_args(format!(
@@ -144,7 +144,7 @@ fn check(expression: &str) -> Result<()> {
         )));
     }
     if DICE.as_ref().is_none_or(|dice| dice.is_match(expression)) {
-        return Err(Error::bad_args("dice cannot be worked out"));
+        return Err(Error::bad_args("dice are not supported"));
     }
     check_commas(expression)
 }
@@ -160,8 +160,8 @@ fn has_large_number(text: &[u8]) -> bool {
     })
 }
 
-/// An upper bound of how many tokens fend parses: what is in parentheses comes up to twice for each token that stands
-/// before it on the same level, and again for each level around it.
+/// An upper bound of the tokens that fend parses: it parses parentheses up to twice for each preceding token on the
+/// same level, and again for each enclosing level.
 fn cost(expression: &str) -> u64 {
     let mut levels: Vec<(u64, u64)> = vec![];
     let (mut times, mut tokens, mut total, mut last) = (1u64, 0u64, 0u64, ' ');
@@ -190,7 +190,7 @@ fn cost(expression: &str) -> u64 {
     total
 }
 
-/// fend skips commas: `mean(1,2)` would be 12. Only commas that separate thousands pass.
+/// fend skips commas: `mean(1,2)` would be 12. Only thousands separators are allowed.
 fn check_commas(expression: &str) -> Result<()> {
     let bytes = expression.as_bytes();
     let digits = |from: usize| bytes.iter().skip(from).take_while(|b| b.is_ascii_digit()).count();
@@ -251,8 +251,8 @@ mod tests {
     #[tokio::test]
     async fn what_would_hurt_or_mislead_is_refused() {
         let table = [
-            ("", "nothing to work out"),
-            ("  ", "nothing to work out"),
+            ("", "the expression is empty"),
+            ("  ", "the expression is empty"),
             ("9^9^9", "too long to work out"),
             ("100000!", "too long to work out"),
             ("9999999!", "too long to work out"),
@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Each of these nests as deep as the length allows; a stack too small would end the test run.
+    /// Each of these nests as deep as the length allows; a stack overflow would end the test run.
     #[tokio::test]
     async fn no_expression_overflows_the_stack() {
         let shapes = [
@@ -298,7 +298,7 @@ mod tests {
                 let n = n.min((LONGEST - 1) / (before.chars().count() + after.chars().count()));
                 let expression = format!("{}1{}", before.repeat(n), after.repeat(n));
                 passed += usize::from(check(&expression).is_ok());
-                // Whatever it comes to: it does so in time, and the process is still here.
+                // Any result counts if it comes in time and the process survives.
                 let start = Instant::now();
                 let _ = evaluate(expression).await;
                 assert!(start.elapsed() < TIME + GRACE, "{shape} {n}");
@@ -324,8 +324,7 @@ mod tests {
     proptest! {
         #![proptest_config(cases(400))]
 
-        /// Whatever is asked, it comes to something or is refused: the thread it is worked out on never ends before its
-        /// answer.
+        /// Every input returns a result or an error: the evaluation thread never ends without an answer.
         #[test]
         fn no_expression_panics(
             text in "\\PC{0,30}",

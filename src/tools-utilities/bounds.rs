@@ -1,61 +1,62 @@
-//! How large what is given may be, and how long it may take.
+//! Limits of input sizes and computing time.
 
 use std::time::{Duration, Instant};
+use text_kit::truncate;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use tool::{Error, Result};
 
-/// The longest text, in bytes.
+/// The maximum length of a text, in bytes.
 pub(crate) const TEXT: usize = 1 << 20;
-/// The longest list.
+/// The maximum length of a list.
 pub(crate) const ITEMS: usize = 100_000;
-/// How long one piece of work may take, and how much later it is left alone.
+/// The time limit of blocking work, and the grace period until it is abandoned.
 const TIME: Duration = Duration::from_secs(5);
 const GRACE: Duration = Duration::from_secs(2);
-/// How many pieces of work are done at once: a bound on what those left alone may still take.
-const AT_ONCE: usize = 2;
+/// The maximum number of concurrent blocking jobs, which bounds the cost of abandoned ones.
+const CONCURRENCY: usize = 2;
 
-/// When work has to end.
-pub(crate) struct Until(Instant);
+/// A deadline.
+pub(crate) struct Deadline(Instant);
 
-impl Until {
-    /// So much time from now on.
+impl Deadline {
+    /// A deadline after this time.
     pub(crate) fn after(time: Duration) -> Self {
         Self(Instant::now() + time)
     }
     pub(crate) fn at(&self) -> Instant {
         self.0
     }
-    /// Asks for nothing while there is time.
+    /// Check the deadline.
     ///
     /// # Errors
-    /// `BadArgs` once there is none.
+    /// `BadArgs` after the deadline.
     pub(crate) fn check(&self) -> Result<()> {
         if Instant::now() < self.0 { Ok(()) } else { Err(too_long()) }
     }
 }
 
 fn too_long() -> Error {
-    Error::bad_args("this takes too long: give less at a time, or a simpler pattern")
+    Error::bad_args("this takes too long: pass less at a time, or a simpler pattern")
 }
 
-/// Does what may take long beside the threads that everybody shares.
+/// Run blocking work outside the async threads.
 ///
 /// # Errors
-/// Those of the work; `BadArgs` when it takes too long; `Unavailable` when too much of it is waiting.
+/// Errors of the work; `BadArgs` when it exceeds the time limit; `Unavailable` when too much work is queued.
 pub(crate) async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce(&Until) -> Result<T> + Send + 'static,
+    work: impl FnOnce(&Deadline) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    static FREE: Semaphore = Semaphore::const_new(AT_ONCE);
-    let busy = || Error::unavailable("too much is being worked on at once: try again in a moment");
+    static FREE: Semaphore = Semaphore::const_new(CONCURRENCY);
+    let busy = || Error::unavailable("too many computations are running: try again in a moment");
     let turn = timeout(TIME + GRACE, FREE.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
-    let until = Until::after(TIME);
-    // The turn ends with the work, not with the waiting for it.
+    let until = Deadline::after(TIME);
+    // The slot is released when the work ends, not when the wait does.
     let work = spawn_blocking(move || (work(&until), turn).0);
     let done = timeout(TIME + GRACE, work).await.map_err(|_| too_long())?;
-    done.map_err(|_| Error::failed("this could not be worked out: give it in another way"))?
+    done.map_err(|_| Error::failed("the computation failed: try other input"))?
 }
 
-/// Refuses a text that is too long; `what` names it.
+/// Check the length of a text; `what` is its name.
 ///
 /// # Errors
 /// `BadArgs`.
@@ -63,7 +64,7 @@ pub(crate) fn short(what: &str, text: &str) -> Result<()> {
     within(what, text.len(), TEXT, "bytes")
 }
 
-/// Refuses a list that is too long.
+/// Check the length of a list.
 ///
 /// # Errors
 /// `BadArgs`.
@@ -71,7 +72,7 @@ pub(crate) fn few(what: &str, count: usize) -> Result<()> {
     within(what, count, ITEMS, "items")
 }
 
-/// Refuses more than `most` of something.
+/// Check a count against a maximum.
 ///
 /// # Errors
 /// `BadArgs`.
@@ -79,30 +80,17 @@ pub(crate) fn within(what: &str, count: usize, most: usize, of: &str) -> Result<
     if count <= most {
         return Ok(());
     }
-    Err(Error::bad_args(format!("`{what}` has {count} {of}, and {most} is the most: give it in parts")))
+    Err(Error::bad_args(format!("`{what}` has {count} {of}, and the maximum is {most}: split it")))
 }
 
-/// The beginning of a text, for a message about it.
-pub(crate) fn clipped(text: &str) -> String {
-    cut(text, 60)
+/// The beginning of a text, for an error message.
+pub(crate) fn excerpt(text: &str) -> String {
+    truncate(text, 60)
 }
 
-/// A result as a person is told it: whole, unless it is very long.
+/// A result in a spoken sentence, truncated if very long.
 pub(crate) fn result_sentence(text: &str) -> String {
-    cut(text, 1000)
-}
-
-fn cut(text: &str, length: usize) -> String {
-    match text.char_indices().nth(length) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// `1 word`, `2 words`.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
-    let ending = if thing.ends_with("ch") { "es" } else { "s" };
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}{ending}") }
+    truncate(text, 1000)
 }
 
 #[cfg(test)]
@@ -110,20 +98,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_is_done_aside_and_its_faults_are_told() {
+    async fn blocking_work_returns_its_result_or_error() {
         assert_eq!(run_blocking(|until| until.check().map(|()| 7)).await, Ok(7));
         let failed = run_blocking(|_| -> Result<u8> { std::panic::resume_unwind(Box::new("bad")) }).await;
         assert!(matches!(failed, Err(Error::Failed(_))), "{failed:?}");
-        assert!(matches!(Until(Instant::now()).check(), Err(Error::BadArgs(_))));
+        assert!(matches!(Deadline(Instant::now()).check(), Err(Error::BadArgs(_))));
         let (most, more) = ("x".repeat(TEXT), "x".repeat(TEXT + 1));
         assert!(short("text", &most).is_ok());
         assert!(
-            short("text", &more).unwrap_err().message().contains("`text` has 1048577 bytes, and 1048576 is the most")
+            short("text", &more)
+                .unwrap_err()
+                .message()
+                .contains("`text` has 1048577 bytes, and the maximum is 1048576")
         );
-        assert_eq!(clipped(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
-        for (count, thing, told) in [(1, "day", "1 day"), (0, "day", "0 days"), (2, "match", "2 matches")] {
-            assert_eq!(counted(count, thing), told);
-        }
-        assert_eq!(counted(3, "word"), "3 words");
+        assert_eq!(excerpt(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
     }
 }

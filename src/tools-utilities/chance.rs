@@ -1,36 +1,33 @@
-//! What comes by chance: ids, passwords and numbers, from the system's own source.
+//! Generate random ids, passwords and numbers from the system's secure source.
 
-use crate::{
-    bounds::{counted, within},
-    maths::grouped,
-    statistics::number,
-};
+use crate::{bounds::within, maths::grouped, statistics::number};
+use text_kit::counted;
 use tool::prelude::*;
 use uuid::{Builder, Uuid};
 
-/// The most that are made at once.
+/// The maximum number of results per call.
 const UUIDS: u32 = 100;
 const PASSWORDS: u32 = 20;
 const NUMBERS: u32 = 1000;
-/// How long a password is unless it is said.
+/// The default length of a password.
 const LENGTH: u32 = 20;
 
 const UPPERCASE: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const LOWERCASE: &str = "abcdefghijklmnopqrstuvwxyz";
 const DIGITS: &str = "0123456789";
-/// Without quotes, backslash and blank, which forms and shells take amiss.
+/// Without quotes, backslash and space, which forms and shells mishandle.
 const SYMBOLS: &str = "!#$%&()*+,-./:;<=>?@[]^_{|}~";
-/// What is taken for something else on paper.
+/// Characters that look alike on paper.
 const AMBIGUOUS: &str = "O0oIl1|S5B8Z2";
 
-/// Make a random UUID, or several.
+/// Generate one or more random UUIDs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MakeUuid {
-    /// 4 (default) is all chance; 7 begins with the time, so that ids sort by their age.
+    /// UUID version: 4 (default) is random; 7 begins with the time, so that ids sort by age.
     #[schemars(extend("enum" = [4, 7]))]
     version: Option<u8>,
-    /// How many, 1 (default) to 100.
+    /// Number of UUIDs, 1 (default) to 100.
     #[schemars(range(min = 1, max = 100))]
     count: Option<u32>,
 }
@@ -46,7 +43,7 @@ pub(crate) async fn uuid(_: (), cx: Cx, MakeUuid { version, count }: MakeUuid) -
     };
     let mut all = (0..count).map(|_| make()).collect::<Result<Vec<Uuid>>>()?;
     if version == 7 {
-        // They are of one moment: put in order, they stay so.
+        // Created at the same millisecond; sorted ids stay in order.
         all.sort_unstable();
     }
     let all: Vec<String> = all.iter().map(Uuid::to_string).collect();
@@ -57,25 +54,25 @@ pub(crate) async fn uuid(_: (), cx: Cx, MakeUuid { version, count }: MakeUuid) -
     Ok(Output::json(json!({"uuid": all[0], "uuids": all, "version": version, "count": count}))?.say(said))
 }
 
-/// Make a password that nobody can guess, or several. Each kind of character that is asked for is in it.
+/// Generate one or more secure random passwords that contain every requested kind of character.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct MakePassword {
-    /// How many characters, 8 to 128 (default: 20).
+    /// Length in characters, 8 to 128 (default: 20).
     #[schemars(range(min = 8, max = 128))]
     length: Option<u32>,
-    /// With capital letters (default: true).
+    /// Include uppercase letters (default: true).
     uppercase: Option<bool>,
-    /// With small letters (default: true).
+    /// Include lowercase letters (default: true).
     lowercase: Option<bool>,
-    /// With digits (default: true).
+    /// Include digits (default: true).
     numbers: Option<bool>,
-    /// With signs such as ! and # (default: true).
+    /// Include symbols such as ! and # (default: true).
     symbols: Option<bool>,
-    /// Without characters that look alike, such as O and 0 (default: false).
+    /// Exclude characters that look alike, such as O and 0 (default: false).
     #[serde(default)]
     exclude_ambiguous: bool,
-    /// How many, 1 (default) to 20.
+    /// Number of passwords, 1 (default) to 20.
     #[schemars(range(min = 1, max = 20))]
     count: Option<u32>,
 }
@@ -110,9 +107,9 @@ pub(crate) async fn password(_: (), _: Cx, args: MakePassword) -> Result<Output>
     Ok(Output::json(answer)?.say(said))
 }
 
-/// Every password that has each kind is equally likely: one that lacks a kind is thrown away as a whole.
+/// All passwords with every kind are equally likely: a candidate that lacks a kind is rejected as a whole.
 fn one_password(kinds: &[Vec<u8>], length: u32, chance: &mut SecureRng) -> Result<String> {
-    // Of the shortest with all kinds about every second lacks one; that so many do, nobody will see.
+    // About every second of the shortest candidates lacks a kind; this many rejections never happen.
     const TRIES: u32 = 10_000;
     let alphabet: Vec<u8> = kinds.concat();
     for _ in 0..TRIES {
@@ -127,17 +124,17 @@ fn one_password(kinds: &[Vec<u8>], length: u32, chance: &mut SecureRng) -> Resul
     Err(Error::failed("no password could be made: try again"))
 }
 
-/// Pick a random number between two, both included: for dice, lots and samples.
+/// Generate one or more random numbers between two limits, inclusive: for dice, draws and samples.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pick {
-    /// The smallest it may be.
+    /// Minimum.
     min: f64,
-    /// The largest it may be.
+    /// Maximum.
     max: f64,
-    /// Only whole numbers (default: true).
+    /// Whole numbers only (default: true).
     integer: Option<bool>,
-    /// How many, 1 (default) to 1000.
+    /// Number of results, 1 (default) to 1000.
     #[schemars(range(min = 1, max = 1000))]
     count: Option<u32>,
 }
@@ -160,7 +157,7 @@ pub(crate) async fn pick(_: (), _: Cx, args: Pick) -> Result<Output> {
             })
             .collect::<Result<Vec<Value>>>()?;
     let shown: Vec<String> = all.iter().take(10).map(|n| grouped(&n.to_string())).collect();
-    // Zero or one is a coin.
+    // Zero or one is a coin flip.
     let coin = (integer && (min, max) == (0.0, 1.0)).then(|| if all[0] == 1 { "heads" } else { "tails" });
     let said = match all.len() {
         1 => match coin {
@@ -176,16 +173,16 @@ pub(crate) async fn pick(_: (), _: Cx, args: Pick) -> Result<Output> {
     Ok(Output::json(answer)?.say(said))
 }
 
-/// A count between 1 and the most.
+/// Check a requested count.
 fn many(what: &str, asked: Option<u32>, default: u32, most: u32) -> Result<u32> {
     let count = asked.unwrap_or(default);
     within(what, count as usize, most as usize, "wanted").map_err(|_| {
-        Error::bad_args(format!("`{what}` is {count}, and {most} is the most at once: ask several times"))
+        Error::bad_args(format!("`{what}` is {count}, and {most} is the maximum per call: call several times"))
     })?;
     if count == 0 { Err(Error::bad_args(format!("`{what}` is 0: ask for at least one"))) } else { Ok(count) }
 }
 
-/// Random numbers from the system, fetched in blocks: a fetch is a system call.
+/// A buffered reader of the system's random source; each refill is a system call.
 pub(crate) struct SecureRng {
     block: [u8; 256],
     used: usize,
@@ -201,7 +198,7 @@ impl SecureRng {
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
         if self.used + N > self.block.len() {
             getrandom::fill(&mut self.block)
-                .map_err(|why| Error::unavailable(format!("the system has no random numbers ({why}): try again")))?;
+                .map_err(|why| Error::unavailable(format!("the system's random source failed ({why}): try again")))?;
             self.used = 0;
         }
         let mut bytes = [0; N];
@@ -214,7 +211,7 @@ impl SecureRng {
         self.bytes().map(u64::from_le_bytes)
     }
 
-    /// A number below `bound`, which is above 0, each equally likely: what would favour the small ones is thrown away.
+    /// A uniform number below `bound`, which is above 0. Biased values are rejected.
     pub(crate) fn below(&mut self, bound: u64) -> Result<u64> {
         let bound = bound.max(1);
         let fair = u64::MAX - u64::MAX % bound;
@@ -227,7 +224,7 @@ impl SecureRng {
     }
 
     fn whole(&mut self, min: f64, max: f64) -> Result<i64> {
-        // Beyond this a float skips whole numbers.
+        // Above this, a float cannot represent every whole number.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         let (low, high) = (min.ceil(), max.floor());
         if low < -EXACT || high > EXACT {
@@ -247,9 +244,9 @@ impl SecureRng {
 
     fn between(&mut self, min: f64, max: f64) -> Result<f64> {
         if !(max - min).is_finite() {
-            return Err(Error::bad_args("the limits are too far apart: give nearer ones"));
+            return Err(Error::bad_args("the limits are too far apart: narrow them"));
         }
-        // As many steps as a float has from 0 to 1.
+        // A float has this many steps from 0 to 1.
         let part = (self.next()? >> 11) as f64 / ((1_u64 << 53) - 1) as f64;
         Ok((min + (max - min) * part).clamp(min, max))
     }

@@ -1,4 +1,4 @@
-//! Text in the alphabets of machines, and back: Base64, percent encoding, hex and HTML.
+//! Encode and decode text: Base64, percent encoding, hex and HTML entities.
 
 use crate::{
     bounds::{result_sentence, short},
@@ -10,15 +10,16 @@ use base64::{
     alphabet::STANDARD,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose},
 };
+use text_kit::percent_encode;
 use tool::prelude::*;
 
 words! {
-    /// Which way.
-    Way { Encode = "encode", Decode = "decode" }
+    /// Direction.
+    Direction { Encode = "encode", Decode = "decode" }
 }
 
 words! {
-    /// The alphabet.
+    /// Encoding.
     Method {
         Base64 = "base64",
         Base64Url = "base64url",
@@ -28,15 +29,15 @@ words! {
     }
 }
 
-/// Encode a text as Base64, URL (percent) encoding, hex or HTML entities, or decode it again.
+/// Encode text as Base64, URL (percent) encoding, hex or HTML entities, or decode it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EncodeDecode {
-    /// The text.
+    /// Text to convert.
     text: String,
-    /// Which way.
-    operation: Way,
-    /// In which alphabet (default: base64).
+    /// Encode or decode.
+    operation: Direction,
+    /// Encoding (default: base64).
     method: Option<Method>,
 }
 
@@ -44,12 +45,12 @@ pub(crate) async fn encode_decode(_: (), _: Cx, args: EncodeDecode) -> Result<Ou
     short("text", &args.text)?;
     let (text, method) = (args.text, args.method.unwrap_or(Method::Base64));
     let result = match args.operation {
-        Way::Encode => encode(&text, method),
-        Way::Decode => decode(&text, method)?,
+        Direction::Encode => encode(&text, method),
+        Direction::Decode => decode(&text, method)?,
     };
     let said = match args.operation {
-        Way::Encode => format!("As {} it is {}", method.word(), result_sentence(&result)),
-        Way::Decode => format!("It says: {}", result_sentence(&result)),
+        Direction::Encode => format!("As {} it is {}", method.word(), result_sentence(&result)),
+        Direction::Decode => format!("It says: {}", result_sentence(&result)),
     };
     let answer = json!({"result": result, "operation": args.operation.word(), "method": method.word()});
     Ok(Output::json(answer)?.say(said))
@@ -60,16 +61,7 @@ fn encode(text: &str, method: Method) -> String {
         Method::Base64 => general_purpose::STANDARD.encode(text),
         Method::Base64Url => general_purpose::URL_SAFE_NO_PAD.encode(text),
         Method::Hex => hex(text.as_bytes()),
-        Method::Url => {
-            let mut out = String::with_capacity(text.len());
-            for byte in text.bytes() {
-                match byte {
-                    b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
-                    _ => out += &format!("%{byte:02X}"),
-                }
-            }
-            out
-        }
+        Method::Url => percent_encode(text),
         Method::Html => {
             let mut out = String::with_capacity(text.len());
             for c in text.chars() {
@@ -100,7 +92,7 @@ fn decode(text: &str, method: Method) -> Result<String> {
     })
 }
 
-/// Either alphabet, with or without padding, with blanks and line breaks between.
+/// Decode either alphabet, with or without padding, ignoring white space.
 fn from_base64(text: &str) -> Result<Vec<u8>> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(
         &STANDARD,
@@ -128,9 +120,9 @@ fn from_hex(text: &str) -> Result<Vec<u8>> {
         .filter(|c| !c.is_whitespace() && !matches!(c, ':' | '-'))
         .map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()).ok_or(c))
         .collect::<Result<Vec<u8>, char>>()
-        .map_err(|c| Error::bad_args(format!("`{c}` is no hex digit: give digits 0 to 9 and a to f")))?;
+        .map_err(|c| Error::bad_args(format!("`{c}` is not a hex digit: use digits 0 to 9 and a to f")))?;
     if digits.len() % 2 == 1 {
-        return Err(Error::bad_args("hex has two digits for each byte, and here one is missing"));
+        return Err(Error::bad_args("hex has two digits per byte, and one is missing"));
     }
     Ok(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
@@ -146,13 +138,13 @@ fn from_percent(text: &str) -> Result<Vec<u8>> {
         let digit = |b: Option<u8>| b.and_then(|b| char::from(b).to_digit(16)).and_then(|d| u8::try_from(d).ok());
         match (digit(bytes.next()), digit(bytes.next())) {
             (Some(high), Some(low)) => out.push(high << 4 | low),
-            _ => return Err(Error::bad_args("a % is not followed by two hex digits: a real % is written %25")),
+            _ => return Err(Error::bad_args("a % is not followed by two hex digits: a literal % is written %25")),
         }
     }
     Ok(out)
 }
 
-/// What HTML calls characters: the first five are those that have to be encoded.
+/// HTML entities; the first five must be encoded.
 const ENTITIES: &[(&str, char)] = &[
     ("amp", '&'),
     ("lt", '<'),
@@ -192,9 +184,9 @@ const ENTITIES: &[(&str, char)] = &[
     ("ntilde", 'ñ'),
 ];
 
-/// Names and numbers of characters become them; what is neither stays as it is.
+/// Replace named and numeric entities; unknown ones stay.
 fn from_html(text: &str) -> String {
-    /// The longest name, and a number with all its digits.
+    /// The length of the longest name, and of a number with all its digits.
     const LONGEST: usize = 10;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -273,7 +265,7 @@ mod tests {
             ("ä===", "base64", "not Base64"),
             ("/w==", "base64", "begin with ff in hex"),
             ("4", "hex", "one is missing"),
-            ("4g", "hex", "`g` is no hex digit"),
+            ("4g", "hex", "`g` is not a hex digit"),
             ("%4", "url", "%25"),
             ("%zz", "url", "%25"),
             ("%ff", "url", "no text"),

@@ -1,7 +1,7 @@
-//! Two texts side by side: how alike they are, and what differs. This is the only file that names similar.
+//! Compare two texts: similarity and unified diff. Only this file uses similar.
 
 use crate::{
-    bounds::{Until, counted, run_blocking, within},
+    bounds::{Deadline, run_blocking, within},
     words::words,
 };
 use similar::{
@@ -14,33 +14,34 @@ use std::{
     collections::HashMap,
     time::{Duration, Instant},
 };
+use text_kit::counted;
 use tool::prelude::*;
 
-/// The longest text, in bytes.
+/// The maximum length of a text, in bytes.
 const LONGEST: usize = 256 * 1024;
-/// Up to how many characters, both together, texts are compared character by character; longer ones word by word.
+/// The maximum total length for a comparison by character; longer texts are compared by word.
 const BY_CHARACTER: usize = 8000;
-/// How long the best way from one text to the other is looked for; then a good one does.
+/// The time limit for the shortest diff; afterwards a good one is used.
 const TIME: Duration = Duration::from_millis(1500);
-/// How many equal lines stand around a difference.
+/// Equal lines shown around a difference.
 const CONTEXT: usize = 3;
-/// How long the difference may be, in bytes.
+/// The maximum length of a diff, in bytes.
 const LONGEST_DIFF: usize = 64 * 1024;
 
 words! {
-    /// What to tell.
+    /// Results to return.
     Mode { Similarity = "similarity", Diff = "diff", Both = "both" }
 }
 
-/// Compare two texts: how similar they are from 0 to 1, and which lines differ, as a unified diff.
+/// Compare two texts: similarity from 0 to 1, and a unified diff of their lines.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Compare {
-    /// The first text, or the old one.
+    /// First or old text.
     text1: String,
-    /// The second text, or the new one.
+    /// Second or new text.
     text2: String,
-    /// What to tell (default: both).
+    /// Results to return (default: both).
     mode: Option<Mode>,
 }
 
@@ -71,12 +72,12 @@ pub(crate) async fn compare(_: (), _: Cx, args: Compare) -> Result<Output> {
     .await
 }
 
-/// From 0 to 1, and 1 only where they are equal: what both have in the same order, twice, as part of all there is.
-fn similarity(a: &str, b: &str, until: &Until) -> f64 {
+/// Similarity from 0 to 1, and 1 only for equal texts: twice the common subsequence divided by the total length.
+fn similarity(a: &str, b: &str, until: &Deadline) -> f64 {
     if a == b {
         return 1.0;
     }
-    // The way that is found may depend on which text is first, so the order does not depend on the caller.
+    // The subsequence found may depend on the order, so the order is fixed.
     let (a, b) = if a <= b { (a, b) } else { (b, a) };
     let all = a.chars().count() + b.chars().count();
     let deadline = until.at().min(Instant::now() + TIME);
@@ -89,7 +90,7 @@ fn similarity(a: &str, b: &str, until: &Until) -> f64 {
         let operations = operations(&ids_a, &ids_b, deadline);
         equal_ranges(&operations).flat_map(|range| &a[range]).map(|piece| piece.chars().count()).sum()
     };
-    // Of two long texts that differ in a comma, the rest is not all.
+    // Long texts that differ in a comma are not equal.
     (((2 * same) as f64 / all as f64 * 1e4).round() / 1e4).min(0.9999)
 }
 
@@ -118,12 +119,12 @@ fn operations(old: &[u32], new: &[u32], deadline: Instant) -> Vec<DiffOp> {
     hook.into_inner().into_inner().into_ops()
 }
 
-/// Words, and what is between them.
+/// Words, and the text between them.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(|c: char| !c.is_alphanumeric())
 }
 
-/// Puts the lines that differ into the answer; how many were added and removed.
+/// Add the differing lines to the answer; returns the numbers of added and removed lines.
 fn diff(old: &str, new: &str, answer: &mut Value) -> (usize, usize) {
     let (old, new): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
     let (old_ids, new_ids) = ids(&old, &new);

@@ -1,22 +1,23 @@
-//! What a text is made of: words, characters, sentences, lines, and its language.
+//! Count words, characters, sentences and lines, and detect the language.
 
-use crate::bounds::{counted, run_blocking, short};
+use crate::bounds::{run_blocking, short};
 use std::collections::HashSet;
+use text_kit::counted;
 use tool::prelude::*;
 
-/// How many words are read in a minute, as studies of silent reading have it.
-const READ: f64 = 238.0;
-/// How much of a text its language is told from, in characters.
+/// Words read per minute, from studies of silent reading.
+const WORDS_PER_MINUTE: f64 = 238.0;
+/// The length of the sample for language detection, in characters.
 const SAMPLE: usize = 4000;
-/// How many words a text needs for its language to be guessed.
-const GUESSED: usize = 3;
+/// The minimum number of words for language detection.
+const MIN_WORDS: usize = 3;
 
-/// Count the words, characters, sentences, lines and paragraphs of a text, and tell how long it takes to read and in
-/// which language it is.
+/// Count the words, characters, sentences, lines and paragraphs of a text, estimate its reading time and detect its
+/// language.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Count {
-    /// The text.
+    /// Text to analyse.
     text: String,
 }
 
@@ -32,13 +33,13 @@ struct Counted {
     sentences: usize,
     lines: usize,
     paragraphs: usize,
-    /// To one decimal place.
+    /// Rounded to one decimal place.
     reading_time_minutes: f64,
-    /// The likeliest, of three words or more.
+    /// The likeliest language, for three words or more.
     language: Option<&'static str>,
-    /// By ISO 639-3.
+    /// The ISO 639-3 code.
     language_code: Option<&'static str>,
-    /// Whether it is no mere guess.
+    /// Whether the detection is reliable.
     language_reliable: bool,
 }
 
@@ -69,7 +70,7 @@ fn counts(text: &str) -> Counted {
         unique.insert(word.to_lowercase());
     });
     let sample: String = text.chars().take(SAMPLE).collect();
-    let found = whatlang::detect(&sample).filter(|_| words >= GUESSED);
+    let found = whatlang::detect(&sample).filter(|_| words >= MIN_WORDS);
     let language = found.as_ref().map(whatlang::Info::lang);
     Counted {
         words,
@@ -80,15 +81,14 @@ fn counts(text: &str) -> Counted {
         sentences: sentences(text),
         lines: text.lines().count(),
         paragraphs: paragraphs(text),
-        reading_time_minutes: (words as f64 / READ * 10.0).ceil() / 10.0,
+        reading_time_minutes: (words as f64 / WORDS_PER_MINUTE * 10.0).ceil() / 10.0,
         language: language.map(whatlang::Lang::eng_name),
         language_code: language.map(|l| l.code()),
         language_reliable: found.is_some_and(|found| found.is_reliable()),
     }
 }
 
-/// The words of a text: what stands between blanks and has a letter or digit in it; of scripts that write without
-/// blanks each character is one.
+/// Words: sequences between white space with a letter or digit; in scripts without spaces each character is a word.
 fn each_word<'a>(text: &'a str, mut take: impl FnMut(&'a str)) {
     for part in text.split_whitespace() {
         let mut from = None;
@@ -113,7 +113,7 @@ fn is_own_word(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// A sentence ends with a mark before a blank or the end, unless it goes on with a small letter; what is left over is
+/// Sentences: a mark before white space or the end closes one, unless a lowercase letter follows; remaining text is
 /// one too.
 fn sentences(text: &str) -> usize {
     let (mut count, mut open) = (0, false);
@@ -124,7 +124,7 @@ fn sentences(text: &str) -> usize {
         if !open || !(wide || matches!(c, '.' | '!' | '?' | '…')) {
             continue;
         }
-        // Closing quotes and brackets, and more marks, belong to the end.
+        // Closing quotes and brackets, and repeated marks, belong to the end.
         while chars.next_if(|c| ".!?…。！？\"'”’)]»".contains(*c)).is_some() {}
         let mut blank = false;
         while chars.next_if(|c| c.is_whitespace()).is_some() {
@@ -142,7 +142,7 @@ fn sentences(text: &str) -> usize {
     count + usize::from(open)
 }
 
-/// Blocks of lines with an empty one between.
+/// Blocks of lines separated by empty lines.
 fn paragraphs(text: &str) -> usize {
     let (mut count, mut inside) = (0, false);
     for line in text.lines() {

@@ -1,34 +1,35 @@
-//! CSV read into rows, and written from them.
+//! Parse and generate CSV.
 
 use crate::{
-    bounds::{counted, run_blocking, short, within},
+    bounds::{run_blocking, short, within},
     grid::{COLUMNS, Grid},
 };
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
 use std::collections::{HashMap, HashSet};
+use text_kit::counted;
 use tool::prelude::*;
 
-/// How many rows are answered, and at most.
+/// The default and the maximum number of returned rows.
 const ROWS: usize = 1000;
 const MOST_ROWS: usize = 10_000;
-/// How long the names and the fields of the rows that are answered may be, in bytes: each row repeats the names.
+/// The maximum size of names and fields in the returned rows, in bytes: each row repeats the names.
 const BYTES: usize = 4 << 20;
-/// What may stand between fields, most usual first.
+/// The supported delimiters, most common first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
-/// How many records are looked at to tell which it is.
-const LOOKED_AT: usize = 20;
+/// The number of records inspected to detect the delimiter.
+const SAMPLE: usize = 20;
 
-/// Read CSV into rows: objects by the names in the first line, or lists where there is no header.
+/// Parse CSV into rows: objects keyed by the header, or lists without a header.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ParseCsv {
-    /// The CSV text.
+    /// CSV text.
     csv: String,
-    /// What stands between fields: , ; | or tab (default: found out).
+    /// Field delimiter: , ; | or tab (default: detected).
     delimiter: Option<String>,
-    /// Whether the first line names the columns (default: true).
+    /// Whether the first line contains column names (default: true).
     has_header: Option<bool>,
-    /// How many rows to answer, 1 to 10,000 (default: 1000).
+    /// Maximum number of rows, 1 to 10,000 (default: 1000).
     #[schemars(range(min = 1, max = 10_000))]
     limit: Option<usize>,
 }
@@ -40,7 +41,7 @@ pub(crate) async fn parse(_: (), _: Cx, args: ParseCsv) -> Result<Output> {
     let header = args.has_header.unwrap_or(true);
     run_blocking(move |until| {
         let text = args.csv.trim_start_matches('\u{feff}');
-        let delimiter = asked.unwrap_or_else(|| detected(text));
+        let delimiter = asked.unwrap_or_else(|| detect_delimiter(text));
         let mut reader = reader(text, delimiter);
         let mut records = reader.records().map(|record| {
             let record = record.map_err(unreadable)?;
@@ -75,7 +76,7 @@ pub(crate) async fn parse(_: (), _: Cx, args: ParseCsv) -> Result<Output> {
 }
 
 fn unreadable(why: csv::Error) -> Error {
-    Error::bad_args(format!("this CSV cannot be read: {why}"))
+    Error::bad_args(format!("this CSV cannot be parsed: {why}"))
 }
 
 fn delimiter(name: &str) -> Result<u8> {
@@ -90,11 +91,11 @@ fn delimiter(name: &str) -> Result<u8> {
     }
 }
 
-/// The one that parts the first records into the most fields, equally many in each.
-fn detected(text: &str) -> u8 {
+/// The delimiter that splits the first records into the most fields, with equal counts.
+fn detect_delimiter(text: &str) -> u8 {
     let fields = |delimiter: u8| {
         let mut lengths: HashMap<usize, usize> = HashMap::new();
-        for record in reader(text, delimiter).records().take(LOOKED_AT).flatten() {
+        for record in reader(text, delimiter).records().take(SAMPLE).flatten() {
             *lengths.entry(record.len()).or_default() += 1;
         }
         let usual = lengths.into_iter().max_by_key(|(length, times)| (*times, *length));
@@ -110,7 +111,7 @@ fn detected(text: &str) -> u8 {
     best.0
 }
 
-/// The names of columns: each one once, and none empty.
+/// Unique, non-empty column names.
 fn columns(record: &StringRecord) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
     let mut next: HashMap<String, usize> = HashMap::new();
@@ -131,8 +132,7 @@ fn columns(record: &StringRecord) -> Vec<String> {
     all
 }
 
-/// A record as a row; fields that a short one lacks are left out, those a long one has too many are named by their
-/// place.
+/// A record as a row. Missing fields are omitted; extra fields are named by position.
 fn row(record: &StringRecord, columns: &[String], header: bool) -> Value {
     if !header {
         return record.iter().collect::<Vec<_>>().into();
@@ -145,19 +145,19 @@ fn reader(text: &str, delimiter: u8) -> csv::Reader<&[u8]> {
     ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes())
 }
 
-/// Write objects or lists as CSV. Texts that a spreadsheet would run as a formula get a ' in front.
+/// Generate CSV from objects or lists. Text that a spreadsheet would run as a formula is prefixed with '.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct GenerateCsv {
-    /// The rows: objects, lists, or single values.
+    /// Rows: objects, lists, or single values.
     data: Vec<Value>,
-    /// What stands between fields: , ; | or tab (default: ,).
+    /// Field delimiter: , ; | or tab (default: ,).
     delimiter: Option<String>,
-    /// Whether the first line names the columns (default: true).
+    /// Whether to write column names in the first line (default: true).
     include_header: Option<bool>,
-    /// Which columns, in which order (default: all, by name). For lists: their names.
+    /// Columns and their order (default: all, by name). For lists: their names.
     columns: Option<Vec<String>>,
-    /// Whether formulas are made harmless (default: true).
+    /// Whether to neutralise formulas (default: true).
     escape_formulas: Option<bool>,
 }
 
@@ -170,12 +170,12 @@ pub(crate) async fn generate(_: (), _: Cx, args: GenerateCsv) -> Result<Output> 
         let head = (header && !grid.columns.is_empty()).then_some(&grid.columns);
         for row in head.into_iter().chain(&grid.rows) {
             until.check()?;
-            // A row without cells cannot be written, and an empty line is not read as one.
-            let cells = row.iter().map(|cell| if safe { harmless(cell) } else { cell.clone() });
+            // A row without cells cannot be written, and an empty line is not parsed as a row.
+            let cells = row.iter().map(|cell| if safe { escape_formula(cell) } else { cell.clone() });
             writer.write_record(cells).map_err(|why| Error::failed(format!("the CSV could not be written: {why}")))?;
         }
         let bytes = writer.into_inner().map_err(|why| Error::failed(format!("the CSV could not be written: {why}")))?;
-        let text = String::from_utf8(bytes).map_err(|why| Error::failed(format!("the CSV is no text: {why}")))?;
+        let text = String::from_utf8(bytes).map_err(|why| Error::failed(format!("the CSV is not text: {why}")))?;
         let said = format!("I have written {} of CSV.", counted(grid.rows.len(), "row"));
         let answer = json!({"csv": text, "rowCount": grid.rows.len(), "columns": grid.columns});
         Ok(Output::json(answer)?.say(said))
@@ -183,8 +183,8 @@ pub(crate) async fn generate(_: (), _: Cx, args: GenerateCsv) -> Result<Output> 
     .await
 }
 
-/// A cell that no spreadsheet takes for a formula; a number stays one. The export of expenses knows the same beginnings.
-fn harmless(cell: &str) -> String {
+/// A cell that no spreadsheet runs as a formula; numbers stay. The export of expenses uses the same prefixes.
+fn escape_formula(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
     if formula && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell.to_owned() }
 }
@@ -267,12 +267,12 @@ mod tests {
         {
             for header in [true, false] {
                 let error = ask("parse_csv", json!({"csv": wide, "hasHeader": header})).await.unwrap_err();
-                assert!(error.message().contains("1000 is the most"), "{error}");
+                assert!(error.message().contains("the maximum is 1000"), "{error}");
             }
         }
         let most = format!("{}\n{}", ",".repeat(999), ",".repeat(999));
         assert_eq!(ask("parse_csv", json!({"csv": most})).await.unwrap().content["columns"][999], "column_1000");
-        // A long name is not written out for each of very many cells.
+        // A long name is not repeated for very many cells.
         let names: Vec<String> = (0..500).map(|n| format!("{n}{}", "x".repeat(1000))).collect();
         let tall = format!("{}\n{}", names.join(","), format!("{}\n", ",".repeat(499)).repeat(1000));
         let told = ask("parse_csv", json!({"csv": tall})).await.unwrap().content;
@@ -284,7 +284,7 @@ mod tests {
     proptest! {
         #![proptest_config(cases(256))]
 
-        /// What was written is read again, whatever is in it.
+        /// Generated CSV parses to the same rows, whatever their content.
         #[test]
         fn what_is_written_is_read(
             names in prop::collection::btree_set("[a-zA-Z][a-z \",;ä\n]{0,5}[a-z]", 1..5),

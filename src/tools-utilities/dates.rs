@@ -1,4 +1,4 @@
-//! Reckoning with dates: how far apart two are, what comes so long after one, and how one is written.
+//! Date arithmetic: difference, addition and formatting.
 
 mod add;
 mod diff;
@@ -13,7 +13,7 @@ use jiff::{Timestamp, Zoned, civil::Date, civil::Weekday};
 use tool::{Cx, Error, Result, When};
 
 words! {
-    /// What time is counted in.
+    /// A unit of time.
     Unit {
         Years = "years" | "year",
         Months = "months" | "month",
@@ -26,10 +26,10 @@ words! {
     }
 }
 
-/// A date as arguments name it: ISO 8601, the words `now`, `today`, `tomorrow` and `yesterday`, or a Unix time.
+/// Parse a date argument: ISO 8601, the words `now`, `today`, `tomorrow` and `yesterday`, or a Unix time.
 ///
 /// # Errors
-/// `BadArgs` with how to write it.
+/// `BadArgs` with the accepted formats.
 fn moment(text: &str, cx: &Cx) -> Result<When> {
     let clock = &cx.ports().clock;
     let day = |days: i64| {
@@ -43,7 +43,7 @@ fn moment(text: &str, cx: &Cx) -> Result<When> {
         "yesterday" => day(-1),
         digits if (9..=14).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) => {
             let number: i64 = digits.parse().unwrap_or_default();
-            // Eleven digits of seconds last until the year 5138; what is longer counts milliseconds.
+            // Eleven digits of seconds last until the year 5138; longer numbers are milliseconds.
             let at =
                 if digits.len() < 12 { Timestamp::from_second(number) } else { Timestamp::from_millisecond(number) };
             at.map(|at| When::At(at.to_zoned(clock.zone())))
@@ -53,7 +53,7 @@ fn moment(text: &str, cx: &Cx) -> Result<When> {
     }
 }
 
-/// `20 November 2026`, with the time where there is one: `20 November 2026 at 14:30`.
+/// `20 November 2026`, with a time if there is one: `20 November 2026 at 14:30`.
 fn spoken(when: &When) -> String {
     let day = when.day();
     let date = format!("{} {}", day.day(), day.strftime("%B %Y"));
@@ -67,12 +67,12 @@ fn weekday(day: Date) -> &'static str {
     crate::time::day_name(day.weekday())
 }
 
-/// How many days from Monday to Friday there are from one day on, before another; negative backwards.
+/// The number of weekdays from one day until before another; negative backwards.
 fn weekdays(from: Date, to: Date) -> i64 {
     if to < from {
         return -weekdays(to, from);
     }
-    // Weeks of five days since a Monday, and of a week begun as many as are gone.
+    // Five per week since a Monday, and the weekdays of the current week.
     let monday = Date::constant(1970, 1, 5);
     let gone = |day: Date| {
         let days = i64::from((day - monday).get_days());
@@ -85,7 +85,7 @@ fn is_weekend(day: Date) -> bool {
     matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday)
 }
 
-/// The moments two dates begin at, to be compared: two days by the calendar alone, where each day has 24 hours.
+/// The start of two dates for a comparison; two days without a time are compared in UTC, where each has 24 hours.
 fn both(a: &When, b: &When, cx: &Cx) -> Result<(Zoned, Zoned)> {
     let zone = cx.ports().clock.zone();
     let zone = if matches!((a, b), (When::Day(_), When::Day(_))) { jiff::tz::TimeZone::UTC } else { zone };

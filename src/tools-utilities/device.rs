@@ -1,7 +1,8 @@
-//! The state of the device.
+//! Report the state of the device.
 
 use board::{Device, State};
 use jiff::Timestamp;
+use text_kit::join_and;
 use tool::prelude::*;
 
 /// Get system information: model, operating system, processors and load, memory, disk, temperature, uptime. Sizes are
@@ -10,7 +11,7 @@ use tool::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Info {}
 
-/// The state with its times in words a model reads.
+/// The state with durations in words for a model.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DeviceReport<'a> {
@@ -29,7 +30,7 @@ pub(crate) async fn info(device: Device, _: Cx, Info {}: Info) -> Result<Output>
     Ok(Output::json(DeviceReport { state: &state, started_at, concerns })?.say(sentence))
 }
 
-/// What a person should look after.
+/// Problems that a person should fix.
 fn concerns(state: &State) -> Vec<String> {
     let mut all = Vec::new();
     if percent(state.memory.available, state.memory.total) < 10 {
@@ -38,7 +39,7 @@ fn concerns(state: &State) -> Vec<String> {
     if state.disk.as_ref().is_some_and(|disk| percent(disk.free, disk.total) < 5) {
         all.push("the disk is nearly full".to_owned());
     }
-    // A Raspberry Pi slows itself down from 80 °C.
+    // A Raspberry Pi throttles from 80 °C.
     if state.temperature.is_some_and(|t| t >= 80.0) {
         all.push("the processor is too hot".to_owned());
     }
@@ -57,23 +58,15 @@ fn sentence(state: &State, concerns: &[String]) -> String {
         parts.push(format!("it is {t:.0} °C warm"));
     }
     parts.push(format!("{} has been up for {}", state.hostname, span(state.uptime)));
-    let details = list(&parts);
+    let details = join_and(&parts);
     match concerns {
         [] => format!("All is well: {details}."),
-        some => format!("Careful, {}: {details}.", list(some)),
+        some => format!("Careful, {}: {details}.", join_and(some)),
     }
 }
 
 fn percent(part: u64, whole: u64) -> u64 {
     part.saturating_mul(100) / whole.max(1)
-}
-
-fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
 }
 
 /// "12.3 GB".
@@ -85,7 +78,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The largest two units at most: "3 days", "5 hours", "12 minutes".
+/// In the largest suitable unit: "3 days", "5 hours", "12 minutes".
 fn span(seconds: u64) -> String {
     let (n, unit) = match seconds {
         0..120 => return "a minute".into(),

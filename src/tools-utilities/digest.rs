@@ -1,4 +1,4 @@
-//! Digests of texts.
+//! Compute hashes of text.
 
 use crate::{bounds::short, words::words};
 use sha1::Digest;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tool::prelude::*;
 
 words! {
-    /// How a digest is made.
+    /// A hash algorithm.
     Algorithm {
         Md5 = "md5",
         Sha1 = "sha1",
@@ -16,13 +16,13 @@ words! {
     }
 }
 
-/// Work out the digest (hash) of a text, as hex. MD5 and SHA-1 are for checksums only: they can be forged.
+/// Compute a hash of a text, as hex. MD5 and SHA-1 are for checksums only: they can be forged.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hash {
-    /// The text, taken as UTF-8.
+    /// Text, encoded as UTF-8.
     text: String,
-    /// Which digest (default: sha256).
+    /// Hash algorithm (default: sha256).
     algorithm: Option<Algorithm>,
 }
 

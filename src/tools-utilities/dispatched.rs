@@ -1,4 +1,4 @@
-//! Tests of every tool through the real dispatch: its schema, its example, its other names, its group.
+//! Tests of every tool through the real dispatch: schema, example, aliases, group.
 
 use crate::testing::cx;
 use board::Device;
@@ -15,7 +15,7 @@ fn registry() -> Registry {
     registry
 }
 
-/// A call, by a caller who has made none in this minute.
+/// A call by a caller without earlier calls in this minute.
 async fn ask(name: &str, args: Value) -> Result<Output> {
     registry().call(cx(), name, args).await
 }

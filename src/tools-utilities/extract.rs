@@ -1,8 +1,8 @@
-//! What of a known form, or of a pattern, is in a text: addresses, numbers, dates.
+//! Extract URLs, numbers, dates and other patterns from text.
 
 use crate::{
-    bounds::{Until, clipped, counted, run_blocking, short},
-    patterns::{TOLD, compile},
+    bounds::{Deadline, excerpt, run_blocking, short},
+    patterns::{MAX_MATCHES, compile},
     statistics::number,
     words::choose,
 };
@@ -12,9 +12,10 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
     sync::LazyLock,
 };
+use text_kit::counted;
 use tool::prelude::*;
 
-/// A form that is known.
+/// A built-in pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Urls,
@@ -27,7 +28,7 @@ enum Kind {
     Ips,
 }
 
-/// The forms, the words for them, and where one may stand.
+/// The built-in patterns: their names, and a regular expression for candidates.
 const KINDS: [(Kind, &[&str], &str); 8] = [
     (Kind::Urls, &["urls", "url", "links", "link"], r#"(?i)\b(?:https?://|www\.)[^\s<>"'`{}|\\^\[\]“”‘’]+"#),
     (Kind::Emails, &["emails", "email"], r"(?i)[\p{L}\d._%+'-]+@[\p{L}\d](?:[\p{L}\d-]*\.)+[\p{L}]{2,24}\b"),
@@ -50,16 +51,16 @@ const KINDS: [(Kind, &[&str], &str); 8] = [
     (Kind::Ips, &["ips", "ip", "ip_addresses"], r"(?i)\b\d{1,3}(?:\.\d{1,3}){3}\b|[\da-f]*:[\da-f:.]+"),
 ];
 
-/// Find things in a text: urls, emails, phones, numbers, dates, hashtags, mentions, ips, or whatever a regular
-/// expression matches (its first group, if it has one).
+/// Extract urls, emails, phones, numbers, dates, hashtags, mentions or ips from a text, or the matches of a regular
+/// expression (its first group, if it has one).
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Extract {
-    /// The text.
+    /// Text to search.
     text: String,
     /// urls, emails, phones, numbers, dates, hashtags, mentions, ips, or a regular expression.
     pattern: String,
-    /// Tell what comes several times only once (default: true, but not for numbers).
+    /// Return repeated matches only once (default: true, but not for numbers).
     unique: Option<bool>,
 }
 
@@ -88,7 +89,7 @@ pub(crate) async fn extract(_: (), _: Cx, Extract { text, pattern, unique }: Ext
 }
 
 fn display_match(found: &Value) -> String {
-    found.as_str().map_or_else(|| found.to_string(), clipped)
+    found.as_str().map_or_else(|| found.to_string(), excerpt)
 }
 
 fn builtin_pattern(kind: Kind) -> Result<&'static Regex> {
@@ -96,17 +97,17 @@ fn builtin_pattern(kind: Kind) -> Result<&'static Regex> {
         KINDS.iter().filter_map(|(kind, _, pattern)| Some((*kind, Regex::new(pattern).ok()?))).collect()
     });
     let found = REGEXES.iter().find(|(k, _)| *k == kind).map(|(_, regex)| regex);
-    found.ok_or_else(|| Error::failed("this cannot be looked for: give a regular expression"))
+    found.ok_or_else(|| Error::failed("this cannot be searched for: pass a regular expression"))
 }
 
-/// What was found, and whether there is more.
-fn find(regex: &Regex, kind: Option<Kind>, text: &str, unique: bool, until: &Until) -> Result<(Vec<Value>, bool)> {
+/// The matches, and whether there are more.
+fn find(regex: &Regex, kind: Option<Kind>, text: &str, unique: bool, until: &Deadline) -> Result<(Vec<Value>, bool)> {
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for captures in regex.captures_iter(text) {
         until.check()?;
         let part = captures.get(1).unwrap_or_else(|| captures.get_match()).as_str();
         let Some(value) = (match kind {
-            Some(kind) => checked(kind, part),
+            Some(kind) => normalize_match(kind, part),
             None => Some(part.into()),
         }) else {
             continue;
@@ -114,7 +115,7 @@ fn find(regex: &Regex, kind: Option<Kind>, text: &str, unique: bool, until: &Unt
         if unique && !seen.insert(value.to_string()) {
             continue;
         }
-        if found.len() == TOLD {
+        if found.len() == MAX_MATCHES {
             return Ok((found, true));
         }
         found.push(value);
@@ -122,16 +123,16 @@ fn find(regex: &Regex, kind: Option<Kind>, text: &str, unique: bool, until: &Unt
     Ok((found, false))
 }
 
-/// What has the form, as it is told; `None` where it only looks so.
-fn checked(kind: Kind, part: &str) -> Option<Value> {
+/// The normalized match; `None` for a false candidate.
+fn normalize_match(kind: Kind, part: &str) -> Option<Value> {
     let text = match kind {
-        Kind::Urls => without_end(part),
+        Kind::Urls => trim_punctuation(part),
         Kind::Emails => part.trim_matches(|c: char| c == '\'' || c == '.').trim_end_matches('-'),
         Kind::Phones => {
-            let part = balanced(part);
+            let part = trim_unbalanced(part);
             let digits = part.bytes().filter(u8::is_ascii_digit).count();
             let one_group = part.bytes().all(|b| b.is_ascii_digit());
-            // Fifteen digits is the longest number there is; a run of digits alone is rather an amount.
+            // Phone numbers have up to fifteen digits; an unseparated short run of digits is more likely an amount.
             if !(7..=15).contains(&digits) || (one_group && digits < 9) || is_date(part) || part.contains("  ") {
                 return None;
             }
@@ -145,7 +146,7 @@ fn checked(kind: Kind, part: &str) -> Option<Value> {
             let part = part.trim_end_matches(['.', ':']);
             let part =
                 if part.parse::<Ipv4Addr>().is_ok() || part.parse::<Ipv6Addr>().is_ok() { part } else { return None };
-            // `::` alone is code more often than an address.
+            // `::` alone is more often code than an address.
             if part == "::" {
                 return None;
             }
@@ -157,8 +158,8 @@ fn checked(kind: Kind, part: &str) -> Option<Value> {
     (!text.is_empty()).then(|| text.into())
 }
 
-/// An address without the marks of the sentence it stands in.
-fn without_end(mut url: &str) -> &str {
+/// A URL without the punctuation of its sentence.
+fn trim_punctuation(mut url: &str) -> &str {
     let (open, mut close) = (url.matches('(').count(), url.matches(')').count());
     loop {
         url = url.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_', '…']);
@@ -169,8 +170,8 @@ fn without_end(mut url: &str) -> &str {
     }
 }
 
-/// A number without a bracket that was opened or closed elsewhere.
-fn balanced(part: &str) -> &str {
+/// A number without unbalanced brackets.
+fn trim_unbalanced(part: &str) -> &str {
     let part = if part.starts_with('(') && !part.contains(')') { &part[1..] } else { part };
     match part.find(')') {
         Some(at) if !part[..at].contains('(') => part[..at].trim_end(),

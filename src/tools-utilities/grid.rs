@@ -1,28 +1,28 @@
-//! Lists of objects or of lists as columns and rows, for CSV and for tables.
+//! Convert lists of objects or lists to columns and rows, for CSV and tables.
 
 use crate::bounds::{few, within};
 use std::collections::HashSet;
 use tool::prelude::*;
 
-/// The most columns, and the most cells: objects that share no key would fill a square.
+/// The maximum number of columns and of cells: objects without common keys would fill a square.
 pub(crate) const COLUMNS: usize = 1000;
 const CELLS: usize = 1_000_000;
 
-/// Columns and rows; each row has a cell for each column.
+/// Columns and rows; each row has one cell per column.
 #[derive(Debug)]
 pub(crate) struct Grid {
-    /// Their names; none when the data has none and none were given.
+    /// The column names; empty when the data has none and none were given.
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// For each column whether all its cells are numbers.
+    /// For each column, whether all its cells are numbers.
     pub numeric: Vec<bool>,
 }
 
 impl Grid {
-    /// The grid of some data. `columns` chooses columns of objects and their order, and names those of lists.
+    /// Convert data to a grid. `columns` selects and orders columns of objects, and names those of lists.
     ///
     /// # Errors
-    /// `BadArgs` when items differ in kind, or there is too much.
+    /// `BadArgs` when items differ in kind, or there are too many.
     pub(crate) fn new(data: Vec<Value>, columns: Option<Vec<String>>) -> Result<Self> {
         few("data", data.len())?;
         within("columns", columns.as_ref().map_or(0, Vec::len), COLUMNS, "names")?;
@@ -101,7 +101,7 @@ impl Grid {
     }
 }
 
-/// A value as it stands in a cell: nothing for null, lists and objects as JSON.
+/// The text of a cell: empty for null, JSON for lists and objects.
 fn cell(value: Value) -> String {
     match value {
         Value::Null => String::new(),

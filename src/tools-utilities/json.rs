@@ -1,18 +1,24 @@
-//! JSON laid out anew. Numbers, escapes and the order of keys stay as they are written, so nothing is lost on the way.
+//! Format JSON. Numbers, escapes and the order of keys are preserved as written.
 
 use crate::{
-    bounds::{counted, run_blocking, short},
+    bounds::{run_blocking, short},
     words::words,
 };
-use serde::de::IgnoredAny;
+use serde::{
+    Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+use std::fmt;
+use text_kit::counted;
 use tool::prelude::*;
 
-/// How deep it may be nested, and how long it may become, in bytes.
+/// The maximum nesting depth, and the maximum length of a result in bytes.
 const DEPTH: usize = 128;
 const RESULT: usize = 4 << 20;
 
 words! {
-    /// What to do with JSON.
+    /// A JSON operation.
     Layout {
         Pretty = "pretty" | "format",
         Minify = "minify" | "compact",
@@ -21,15 +27,15 @@ words! {
     }
 }
 
-/// Lay JSON out for reading, minify it, sort its keys, or check it and say where it is wrong.
+/// Format JSON for reading, minify it, sort its keys, or validate it and locate the error.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FormatJson {
-    /// The JSON, as text.
+    /// JSON text.
     json: Value,
-    /// What to do (default: pretty).
+    /// Operation (default: pretty).
     operation: Option<Layout>,
-    /// Blanks for each level, 0 to 8 (default: 2).
+    /// Spaces per level, 0 to 8 (default: 2).
     #[schemars(range(max = 8))]
     indent: Option<usize>,
 }
@@ -39,22 +45,23 @@ pub(crate) async fn format_json(_: (), _: Cx, args: FormatJson) -> Result<Output
     short("json", &text)?;
     let indent = args.indent.unwrap_or(2).min(8);
     run_blocking(move |_| {
-        if let Err(why) = serde_json::from_str::<IgnoredAny>(&text) {
-            return wrong(&why, layout);
-        }
-        let node = read(&text)?;
-        let kind = node.kind();
-        if layout == Layout::Validate {
-            let answer = json!({"valid": true, "operation": layout.word(), "type": kind, "bytes": text.len()});
-            return Ok(Output::json(answer)?.say("This is valid JSON."));
-        }
-        let mut page =
-            Page { text: String::with_capacity(text.len()), indent: (layout != Layout::Minify).then_some(indent) };
-        page.write(&if layout == Layout::SortKeys { node.sorted() } else { node }, 0)?;
-        let lines = counted(page.text.lines().count(), "line");
+        let json: &RawValue = match serde_json::from_str(&text) {
+            Ok(json) => json,
+            Err(why) => return wrong(&why, layout),
+        };
+        let indent = matches!(layout, Layout::Pretty | Layout::SortKeys).then_some(indent);
+        let mut page = Page { text: String::with_capacity(text.len()), indent, sorted: layout == Layout::SortKeys };
+        page.write(json.get(), 0)?;
+        let kind = kind(json.get());
         let said = match layout {
+            Layout::Validate => {
+                let answer = json!({"valid": true, "operation": layout.word(), "type": kind, "bytes": text.len()});
+                return Ok(Output::json(answer)?.say("This is valid JSON."));
+            }
             Layout::Minify => format!("Minified, it has {}.", counted(page.text.len(), "byte")),
-            _ => format!("Laid out, it has {lines}."),
+            Layout::Pretty | Layout::SortKeys => {
+                format!("Laid out, it has {}.", counted(page.text.lines().count(), "line"))
+            }
         };
         let answer = json!({"valid": true, "operation": layout.word(), "type": kind, "result": page.text});
         Ok(Output::json(answer)?.say(said))
@@ -62,7 +69,7 @@ pub(crate) async fn format_json(_: (), _: Cx, args: FormatJson) -> Result<Output
     .await
 }
 
-/// JSON as a text; what came as a value is written as one.
+/// JSON as text; a value is serialized.
 pub(crate) fn text_of(json: Value) -> String {
     match json {
         Value::String(text) => text,
@@ -82,163 +89,86 @@ fn wrong(why: &serde_json::Error, layout: Layout) -> Result<Output> {
     Ok(Output::json(answer)?.say(format!("{said}.")))
 }
 
-/// JSON as it is written.
-enum Node<'t> {
-    /// A number, a text with its quotes, or a word.
-    Plain(&'t str),
-    List(Vec<Node<'t>>),
-    /// Keys with their quotes, some perhaps twice.
-    Object(Vec<(&'t str, Node<'t>)>),
-}
-
-impl<'t> Node<'t> {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::List(_) => "array",
-            Self::Object(_) => "object",
-            Self::Plain(text) => match text.bytes().next() {
-                Some(b'"') => "string",
-                Some(b't' | b'f') => "boolean",
-                Some(b'n') => "null",
-                _ => "number",
-            },
-        }
-    }
-
-    /// With the keys of every object in order.
-    fn sorted(self) -> Self {
-        match self {
-            Self::Plain(_) => self,
-            Self::List(items) => Self::List(items.into_iter().map(Self::sorted).collect()),
-            Self::Object(fields) => {
-                let mut fields: Vec<_> = fields.into_iter().map(|(key, value)| (key, value.sorted())).collect();
-                // By what a key says, not by how it is escaped.
-                fields.sort_by_cached_key(|(key, _)| serde_json::from_str::<String>(key).unwrap_or((*key).to_owned()));
-                Self::Object(fields)
-            }
-        }
+fn kind(json: &str) -> &'static str {
+    match json.bytes().next() {
+        Some(b'[') => "array",
+        Some(b'{') => "object",
+        Some(b'"') => "string",
+        Some(b't' | b'f') => "boolean",
+        Some(b'n') => "null",
+        _ => "number",
     }
 }
 
-/// Reads text that is known to be JSON.
-fn read(text: &str) -> Result<Node<'_>> {
-    Reader { text, at: 0 }.node(0)
-}
+/// The fields of an object as written: keys keep their escapes, and a key may occur twice.
+struct Fields<'t>(Vec<(&'t RawValue, &'t RawValue)>);
 
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Reader<'t> {
-    fn peek(&mut self) -> Option<u8> {
-        let bytes = self.text.as_bytes();
-        while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
-            self.at += 1;
-        }
-        bytes.get(self.at).copied()
-    }
-
-    fn node(&mut self, depth: usize) -> Result<Node<'t>> {
-        if depth > DEPTH {
-            return Err(Error::bad_args(format!("this is nested more than {DEPTH} levels deep: give an inner part")));
-        }
-        Ok(match self.peek() {
-            Some(b'[') => {
-                let mut items = Vec::new();
-                self.each(b']', |reader| {
-                    items.push(reader.node(depth + 1)?);
-                    Ok(())
-                })?;
-                Node::List(items)
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Fields<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
             }
-            Some(b'{') => {
-                let mut fields = Vec::new();
-                self.each(b'}', |reader| {
-                    reader.peek();
-                    let key = reader.plain();
-                    reader.peek();
-                    // The colon.
-                    reader.at += 1;
-                    fields.push((key, reader.node(depth + 1)?));
-                    Ok(())
-                })?;
-                Node::Object(fields)
-            }
-            _ => Node::Plain(self.plain()),
-        })
-    }
-
-    /// What stands between brackets, with commas between.
-    fn each(&mut self, close: u8, mut one: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
-        self.at += 1;
-        while let Some(next) = self.peek() {
-            if next == close {
-                self.at += 1;
-                break;
-            }
-            if next == b',' {
-                self.at += 1;
-            }
-            one(self)?;
-        }
-        Ok(())
-    }
-
-    /// A text, a number or a word.
-    fn plain(&mut self) -> &'t str {
-        let (from, bytes) = (self.at, self.text.as_bytes());
-        if bytes.get(from) == Some(&b'"') {
-            self.at += 1;
-            while let Some(byte) = bytes.get(self.at) {
-                match byte {
-                    b'"' => break,
-                    b'\\' => self.at += 2,
-                    _ => self.at += 1,
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = vec![];
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
                 }
+                Ok(Fields(fields))
             }
-            self.at += 1;
-        } else {
-            let end = |b: &u8| b.is_ascii_whitespace() || matches!(b, b',' | b']' | b'}' | b':');
-            self.at += bytes[from..].iter().position(end).unwrap_or(bytes.len() - from);
         }
-        self.text.get(from..self.at).unwrap_or_default()
+        deserializer.deserialize_map(Entries)
     }
 }
 
-/// JSON being written; without an indent on one line.
+/// A JSON writer; without an indent it writes one line.
 struct Page {
     text: String,
     indent: Option<usize>,
+    sorted: bool,
 }
 
 impl Page {
-    fn write(&mut self, node: &Node, depth: usize) -> Result<()> {
+    /// Append a valid JSON text, level by level.
+    fn write(&mut self, json: &str, depth: usize) -> Result<()> {
+        if depth > DEPTH {
+            return Err(Error::bad_args(format!("this is nested more than {DEPTH} levels deep: give an inner part")));
+        }
         if self.text.len() > RESULT {
             return Err(Error::bad_args(
                 "laid out, this is too long: use a smaller indent, minify, or give it in parts",
             ));
         }
-        match node {
-            Node::Plain(text) => self.text += text,
-            Node::List(items) => {
+        let broken = |why: serde_json::Error| Error::bad_args(format!("this is not valid JSON: {why}"));
+        match json.bytes().next() {
+            Some(b'[') => {
+                let items: Vec<&RawValue> = serde_json::from_str(json).map_err(broken)?;
                 self.text.push('[');
                 for (at, item) in items.iter().enumerate() {
                     self.next(at, depth);
-                    self.write(item, depth + 1)?;
+                    self.write(item.get(), depth + 1)?;
                 }
                 self.close(items.is_empty(), depth, ']');
             }
-            Node::Object(fields) => {
+            Some(b'{') => {
+                let Fields(mut fields) = serde_json::from_str(json).map_err(broken)?;
+                if self.sorted {
+                    // Compare decoded keys, regardless of escapes.
+                    let decoded = |key: &RawValue| serde_json::from_str(key.get()).unwrap_or(key.get().to_owned());
+                    fields.sort_by_cached_key(|(key, _)| decoded(key));
+                }
                 self.text.push('{');
                 for (at, (key, value)) in fields.iter().enumerate() {
                     self.next(at, depth);
-                    self.text += key;
+                    self.text += key.get();
                     self.text += if self.indent.is_some() { ": " } else { ":" };
-                    self.write(value, depth + 1)?;
+                    self.write(value.get(), depth + 1)?;
                 }
                 self.close(fields.is_empty(), depth, '}');
             }
+            _ => self.text += json,
         }
         Ok(())
     }

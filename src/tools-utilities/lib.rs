@@ -1,4 +1,4 @@
-//! Time, arithmetic, units, text, data and the device itself as tools.
+//! Utility tools: time, arithmetic, units, text, data and device information.
 
 mod adapt;
 mod arithmetic;
@@ -32,10 +32,10 @@ mod words;
 use board::Device;
 use tool::{Area, Family, Risk, ToolGroup, prelude::json};
 
-/// The heading all of these stand under.
+/// The category of all families.
 const CATEGORY: &str = "Utilities";
 
-/// Time, arithmetic, units, and how the device is.
+/// Time, arithmetic, units and device information.
 pub fn utilities(device: Device) -> Family<Device> {
     Family::new("utilities", "The state of the device.", device)
         .shared_group(ToolGroup::new("core", "The time, arithmetic, ids.").name("Essentials"))
@@ -63,7 +63,7 @@ pub fn utilities(device: Device) -> Family<Device> {
         .tags("device status health disk memory cpu temperature uptime hostname")
 }
 
-/// Reckoning with dates.
+/// Date arithmetic.
 pub fn dates() -> Family<()> {
     Family::new("dateTime", "Calculate with dates.", ())
         .title("Dates")
@@ -95,7 +95,7 @@ pub fn mathematics() -> Family<()> {
         .example(json!({"value": 200, "percent": 15}))
 }
 
-/// What comes by chance.
+/// Random values.
 pub fn chance() -> Family<()> {
     Family::new("generation", "Random numbers, passwords and ids.", ())
         .title("Random things")
@@ -116,7 +116,7 @@ pub fn chance() -> Family<()> {
         .example(json!({"min": 1, "max": 6}))
 }
 
-/// Text changed, counted, compared, searched, encoded and checked.
+/// Transform, count, compare, search, encode and validate text.
 pub fn text() -> Family<()> {
     Family::new("textUtils", "Change, count, compare and search text.", ())
         .title("Text")

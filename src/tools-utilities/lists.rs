@@ -1,21 +1,22 @@
-//! Lists put in order, parted, filtered, grouped and compared.
+//! List operations: sort, split, filter, group and compare.
 
 mod arrange;
 mod gather;
 
 use crate::{
-    bounds::{Until, counted, few, run_blocking, short, within},
+    bounds::{Deadline, few, run_blocking, short, within},
     order::{Rank, at},
     words::words,
 };
+use text_kit::counted;
 use tool::prelude::*;
 
-/// The longest path to a field, in bytes: it is looked up in every item.
+/// The maximum length of a path to a field, in bytes: it is resolved for every item.
 const KEY: usize = 200;
 
 words! {
-    /// What to do with a list.
-    Deed {
+    /// A list operation.
+    ListOperation {
         Sort = "sort" | "sort_by",
         Reverse = "reverse",
         Unique = "unique" | "deduplicate" | "dedupe",
@@ -43,12 +44,12 @@ words! {
 }
 
 words! {
-    /// Which way things are sorted.
+    /// The sort order.
     Direction { Asc = "asc" | "ascending", Desc = "desc" | "descending" }
 }
 
 words! {
-    /// How items are compared with a value.
+    /// A comparison operator.
     Relation {
         Eq = "eq",
         Ne = "ne",
@@ -62,34 +63,34 @@ words! {
     }
 }
 
-/// Work with a list: sort, reverse, unique, filter, pluck, chunk, flatten, group_by, count, sum, average, min, max,
+/// Process a list: sort, reverse, unique, filter, pluck, chunk, flatten, group_by, count, sum, average, min, max,
 /// first, last, slice, shuffle, sample, join, or with a second list intersect, difference, union, concat.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ArrayOperation {
-    /// The list, 100,000 items at most.
+    /// List of up to 100,000 items.
     array: Vec<Value>,
-    /// What to do.
-    operation: Deed,
-    /// For items that are objects: the field that counts, such as "price" or "address.city".
+    /// Operation.
+    operation: ListOperation,
+    /// For items that are objects: the field to use, such as "price" or "address.city".
     key: Option<String>,
-    /// For filter: what items are compared with; for in: a list.
+    /// For filter: the value to compare with; for in: a list.
     value: Option<Value>,
-    /// For filter: how (default: eq; without `value`: exists).
+    /// For filter: comparison operator (default: eq; without `value`: exists).
     op: Option<Relation>,
-    /// For sort (default: asc).
+    /// For sort: order (default: asc).
     order: Option<Direction>,
-    /// For chunk, first, last and sample: how many items (default: 1).
+    /// For chunk, first, last and sample: number of items (default: 1).
     size: Option<usize>,
     /// For slice: the first index, from 0; negative from the end (default: 0).
     start: Option<i64>,
     /// For slice: the index to stop before (default: the end).
     end: Option<i64>,
-    /// For flatten: how many levels (default: 1).
+    /// For flatten: number of levels (default: 1).
     depth: Option<usize>,
     /// For intersect, difference, union and concat: the second list.
     other: Option<Vec<Value>>,
-    /// For join: what stands between (default: ", ").
+    /// For join: separator (default: ", ").
     separator: Option<String>,
 }
 
@@ -112,7 +113,7 @@ pub(crate) async fn array_operation(_: (), _: Cx, args: ArrayOperation) -> Resul
     .await
 }
 
-fn done(args: ArrayOperation, until: &Until) -> Result<Value> {
+fn done(args: ArrayOperation, until: &Deadline) -> Result<Value> {
     let ArrayOperation { array, operation, key, value, op, order, size, start, end, depth, other, separator } = args;
     let key = key.as_deref().filter(|key| !key.is_empty());
     let size = size.unwrap_or(1);
@@ -120,55 +121,55 @@ fn done(args: ArrayOperation, until: &Until) -> Result<Value> {
         other.ok_or_else(|| Error::bad_args(format!("`other` is missing: {} needs a second list", operation.word())))
     };
     Ok(match operation {
-        Deed::Sort => arrange::sorted(array, key, order == Some(Direction::Desc), until)?.into(),
-        Deed::Reverse => array.into_iter().rev().collect(),
-        Deed::Unique => arrange::unique(array, key, until)?.into(),
-        Deed::Filter => arrange::filtered(array, key, op, value.as_ref(), until)?.into(),
-        Deed::Pluck => {
+        ListOperation::Sort => arrange::sorted(array, key, order == Some(Direction::Desc), until)?.into(),
+        ListOperation::Reverse => array.into_iter().rev().collect(),
+        ListOperation::Unique => arrange::unique(array, key, until)?.into(),
+        ListOperation::Filter => arrange::filtered(array, key, op, value.as_ref(), until)?.into(),
+        ListOperation::Pluck => {
             let key = key.ok_or_else(|| Error::bad_args("`key` is missing: pluck takes a field out of each item"))?;
             let field = |item| until.check().map(|()| at(item, key).cloned().unwrap_or_default());
             array.iter().map(field).collect::<Result<Vec<Value>>>()?.into()
         }
-        Deed::Chunk => match size {
+        ListOperation::Chunk => match size {
             0 => return Err(Error::bad_args("`size` is 0: parts have at least one item")),
             size => array.chunks(size).map(|part| Value::from(part.to_vec())).collect(),
         },
-        Deed::Flatten => arrange::flat(array, depth.unwrap_or(1)).into(),
-        Deed::GroupBy => gather::grouped(array, key, until)?,
-        Deed::Count => gather::counts(&array, key, until)?,
-        Deed::Sum => gather::sum(&array, key, until)?,
-        Deed::Average => gather::average(&array, key, until)?,
-        Deed::Min => gather::extreme(&array, key, std::cmp::Ordering::Less, until)?,
-        Deed::Max => gather::extreme(&array, key, std::cmp::Ordering::Greater, until)?,
-        Deed::First => array.into_iter().take(size).collect(),
-        Deed::Last => {
+        ListOperation::Flatten => arrange::flatten(array, depth.unwrap_or(1)).into(),
+        ListOperation::GroupBy => gather::grouped(array, key, until)?,
+        ListOperation::Count => gather::counts(&array, key, until)?,
+        ListOperation::Sum => gather::sum(&array, key, until)?,
+        ListOperation::Average => gather::average(&array, key, until)?,
+        ListOperation::Min => gather::extreme(&array, key, std::cmp::Ordering::Less, until)?,
+        ListOperation::Max => gather::extreme(&array, key, std::cmp::Ordering::Greater, until)?,
+        ListOperation::First => array.into_iter().take(size).collect(),
+        ListOperation::Last => {
             let skipped = array.len().saturating_sub(size);
             array.into_iter().skip(skipped).collect()
         }
-        Deed::Slice => arrange::slice(array, start, end).into(),
-        Deed::Shuffle => {
+        ListOperation::Slice => arrange::slice(array, start, end).into(),
+        ListOperation::Shuffle => {
             let all = array.len();
-            arrange::sampled(array, all)?.into()
+            arrange::sample(array, all)?.into()
         }
-        Deed::Sample => arrange::sampled(array, size)?.into(),
-        Deed::Intersect => arrange::among(array, &other()?, key, true, until)?.into(),
-        Deed::Difference => arrange::among(array, &other()?, key, false, until)?.into(),
-        Deed::Union => arrange::unique(array.into_iter().chain(other()?).collect(), key, until)?.into(),
-        Deed::Concat => array.into_iter().chain(other()?).collect(),
-        Deed::Join => gather::joined(&array, key, separator.as_deref().unwrap_or(", "), until)?.into(),
+        ListOperation::Sample => arrange::sample(array, size)?.into(),
+        ListOperation::Intersect => arrange::intersect_or_difference(array, &other()?, key, true, until)?.into(),
+        ListOperation::Difference => arrange::intersect_or_difference(array, &other()?, key, false, until)?.into(),
+        ListOperation::Union => arrange::unique(array.into_iter().chain(other()?).collect(), key, until)?.into(),
+        ListOperation::Concat => array.into_iter().chain(other()?).collect(),
+        ListOperation::Join => gather::join(&array, key, separator.as_deref().unwrap_or(", "), until)?.into(),
     })
 }
 
-fn summary_sentence(deed: Deed, before: usize, key: Option<&str>, result: &Value) -> String {
+fn summary_sentence(deed: ListOperation, before: usize, key: Option<&str>, result: &Value) -> String {
     let items = result.as_array();
     match (deed, items) {
-        (Deed::Sum, _) => format!("They add up to {}.", display_value(result)),
-        (Deed::Average, _) => format!("Their average is {}.", display_value(result)),
-        (Deed::Min | Deed::Max, _) if result.is_null() => "There is nothing in the list.".to_owned(),
-        (Deed::Min, _) => format!("The smallest is {}.", display_value(result)),
-        (Deed::Max, _) => format!("The largest is {}.", display_value(result)),
-        (Deed::Count, _) => format!("There are {}.", counted(before, "item")),
-        (Deed::GroupBy, _) => {
+        (ListOperation::Sum, _) => format!("They add up to {}.", display_value(result)),
+        (ListOperation::Average, _) => format!("Their average is {}.", display_value(result)),
+        (ListOperation::Min | ListOperation::Max, _) if result.is_null() => "There is nothing in the list.".to_owned(),
+        (ListOperation::Min, _) => format!("The smallest is {}.", display_value(result)),
+        (ListOperation::Max, _) => format!("The largest is {}.", display_value(result)),
+        (ListOperation::Count, _) => format!("There are {}.", counted(before, "item")),
+        (ListOperation::GroupBy, _) => {
             let groups = result.as_object().map_or(0, serde_json::Map::len);
             let by = key.map(|key| format!(" by {key}")).unwrap_or_default();
             format!("{}{by} make {}.", counted(before, "item"), counted(groups, "group"))
@@ -189,12 +190,12 @@ fn summary_sentence(deed: Deed, before: usize, key: Option<&str>, result: &Value
 fn display_value(value: &Value) -> String {
     match value {
         Value::Number(n) => crate::maths::grouped(&n.to_string()),
-        other => crate::bounds::clipped(&crate::json::text_of(other.clone())),
+        other => crate::bounds::excerpt(&crate::json::text_of(other.clone())),
     }
 }
 
-/// What of each item counts, in the order of the list. Where all are texts that say numbers, they count as numbers.
-fn ranks(array: &[Value], key: Option<&str>, until: &Until) -> Result<Vec<Rank>> {
+/// The sort keys of all items, in order. If all are texts that contain numbers, they are compared as numbers.
+fn ranks(array: &[Value], key: Option<&str>, until: &Deadline) -> Result<Vec<Rank>> {
     let rank = |item| until.check().map(|()| Rank::of(part(item, key)));
     let mut ranks = array.iter().map(rank).collect::<Result<Vec<Rank>>>()?;
     let mut texts = ranks.iter().filter(|rank| !matches!(rank, Rank::Nothing)).peekable();
@@ -208,7 +209,7 @@ fn ranks(array: &[Value], key: Option<&str>, until: &Until) -> Result<Vec<Rank>>
     Ok(ranks)
 }
 
-/// The field of an item that counts, or the item.
+/// The field of an item, or the item itself without a key.
 fn part<'v>(item: &'v Value, key: Option<&str>) -> Option<&'v Value> {
     match key {
         Some(key) => at(item, key),
@@ -350,10 +351,13 @@ mod tests {
             (json!({"array": [1], "operation": "union"}), "`other` is missing"),
             (json!({"array": [1], "operation": "filter", "op": "gt"}), "`value` is missing"),
             (json!({"array": [1], "operation": "filter", "op": "in", "value": 1}), "a list"),
-            (json!({"array": vec![0; 100_001], "operation": "sort"}), "100000 is the most"),
+            (json!({"array": vec![0; 100_001], "operation": "sort"}), "the maximum is 100000"),
             (json!({"array": [1], "operation": "explode"}), "none of sort"),
             (json!({"array": [1], "operation": "sort", "key": "x".repeat(201)}), "`key` has 201 bytes, and 200 is"),
-            (json!({"array": ["x"], "operation": "filter", "value": "x".repeat((1 << 20) + 1)}), "1048576 is the most"),
+            (
+                json!({"array": ["x"], "operation": "filter", "value": "x".repeat((1 << 20) + 1)}),
+                "the maximum is 1048576",
+            ),
         ];
         for (args, wanted) in rows {
             let error = ask(args).await.unwrap_err();
@@ -372,7 +376,7 @@ mod tests {
         let both = json!({"array": array, "operation": "intersect", "other": array});
         assert_eq!(ask(both).await.unwrap().content["count"], 100_000);
         assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
-        // What is compared with each item is made ready once.
+        // Comparison values are prepared once.
         let texts: Vec<Value> = (0..20_000).map(|n| if n % 2 == 0 { json!("1") } else { json!(1) }).collect();
         for (op, value) in [("contains", "A".repeat(1 << 20)), ("gt", "1".repeat(1 << 20))] {
             let args = json!({"array": texts, "operation": "filter", "op": op, "value": value});

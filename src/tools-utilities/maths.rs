@@ -1,4 +1,4 @@
-//! Arithmetic and units, as people and models write them.
+//! Arithmetic and unit conversion in everyday notation.
 
 use crate::arithmetic::{Answer, evaluate};
 use board::Device;
@@ -11,7 +11,7 @@ use tool::prelude::*;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Calculate {
-    /// The expression, such as "2 * (3 + 4)".
+    /// Expression, such as "2 * (3 + 4)".
     expression: String,
     /// Decimal places to round to, 0 to 10.
     #[schemars(range(max = 10))]
@@ -22,17 +22,17 @@ pub(crate) struct Calculate {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Convert {
-    /// How much.
+    /// Value to convert.
     value: f64,
-    /// The unit it is in, such as "km", "°F" or "cups".
+    /// Unit to convert from, such as "km", "°F" or "cups".
     from: String,
-    /// The unit wanted.
+    /// Unit to convert to.
     to: String,
 }
 
 pub(crate) async fn calculate(_: Device, _: Cx, Calculate { expression, precision }: Calculate) -> Result<Output> {
     let asked = expression.trim().trim_end_matches(['=', '?']).trim().to_owned();
-    let answer = evaluate(as_written(&asked)).await?;
+    let answer = evaluate(to_fend_notation(&asked)).await?;
     let rounded = precision.and_then(|places| Some(round(answer.number()?, usize::from(places.min(10)))));
     let text = rounded.as_deref().unwrap_or(&answer.text);
     let formatted = with_unit(&grouped(text), &answer.unit);
@@ -45,7 +45,7 @@ pub(crate) async fn calculate(_: Device, _: Cx, Calculate { expression, precisio
 pub(crate) async fn convert(_: Device, _: Cx, Convert { value, from, to }: Convert) -> Result<Output> {
     let (from_unit, to_unit) = (unit(&from)?, unit(&to)?);
     let amount = decimal(value);
-    // In case of doubt the unit is meant as written; capitals are forgiven only where that means nothing.
+    // Units are case-sensitive; lower case is tried only if the original spelling is unknown.
     let tries = [(from_unit.clone(), to_unit.clone()), (from_unit.to_lowercase(), to_unit.to_lowercase())];
     let mut first = None;
     for (from_unit, to_unit) in tries {
@@ -67,7 +67,7 @@ pub(crate) async fn convert(_: Device, _: Cx, Convert { value, from, to }: Conve
     Err(first.unwrap_or_else(|| Error::failed("the units could not be converted: name them in another way")))
 }
 
-/// The value as a JSON number where it is one, else as text.
+/// The value as a JSON number if possible, else as text.
 fn result(text: &str, answer: &Answer) -> Value {
     if let Ok(whole) = text.parse::<i64>() {
         return whole.into();
@@ -76,8 +76,8 @@ fn result(text: &str, answer: &Answer) -> Value {
     number.map_or_else(|| text.into(), Value::from)
 }
 
-/// An expression as people write it, in the notation that is evaluated.
-fn as_written(expression: &str) -> String {
+/// Translate everyday notation to fend's.
+fn to_fend_notation(expression: &str) -> String {
     const WORDS: [(&str, &str); 18] = [
         (r"(?i)\b(what is|what's|how much is|calculate|compute)\b", " "),
         (r"(?i)\b(multiplied by|times)\b", "*"),
@@ -103,7 +103,7 @@ fn as_written(expression: &str) -> String {
     RULES.iter().fold(expression.to_owned(), |text, (from, to)| from.replace_all(&text, *to).into_owned()).trim().into()
 }
 
-/// A unit as people write it, in the name that is evaluated.
+/// Translate the everyday name of a unit to fend's.
 fn unit(written: &str) -> Result<String> {
     let text = written.trim().replace('²', "^2").replace('³', "^3").replace('º', "°");
     let fits = |c: char| c.is_alphanumeric() || " /^*°µ\"'%$€£.-_".contains(c);
@@ -121,7 +121,7 @@ fn unit(written: &str) -> Result<String> {
         "nautical mile" | "nautical miles" => "nautical_miles",
         "ton" | "tons" | "metric ton" | "metric tons" => "tonnes",
         "short ton" | "short tons" => "short_ton",
-        // Bytes, not bits: nobody measures a disk in gigabits.
+        // Bytes, not bits: disk sizes are not given in gigabits.
         "kb" => "kB",
         "mb" if text != "Mb" => "MB",
         "gb" if text != "Gb" => "GB",
@@ -135,26 +135,26 @@ fn unit(written: &str) -> Result<String> {
     Ok(known.to_owned())
 }
 
-/// A float as fend reads it: without an exponent.
+/// A float in fend's syntax, without an exponent.
 fn decimal(value: f64) -> String {
     format!("{value}")
 }
 
-/// Rounded to so many decimal places.
+/// Round to this many decimal places.
 fn round(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
-    // The rounding of a small negative number leaves a sign on zero.
+    // Rounding a small negative number leaves a sign on zero.
     if text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.')) { text.replace('-', "") } else { text }
 }
 
-/// As few digits as one would say: three decimal places, or four digits of what is below one.
+/// A rounded value for speech: three decimal places, or four digits below one.
 pub(crate) fn spoken(value: f64) -> String {
     let places = if value == 0.0 || value.abs() >= 1.0 { 3 } else { (3 - value.abs().log10().floor() as i32) as usize };
     let text = round(value, places.min(40));
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Thousands set apart by commas; anything but a plain number stays as it is.
+/// Add thousands separators to a plain number; other text stays.
 pub(crate) fn grouped(text: &str) -> String {
     let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, fraction)| (whole, Some(fraction)));

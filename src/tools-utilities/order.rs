@@ -1,14 +1,14 @@
-//! How values of any kind are ordered, told apart and reached by a path.
+//! Compare values of any kind, and resolve paths.
 
 use std::cmp::Ordering;
 use tool::prelude::Value;
 
-/// A value as it is ordered: false and true, numbers, texts without regard to case, then all else; nothing comes last.
+/// The sort order of a value: false and true, numbers, texts ignoring case, then everything else; null comes last.
 #[derive(Debug, Clone)]
 pub(crate) enum Rank {
     Bool(bool),
     Number(Real),
-    /// In small letters, and as it is.
+    /// In lower case, and as written.
     Text(String, String),
     /// A list or an object, as JSON.
     Other(String),
@@ -36,7 +36,7 @@ impl Rank {
         }
     }
 
-    /// The number a text says.
+    /// The number, also if written as text.
     pub(crate) fn numeric(&self) -> Option<Real> {
         match self {
             Self::Number(n) => Some(*n),
@@ -56,10 +56,10 @@ impl Rank {
     }
 }
 
-/// A number that compares with others exactly: a float alone would take whole numbers beyond 2^53 for their neighbours.
+/// A number with exact comparison: floats alone would confuse whole numbers beyond 2^53.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Real {
-    /// Within what JSON has of them: 64 bits, with a sign or without.
+    /// Within the integers of JSON: 64 bits, signed or unsigned.
     Whole(i128),
     /// Finite.
     Float(f64),
@@ -71,14 +71,14 @@ impl Real {
         whole.map_or_else(|| Self::Float(number.as_f64().unwrap_or_default()), Self::Whole)
     }
 
-    /// The number a text is.
+    /// Parse a number.
     fn read(text: &str) -> Option<Self> {
         let whole = text.parse::<i64>().map(i128::from).or_else(|_| text.parse::<u64>().map(i128::from));
         let float = || text.parse().ok().filter(|n: &f64| n.is_finite()).map(Self::Float);
         whole.ok().map(Self::Whole).or_else(float)
     }
 
-    /// The float next to it.
+    /// The nearest float.
     pub(crate) fn float(self) -> f64 {
         match self {
             Self::Whole(whole) => whole as f64,
@@ -87,8 +87,7 @@ impl Real {
     }
 
     pub(crate) fn compare(self, other: Self) -> Ordering {
-        // What is before the point is compared as whole numbers; a cast keeps to the ends of its type, which are far
-        // beyond those of 64 bits.
+        // The part before the point is compared as an integer; the cast saturates far beyond 64 bits.
         let against = |whole: i128, float: f64| {
             let behind = || 0.0.partial_cmp(&float.fract()).unwrap_or(Ordering::Equal);
             whole.cmp(&(float.trunc() as i128)).then_with(behind)
@@ -102,7 +101,7 @@ impl Real {
     }
 }
 
-/// One text for equal values: 1 and 1.0 are equal, and the order of keys is none.
+/// Equal values have equal text: 1 and 1.0 are equal, and the order of keys is ignored.
 pub(crate) fn canonical(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -112,7 +111,7 @@ pub(crate) fn canonical(value: &Value) -> String {
 fn write(value: &Value, out: &mut String) {
     match value {
         Value::Number(n) if n.is_f64() => {
-            // Among the whole numbers of 64 bits it is written as these are.
+            // Integers of 64 bits are written as such.
             const BITS: f64 = 18_446_744_073_709_551_616.0;
             let float = n.as_f64().unwrap_or_default();
             *out += &match float.fract() == 0.0 && float.abs() <= BITS {
@@ -128,7 +127,7 @@ fn write(value: &Value, out: &mut String) {
             }
             out.push(']');
         }
-        // Keys come in order.
+        // Keys are sorted.
         Value::Object(fields) => {
             out.push('{');
             for (key, value) in fields {
@@ -143,7 +142,7 @@ fn write(value: &Value, out: &mut String) {
     }
 }
 
-/// What a path leads to: `name`, `address.city`, `tags[0]` or `tags.0`. A key that has dots itself comes first.
+/// Resolve a path: `name`, `address.city`, `tags[0]` or `tags.0`. A key that contains dots takes precedence.
 pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     if let Some(found) = value.get(path) {
         return Some(found);

@@ -1,29 +1,30 @@
-//! Regular expressions from callers, within bounds of size, text and time.
+//! Regular expressions from callers, within limits of size, text and time.
 
 use crate::{
-    bounds::{Until, clipped, counted, result_sentence, run_blocking, short, within},
+    bounds::{Deadline, excerpt, result_sentence, run_blocking, short, within},
     words::words,
 };
 use regex::{Captures, Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
+use text_kit::counted;
 use tool::prelude::*;
 
-/// The longest pattern, in bytes, and how large it may be compiled.
+/// The maximum length of a pattern in bytes, and of its compiled form.
 const PATTERN: usize = 2000;
 const COMPILED: usize = 1 << 20;
-/// How much one search may cost: places in the pattern, with repetitions written out, times bytes of text. What no
-/// automaton of bounded size can do costs some nanoseconds for each, and a search cannot be interrupted.
+/// The maximum cost of a search: positions in the pattern, with repetitions expanded, times bytes of text. Without a
+/// bounded automaton each costs some nanoseconds, and a search cannot be interrupted.
 const COST: u64 = 200_000_000;
-/// How many matches are told, and how many are replaced or split at.
-pub(crate) const TOLD: usize = 1000;
+/// The maximum number of returned matches, and of replacements or splits.
+pub(crate) const MAX_MATCHES: usize = 1000;
 const REPLACED: usize = 100_000;
-/// How long what replaces a match may be, in bytes, and the whole result.
+/// The maximum length of a replacement and of the whole result, in bytes.
 const REPLACEMENT: usize = 10_000;
 const RESULT: usize = 4 << 20;
 
 words! {
-    /// What to do with a pattern.
-    Act {
+    /// A regex operation.
+    RegexOperation {
         Match = "match",
         MatchAll = "match_all",
         Replace = "replace",
@@ -32,20 +33,21 @@ words! {
     }
 }
 
-/// Use a regular expression on a text: find the first match or all, replace, test, or split. Look-around and back
-/// references are not known.
+/// Apply a regular expression to a text: find the first match or all, replace, test, or split. Look-around and back
+/// references are not supported.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UseRegex {
-    /// The pattern, such as "(\\w+)@(\\w+)"; groups may have names: (?<user>\\w+).
+    /// Regular expression, such as "(\\w+)@(\\w+)"; groups can be named: (?<user>\\w+).
     pattern: String,
-    /// The text.
+    /// Text to search.
     text: String,
-    /// What to do (default: replace with `replacement`, else match_all).
-    operation: Option<Act>,
+    /// Operation (default: replace with `replacement`, else match_all).
+    operation: Option<RegexOperation>,
     /// For replace, which replaces every match: $1 or $<name> is a group, $& the match, $$ a dollar sign.
     replacement: Option<String>,
-    /// Letters of g i m s x: i ignores case, m has ^ and $ at each line, s lets . match line breaks, x allows comments.
+    /// Flags out of g i m s x: i ignores case, m lets ^ and $ match at each line, s lets . match line breaks, x
+    /// allows comments.
     flags: Option<String>,
 }
 
@@ -54,59 +56,59 @@ pub(crate) async fn use_regex(_: (), _: Cx, args: UseRegex) -> Result<Output> {
     let flags = args.flags.unwrap_or_default();
     let pattern = compile(&args.pattern, &flags, &args.text)?;
     let act = match (args.operation, &args.replacement) {
-        // `g` asks for all.
-        (Some(Act::Match), _) if flags.contains('g') => Act::MatchAll,
+        // `g` means all matches.
+        (Some(RegexOperation::Match), _) if flags.contains('g') => RegexOperation::MatchAll,
         (Some(act), _) => act,
-        (None, Some(_)) => Act::Replace,
-        (None, None) => Act::MatchAll,
+        (None, Some(_)) => RegexOperation::Replace,
+        (None, None) => RegexOperation::MatchAll,
     };
     let (text, replacement) = (args.text, args.replacement);
     run_blocking(move |until| match act {
-        Act::Test => {
+        RegexOperation::Test => {
             let matches = pattern.is_match(&text);
             let said = if matches { "Yes, it matches." } else { "No, it does not match." };
             Ok(Output::json(json!({"operation": act.word(), "matches": matches}))?.say(said))
         }
-        Act::Match => found(&pattern, &text, act, 1, until),
-        Act::MatchAll => found(&pattern, &text, act, TOLD, until),
-        Act::Replace => {
+        RegexOperation::Match => found(&pattern, &text, act, 1, until),
+        RegexOperation::MatchAll => found(&pattern, &text, act, MAX_MATCHES, until),
+        RegexOperation::Replace => {
             let Some(replacement) = replacement else {
-                return Err(Error::bad_args("`replacement` is missing: give what to put in place, or \"\" to remove"));
+                return Err(Error::bad_args("`replacement` is missing: pass the new text, or \"\" to remove"));
             };
             replaced(&pattern, &text, &replacement, until)
         }
-        Act::Split => parted(&pattern, &text, until),
+        RegexOperation::Split => parted(&pattern, &text, until),
     })
     .await
 }
 
-/// A pattern from a caller, for one text.
+/// Compile a pattern for one text.
 ///
 /// # Errors
-/// `BadArgs` that says what is wrong with it, or that the two together are too much.
+/// `BadArgs` with the fault of the pattern, or if pattern and text together are too costly.
 pub(crate) fn compile(pattern: &str, flags: &str, text: &str) -> Result<Regex> {
     within("pattern", pattern.len(), PATTERN, "bytes")?;
     let mut builder = RegexBuilder::new(pattern);
     for flag in flags.chars().filter(|c| !c.is_whitespace()) {
         match flag {
-            // All matches are looked for anyway, and text is Unicode.
+            // All matches are found anyway, and text is Unicode.
             'g' | 'u' => &mut builder,
             'i' => builder.case_insensitive(true),
             'm' => builder.multi_line(true),
             's' => builder.dot_matches_new_line(true),
             'x' => builder.ignore_whitespace(true),
-            other => return Err(Error::bad_args(format!("`{other}` is no flag here: those are g, i, m, s and x"))),
+            other => return Err(Error::bad_args(format!("`{other}` is not a supported flag: use g, i, m, s and x"))),
         };
     }
     let regex = builder.size_limit(COMPILED).dfa_size_limit(COMPILED).build().map_err(|why| {
         Error::bad_args(match why {
             regex::Error::CompiledTooBig(_) => "the pattern is too large: use fewer or smaller repetitions".to_owned(),
-            // The last line says what it is; those before it show where.
+            // The last line is the message; the lines before it show the position.
             other => {
                 let why = other.to_string();
                 let why = why.lines().last().unwrap_or_default();
                 let why = why.trim_start_matches("error: ");
-                format!("this is no pattern: {why}")
+                format!("this is not a valid pattern: {why}")
             }
         })
     })?;
@@ -120,7 +122,7 @@ pub(crate) fn compile(pattern: &str, flags: &str, text: &str) -> Result<Regex> {
     Ok(regex)
 }
 
-/// How many places of a pattern a search may be at, with repetitions written out.
+/// The number of states of a pattern, with repetitions expanded.
 fn places(hir: &Hir) -> u64 {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 0,
@@ -134,7 +136,7 @@ fn places(hir: &Hir) -> u64 {
     }
 }
 
-/// Places in a text as people count them, in characters; asked for from left to right.
+/// Positions in a text in characters, queried from left to right.
 struct Places<'t> {
     text: &'t str,
     bytes: usize,
@@ -149,14 +151,14 @@ impl Places<'_> {
     }
 }
 
-fn found(pattern: &Regex, text: &str, act: Act, most: usize, until: &Until) -> Result<Output> {
+fn found(pattern: &Regex, text: &str, act: RegexOperation, most: usize, until: &Deadline) -> Result<Output> {
     let mut places = Places { text, bytes: 0, characters: 0 };
     let mut matches = Vec::new();
     let mut truncated = false;
     for found in pattern.captures_iter(text) {
         until.check()?;
         if matches.len() == most {
-            truncated = act == Act::MatchAll;
+            truncated = act == RegexOperation::MatchAll;
             break;
         }
         let whole = found.get_match();
@@ -186,12 +188,12 @@ fn found(pattern: &Regex, text: &str, act: Act, most: usize, until: &Until) -> R
 }
 
 fn quoted(text: &Value) -> String {
-    format!("“{}”", clipped(text.as_str().unwrap_or_default()))
+    format!("“{}”", excerpt(text.as_str().unwrap_or_default()))
 }
 
-fn replaced(pattern: &Regex, text: &str, replacement: &str, until: &Until) -> Result<Output> {
+fn replaced(pattern: &Regex, text: &str, replacement: &str, until: &Deadline) -> Result<Output> {
     within("replacement", replacement.len(), REPLACEMENT, "bytes")?;
-    let too_much = || Error::bad_args("too much would be replaced: give the text in parts");
+    let too_much = || Error::bad_args("too much would be replaced: split the text first");
     let (mut out, mut end, mut count) = (String::with_capacity(text.len()), 0, 0);
     for found in pattern.captures_iter(text) {
         until.check()?;
@@ -208,12 +210,12 @@ fn replaced(pattern: &Regex, text: &str, replacement: &str, until: &Until) -> Re
         return Err(too_much());
     }
     let said = format!("I replaced {}: {}", counted(count, "match"), result_sentence(&out));
-    let answer = json!({"operation": Act::Replace.word(), "result": out, "count": count});
+    let answer = json!({"operation": RegexOperation::Replace.word(), "result": out, "count": count});
     Ok(Output::json(answer)?.say(said))
 }
 
-/// What stands for groups in a replacement, as JavaScript and others write it; a group that does not exist stays as
-/// written. It ends where the whole has become too long.
+/// Expand group references in a replacement, as in JavaScript; unknown groups stay as written. Stops when the result
+/// is too long.
 fn expand(replacement: &str, found: &Captures, out: &mut String) {
     let mut rest = replacement;
     while let Some(at) = rest.find('$') {
@@ -229,7 +231,7 @@ fn expand(replacement: &str, found: &Captures, out: &mut String) {
     *out += rest;
 }
 
-/// What a reference at the start of a text stands for, and how long it is.
+/// The value and length of a group reference at the start of a text.
 fn reference<'t>(text: &str, found: &Captures<'t>) -> Option<(&'t str, usize)> {
     let group = |group: Option<regex::Match<'t>>| group.map_or("", |g| g.as_str());
     let bytes = text.as_bytes();
@@ -253,17 +255,18 @@ fn reference<'t>(text: &str, found: &Captures<'t>) -> Option<(&'t str, usize)> {
     }
 }
 
-fn parted(pattern: &Regex, text: &str, until: &Until) -> Result<Output> {
+fn parted(pattern: &Regex, text: &str, until: &Deadline) -> Result<Output> {
     let mut parts: Vec<&str> = Vec::new();
     for part in pattern.split(text) {
         until.check()?;
         if parts.len() == REPLACED {
-            return Err(Error::bad_args("there would be too many parts: give the text in parts"));
+            return Err(Error::bad_args("there would be too many parts: split the text first"));
         }
         parts.push(part);
     }
     let said = format!("It falls into {}.", counted(parts.len(), "part"));
-    Ok(Output::json(json!({"operation": Act::Split.word(), "parts": parts, "count": parts.len()}))?.say(said))
+    Ok(Output::json(json!({"operation": RegexOperation::Split.word(), "parts": parts, "count": parts.len()}))?
+        .say(said))
 }
 
 #[cfg(test)]
@@ -332,10 +335,10 @@ mod tests {
             (json!({"pattern": r"(?=x)", "text": ""}), "look-around"),
             (json!({"pattern": r"(a)\1", "text": ""}), "backreferences are not supported"),
             (json!({"pattern": r"\w{1000}{1000}", "text": ""}), "too large"),
-            (json!({"pattern": long, "text": ""}), "2000 is the most"),
+            (json!({"pattern": long, "text": ""}), "the maximum is 2000"),
             (json!({"pattern": "a", "text": "", "flags": "iq"}), "`q` is no flag"),
             (json!({"pattern": "a", "text": "", "operation": "replace"}), "`replacement` is missing"),
-            (json!({"pattern": "a", "text": "x".repeat((1 << 20) + 1)}), "1048576 is the most"),
+            (json!({"pattern": "a", "text": "x".repeat((1 << 20) + 1)}), "the maximum is 1048576"),
             (json!({"pattern": "[ab]*a[ab]{3000}c", "text": "ab".repeat(1 << 19)}), "too many repetitions"),
             (json!({"pattern": "", "text": "x".repeat(1000), "replacement": "y".repeat(9999)}), "too much"),
         ];
@@ -344,7 +347,7 @@ mod tests {
             assert!(matches!(&error, Error::BadArgs(why) if why.contains(wanted)), "{wanted}: {error}");
         }
         let many = ask(json!({"pattern": "a", "text": "a".repeat(5000)})).await.unwrap().content;
-        assert_eq!((&many["count"], &many["truncated"]), (&json!(TOLD), &json!(true)));
+        assert_eq!((&many["count"], &many["truncated"]), (&json!(MAX_MATCHES), &json!(true)));
     }
 
     #[tokio::test]
@@ -359,7 +362,7 @@ mod tests {
             let error = ask(json!({"pattern": "(a+)", "text": text, "replacement": replacement})).await.unwrap_err();
             assert!(matches!(&error, Error::BadArgs(why) if why.contains("too much would be replaced")), "{error}");
         }
-        // What stands behind the last match counts too.
+        // Text after the last match counts too.
         let text = format!("{}{}", "a".repeat(1 << 19), "b".repeat(1 << 19));
         let error = ask(json!({"pattern": "a+", "text": text, "replacement": "$&".repeat(8)})).await.unwrap_err();
         assert!(error.message().contains("too much would be replaced"), "{error}");
@@ -367,7 +370,7 @@ mod tests {
 
     #[tokio::test]
     async fn hostile_patterns_end_in_time() {
-        // Without order: no automaton of bounded size keeps up.
+        // Unordered input that no bounded automaton can handle.
         let mut n = 1_u64;
         let mut next = || {
             n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -389,7 +392,7 @@ mod tests {
     proptest! {
         #![proptest_config(cases(256))]
 
-        /// On plain text a pattern does what the functions of strings do.
+        /// A literal pattern behaves like string functions.
         #[test]
         fn plain_patterns_do_what_strings_do(text in "[abc]{0,30}", part in "[abc]{1,2}", with in "[xyz$]{0,3}") {
             let of = |args: Value| wait(ask(args)).unwrap().content;

@@ -1,29 +1,30 @@
-//! What many numbers come to, and percentages.
+//! Statistics of numbers, and percentages.
 
 use crate::{
-    bounds::{counted, few},
+    bounds::few,
     maths::{grouped, spoken},
     words::words,
 };
 use std::collections::HashMap;
+use text_kit::counted;
 use tool::prelude::*;
 
-/// The percentiles that are told.
+/// The returned percentiles.
 const PERCENTILES: [u8; 7] = [5, 10, 25, 50, 75, 90, 95];
-/// How many modes are told at most: of numbers that are all different, each is one.
+/// The maximum number of returned modes: distinct numbers are all modes.
 const MODES: usize = 20;
 
-/// Work out statistics of a list of numbers: count, sum, mean, median, mode, smallest and largest, range, variance,
+/// Compute statistics of a list of numbers: count, sum, mean, median, mode, minimum and maximum, range, variance,
 /// standard deviation and percentiles.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Statistics {
-    /// The numbers, 1 to 100,000.
+    /// Numbers, 1 to 100,000 of them.
     #[schemars(length(min = 1, max = 100_000))]
     numbers: Vec<f64>,
 }
 
-/// The answer. What one number alone has no answer to is null.
+/// The answer. Values undefined for a single number are null.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Summary {
@@ -31,7 +32,7 @@ struct Summary {
     sum: Value,
     mean: Value,
     median: Value,
-    /// The most frequent numbers, where any comes twice.
+    /// The most frequent numbers, if any occurs twice.
     mode: Vec<Value>,
     min: Value,
     max: Value,
@@ -64,7 +65,7 @@ fn tell(sorted: &[f64], (min, max): (f64, f64)) -> Result<Output> {
     let (population, sample) = (squares / count as f64, (count > 1).then(|| squares / (count - 1) as f64));
     let median = percentile(sorted, 50);
     if ![sum, squares, max - min].iter().all(|n| n.is_finite()) {
-        return Err(Error::bad_args("these numbers are too large to be added up: divide them first"));
+        return Err(Error::bad_args("the sum of these numbers is too large: divide them first"));
     }
     let percentiles = PERCENTILES.iter().map(|p| (format!("p{p}"), number(percentile(sorted, *p))));
     let told = Summary {
@@ -93,7 +94,7 @@ fn tell(sorted: &[f64], (min, max): (f64, f64)) -> Result<Output> {
     Ok(Output::json(told)?.say(said))
 }
 
-/// The sum with what rounding drops carried along (Neumaier), so that the order hardly matters.
+/// Compensated summation (Neumaier), so that the order hardly matters.
 pub(crate) fn sum(numbers: &[f64]) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
     for n in numbers {
@@ -104,16 +105,16 @@ pub(crate) fn sum(numbers: &[f64]) -> f64 {
     if sum.is_finite() { sum + lost } else { sum }
 }
 
-/// Of sorted numbers, by linear interpolation between the two it falls between.
+/// A percentile of sorted numbers by linear interpolation.
 fn percentile(sorted: &[f64], percent: u8) -> f64 {
     let place = (sorted.len().saturating_sub(1) * usize::from(percent)) as f64 / 100.0;
     let at = |index: usize| sorted.get(index).or(sorted.last()).copied().unwrap_or_default();
     let (low, high) = (at(place.floor() as usize), at(place.ceil() as usize));
-    // Weighted, because the difference of very large numbers is none.
+    // A weighted sum, because the difference of very large numbers overflows.
     low * (1.0 - place.fract()) + high * place.fract()
 }
 
-/// The most frequent of sorted numbers; none when none comes twice.
+/// The most frequent of sorted numbers; empty if none occurs twice.
 fn mode(sorted: &[f64]) -> Vec<Value> {
     let runs = || sorted.chunk_by(|a, b| a == b);
     let most = runs().map(<[f64]>::len).max().unwrap_or_default();
@@ -123,19 +124,19 @@ fn mode(sorted: &[f64]) -> Vec<Value> {
     runs().filter(|run| run.len() == most).take(MODES).map(|run| number(run[0])).collect()
 }
 
-/// A number as JSON: whole ones without a point, others without the noise of binary fractions.
+/// A JSON number: integers without a point, others without binary noise.
 pub(crate) fn number(n: f64) -> Value {
-    // Beyond this a float skips whole numbers.
+    // Above this, a float cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if n.fract() == 0.0 && n.abs() <= EXACT {
         return Value::from(n as i64);
     }
     let tidy: f64 = format!("{n:.14e}").parse().unwrap_or(n);
-    // Rounding the largest number there is may go beyond it.
+    // Rounding the largest float may overflow.
     Value::from(if tidy.is_finite() { tidy } else { n })
 }
 
-/// How often each text comes, most frequent first, then in order of appearance.
+/// The frequency of each item, most frequent first, then in order of appearance.
 pub(crate) fn tally<T: std::hash::Hash + Eq>(items: impl Iterator<Item = T>) -> Vec<(T, usize)> {
     let mut counts: HashMap<T, (usize, usize)> = HashMap::new();
     for (at, item) in items.enumerate() {
@@ -147,7 +148,7 @@ pub(crate) fn tally<T: std::hash::Hash + Eq>(items: impl Iterator<Item = T>) -> 
 }
 
 words! {
-    /// What is asked about a percentage.
+    /// A percentage operation.
     Percentage {
         Of = "of",
         Increase = "increase" | "add",
@@ -157,20 +158,20 @@ words! {
     }
 }
 
-/// Work with percentages: so many percent of a value, a value raised or lowered by so many percent, what percentage one
-/// value is of another, or by how many percent a value changed.
+/// Calculate percentages: a percentage of a value, a value increased or decreased by a percentage, the percentage of
+/// one value in another, or the percentage change between values.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Percent {
-    /// The value to start from.
+    /// Base value.
     value: f64,
-    /// How many percent: for of, increase and decrease.
+    /// Percentage: for of, increase and decrease.
     percent: Option<f64>,
-    /// The whole that `value` is a part of: for what_percent.
+    /// For what_percent: the total that `value` is a part of.
     total: Option<f64>,
-    /// What `value` became: for change.
+    /// For change: the new value.
     new_value: Option<f64>,
-    /// What is asked (default: by what is given; with `percent`: of).
+    /// Operation (default: derived from the arguments; with `percent`: of).
     operation: Option<Percentage>,
 }
 

@@ -1,29 +1,30 @@
-//! Rows laid out as a table for people.
+//! Format rows as a Markdown table.
 
 use crate::{
-    bounds::{counted, run_blocking, within},
+    bounds::{run_blocking, within},
     grid::Grid,
     words::words,
 };
+use text_kit::counted;
 use tool::prelude::*;
 
-/// The most rows one reads.
+/// The maximum number of rows.
 const ROWS: usize = 1000;
 
 words! {
-    /// On which side the cells of a column stand.
+    /// The alignment of a column.
     Align { Left = "left", Center = "center", Right = "right" }
 }
 
-/// Lay objects or lists out as a Markdown table.
+/// Format rows (objects or lists) as a Markdown table.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateTable {
-    /// The rows: objects, or lists whose first names the columns unless `columns` does.
+    /// Rows: objects, or lists whose first names the columns unless `columns` does.
     data: Vec<Value>,
-    /// Which columns, in which order (default: all, by name). For lists: their names.
+    /// Columns and their order (default: all, by name). For lists: their names.
     columns: Option<Vec<String>>,
-    /// On which side the cells stand, column by column (default: numbers right, all else left).
+    /// Alignment of each column (default: numbers right, everything else left).
     align: Option<Vec<Align>>,
 }
 
@@ -38,7 +39,7 @@ pub(crate) async fn create_table(_: (), _: Cx, args: CreateTable) -> Result<Outp
         }
         let grid = Grid::new(data, columns)?;
         if grid.columns.is_empty() {
-            return Err(Error::bad_args("a table needs a column: give `columns`, or rows that have something in them"));
+            return Err(Error::bad_args("a table needs a column: give `columns`, or rows that are not empty"));
         }
         let align = |at: usize| match args.align.as_ref().and_then(|align| align.get(at)) {
             Some(align) => *align,
@@ -55,7 +56,7 @@ pub(crate) async fn create_table(_: (), _: Cx, args: CreateTable) -> Result<Outp
 }
 
 fn laid_out(grid: &Grid, aligns: &[Align]) -> String {
-    // A column as wide as its longest cell, but no wider than one reads at a glance.
+    // Columns are padded to their longest cell, up to this width.
     const WIDE: usize = 40;
     let length = |text: &str| text.chars().count();
     let escaped = |cell: &String| {

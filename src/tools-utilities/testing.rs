@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a call by the owner at a fixed time, and calling a tool by name.
+//! Test fixtures: a call context at a fixed time, and calling a tool by name.
 
 use jiff::Zoned;
 use proptest::test_runner::Config;
@@ -12,7 +12,7 @@ pub(crate) fn cx() -> Cx {
     Cx::root(Ports::unconnected(Arc::new(FixedClock(now))), Principal::owner(), Via::direct(Channel::Api))
 }
 
-/// Calls a tool of a family by any of its names; arguments are adapted as dispatch does.
+/// Call a tool of a family by any of its names; arguments are adapted as in dispatch.
 pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
     family: Family<S>,
     cx: &Cx,
@@ -26,12 +26,12 @@ pub(crate) async fn call<S: Clone + Send + Sync + 'static>(
     (tool.run)(cx.clone(), args).await
 }
 
-/// Waits for an answer where a test is no async function.
+/// Block on a future in a synchronous test.
 pub(crate) fn wait<F: Future>(answer: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(answer)
 }
 
-/// So many cases of a property, and no file for those that failed.
+/// A property test configuration with this many cases and no file of failures.
 pub(crate) fn cases(n: u32) -> Config {
     Config { failure_persistence: None, ..Config::with_cases(n) }
 }

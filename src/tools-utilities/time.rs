@@ -1,4 +1,4 @@
-//! What time it is, here or elsewhere.
+//! The current time in any time zone.
 
 use board::Device;
 use jiff::{Zoned, civil::Weekday, tz, tz::TimeZone};
@@ -55,7 +55,7 @@ fn moment(now: &Zoned) -> Moment {
         formatted: format!("{day}, {}", now.strftime("%m/%d/%Y, %H:%M:%S")),
         unix: now.timestamp().as_second(),
         unix_ms: now.timestamp().as_millisecond(),
-        // A zone without a name is a fixed offset.
+        // A zone without a name has a fixed offset.
         timezone: now.time_zone().iana_name().map_or_else(|| now.offset().to_string(), str::to_owned),
         date: now.strftime("%Y-%m-%d").to_string(),
         time: now.strftime("%H:%M:%S").to_string(),
@@ -66,7 +66,7 @@ fn moment(now: &Zoned) -> Moment {
     }
 }
 
-/// A zone by its IANA name, or by the city in it: "new york" is America/New_York.
+/// Find a zone by its IANA name, or by its city: "new york" is America/New_York.
 pub(crate) fn zone(name: &str) -> Result<TimeZone> {
     if let Ok(zone) = TimeZone::get(name) {
         return Ok(zone);

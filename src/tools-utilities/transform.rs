@@ -1,16 +1,17 @@
-//! Text made into other text: its case, its blanks, its lines, its accents.
+//! Transform text: case, white space, lines, accents.
 
 use crate::{
     bounds::{result_sentence, run_blocking, short},
     words::words,
 };
 use std::collections::HashSet;
+use text_kit::one_line;
 use tool::prelude::*;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 words! {
-    /// What can be made of a text.
-    Change {
+    /// A text operation.
+    TextOperation {
         Uppercase = "uppercase" | "upper",
         Lowercase = "lowercase" | "lower",
         Titlecase = "titlecase" | "title" | "capitalize",
@@ -37,16 +38,16 @@ words! {
     }
 }
 
-/// Change a text: its case (also camelCase, snake_case, kebab-case, slug), blanks, accents, punctuation or lines;
-/// reverse or truncate it.
+/// Transform text: change its case (also camelCase, snake_case, kebab-case, slug), white space, accents, punctuation
+/// or lines; reverse or truncate it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Transform {
-    /// The text.
+    /// Text to transform.
     text: String,
-    /// What to make of it.
-    operation: Change,
-    /// For truncate: the most characters to keep, the mark … included (default: 100).
+    /// Operation.
+    operation: TextOperation,
+    /// For truncate: maximum length in characters, including the … (default: 100).
     length: Option<usize>,
 }
 
@@ -58,49 +59,49 @@ pub(crate) async fn transform(_: (), _: Cx, args: Transform) -> Result<Output> {
     Ok(Output::json(json!({"result": result, "operation": operation.word()}))?.say(said))
 }
 
-fn changed(text: &str, change: Change, length: usize) -> String {
+fn changed(text: &str, change: TextOperation, length: usize) -> String {
     match change {
-        Change::Uppercase => text.to_uppercase(),
-        Change::Lowercase => text.to_lowercase(),
-        Change::Titlecase => titled(text),
-        Change::Sentencecase => sentenced(text),
-        Change::Camelcase => match words_of(text).split_first() {
+        TextOperation::Uppercase => text.to_uppercase(),
+        TextOperation::Lowercase => text.to_lowercase(),
+        TextOperation::Titlecase => titled(text),
+        TextOperation::Sentencecase => sentenced(text),
+        TextOperation::Camelcase => match words_of(text).split_first() {
             Some((first, rest)) => first.to_lowercase() + &cased(rest, "", capitalized),
             None => String::new(),
         },
-        Change::Pascalcase => cased(&words_of(text), "", capitalized),
-        Change::Snakecase => cased(&words_of(text), "_", str::to_lowercase),
-        Change::Kebabcase => cased(&words_of(text), "-", str::to_lowercase),
-        Change::Constantcase => cased(&words_of(text), "_", str::to_uppercase),
-        Change::Slug => slug(text),
-        Change::Trim => text.trim().to_owned(),
-        Change::TrimLines => by_line(text, |lines| lines.iter().map(|line| line.trim()).collect()),
-        Change::CollapseWhitespace => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        Change::RemoveWhitespace => text.chars().filter(|c| !c.is_whitespace()).collect(),
-        Change::RemoveAccents => without_accents(text),
-        Change::RemovePunctuation => text.chars().filter(|c| !is_punctuation(*c)).collect(),
-        Change::RemoveEmptyLines => {
+        TextOperation::Pascalcase => cased(&words_of(text), "", capitalized),
+        TextOperation::Snakecase => cased(&words_of(text), "_", str::to_lowercase),
+        TextOperation::Kebabcase => cased(&words_of(text), "-", str::to_lowercase),
+        TextOperation::Constantcase => cased(&words_of(text), "_", str::to_uppercase),
+        TextOperation::Slug => slug(text),
+        TextOperation::Trim => text.trim().to_owned(),
+        TextOperation::TrimLines => by_line(text, |lines| lines.iter().map(|line| line.trim()).collect()),
+        TextOperation::CollapseWhitespace => one_line(text),
+        TextOperation::RemoveWhitespace => text.chars().filter(|c| !c.is_whitespace()).collect(),
+        TextOperation::RemoveAccents => without_accents(text),
+        TextOperation::RemovePunctuation => text.chars().filter(|c| !is_punctuation(*c)).collect(),
+        TextOperation::RemoveEmptyLines => {
             by_line(text, |lines| lines.into_iter().filter(|line| !line.trim().is_empty()).collect())
         }
-        Change::DedupeLines => by_line(text, |lines| {
+        TextOperation::DedupeLines => by_line(text, |lines| {
             let mut seen = HashSet::new();
             lines.into_iter().filter(|line| seen.insert(*line)).collect()
         }),
-        Change::SortLines => by_line(text, |mut lines| {
+        TextOperation::SortLines => by_line(text, |mut lines| {
             lines.sort_by_cached_key(|line| (line.to_lowercase(), *line));
             lines
         }),
-        Change::ReverseLines => by_line(text, |lines| lines.into_iter().rev().collect()),
-        Change::NumberLines => {
+        TextOperation::ReverseLines => by_line(text, |lines| lines.into_iter().rev().collect()),
+        TextOperation::NumberLines => {
             let numbered = text.lines().zip(1..).map(|(line, n)| format!("{n}. {line}"));
             numbered.collect::<Vec<_>>().join("\n")
         }
-        Change::Reverse => reversed(text),
-        Change::Truncate => truncated(text, length),
+        TextOperation::Reverse => reversed(text),
+        TextOperation::Truncate => truncated(text, length),
     }
 }
 
-/// A text with other lines; that its last line ends, if it does, stays.
+/// Transform the lines of a text; a final line break stays.
 fn by_line<'t>(text: &'t str, made: impl FnOnce(Vec<&'t str>) -> Vec<&'t str>) -> String {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let lines = made(body.split('\n').map(|line| line.trim_end_matches('\r')).collect());
@@ -114,8 +115,8 @@ fn cased(words: &[&str], joint: &str, each: impl Fn(&str) -> String) -> String {
 
 /// The words of a name in any notation.
 ///
-/// Letters and digits in a row, apart where a small letter meets a capital one, and before the last capital of several:
-/// `parseHTTPHeader_2` is parse, HTTP, Header, 2.
+/// Runs of letters and digits, split before a capital after a lowercase letter, and before the last of several
+/// capitals: `parseHTTPHeader_2` is parse, HTTP, Header, 2.
 fn words_of(text: &str) -> Vec<&str> {
     let mut words = vec![];
     for part in text.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).filter(|part| !part.is_empty()) {
@@ -135,7 +136,7 @@ fn words_of(text: &str) -> Vec<&str> {
     words
 }
 
-/// The first letter large, the others small.
+/// First letter upper case, the others lower case.
 fn capitalized(word: &str) -> String {
     let mut chars = word.chars();
     match chars.next() {
@@ -144,7 +145,7 @@ fn capitalized(word: &str) -> String {
     }
 }
 
-/// Each word with a capital letter; an apostrophe does not begin a word.
+/// Capitalize each word; an apostrophe does not begin a word.
 fn titled(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut inside = false;
@@ -160,7 +161,7 @@ fn titled(text: &str) -> String {
     out
 }
 
-/// Each sentence with a capital letter, all else small.
+/// Capitalize each sentence, everything else lower case.
 fn sentenced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut begins, mut mark) = (true, false);
@@ -181,8 +182,7 @@ fn sentenced(text: &str) -> String {
     out
 }
 
-/// What a web address can have in it: small letters and digits of ASCII with hyphens between; letters of other scripts
-/// stay.
+/// A URL slug: lowercase ASCII letters and digits with hyphens between; letters of other scripts stay.
 fn slug(text: &str) -> String {
     let plain = without_accents(text).to_lowercase();
     let mut out = String::with_capacity(plain.len());
@@ -199,7 +199,7 @@ fn slug(text: &str) -> String {
 fn without_accents(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.nfd().filter(|c| !is_combining_mark(*c)) {
-        // Letters with a stroke, and pairs, which do not come apart.
+        // Letters with a stroke and ligatures, which do not decompose.
         match c {
             'ß' => out += "ss",
             'æ' => out += "ae",
@@ -227,7 +227,7 @@ fn is_punctuation(c: char) -> bool {
         | '¡' | '¿' | '«' | '»' | '§' | '¶' | '·' | '！' | '？' | '，' | '：' | '；')
 }
 
-/// Backwards, each letter with its accents.
+/// Reverse by grapheme: accents stay with their letters.
 fn reversed(text: &str) -> String {
     const JOINER: char = '\u{200d}';
     let follows = |before: char, c: char| {
@@ -253,7 +253,7 @@ fn reversed(text: &str) -> String {
     out
 }
 
-/// At most so many characters; what is cut ends with a mark, at the end of a word where one is near.
+/// At most `length` characters; a truncated text ends with a mark, if possible after a whole word.
 fn truncated(text: &str, length: usize) -> String {
     if text.chars().nth(length).is_none() {
         return text.to_owned();
@@ -329,10 +329,10 @@ mod tests {
     proptest! {
         #![proptest_config(cases(256))]
 
-        /// Doing it again changes nothing more.
+        /// The transformations are idempotent.
         #[test]
         fn most_changes_are_done_once(text in "\\PC{0,30}|[a-zA-Z0-9 _.,'\n\r\t-]{0,30}") {
-            use Change::*;
+            use TextOperation::*;
             for change in [
                 Uppercase, Lowercase, Slug, Trim, TrimLines, CollapseWhitespace, RemoveWhitespace, RemoveAccents,
                 RemovePunctuation, RemoveEmptyLines, DedupeLines, SortLines, Truncate,
@@ -342,10 +342,10 @@ mod tests {
             }
         }
 
-        /// Of letters that come in two sizes; others are one of them and cannot become the other.
+        /// Only letters with two cases; others cannot change.
         #[test]
         fn notations_are_reached_once(text in "[a-zA-ZäöüéßÄÖÜÉЖж0-9 _.,'\n-]{0,30}") {
-            use Change::*;
+            use TextOperation::*;
             for change in [Snakecase, Kebabcase, Constantcase] {
                 let once = changed(&text, change, 0);
                 prop_assert_eq!(changed(&once, change, 0), once.clone(), "{} of {:?}", change.word(), text);
@@ -356,12 +356,12 @@ mod tests {
 
         #[test]
         fn no_text_does_harm(text in any::<String>(), length in 0_usize..50) {
-            for (change, _) in Change::WORDS {
+            for (change, _) in TextOperation::WORDS {
                 let made = changed(&text, *change, length);
-                if *change == Change::Truncate {
+                if *change == TextOperation::Truncate {
                     prop_assert!(made.chars().count() <= length);
                 }
-                if *change == Change::Reverse {
+                if *change == TextOperation::Reverse {
                     prop_assert_eq!(made.len(), text.len());
                 }
             }
@@ -371,7 +371,7 @@ mod tests {
         fn twice_backwards_is_forwards(text in "[a-zäöü0-9 ]{0,40}", lines in prop::collection::vec("[a-z ]{1,8}", 1..9)) {
             prop_assert_eq!(reversed(&reversed(&text)), text);
             let lines = lines.join("\n");
-            prop_assert_eq!(changed(&changed(&lines, Change::ReverseLines, 0), Change::ReverseLines, 0), lines);
+            prop_assert_eq!(changed(&changed(&lines, TextOperation::ReverseLines, 0), TextOperation::ReverseLines, 0), lines);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Whether a value has the form it should have, and how it is usually written.
+//! Validate and normalize values of common formats.
 
 mod money;
 mod net;
 
 use crate::{
-    bounds::{clipped, short, within},
+    bounds::{excerpt, short, within},
     json::text_of,
     statistics::number,
     words::words,
@@ -14,11 +14,11 @@ use serde::de::IgnoredAny;
 use tool::{When, prelude::*};
 use uuid::Uuid;
 
-/// The longest value that is not JSON, in bytes.
+/// The maximum length of a value other than JSON, in bytes.
 const LONGEST: usize = 4096;
 
 words! {
-    /// The form a value should have.
+    /// A format.
     Form {
         Email = "email",
         Url = "url" | "uri",
@@ -40,27 +40,27 @@ words! {
     }
 }
 
-/// Check whether a value is a well-formed email address, URL, phone number, UUID, IP address, date, JSON, IBAN and the
-/// like; say why not, and how it is usually written. Whether it exists is not looked up.
+/// Validate the format of an email address, URL, phone number, UUID, IP address, date, JSON, IBAN and others. Returns
+/// the reason if it is invalid and its normalized form. Does not check that it exists.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Validate {
-    /// The value.
+    /// Value to validate.
     value: Value,
-    /// The form it should have.
+    /// Expected format.
     #[serde(rename = "type")]
     form: Form,
 }
 
-/// What is known of a well-formed value.
-pub(super) struct Checked {
-    /// As it is usually written.
+/// A valid value.
+pub(super) struct Valid {
+    /// The normalized value.
     normalized: Value,
-    /// What its form tells besides.
+    /// Additional details of the format.
     details: Value,
 }
 
-impl Checked {
+impl Valid {
     fn new(normalized: impl Into<Value>) -> Self {
         Self { normalized: normalized.into(), details: Value::Null }
     }
@@ -69,8 +69,8 @@ impl Checked {
     }
 }
 
-/// What a value is found to be, or why it is not.
-type ValidationResult = std::result::Result<Checked, String>;
+/// A valid value, or the reason why it is invalid.
+type ValidationResult = std::result::Result<Valid, String>;
 
 pub(crate) async fn validate(_: (), _: Cx, Validate { value, form }: Validate) -> Result<Output> {
     let text = text_of(value);
@@ -79,13 +79,13 @@ pub(crate) async fn validate(_: (), _: Cx, Validate { value, form }: Validate) -
         _ => within("value", text.len(), LONGEST, "bytes")?,
     }
     let name = format_name(form);
-    // What may be somebody's money is not repeated.
+    // Account and card numbers are not repeated.
     let shown = match form {
         Form::CreditCard | Form::Iban => "this".to_owned(),
-        _ => format!("“{}”", clipped(text.trim())),
+        _ => format!("“{}”", excerpt(text.trim())),
     };
     match check(form, text.trim()) {
-        Ok(Checked { normalized, details }) => {
+        Ok(Valid { normalized, details }) => {
             let mut answer = json!({"valid": true, "type": form.word(), "normalized": normalized});
             if !details.is_null() {
                 answer["details"] = details;
@@ -128,17 +128,17 @@ fn check(form: Form, text: &str) -> ValidationResult {
         Form::Phone => phone(text),
         Form::Uuid => {
             let id = Uuid::try_parse(text).map_err(|_| "it is not 32 hex digits in groups of 8-4-4-4-12".to_owned())?;
-            Ok(Checked::new(id.hyphenated().to_string()).with(json!({"version": id.get_version_num()})))
+            Ok(Valid::new(id.hyphenated().to_string()).with(json!({"version": id.get_version_num()})))
         }
         Form::Ip => net::ip(text, |_| true),
         Form::Ipv4 => net::ip(text, std::net::IpAddr::is_ipv4),
         Form::Ipv6 => net::ip(text, std::net::IpAddr::is_ipv6),
-        Form::Hostname => net::hostname(text).map(Checked::new),
+        Form::Hostname => net::hostname(text).map(Valid::new),
         Form::Mac => net::mac(text),
         Form::Date => {
             let when = When::read(text, &TimeZone::UTC);
             let when = when.map_err(|_| "it is not a date such as 2026-11-20 or 2026-11-20T14:30".to_owned())?;
-            // Without a time zone, a time stays as it is written; with one, it is told in Greenwich's.
+            // Without a time zone a time stays as written; with one it is normalized to UTC.
             let zoned = text.ends_with(['Z', 'z', ']']) || text.get(10..).is_some_and(|time| time.contains(['+', '-']));
             let written = match &when {
                 When::At(at) if !zoned => at.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
@@ -146,10 +146,10 @@ fn check(form: Form, text: &str) -> ValidationResult {
                 When::Day(day) => day.to_string(),
             };
             let kind = if matches!(when, When::Day(_)) { "date" } else { "datetime" };
-            Ok(Checked::new(written).with(json!({"kind": kind})))
+            Ok(Valid::new(written).with(json!({"kind": kind})))
         }
         Form::Json => match serde_json::from_str::<IgnoredAny>(text) {
-            Ok(_) => Ok(Checked::new(Value::Null)),
+            Ok(_) => Ok(Valid::new(Value::Null)),
             Err(why) => Err(why.to_string()),
         },
         Form::CreditCard => money::card(text),
@@ -158,26 +158,26 @@ fn check(form: Form, text: &str) -> ValidationResult {
         Form::Number => {
             let plain = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
             let parsed = text.parse::<f64>().ok().filter(|n| plain && n.is_finite());
-            parsed.map(|n| Checked::new(number(n))).ok_or_else(|| "it is not a number such as -12.5 or 3e8".to_owned())
+            parsed.map(|n| Valid::new(number(n))).ok_or_else(|| "it is not a number such as -12.5 or 3e8".to_owned())
         }
         Form::Integer => integer(text),
         Form::Boolean => match text.to_lowercase().as_str() {
-            "true" | "yes" | "on" | "1" => Ok(Checked::new(true)),
-            "false" | "no" | "off" | "0" => Ok(Checked::new(false)),
-            _ => Err("it is none of true, false, yes, no, on, off, 1 and 0".to_owned()),
+            "true" | "yes" | "on" | "1" => Ok(Valid::new(true)),
+            "false" | "no" | "off" | "0" => Ok(Valid::new(false)),
+            _ => Err("it is not one of true, false, yes, no, on, off, 1 and 0".to_owned()),
         },
     }
 }
 
-/// As E.164 has it: 7 to 15 digits, and a plus where the country is named.
+/// E.164: 7 to 15 digits, with a plus before a country code.
 fn phone(text: &str) -> ValidationResult {
     if let Some(strange) = text.chars().find(|c| !c.is_ascii_digit() && !" ()-./+\u{a0}\u{2011}".contains(*c)) {
-        return Err(format!("`{strange}` does not belong into it"));
+        return Err(format!("`{strange}` is not allowed in it"));
     }
     if text.rfind('+').is_some_and(|at| at > 0) {
-        return Err("a + stands only in front".to_owned());
+        return Err("a + is only allowed at the start".to_owned());
     }
-    // The zero in brackets is left out where the country is named.
+    // A zero in brackets is dropped after a country code.
     let abroad = text.starts_with('+') || text.starts_with("00");
     let text = if abroad { text.replace("(0)", "") } else { text.to_owned() };
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
@@ -186,10 +186,10 @@ fn phone(text: &str) -> ValidationResult {
         return Err(format!("it has {} digits, and phone numbers have 7 to 15", digits.len()));
     }
     if abroad && digits.starts_with('0') {
-        return Err("no country begins with 0".to_owned());
+        return Err("no country code begins with 0".to_owned());
     }
     let written = if abroad { format!("+{digits}") } else { digits.to_owned() };
-    Ok(Checked::new(written).with(json!({"international": abroad})))
+    Ok(Valid::new(written).with(json!({"international": abroad})))
 }
 
 fn integer(text: &str) -> ValidationResult {
@@ -197,8 +197,8 @@ fn integer(text: &str) -> ValidationResult {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err("it is not a whole number such as -12".to_owned());
     }
-    // What no machine word holds stays text.
-    Ok(Checked::new(text.parse::<i64>().map_or_else(|_| Value::from(text.trim_start_matches('+')), Value::from)))
+    // Numbers beyond 64 bits stay text.
+    Ok(Valid::new(text.parse::<i64>().map_or_else(|_| Value::from(text.trim_start_matches('+')), Value::from)))
 }
 
 fn colour(text: &str) -> ValidationResult {
@@ -211,7 +211,7 @@ fn colour(text: &str) -> ValidationResult {
         digits.chars().flat_map(|c| std::iter::repeat_n(c.to_ascii_lowercase(), if short { 2 } else { 1 })).collect();
     let part = |at: usize| full.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
     let details = json!({"red": part(0), "green": part(2), "blue": part(4), "alpha": part(6).map(|a| number(f64::from(a) / 255.0))});
-    Ok(Checked::new(format!("#{full}")).with(details))
+    Ok(Valid::new(format!("#{full}")).with(details))
 }
 
 #[cfg(test)]
@@ -345,7 +345,7 @@ mod tests {
         fn no_value_does_harm(text in "[a-zA-Z0-9@.:+#(){}\\[\\]/ _-]{0,40}|\\PC{0,40}") {
             for (form, _) in Form::WORDS {
                 if let Ok(found) = check(*form, text.trim()) {
-                    // What is written as usual is well-formed too.
+                    // A normalized value is valid.
                     if let Some(written) = found.normalized.as_str() {
                         prop_assert!(check(*form, written).is_ok(), "{} {:?} {}", form.word(), text, written);
                     }

@@ -1,7 +1,7 @@
-//! Words a parameter takes: one table makes the choice, its schema and what else is understood.
+//! Enums of words: one table defines the variants, their schema and their synonyms.
 
-/// Makes an enum of words. The first word of each line is the one it is told by; the others are understood too, and so
-/// are other cases and what joins words (`Title Case`, `title_case`).
+/// Define an enum of words. The first word of each line is its canonical name; the others are synonyms. Case and word
+/// separators are ignored (`Title Case`, `title_case`).
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($variant:ident = $first:literal $(| $more:literal)*),+ $(,)? }) => {
         $(#[$about])*
@@ -11,7 +11,7 @@ macro_rules! words {
         impl $name {
             const WORDS: &'static [(Self, &'static [&'static str])] = &[$((Self::$variant, &[$first $(, $more)*])),+];
 
-            /// The word it is told by.
+            /// The canonical name.
             #[allow(dead_code)]
             pub(crate) fn word(self) -> &'static str {
                 match self { $(Self::$variant => $first),+ }
@@ -22,7 +22,7 @@ macro_rules! words {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
                 let said = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
                 crate::words::choose(Self::WORDS, &said).ok_or_else(|| {
-                    serde::de::Error::custom(crate::words::refusal(&said, Self::WORDS.iter().map(|(_, words)| words[0])))
+                    serde::de::Error::custom(crate::words::unknown_word(&said, Self::WORDS.iter().map(|(_, words)| words[0])))
                 })
             }
         }
@@ -40,14 +40,14 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// The choice one of whose words this is.
+/// The variant with this name or synonym.
 pub(crate) fn choose<T: Copy>(table: &[(T, &[&str])], said: &str) -> Option<T> {
     let said = plain(said);
     table.iter().find(|(_, words)| words.iter().any(|word| plain(word) == said)).map(|(choice, _)| *choice)
 }
 
-/// What to say about a word that is none of these.
-pub(crate) fn refusal<'a>(said: &str, words: impl Iterator<Item = &'a str>) -> String {
+/// The error for an unknown word.
+pub(crate) fn unknown_word<'a>(said: &str, words: impl Iterator<Item = &'a str>) -> String {
     let said: String = said.chars().take(40).collect();
     format!("`{said}` is none of {}", words.collect::<Vec<_>>().join(", "))
 }

@@ -1,6 +1,6 @@
-//! What a file is, by what is in it.
+//! Detect the media type of a file from its content.
 
-/// Texts that are told apart only by who sends them, and by their names.
+/// Text formats that only their sender or their extension distinguishes.
 const TEXTS: &[(&str, &str)] = &[
     ("csv", "text/csv"),
     ("htm", "text/html"),
@@ -13,13 +13,13 @@ const TEXTS: &[(&str, &str)] = &[
     ("yaml", "application/yaml"),
     ("yml", "application/yaml"),
 ];
-/// How documents begin that are written in letters and yet are text to nobody.
+/// Signatures of document formats that consist of text characters but are not text for readers.
 const DOCUMENTS: &[&[u8]] = &[b"%PDF-", b"%!PS", b"{\\rtf"];
-/// How much of a file has to look like text.
-const LOOKED_AT: usize = 64 * 1024;
+/// The number of leading bytes that must look like text.
+const SAMPLE: usize = 64 * 1024;
 
-/// The type of a file: by its first bytes; among texts by what its sender says or its name ends in. What its sender says of
-/// anything else does not count: a page must not come in as a picture.
+/// The media type of a file by its signature. For text, the declared type or the extension decides; for anything else
+/// they are ignored, so that a page cannot pass as a picture.
 pub fn media_type(bytes: &[u8], declared: &str, name: &str) -> String {
     if is_text(bytes) {
         let declared = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -35,14 +35,15 @@ pub fn media_type(bytes: &[u8], declared: &str, name: &str) -> String {
 }
 
 fn is_text(bytes: &[u8]) -> bool {
-    let looked_at = &bytes[..bytes.len().min(LOOKED_AT)];
+    let looked_at = &bytes[..bytes.len().min(SAMPLE)];
     let whole = match std::str::from_utf8(looked_at) {
         Ok(_) => true,
-        // A letter cut by the end of what is looked at.
-        Err(e) => e.error_len().is_none() && bytes.len() > LOOKED_AT,
+        // A character cut off at the end of the sample.
+        Err(e) => e.error_len().is_none() && bytes.len() > SAMPLE,
     };
     let control = |b: &u8| *b < 9 || ((14..32).contains(b) && *b != 27);
-    // No other beginning counts: "GIF", "BM", "MZ" and "ID3" are words too, and what really is such a file has zeros in it.
+    // Other signatures do not count: "GIF", "BM", "MZ" and "ID3" are words too, and real files of these types contain
+    // zero bytes.
     whole && !looked_at.iter().any(control) && !DOCUMENTS.iter().any(|start| bytes.starts_with(start))
 }
 
@@ -65,21 +66,21 @@ mod tests {
             ("gr\u{fc}ezi".as_bytes(), "", "", "text/plain"),
             (&[0, 1, 2, 3], "text/plain", "", "application/octet-stream"),
             (b"", "", "", "text/plain"),
-            // Words that begin like files.
+            // Text that begins like a file signature.
             (b"GIF formats compared", "", "", "text/plain"),
             (b"BMI log\n81.5", "image/bmp", "", "text/plain"),
             (b"MZ is who made it", "", "notes.md", "text/markdown"),
             (b"ID3,artist\n1,Nora", "", "tags.csv", "text/csv"),
             (b"%!TEX root = main.tex", "", "", "text/plain"),
             (b"-----BEGIN CERTIFICATE-----\nMIIB", "", "", "text/plain"),
-            // Files that are written in letters, and files that begin with them.
+            // Document formats written in text characters, and text that begins with their signatures.
             (b"%!PS-Adobe-3.0\n", "text/plain", "", "application/postscript"),
             (b"{\\rtf1 hello}", "text/plain", "", "application/rtf"),
             (b"GIF89a\x01\0\x01\0\x80\0\0", "text/plain", "", "image/gif"),
             (b"BM\x46\0\0\0\0\0\0\0", "", "", "image/bmp"),
             (b"MZ\x90\0\x03\0", "", "", "application/vnd.microsoft.portable-executable"),
             (b"ID3\x03\0\0\0\0\x01", "", "", "audio/mpeg"),
-            // Texts that look alike keep what their sender says.
+            // Text formats keep their declared type.
             (b"<svg xmlns=\"a\"/>", "", "a.svg", "image/svg+xml"),
             (b"<?xml version=\"1.0\"?><a/>", "application/xml", "", "application/xml"),
             (b"<!DOCTYPE html><p>", "text/html", "", "text/html"),
@@ -87,11 +88,7 @@ mod tests {
         ] {
             assert_eq!(media_type(bytes, declared, name), expected, "{name} {declared}");
         }
-        let long = "ü".repeat(LOOKED_AT);
-        assert_eq!(
-            media_type(&long.as_bytes()[..LOOKED_AT + 1], "", ""),
-            "text/plain",
-            "cut in the middle of a letter"
-        );
+        let long = "ü".repeat(SAMPLE);
+        assert_eq!(media_type(&long.as_bytes()[..SAMPLE + 1], "", ""), "text/plain", "cut in the middle of a letter");
     }
 }

@@ -1,9 +1,9 @@
-//! Layer 2: files people send and models make, typed by their content and kept beside the data.
+//! Uploads: files from people and models, typed by their content.
 //!
-//! What is known of a file is a record of its person; its bytes are a file of that id. The bytes are on the disk before the
-//! record says so, and gone after it: nobody is told of a file that is not there. The store notes a file as released before it is
-//! written and when its record is deleted; such files, when a power cut leaves them, the next start removes, and no others. A
-//! sender who leaves in between breaks nothing.
+//! The metadata of a file is a record of its owner; the bytes are a file on disk named by the id. The bytes are
+//! written before the record and removed after it, so no record points to a missing file. The store marks a file as
+//! released before it is written and when its record is deleted. The next start removes released files that a power
+//! cut left behind, and no others. An upload aborted by its sender leaves nothing behind.
 
 mod kind;
 
@@ -23,16 +23,16 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// The largest file, in bytes.
+/// The maximum size of a file, in bytes.
 pub const LARGEST: usize = 20 << 20;
-/// How much one person may keep, in bytes: the data shares a small card with everything else.
-const ALL: u64 = 256 << 20;
-/// What the name of a file ends in while it is written.
-const HALF: &str = ".half";
-/// The longest name, in characters.
+/// The quota of one person, in bytes: the data shares a small card with everything else.
+const QUOTA: u64 = 256 << 20;
+/// The suffix of a file while it is being written.
+const PARTIAL: &str = ".half";
+/// The maximum length of a name, in characters.
 const NAME: usize = 120;
 
-/// What is known of a file. New fields go last.
+/// The metadata of a file. New fields go last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Stored {
     name: String,
@@ -46,19 +46,19 @@ impl Record for Stored {
     const LEVEL: Level = Level::User;
 }
 
-/// A file that is kept.
+/// A stored file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Upload {
     /// Its id.
     pub id: Id,
-    /// Its name, for people; never empty.
+    /// Its display name; never empty.
     pub name: String,
-    /// Its type by what is in it, such as `image/png`.
+    /// Its media type by content, such as `image/png`.
     pub media_type: String,
     /// Its size in bytes.
     pub size: u64,
-    /// When it came: milliseconds since 1970.
+    /// Creation time in milliseconds since 1970.
     pub created_at: u64,
 }
 
@@ -69,61 +69,60 @@ impl From<store::Entry<Stored>> for Upload {
     }
 }
 
-/// The files of everybody; cheap to clone.
+/// All files; cheap to clone.
 #[derive(Clone)]
 pub struct Uploads {
     records: Collection<Stored>,
     folder: Arc<Path>,
-    /// One file at a time, so that what is kept is counted right.
+    /// Held while a file is added, so that the quota is exact.
     adding: Arc<tokio::sync::Mutex<()>>,
-    /// Held by what deletes, and by a copy alone.
+    /// Shared by deletions; a backup holds it exclusively.
     copying: Arc<tokio::sync::RwLock<()>>,
 }
 
 impl Uploads {
-    /// The files in `folder`, which is made when the first one comes, and what is known of them in `store`.
+    /// Open the files in `folder`, which is created with the first file, and their metadata in `store`.
     pub fn new(store: &Store, folder: PathBuf) -> Self {
         Self { records: store.collection(), folder: folder.into(), adding: Arc::default(), copying: Arc::default() }
     }
 
-    /// Keeps a file. `declared` is the type its sender gives; it counts only among texts, which look alike.
+    /// Store a file. `declared` is the sender's media type; it is used for text formats only.
     ///
     /// # Errors
-    /// `BadArgs` when it is empty or larger than [`LARGEST`], `Unavailable` when this person keeps too much or the disk is
-    /// full.
+    /// `BadArgs` when the file is empty or larger than [`LARGEST`], `Unavailable` when the quota or the disk is full.
     pub async fn put(&self, cx: &Cx, name: &str, declared: &str, bytes: Vec<u8>) -> Result<Upload> {
         if bytes.is_empty() {
             return Err(Error::bad_args("the file is empty: send its bytes as the body"));
         }
         if bytes.len() > LARGEST {
             let text =
-                format!("the file has {} bytes, and {} MB is the most: send a smaller one", bytes.len(), LARGEST >> 20);
+                format!("the file has {} bytes, the maximum is {} MB: send a smaller one", bytes.len(), LARGEST >> 20);
             return Err(Error::bad_args(text));
         }
         let adding = self.adding.clone().lock_owned().await;
         let kept: u64 =
             self.records.list_in(Scope::User(cx.user()), &Listing::default())?.iter().map(|e| e.value.size).sum();
-        if kept + bytes.len() as u64 > ALL {
-            return Err(Error::unavailable("your files fill their 256 MB: delete some that are not needed any more"));
+        if kept + bytes.len() as u64 > QUOTA {
+            return Err(Error::unavailable("your files fill the quota of 256 MB: delete some of them"));
         }
         let media_type = media_type(&bytes, declared, name);
         let stored = Stored { name: plain_name(name, &media_type), media_type, size: bytes.len() as u64 };
         let (this, stamp) = (self.clone(), self.records.stamp(cx, "upload"));
-        // To its end also when the sender is gone: a file that nobody counts would fill the card.
+        // Finish even if the sender disconnects: a file without a record would never count against the quota.
         let keeping = tokio::spawn(async move {
             let _adding = adding;
-            this.keep(stamp, stored, bytes).await
+            this.write_file(stamp, stored, bytes).await
         });
-        keeping.await.unwrap_or_else(|e| Err(Error::failed(format!("the file was not kept: {e}"))))
+        keeping.await.unwrap_or_else(|e| Err(Error::failed(format!("the file was not stored: {e}"))))
     }
 
-    async fn keep(&self, stamp: Stamp, stored: Stored, bytes: Vec<u8>) -> Result<Upload> {
+    async fn write_file(&self, stamp: Stamp, stored: Stored, bytes: Vec<u8>) -> Result<Upload> {
         let (id, folder) = (Id::new(), self.folder.clone());
         let store = self.records.store();
         store.write(move |tx| tx.release_file(id)).await?;
         let written = tokio::task::spawn_blocking(move || write(&folder, id, &bytes)).await;
-        let written = written.map_err(|e| Error::failed(format!("the file was not kept: {e}")));
-        let kept = match written.and_then(|written| written.map_err(not_kept)) {
+        let written = written.map_err(|e| Error::failed(format!("the file was not stored: {e}")));
+        let kept = match written.and_then(|written| written.map_err(write_error)) {
             Ok(()) => {
                 let records = self.records.clone();
                 let keep = move |tx: &store::Tx| {
@@ -140,7 +139,7 @@ impl Uploads {
         kept
     }
 
-    /// Removes a file that the store has released. Only a plain file goes; what else is there under its name is somebody's.
+    /// Remove a released file. Only a plain file is removed; anything else under this name is not ours.
     fn remove_released(&self, id: Id) {
         let path = self.path(id);
         let remove = || match path.symlink_metadata() {
@@ -149,31 +148,31 @@ impl Uploads {
                 fs::File::open(&self.folder)?.sync_all()
             }
             Ok(_) => {
-                tracing::warn!(file = %path.display(), "what is there is not the file that was sent: it stays");
+                tracing::warn!(file = %path.display(), "not a plain file: left in place");
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         };
         match remove() {
-            // Noted with the next write: until then it is looked for once more.
+            // Marked with the next write; until then a start tries again.
             Ok(()) => self.records.store().write_later(move |tx| tx.settle_file(id)),
-            Err(error) => tracing::warn!(%error, "a deleted file is still there"),
+            Err(error) => tracing::warn!(%error, "a deleted file could not be removed"),
         }
     }
 
-    /// What is known of a file of this person.
+    /// The metadata of a file of this person.
     ///
     /// # Errors
-    /// `NotFound` when it is not theirs.
+    /// `NotFound` when this person has no such file.
     pub fn get(&self, cx: &Cx, id: Id) -> Result<Upload> {
         self.records.get(cx, id)?.map(Upload::from).ok_or_else(|| missing(id))
     }
 
-    /// A file of this person, with its bytes.
+    /// Read a file of this person.
     ///
     /// # Errors
-    /// `NotFound` when it is not theirs, `Failed` when it cannot be read.
+    /// `NotFound` when this person has no such file, `Failed` when it cannot be read.
     pub async fn load(&self, cx: &Cx, id: Id) -> Result<(Upload, Arc<[u8]>)> {
         let (upload, path) = (self.get(cx, id)?, self.path(id));
         let read = tokio::task::spawn_blocking(move || read(&path)).await;
@@ -183,13 +182,13 @@ impl Uploads {
         Ok((upload, bytes.into()))
     }
 
-    /// Deletes a file.
+    /// Delete a file.
     ///
     /// # Errors
-    /// `NotFound` when it is not this person's.
+    /// `NotFound` when this person has no such file.
     pub async fn delete(&self, cx: &Cx, id: Id) -> Result<()> {
         let (this, cx) = (self.clone(), cx.clone());
-        // As above: the bytes go with the record.
+        // Finish even if the caller disconnects, as above.
         let deleting = tokio::spawn(async move {
             let _there = this.copying.read().await;
             let (records, scope) = (this.records.clone(), Scope::User(cx.user()));
@@ -209,32 +208,32 @@ impl Uploads {
         deleting.await.unwrap_or_else(|e| Err(Error::failed(format!("the file was not deleted: {e}"))))
     }
 
-    /// A copy of all data, with everybody's files: [`Store::backup`]. Nothing is deleted meanwhile, so that what the copy
-    /// knows is in it. Answers its size in bytes.
+    /// Back up all data with all files: [`Store::backup`]. Deletions wait, so that every file in the copy's records
+    /// is in the copy. Returns its size in bytes.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Store::backup`].
     pub async fn backup(&self, file: PathBuf) -> store::Result<u64> {
         let _copying = self.copying.write().await;
         self.records.store().backup(file).await
     }
 
-    /// Removes what was left half written, and what the store has released; before any comes. Files of unknown origin stay.
+    /// Remove partial and released files at start-up, before any upload. Files of unknown origin stay.
     pub fn tidy(&self) {
         for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = file.file_name();
             let half =
-                name.to_str().and_then(|name| name.strip_suffix(HALF)).is_some_and(|id| id.parse::<Id>().is_ok());
+                name.to_str().and_then(|name| name.strip_suffix(PARTIAL)).is_some_and(|id| id.parse::<Id>().is_ok());
             if half
                 && file.file_type().is_ok_and(|kind| kind.is_file())
                 && let Err(error) = fs::remove_file(file.path())
             {
-                tracing::warn!(%error, "half of a file is still there");
+                tracing::warn!(%error, "a partial file could not be removed");
             }
         }
         match self.records.store().released_files() {
             Ok(released) => released.into_iter().for_each(|id| self.remove_released(id)),
-            Err(error) => tracing::warn!(%error, "it is not known which files are not needed any more, so all stay"),
+            Err(error) => tracing::warn!(%error, "released files could not be listed, so all files stay"),
         }
     }
 
@@ -243,19 +242,19 @@ impl Uploads {
     }
 }
 
-/// The bytes of a plain file; a link is not followed.
+/// Read a plain file; links are not followed.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     match path.symlink_metadata()?.is_file() {
         true => fs::read(path),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the file that was sent")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a plain file")),
     }
 }
 
-/// Writes the bytes so that a file of that name is whole or not there.
+/// Write the bytes atomically: the file is complete or absent.
 fn write(folder: &Path, id: Id, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let (path, half) = (folder.join(id.to_string()), folder.join(format!("{id}{HALF}")));
-    // For its owner alone, as all in the data folder.
+    let (path, half) = (folder.join(id.to_string()), folder.join(format!("{id}{PARTIAL}")));
+    // Readable by the owner alone, like everything in the data folder.
     let written = fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -270,16 +269,16 @@ fn write(folder: &Path, id: Id, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-fn not_kept(error: io::Error) -> Error {
+fn write_error(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Error::unavailable("the disk is full: delete something and send the file again")
         }
-        _ => Error::failed(format!("the file was not kept: {error}")),
+        _ => Error::failed(format!("the file was not stored: {error}")),
     }
 }
 
-/// The last part of a name, without what does not belong into one.
+/// The last path segment of a name without characters that are not allowed.
 fn plain_name(name: &str, media_type: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|c| !c.is_control()).take(NAME).collect();

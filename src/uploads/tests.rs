@@ -1,4 +1,4 @@
-//! Files of people, with the real store.
+//! Uploads with the real store.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
@@ -49,11 +49,11 @@ async fn what_cannot_be_kept_is_refused_and_what_is_left_over_is_tidied() {
     fs::write(folder.join(format!("{}.half", Id::new())), "left over").unwrap();
     fs::write(folder.join(Id::new().to_string()), "without a record").unwrap();
     fs::write(folder.join("README"), "of somebody else").unwrap();
-    // Released, as when the power goes between a record and its file.
+    // Released without removal, as after a power cut between the record and its file.
     let gone = Id::new();
     uploads.records.store().write(move |tx| tx.release_file(gone)).await.unwrap();
     fs::write(folder.join(gone.to_string()), "released").unwrap();
-    // And one that has its record all the same.
+    // Released although its record exists.
     uploads.records.store().write(move |tx| tx.release_file(kept.id)).await.unwrap();
     uploads.tidy();
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "what nobody knows of stays");
@@ -66,7 +66,7 @@ async fn what_cannot_be_kept_is_refused_and_what_is_left_over_is_tidied() {
     let _ = fs::remove_dir_all(folder);
 }
 
-/// A record that cannot be read as one of a file: its name has no end.
+/// A record that cannot be parsed as file metadata: its name is cut off.
 #[derive(Clone, Serialize, Deserialize)]
 struct Bent(u64);
 
@@ -89,7 +89,7 @@ async fn what_cannot_be_read_is_not_tidied_away() {
     let _ = fs::remove_dir_all(folder);
 }
 
-/// Begins something and leaves at its first wait, as a client does that closes the connection.
+/// Start the work and drop it at its first wait, like a client that closes the connection.
 fn leave(work: impl Future) {
     let mut now = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(std::pin::pin!(work).poll(&mut now).is_pending());
@@ -100,7 +100,7 @@ async fn whoever_leaves_in_the_middle_leaves_no_file_that_is_not_counted() {
     let (uploads, folder) = place();
     let ana = of(UserId::OWNER);
     leave(uploads.put(&ana, "a", "", b"broken off".to_vec()));
-    // One at a time: this comes after it.
+    // Uploads run one at a time, so this one follows the first.
     let second = uploads.put(&ana, "b", "", b"whole".to_vec()).await.unwrap();
     let known = || uploads.records.list_in(Scope::User(ana.user()), &Listing::default()).unwrap();
     assert_eq!((known().len(), fs::read_dir(&folder).unwrap().count()), (2, 2));

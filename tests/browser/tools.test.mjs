@@ -62,7 +62,7 @@ test('bad input is told in words, by the page and by Hob', async () => {
   await page.getByLabel('Precision').fill('');
   await page.getByLabel('Expression').fill('2 +');
   await page.getByLabel('Expression').press('Control+Enter');
-  const told = page.getByRole('alert').filter({ hasText: 'cannot be worked out' });
+  const told = page.getByRole('alert').filter({ hasText: 'cannot be evaluated' });
   await told.waitFor();
   await shows(() => told.innerText(), /write it like/);
   await counted(result(), 0);

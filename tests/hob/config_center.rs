@@ -64,7 +64,7 @@ fn a_secret_goes_in_and_never_comes_out() {
     let entry = format!("{SERVICES}/weather/entries/my%20home");
     let patch = |body: Value| hob.admin("PATCH", &entry).json(&body).send();
     let why = patch(json!({"fields": {"base_url": "https://evil.example.org"}})).refusal(400, "bad_args");
-    assert!(why.contains("give `api_key` again"), "{why}");
+    assert!(why.contains("pass `api_key` again"), "{why}");
     for tool in ["config_list_services", "config_get_service"] {
         let arguments = if tool == "config_get_service" { json!({"service": "weather"}) } else { json!({}) };
         seen.push(hob.result(tool, arguments));
@@ -243,7 +243,7 @@ fn bad_requests_hear_what_to_do() {
         ("PUT", "/x", json!({"schema": [{"name": "a", "type": "magic"}]}), 400, "unknown variant `magic`"),
         ("PUT", "/x", json!({"schema": []}), 400, "1 to 40 fields"),
         ("PUT", "/x", json!({"colour": "red"}), 400, "unknown field `colour`"),
-        ("PUT", "/nas", json!({"schema": [{"name": "user"}, {"name": "pin"}]}), 400, "take it out first"),
+        ("PUT", "/nas", json!({"schema": [{"name": "user"}, {"name": "pin"}]}), 400, "remove it first"),
         ("POST", "/nas/entries", json!({"label": "b", "fields": {"user": "ben"}}), 400, "may not have more"),
         ("POST", "/nas/entries", json!({"fields": {"user": "ben"}}), 400, "already"),
         ("POST", "/nas/entries", json!({"label": "b"}), 400, "missing field `fields`"),

@@ -181,7 +181,7 @@ fn drafts_that_cannot_be_kept_say_why() {
         (with("name", json!("memory_store")), "already a tool called `memory_store`"),
         (with("description", json!(" ")), "`description` is empty"),
         (with("code", json!("")), "`code` is empty"),
-        (with("code", json!("x".repeat(50_001))), "50000 is the most"),
+        (with("code", json!("x".repeat(50_001))), "the maximum is 50000"),
         (with("code", json!("return require('fs');")), "line 1: `require(`"),
         (with("code", json!("const a = 1;\nprocess.exit(1)")), "line 2"),
         (with("code", json!("return eval('1')")), "eval("),

@@ -167,7 +167,7 @@ fn the_command_line_explains_for_whoever_is_named() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "forget: ask, by the rule `autonomy`");
     assert!(
-        lines[1].contains("destroy things for good") && lines[2] == "for owner through the agent general:",
+        lines[1].contains("delete things permanently") && lines[2] == "for owner through the agent general:",
         "{text}"
     );
     assert!(text.contains("would ask: ") && text.contains("asks: nothing denies it"), "{text}");

@@ -28,6 +28,7 @@ mod http;
 mod interactions;
 mod keys;
 mod killed;
+mod language;
 mod locks;
 mod metrics;
 mod model;

@@ -13,6 +13,7 @@ use scrub::How;
 use serde::Serialize;
 use std::time::Duration;
 use store::{Collection, Listing, Tx};
+use text_kit::{one_line, truncate_with};
 use tool::{
     Cx, Error, Id, Label, Result, Scope,
     prelude::{JsonSchema, schemars},
@@ -26,7 +27,9 @@ const EXTRACTED: usize = 2_400;
 const EXTRACTED_LINES: [&str; 2] = ["- The person: ", "  You: "];
 /// Maximum length of a text in an extract, in characters.
 const SENTENCE: usize = 200;
-/// Limits of a text in the transcript for the model, in characters; the first that fits is used.
+/// What stands where a text was cut.
+const CUT: &str = " […]";
+/// How much of one text a model that summarises is given, in characters: as much as there is room for.
 const EACH: [usize; 4] = [4_000, 1_000, 300, 120];
 /// Maximum number of steps in which a model summarises what it cannot read at once.
 const STEPS: usize = 4;
@@ -295,7 +298,7 @@ async fn summarise_by_model(
     };
     let (text, cost) = one_answer(cx, provider, request, LONGEST * 8, STEP_TIMEOUT).await?;
     *usage += cost;
-    Ok(clipped(&text, LONGEST))
+    Ok(truncate_with(&text, LONGEST, CUT))
 }
 
 /// Shortens a message to what a summary would use of it.
@@ -367,16 +370,18 @@ fn line(message: &Message, each: usize) -> Option<String> {
         Message::System(_) => return None,
         Message::User(said) => {
             let media: Vec<String> = said.media().map(|m| format!(" [{}]", m.name)).collect();
-            format!("Person: {}{}", clipped(&said.text(), each), media.concat())
+            format!("Person: {}{}", truncate_with(&said.text(), each, CUT), media.concat())
         }
         Message::Assistant(Turn { content, tool_calls, .. }) => {
             let calls: Vec<String> = tool_calls
                 .iter()
-                .map(|c| format!(" [called {} {}]", c.name, clipped(&c.arguments, each / 4)))
+                .map(|c| format!(" [called {} {}]", c.name, truncate_with(&c.arguments, each / 4, CUT)))
                 .collect();
-            format!("Assistant: {}{}", clipped(content, each), calls.concat())
+            format!("Assistant: {}{}", truncate_with(content, each, CUT), calls.concat())
         }
-        Message::Tool(result) => format!("Result of {}: {}", result.name, clipped(&result.content, each / 2)),
+        Message::Tool(result) => {
+            format!("Result of {}: {}", result.name, truncate_with(&result.content, each / 2, CUT))
+        }
     };
     Some(told)
 }
@@ -392,10 +397,10 @@ fn extract(earlier: &str, messages: &[&Message]) -> String {
         match message {
             Message::User(said) => {
                 lines.extend(answer.take());
-                lines.push(format!("{}{}", EXTRACTED_LINES[0], clipped(&on_one_line(&said.text()), SENTENCE)));
+                lines.push(format!("{}{}", EXTRACTED_LINES[0], truncate_with(&one_line(&said.text()), SENTENCE, CUT)));
             }
             Message::Assistant(Turn { content, tool_calls, .. }) if tool_calls.is_empty() => {
-                answer = Some(format!("{}{}", EXTRACTED_LINES[1], first_sentence(&on_one_line(content))));
+                answer = Some(format!("{}{}", EXTRACTED_LINES[1], first_sentence(&one_line(content))));
             }
             _ => {}
         }
@@ -414,22 +419,11 @@ fn extract(earlier: &str, messages: &[&Message]) -> String {
     if by_model.is_empty() { newest } else { format!("{by_model}\n{newest}") }
 }
 
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 fn first_sentence(text: &str) -> String {
     let ends = text.match_indices(['.', '!', '?']).map(|(at, end)| at + end.len());
     // A full stop within a number or a word ends no sentence.
     let end = ends.into_iter().find(|end| text[*end..].is_empty() || text[*end..].starts_with(' '));
-    clipped(&text[..end.unwrap_or(text.len())], SENTENCE)
-}
-
-fn clipped(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{} […]", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
+    truncate_with(&text[..end.unwrap_or(text.len())], SENTENCE, CUT)
 }
 
 #[cfg(test)]

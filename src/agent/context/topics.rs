@@ -2,6 +2,7 @@
 
 use llm::Message;
 use std::collections::HashMap;
+use text_kit::truncate;
 
 /// Maximum number of topics.
 const TOPICS: usize = 4;
@@ -69,10 +70,7 @@ pub(crate) fn current_task(history: &[Message]) -> String {
     }
     let telling = texts.iter().rev().find(|text| words(text).len() >= MIN_TASK_WORDS);
     let line = telling.or(texts.first()).map_or("", |text| text.trim()).lines().next().unwrap_or_default().trim();
-    match line.char_indices().nth(TASK) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line.to_owned(),
-    }
+    truncate(line, TASK)
 }
 
 fn said(history: &[Message]) -> impl DoubleEndedIterator<Item = String> {

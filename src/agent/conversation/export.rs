@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use store::{Audience, Stamp};
+use text_kit::{one_line, prefix};
 use tool::{
     Cx, Error, Id, Label, Result, Scope,
     prelude::{JsonSchema, schemars},
@@ -161,7 +162,7 @@ impl Conversations {
                 run = Id::new();
             }
             let mut line = MessageRecord::new(id, run, role, &self.scrubbed(&message.content));
-            line.model = clipped(&message.model);
+            line.model = prefix(&message.model, TITLE).to_owned();
             if !message.tool_calls.is_empty() {
                 line.calls = self.scrubbed(&json(&message.tool_calls));
                 pending.add(run, &message.tool_calls);
@@ -176,9 +177,9 @@ impl Conversations {
                 add(MessageRecord { run, result: self.scrubbed(&json(result)), ..line.clone() });
             }
         }
-        let title = match document.title.split_whitespace().collect::<Vec<_>>().join(" ") {
+        let title = match one_line(&document.title) {
             title if title.is_empty() => "Imported conversation".to_owned(),
-            title => clipped(&self.scrubbed(&title)),
+            title => prefix(&self.scrubbed(&title), TITLE).to_owned(),
         };
         let keeps = self.keeps;
         let head = Head { title, messages: lines.len() as u32, forked_from: None, keeps, system_prompt, metadata };
@@ -239,10 +240,6 @@ fn role_of(word: &str) -> Option<Role> {
     [Role::User, Role::Assistant, Role::Tool].into_iter().find(|role| role.word() == word)
 }
 
-fn clipped(text: &str) -> String {
-    text.chars().take(TITLE).collect()
-}
-
 fn checked(document: &Exported) -> Result<()> {
     let wrong = |text: String| Err(Error::bad_args(text));
     if document.format != FORMAT || document.version != VERSION {
@@ -261,7 +258,7 @@ fn checked(document: &Exported) -> Result<()> {
     for (n, message) in document.messages.iter().enumerate() {
         let Some(role) = role_of(&message.role) else {
             let text =
-                format!("messages[{n}].role is `{}`: it must be user, assistant or tool", clipped(&message.role));
+                format!("messages[{n}].role is `{}`: it must be user, assistant or tool", prefix(&message.role, TITLE));
             return wrong(text);
         };
         if (role == Role::Tool) == message.tool_results.is_empty() {

@@ -3,6 +3,7 @@
 use super::{ConversationSummary, Conversations};
 use std::collections::HashMap;
 use store::Listing;
+use text_kit::one_line;
 use tool::{Cx, Error, Id, Result};
 
 /// Maximum number of words in a query: each is searched in every message.
@@ -80,7 +81,7 @@ fn occurring(text: &str, words: &[String]) -> u8 {
 
 /// The text around the first occurrence of one of the words, on one line.
 fn excerpt(text: &str, words: &[String]) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     let lower = line.to_lowercase();
     let at = words.iter().filter_map(|word| lower.find(word)).min().unwrap_or_default();
     // Count characters: lower case may change a letter's length in bytes, but rarely the number of characters.

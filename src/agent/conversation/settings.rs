@@ -3,6 +3,7 @@
 use super::{ConversationSummary, Conversations, Head, summary};
 use scrub::How;
 use serde_json::{Map, Value};
+use text_kit::one_line;
 use tool::{Cx, Error, Id, Result, Scope};
 
 /// Maximum length of a title, in characters.
@@ -72,7 +73,7 @@ impl Conversations {
     }
 
     fn checked_title(&self, title: &str) -> Result<String> {
-        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title = one_line(title);
         match title.chars().count() {
             0 => Err(Error::bad_args("`title` is empty: write some words")),
             1..=TITLE => Ok(self.registry.scrubber().text(&title, How::Digests).into_owned()),

@@ -2,6 +2,7 @@
 
 use crate::events::CallRecord;
 use serde_json::Value;
+use text_kit::truncate;
 
 /// Maximum number of tools listed.
 const NAMED: usize = 10;
@@ -23,11 +24,7 @@ impl CallSummary {
         let tool = used_tool.filter(|_| name == "use_tool").unwrap_or(name).to_owned();
         let text = text.strip_prefix("Error: ").unwrap_or(text);
         let line = text.lines().next().unwrap_or_default().trim();
-        let mut outcome: String = line.chars().take(OUTCOME).collect();
-        if outcome.len() < line.len() {
-            outcome.push('…');
-        }
-        Self { tool, outcome, failed }
+        Self { tool, outcome: truncate(line, OUTCOME), failed }
     }
 
     pub fn of(record: &CallRecord) -> Self {

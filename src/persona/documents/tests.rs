@@ -1,4 +1,4 @@
-//! Documents: who reads and writes which, what is kept of what was, and where labels go.
+//! Documents: access, history and labels.
 
 use super::*;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ fn ports() -> Ports {
     Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()))
 }
 
-/// Somebody with their own hand.
+/// A person, directly.
 fn anna() -> Cx {
     Cx::root(ports(), Principal::owner(), Via::direct(Channel::Api))
 }
@@ -18,7 +18,7 @@ fn ben() -> Cx {
     Cx::root(ports(), principal, Via::direct(Channel::Api))
 }
 
-/// The same person's agent, in a run.
+/// A run of the same person's agent.
 fn run_of(cx: &Cx) -> Cx {
     Cx::root(ports(), cx.principal().clone(), cx.via().clone()).in_run(Id::new(), None, Default::default())
 }
@@ -53,7 +53,7 @@ async fn the_tools_read_and_edit() {
         assert_eq!(edited, json!({"version": version + 1}));
         assert_eq!(read("read_learned_notes").await, json!({"notes": text, "version": version + 1}));
     }
-    // What nobody has written yet is not lost by adding to it.
+    // Adding to a document that was never written keeps its default text.
     let add = json!({"operation": "append", "content": "Speak German."});
     call(&documents, &cx, "edit_system_prompt", add).await.unwrap();
     assert_eq!(read("read_system_prompt").await["prompt"], format!("{BASE}\nSpeak German."));
@@ -77,7 +77,7 @@ async fn what_cannot_be_edited_is_refused_and_nothing_changes() {
         (json!({"operation": "find_replace", "find": "x"}), "`find_replace` needs `replace`"),
         (json!({"operation": "find_replace", "find": "Nora swims", "replace": "x"}), "there: Nora rows."),
         (json!({"operation": "delete", "content": "swims"}), "nothing was changed"),
-        (json!({"operation": "append", "content": "x".repeat(LONGEST)}), "64 KB is the most"),
+        (json!({"operation": "append", "content": "x".repeat(LONGEST)}), "the maximum is 64 KB"),
         (json!({"operation": "append", "content": "a\u{0}b"}), "control character"),
         (json!({"operation": "append", "content": "a", "more": 1}), "unknown field"),
     ];
@@ -96,7 +96,7 @@ async fn versions_are_kept_told_and_gone_back_to() {
     documents.write(&cx, Name::Soul, "one", Some(0)).await.unwrap();
     documents.edit(&run_of(&cx), Name::Soul, Edit::Append("two".into())).await.unwrap();
     let stale = documents.write(&cx, Name::Soul, "mine", Some(1)).await.unwrap_err();
-    assert!(matches!(&stale, Error::Unavailable(why) if why.contains("it is version 2")), "{stale}");
+    assert!(matches!(&stale, Error::Unavailable(why) if why.contains("is version 2")), "{stale}");
     let same = documents.write(&cx, Name::Soul, "one\ntwo", Some(2)).await.unwrap();
     assert_eq!(same.version, 2, "the same text is no new version");
     let back = documents.rollback(&cx, Name::Soul, 1, Some(2)).await.unwrap();
@@ -156,7 +156,7 @@ async fn each_person_has_their_own_and_everybody_the_rest() {
     assert_eq!((text(&anna, Name::Team).as_str(), text(&ben, Name::Team).as_str()), ("the yard", "the yard"));
     assert_eq!(documents.history(&ben, Name::User, 9, 0).unwrap().0, 0);
     assert!(documents.version(&ben, Name::User, 1).is_err());
-    // What is there for everybody is where somebody's own begins.
+    // A personal document begins as a copy of the shared one.
     let common = Stamp {
         scope: Scope::Agent(AgentId::GENERAL),
         owner: UserId::OWNER,
@@ -210,7 +210,7 @@ async fn what_a_member_wrote_last_taints_the_runs_of_others() {
     let (own, outside) = (Label::Own, Label::Outside);
     documents.write(&anna, Name::LearnedNotes, "- Tea at four.", None).await.unwrap();
     assert_eq!(labels(), (own, own, own));
-    // By their own hand, and by their run.
+    // Directly, and in a run.
     for writer in [ben.clone(), run_of(&ben)] {
         documents.edit(&writer, Name::LearnedNotes, Edit::Append("- Ben rows.".into())).await.unwrap();
         assert_eq!(labels(), (outside, own, outside));
@@ -219,7 +219,7 @@ async fn what_a_member_wrote_last_taints_the_runs_of_others() {
         documents.version(&reader, Name::LearnedNotes, version).unwrap();
         assert_eq!(reader.label(), outside);
     }
-    // An admin's run that adds to it has read it, and going back to it is no vouching; saving the text is.
+    // An admin's run that adds to it has read it, and a rollback is not a review; saving the text is.
     let members = documents.peek(&anna, Name::LearnedNotes).unwrap();
     documents.edit(&run_of(&anna), Name::LearnedNotes, Edit::Append("- Nora sails.".into())).await.unwrap();
     assert_eq!(labels(), (outside, outside, outside));
@@ -228,14 +228,14 @@ async fn what_a_member_wrote_last_taints_the_runs_of_others() {
     assert_eq!(labels(), (outside, outside, outside));
     documents.write(&anna, Name::LearnedNotes, &members.text, None).await.unwrap();
     assert_eq!(labels(), (own, own, own));
-    // The same by an admin who is not the owner; and the same text that a member wrote is saved anew.
+    // Another admin can save it too, even with the same text.
     let admin = Principal { user: UserId(Id::new()), role: Role::Admin, agent: AgentId::GENERAL };
     let admin = Cx::root(ports(), admin, Via::direct(Channel::Api));
     documents.write(&ben, Name::LearnedNotes, "- Ben rows.", None).await.unwrap();
     assert_eq!(labels(), (outside, own, outside));
     documents.write(&admin, Name::LearnedNotes, "- Ben rows.", None).await.unwrap();
     assert_eq!(labels(), (own, own, own));
-    // Nothing is nobody's word.
+    // An empty text has no author.
     documents.write(&ben, Name::LearnedNotes, "", None).await.unwrap();
     assert_eq!(labels(), (own, own, own));
 }
@@ -253,19 +253,19 @@ async fn what_came_from_outside_taints_until_a_person_writes() {
     tainted.taint(Label::Outside);
     write(&tainted, Edit::Replace("from a page".into())).await;
     assert_eq!(told(), Label::Outside);
-    // A clean run that adds to it, and a person who does, do not make it better.
+    // A clean run or a person that only adds to it does not remove the label.
     let clean = run_of(&person);
     write(&clean, Edit::Append("more".into())).await;
     assert_eq!((clean.label(), told()), (Label::Outside, Label::Outside));
     documents.edit(&anna(), Name::LearnedNotes, Edit::Append("still".into())).await.unwrap();
     assert_eq!(told(), Label::Outside);
-    // The same text, written by a person, does; going back to the old one is no vouching for it.
+    // Writing the same text does; a rollback to the old one does not.
     let text = documents.peek(&anna(), Name::LearnedNotes).unwrap().text;
     documents.write(&anna(), Name::LearnedNotes, &text, None).await.unwrap();
     assert_eq!(told(), Label::Own);
     documents.rollback(&anna(), Name::LearnedNotes, 1, None).await.unwrap();
     assert_eq!(told(), Label::Outside);
-    // Learning how long it is tells nothing of it.
+    // Reading the length does not taint.
     let reader = run_of(&person);
     documents.peek(&reader, Name::LearnedNotes).unwrap();
     assert_eq!(reader.label(), Label::Own);
@@ -306,7 +306,7 @@ async fn the_last_text_of_a_person_outlives_every_change_of_the_agent() {
     assert!(last.text.starts_with("It changed this document 220 times"), "{}", last.text);
     assert_eq!(documents.version(&anna, Name::Soul, 1).unwrap().text, "by hand");
     assert_eq!(documents.history(&anna, Name::Soul, 1, 0).unwrap().0, VERSIONS as usize);
-    // A newer text of a person lets the old one go once nobody is led back to it.
+    // A newer text by a person releases the old one once no notice refers to it.
     documents.write(&anna, Name::Soul, "by hand again", None).await.unwrap();
     assert!(documents.version(&anna, Name::Soul, 1).is_ok(), "the notice leads there");
     let all = documents.notices.list(&anna, &store::Listing::default()).unwrap();
@@ -326,10 +326,10 @@ async fn one_run_changes_documents_only_a_few_times() {
     for n in 0..PER_RUN {
         let name = if n % 2 == 0 { Name::Soul } else { Name::LearnedNotes };
         documents.edit(&run, name, append(n)).await.unwrap();
-        // What comes to nothing does not count.
+        // Failed edits do not count.
         documents.edit(&run, name, Edit::Delete("nothing like it".into())).await.unwrap_err();
     }
-    // Nor does a run below it begin anew.
+    // Nested runs share the count.
     for cx in [&run, &run.in_run(Id::new(), None, Default::default())] {
         let refused = documents.edit(cx, Name::Soul, append(9)).await.unwrap_err();
         assert!(matches!(&refused, Error::Denied(why) if why.contains("at most 5 times")), "{refused}");

@@ -1,4 +1,4 @@
-//! What a model is told, as files: `UPDATE_GOLDEN=1` writes them anew.
+//! Prompts as golden files: `UPDATE_GOLDEN=1` rewrites them.
 
 use super::*;
 use std::path::Path;
@@ -8,7 +8,7 @@ fn at_half_past_two() -> String {
     time(&FixedClock("2026-11-20T14:30[Europe/Vienna]".parse().unwrap()))
 }
 
-/// A Hob that nobody has told anything.
+/// A new Hob without any documents.
 fn fresh() -> Sections {
     Sections { tools: true, time: at_half_past_two(), ..Sections::default() }
 }
@@ -116,7 +116,7 @@ fn sections_stand_in_their_order_and_go_from_the_end() {
     assert_eq!(names(&whole, true), all);
     assert_eq!(whole.text.split(DIVIDER).count(), 10);
     assert_eq!(names(&compose(&fresh(), &Options::default()), true), ["base", "tools", "autonomy", "time"]);
-    // Shorter and shorter: what goes is always the last but the base and what a program relies on.
+    // Shorter and shorter: sections drop from the end, but never the base and the program's instructions.
     let mut left = 10;
     for max_length in (0..2_000).rev().step_by(50) {
         let prompt = compose(&full(), &Options { max_length, ..Options::default() });
@@ -182,7 +182,7 @@ fn a_long_document_takes_no_place_from_what_is_short() {
             prompt.text.chars().count() <= options.max_length + 200 && prompt.text.contains("read_learned_notes shows")
         );
     }
-    // Memories fill what is left, whole ones only.
+    // Memories fill the remaining room, whole ones only.
     let many = Sections { memories: (0..400).map(|n| format!("memory number {n}")).collect(), ..fresh() };
     let text = compose(&many, &Options::default().within(4096)).text;
     assert!(text.contains("memory number 0\n") && !text.contains("memory number 399"));

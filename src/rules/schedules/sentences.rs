@@ -4,6 +4,7 @@ use crate::action;
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use scheduler::{Recurrence, Run, Schedule, Status};
 use store::Entry;
+use text_kit::{end_sentence, truncate};
 use tool::{
     Clock,
     prelude::{Value, json},
@@ -174,7 +175,7 @@ pub(crate) fn ran_by_hand(name: &str, run: &Run) -> String {
 fn ended(text: &str) -> String {
     let text = text.trim();
     if text.chars().count() > MAX_RESULT {
-        return text.chars().take(MAX_RESULT).chain(['…']).collect();
+        return truncate(text, MAX_RESULT);
     }
-    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
+    end_sentence(text)
 }

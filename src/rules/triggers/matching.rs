@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
+use text_kit::prefix;
 use tool::prelude::*;
 
 /// Maximum number of matched fields.
@@ -74,17 +75,13 @@ pub(crate) fn check_path(path: &str) -> Result<()> {
     if path.len() > 256 || steps > STEPS || (!path.is_empty() && path.split('.').any(str::is_empty)) {
         return Err(Error::bad_args(format!(
             "`{}` is not a path: write it as `memory.usedPercent` or `tasks.0.title`",
-            cut(path)
+            prefix(path, 64)
         )));
     }
     Ok(())
 }
 
-fn cut(text: &str) -> String {
-    text.chars().take(64).collect()
-}
-
-/// Whether data satisfies all conditions.
+/// Whether data is as all wishes want it.
 pub(crate) fn fits(conditions: &[FieldCondition], data: &Value) -> bool {
     conditions.iter().all(|w| at(data, &w.path).is_some_and(|value| compare(value, w.op, &w.value)))
 }

@@ -3,6 +3,7 @@
 use super::{Recurrence, zone_of};
 use crate::cron::Pattern;
 use jiff::{Timestamp, Zoned, civil};
+use text_kit::{counted, join_and};
 use tool::{Error, Result};
 
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -81,7 +82,7 @@ fn interval(ms: i64) -> String {
         let n = if unit == "week" && rest % length != 0 { 0 } else { rest / length };
         rest -= n * length;
         if n > 0 {
-            parts.push(format!("{n} {unit}{}", if n == 1 { "" } else { "s" }));
+            parts.push(counted(n, unit));
         }
     }
     if rest > 0 || parts.is_empty() {
@@ -103,7 +104,7 @@ fn pattern(pattern: &Pattern) -> Option<String> {
                 n => Some(format!("every {} seconds", n?)),
             },
             ([0], [0]) => Some("every hour".into()),
-            ([one], [0]) => Some(format!("every hour at {one} minute{} past", if *one == 1 { "" } else { "s" })),
+            ([one], [0]) => Some(format!("every hour at {} past", counted(*one, "minute"))),
             (some, [0]) => Some(format!("every {} minutes", stepped(some, 60)?)),
             _ => None,
         };
@@ -123,7 +124,7 @@ fn pattern(pattern: &Pattern) -> Option<String> {
         .map(|at| at.map(time))
         .collect::<Result<_, _>>()
         .ok()?;
-    Some(format!("{day} at {}", listed(&times)))
+    Some(format!("{day} at {}", join_and(&times)))
 }
 
 /// The step of values that start at 0 and are evenly spaced around `round`; a single value is the whole round.
@@ -154,7 +155,7 @@ fn describe_days(pattern: &Pattern) -> Option<String> {
                     let mut some = some.to_vec();
                     some.sort_by_key(|day| (day + 6) % 7);
                     let names: Vec<&str> = some.iter().filter_map(|day| DAYS.get(usize::from(*day)).copied()).collect();
-                    format!("every {}", listed(&names))
+                    format!("every {}", join_and(&names))
                 }
             })
         }
@@ -184,17 +185,7 @@ fn ordinal(n: u16) -> String {
     format!("{n}{ending}")
 }
 
-/// "a, b and c".
-fn listed<T: AsRef<str>>(all: &[T]) -> String {
-    let all: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
-    match all.as_slice() {
-        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
-        _ => all.concat(),
-    }
-}
-
-/// Parses what follows "every", such as `monday and thursday at 8:00`, into a cron pattern; `None` if it does not
-/// start with a day.
+/// `monday and thursday at 8:00`, as it follows "every", as a cron pattern; `None` when it begins with no day.
 ///
 /// # Errors
 /// `BadArgs` if the time is missing or invalid.

@@ -10,6 +10,7 @@ use jiff::civil::Date;
 use records::{RecordKind, RecordStore, counted};
 use std::collections::BTreeMap;
 use store::{Entry, Visit};
+use text_kit::counted;
 use tool::prelude::*;
 
 /// The most of the largest expenses.
@@ -180,7 +181,7 @@ impl Gathered {
             self.totals.sentence(),
             if self.totals.0.len() > 1 { "were" } else { "was" }
         );
-        let n = counted(usize::try_from(count).unwrap_or(usize::MAX), "expense");
+        let n = counted(count, "expense");
         let plain = filter.category.is_none() && self.totals.0.len() == 1;
         match self.categories.greatest().first().filter(|_| plain) {
             Some((word, code, sum, _)) if self.categories.0.len() > 1 => {

@@ -15,6 +15,7 @@ use records::{
 };
 use std::time::Duration;
 use store::{Coded, Entry, Store, Visit, Walk};
+use text_kit::counted;
 use tool::{Label, Scope, When, prelude::*};
 
 /// The most characters of a title, a description, a category.
@@ -206,7 +207,7 @@ async fn list(goals: Goals, cx: Cx, args: List) -> Result<Output> {
     let sentence = match views.len() {
         0 => format!("There are no {of}goals."),
         _ if page.more => format!("The first {} {of}goals: {}.", views.len(), join_list(&names, true)),
-        n => format!("{n} {of}goal{}: {}.", if n == 1 { "" } else { "s" }, join_list(&names, false)),
+        n => format!("{}: {}.", counted(n, &format!("{of}goal")), join_list(&names, false)),
     };
     Ok(Output::json(json!({"count": views.len(), "goals": views, "hasMore": page.more}))?.say(sentence))
 }

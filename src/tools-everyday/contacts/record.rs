@@ -17,8 +17,6 @@ const ADDRESS: usize = 500;
 const NOTES: usize = 10_000;
 /// The longest email address, domain and part of a domain, in bytes (RFC 5321), and the longest phone number.
 const EMAIL: usize = 254;
-const LOCAL: usize = 64;
-const LABEL: usize = 63;
 const PHONE: usize = 50;
 /// The first year of a birthday.
 const FIRST_YEAR: i16 = 1800;
@@ -114,24 +112,13 @@ impl Contact {
 
 /// An email address: a local part, one `@` and a host name, not an IP address. The tool `validate` accepts the same addresses.
 pub(crate) fn email(text: &str) -> Result<Option<String>> {
-    let Some(text) = optional_text("email", Some(text), EMAIL)? else { return Ok(None) };
-    let wrong = || Error::bad_args(format!("`{text}` is no email address: write it as ana@example.org"));
-    let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
-    let plain = |c: char| c.is_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c);
-    let label = |label: &str| {
-        let inside = label.chars().all(|c| c.is_alphanumeric() || c == '-');
-        !label.is_empty() && label.len() <= LABEL && inside && !label.starts_with('-') && !label.ends_with('-')
-    };
-    let fits = text.len() <= EMAIL
-        && !local.is_empty()
-        && local.len() <= LOCAL
-        && local.chars().all(plain)
-        && !local.starts_with('.')
-        && !local.ends_with('.')
-        && !local.contains("..")
-        && domain.rsplit_once('.').is_some_and(|(_, top)| !top.bytes().all(|b| b.is_ascii_digit()))
-        && domain.split('.').all(label);
-    if fits { Ok(Some(text)) } else { Err(wrong()) }
+    let text = optional_text("email", Some(text), EMAIL)?;
+    if let Some(text) = &text
+        && text_kit::check_email(text).is_err()
+    {
+        return Err(Error::bad_args(format!("`{text}` is no email address: write it as ana@example.org")));
+    }
+    Ok(text)
 }
 
 /// A phone number as people write it: digits, and no words except for an extension.

@@ -1,4 +1,4 @@
-//! What date it is so long after or before another.
+//! Add time to a date.
 
 use super::{Unit, is_weekend, moment, spoken, weekday};
 use crate::{
@@ -8,16 +8,16 @@ use crate::{
 use jiff::{SignedDuration, Span, civil::Date};
 use tool::{When, prelude::*};
 
-/// Add an amount of time to a date, or subtract it with a negative amount. Months and years end on the last day of a
-/// shorter month; a day stays a day, unless hours or less are added.
+/// Add an amount of time to a date, or subtract it with a negative amount. Months and years are clamped to the last
+/// day of a shorter month; a date without time stays one, unless hours or smaller units are added.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Add {
-    /// The date to start from: 2026-11-20, 2026-11-20T14:30, now, today, tomorrow or yesterday.
+    /// Start date: 2026-11-20, 2026-11-20T14:30, now, today, tomorrow or yesterday.
     date: String,
-    /// How much; negative to go back.
+    /// Amount; negative to subtract.
     amount: f64,
-    /// What the amount is in. Weekdays are Monday to Friday.
+    /// Unit of the amount. Weekdays are Monday to Friday.
     unit: Unit,
 }
 
@@ -71,7 +71,7 @@ fn after(from: &When, amount: f64, unit: Unit, cx: &Cx) -> Result<When> {
     .map_err(beyond)
 }
 
-/// So many seconds on; a day counts from its first moment.
+/// Add seconds; a day counts from its start.
 fn on_clock(from: &When, seconds: f64, cx: &Cx) -> Result<When> {
     // More than the whole calendar.
     const FAR: f64 = 1e12;
@@ -84,12 +84,12 @@ fn on_clock(from: &When, seconds: f64, cx: &Cx) -> Result<When> {
     start.checked_add(duration).map(When::At).map_err(beyond)
 }
 
-/// So many days from Monday to Friday on; from a weekend the first is the Monday after, backwards the Friday before.
+/// Add weekdays; from a weekend the first is the following Monday, backwards the preceding Friday.
 fn on_weekdays(from: Date, count: i64) -> Result<Date> {
     let step = Span::new().days(count.signum());
     let weeks = Span::new().try_weeks(count / 5).map_err(beyond)?;
     let mut day = from;
-    // A weekend counts as the last day of work it is passed from, so that whole weeks end on one.
+    // A weekend counts as the weekday passed last, so that whole weeks end on a weekday.
     while count != 0 && is_weekend(day) {
         day = day.checked_sub(step).map_err(beyond)?;
     }
@@ -133,7 +133,7 @@ mod tests {
             ("2026-11-20", 36.0, "hours", "2026-11-21T12:00:00+01:00"),
             ("2026-11-20", 1.5, "days", "2026-11-21T12:00:00+01:00"),
             ("now", 90.0, "minutes", "2026-11-20T16:00:00+01:00"),
-            // The clocks go forward in the night: a day keeps the time, 24 hours do not.
+            // Daylight saving time begins: a day keeps the time, 24 hours do not.
             ("2026-03-28T12:00", 1.0, "days", "2026-03-29T12:00:00+02:00"),
             ("2026-03-28T12:00", 24.0, "hours", "2026-03-29T13:00:00+02:00"),
             ("2026-03-28T02:30", 1.0, "days", "2026-03-29T03:30:00+02:00"),
@@ -181,7 +181,7 @@ mod tests {
     proptest! {
         #![proptest_config(cases(256))]
 
-        /// What `date_diff` answers, `date_add` goes.
+        /// `date_add` inverts `date_diff`.
         #[test]
         fn adding_the_difference_arrives(from in -650_000_i64..2_900_000, days in -60_000_i64..30_000, minutes in 0_i64..1440) {
             wait(async {
@@ -200,7 +200,7 @@ mod tests {
             });
         }
 
-        /// Counting weekdays and going them are one another's inverse.
+        /// Counting weekdays inverts adding them.
         #[test]
         fn weekdays_arrive(from in -700_000_i64..2_900_000, count in -3000_i64..3000) {
             let from = Date::constant(1970, 1, 1).checked_add(Span::new().days(from)).unwrap();

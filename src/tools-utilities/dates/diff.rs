@@ -1,24 +1,24 @@
-//! How far apart two dates are.
+//! The difference between two dates.
 
 use super::{Unit, both, moment, spoken, weekday, weekdays};
 use crate::{
-    bounds::counted,
     maths::{grouped, spoken as short},
     statistics::number,
 };
 use jiff::{Span, Unit as Part, Zoned};
+use text_kit::{counted, join_and};
 use tool::{When, prelude::*};
 
-/// How far one date is from another: in one unit, in whole ones of each, and in words. Negative when the second is
-/// earlier.
+/// Compute the difference between two dates: in one unit, in whole units of each kind, and in words. Negative when
+/// the second is earlier.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Diff {
-    /// The date to count from: 2026-11-20, 2026-11-20T14:30, now, today, tomorrow or yesterday.
+    /// Start date: 2026-11-20, 2026-11-20T14:30, now, today, tomorrow or yesterday.
     date1: String,
-    /// The date to count to.
+    /// End date.
     date2: String,
-    /// What `value` is in (default: days).
+    /// Unit of `value` (default: days).
     unit: Option<Unit>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn diff(_: (), cx: Cx, args: Diff) -> Result<Output> {
     Ok(Output::json(answer)?.say(said))
 }
 
-/// How many of a unit lie between, with a fraction.
+/// The number of units between, with a fraction.
 fn value(a: &Zoned, b: &Zoned, unit: Unit) -> Result<f64> {
     let part = match unit {
         Unit::Years => Part::Year,
@@ -65,12 +65,12 @@ fn value(a: &Zoned, b: &Zoned, unit: Unit) -> Result<f64> {
     Ok((total * 1e6).round() / 1e6)
 }
 
-/// How many whole ones lie between.
+/// The number of whole units between.
 fn whole(a: &Zoned, b: &Zoned, part: Part) -> Result<i64> {
     let span = between(a, b, part)?;
     Ok(match part {
-        // A year from 29 February is over on the 28th, although the span says 11 months and 30 days.
-        // At the end of the calendar there is no next one to measure by.
+        // A year from 29 February ends on the 28th, although the span says 11 months and 30 days. At the end of the
+        // calendar there is no next year to measure by.
         Part::Year => span.total((part, a)).map_or_else(|_| span.get_years().into(), |years| years.trunc() as i64),
         Part::Month => span.total((part, a)).map_or_else(|_| span.get_months().into(), |months| months.trunc() as i64),
         Part::Week => span.get_weeks().into(),
@@ -89,8 +89,7 @@ fn beyond(_: jiff::Error) -> Error {
     Error::bad_args("these dates are too far apart: the calendar has the years -9999 to 9999")
 }
 
-/// The distance by the calendar, without a sign: `2 months and 3 days`, of what is less than a day `5 hours and 30
-/// minutes`.
+/// The calendar difference without a sign: `2 months and 3 days`, or `5 hours and 30 minutes` below a day.
 fn words(a: &Zoned, b: &Zoned) -> Result<String> {
     let (from, to) = if b < a { (b, a) } else { (a, b) };
     let span = between(from, to, Part::Year)?;
@@ -102,30 +101,22 @@ fn words(a: &Zoned, b: &Zoned) -> Result<String> {
         (span.get_minutes(), "minute"),
         (span.get_seconds(), "second"),
     ];
-    let told: Vec<String> =
-        parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| counted(usize::try_from(*n).unwrap_or(0), unit)).collect();
-    Ok(match told.split_last() {
-        None => "no time".to_owned(),
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    })
+    let told: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| counted(*n, unit)).collect();
+    Ok(if told.is_empty() { "no time".to_owned() } else { join_and(&told) })
 }
 
-/// The distance in the unit asked for, as one says it: where that leaves a fraction, with smaller units.
+/// The difference in the requested unit, or in smaller units if it has a fraction.
 fn length(a: &Zoned, b: &Zoned, value: f64, unit: Unit, words: &str) -> Result<String> {
     let fraction = value.fract() != 0.0;
     let days = whole(a, b, Part::Day)?.unsigned_abs();
     Ok(match unit {
         Unit::Years | Unit::Months if fraction => words.to_owned(),
-        Unit::Weeks if fraction && (value * 7.0 - (value * 7.0).round()).abs() < 1e-4 => {
-            let count = |n: u64, unit| counted(usize::try_from(n).unwrap_or(usize::MAX), unit);
-            match days / 7 {
-                0 => count(days, "day"),
-                weeks => format!("{} and {}", count(weeks, "week"), count(days % 7, "day")),
-            }
-        }
+        Unit::Weeks if fraction && (value * 7.0 - (value * 7.0).round()).abs() < 1e-4 => match days / 7 {
+            0 => counted(days, "day"),
+            weeks => format!("{} and {}", counted(weeks, "week"), counted(days % 7, "day")),
+        },
         Unit::Hours | Unit::Minutes if fraction && days == 0 => words.to_owned(),
-        // As long as there are no months in it.
+        // While it contains no months.
         Unit::Days if fraction && days < 28 => words.to_owned(),
         _ => {
             let amount = grouped(&short(value.abs()));
@@ -182,7 +173,7 @@ mod tests {
             ("2026-02-28", "2026-01-31", "days", json!(-28), "28 days earlier"),
             ("2026-11-20", "2026-11-20", "hours", json!(0), "no time"),
             ("2026-11-20T08:00", "2026-11-20T13:30", "hours", json!(5.5), "5 hours and 30 minutes"),
-            // The clocks go forward: the day has 23 hours, and is a day all the same.
+            // Daylight saving time begins: the day has 23 hours and still counts as one day.
             ("2026-03-28T12:00", "2026-03-29T12:00", "hours", json!(23), "1 day"),
             ("2026-03-28T12:00", "2026-03-29T12:00", "days", json!(1), "1 day"),
             ("2026-03-28", "2026-03-29", "hours", json!(24), "1 day"),

@@ -1,15 +1,16 @@
-//! How a date is written.
+//! Format a date.
 
 use super::{moment, weekday};
-use crate::{bounds::counted, time::zone, words::words};
+use crate::{time::zone, words::words};
 use jiff::{Timestamp, Unit as Part, Zoned, fmt::rfc2822, fmt::strtime};
+use text_kit::counted;
 use tool::{When, prelude::*};
 
-/// The longest pattern, in characters.
+/// The maximum length of a pattern, in characters.
 const PATTERN: usize = 200;
 
 words! {
-    /// Ways of writing a date that have a name.
+    /// The named formats.
     Named {
         Iso = "iso" | "iso8601",
         Date = "date",
@@ -23,22 +24,22 @@ words! {
 }
 
 words! {
-    /// Whose habits are followed in the order of day and month.
+    /// The locale, which decides the order of day and month.
     Locale { Gb = "en-GB" | "en", Us = "en-US" }
 }
 
-/// Write a date in another form: for people, for programs, or relative to now ("in 3 days").
+/// Format a date: for people, for programs, or relative to now ("in 3 days").
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Format {
-    /// The date: 2026-11-20, 2026-11-20T14:30, a Unix time, now, today, tomorrow or yesterday.
+    /// Date: 2026-11-20, 2026-11-20T14:30, a Unix time, now, today, tomorrow or yesterday.
     date: String,
     /// iso, date, time, short, long (default), relative, unix, rfc2822, or a pattern such as "%d.%m.%Y" or
     /// "DD.MM.YYYY".
     format: Option<String>,
-    /// IANA time zone such as Europe/Vienna, or just its city. Default: the one the date is in.
+    /// IANA time zone such as Europe/Vienna, or just its city. Default: the date's own.
     timezone: Option<String>,
-    /// Whose order of day and month the forms short and long have (default: en-GB).
+    /// Locale for the order of day and month in the formats short and long (default: en-GB).
     locale: Option<Locale>,
 }
 
@@ -46,7 +47,7 @@ pub(crate) async fn format(_: (), cx: Cx, args: Format) -> Result<Output> {
     let mut when = moment(&args.date, &cx)?;
     if let Some(name) = args.timezone.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         let zone = zone(name)?;
-        // A day is the same day everywhere.
+        // A date without time is the same everywhere.
         if let When::At(at) = when {
             when = When::At(at.with_time_zone(zone));
         }
@@ -88,26 +89,26 @@ fn written(form: Named, when: &When, start: &Zoned, locale: Locale, cx: &Cx) -> 
         Named::Relative => relative(when, cx)?,
         Named::Unix => start.timestamp().as_second().to_string(),
         Named::Rfc2822 => {
-            rfc2822::to_string(start).map_err(|_| Error::bad_args("e-mail has no dates before the year 0"))?
+            rfc2822::to_string(start).map_err(|_| Error::bad_args("RFC 2822 has no dates before the year 0"))?
         }
     })
 }
 
-/// By a pattern: of strftime, or of letters.
+/// Format by a pattern of strftime or of letters.
 fn pattern(asked: &str, start: &Zoned) -> Result<String> {
     let short = asked.chars().count() <= PATTERN;
     let of_letters = || letters(asked).filter(|pattern| pattern.contains('%'));
     let pattern = if asked.contains('%') { Some(asked.to_owned()) } else { of_letters() };
     let Some(pattern) = pattern.filter(|_| short) else {
         let forms = Named::WORDS.iter().map(|(_, words)| words[0]);
-        let refusal = crate::words::refusal(asked, forms);
-        return Err(Error::bad_args(format!("{refusal}, and no pattern such as %d.%m.%Y")));
+        let refusal = crate::words::unknown_word(asked, forms);
+        return Err(Error::bad_args(format!("{refusal}, and it is not a pattern such as %d.%m.%Y")));
     };
     strtime::format(&pattern, start)
-        .map_err(|why| Error::bad_args(format!("this is no pattern ({why}): write one such as %d.%m.%Y or %H:%M")))
+        .map_err(|why| Error::bad_args(format!("this is not a pattern ({why}): write one such as %d.%m.%Y or %H:%M")))
 }
 
-/// A pattern of letters such as `DD.MM.YYYY HH:mm` as one of strftime; `None` where a letter means nothing.
+/// Convert a pattern such as `DD.MM.YYYY HH:mm` to strftime; `None` for an unknown letter.
 fn letters(asked: &str) -> Option<String> {
     let mut pattern = String::new();
     let mut rest = asked;
@@ -142,7 +143,7 @@ fn letters(asked: &str) -> Option<String> {
     Some(pattern)
 }
 
-/// `in 3 days`, `2 hours ago`, `yesterday`: in the largest unit that says enough.
+/// `in 3 days`, `2 hours ago`, `yesterday`: in the largest meaningful unit.
 fn relative(when: &When, cx: &Cx) -> Result<String> {
     let now = cx.ports().clock.local();
     if let When::At(at) = when {

@@ -1,16 +1,16 @@
-//! Lists that become lists: in another order, or with fewer items.
+//! Operations from list to list: reorder or select items.
 
 use super::{Relation, part, ranks};
 use crate::{
-    bounds::Until,
+    bounds::Deadline,
     chance::SecureRng,
     order::{Rank, Real, canonical},
 };
 use std::{cmp::Ordering, collections::HashSet};
 use tool::prelude::*;
 
-/// In order; what lacks the field comes last either way, and equals stay as they came.
-pub(super) fn sorted(array: Vec<Value>, key: Option<&str>, descending: bool, until: &Until) -> Result<Vec<Value>> {
+/// Sort stably; items without the field come last in both orders.
+pub(super) fn sorted(array: Vec<Value>, key: Option<&str>, descending: bool, until: &Deadline) -> Result<Vec<Value>> {
     let mut ranked: Vec<(Rank, Value)> = ranks(&array, key, until)?.into_iter().zip(array).collect();
     ranked.sort_by(|(a, _), (b, _)| {
         let missing = [a, b].map(|rank| matches!(rank, Rank::Nothing));
@@ -20,14 +20,14 @@ pub(super) fn sorted(array: Vec<Value>, key: Option<&str>, descending: bool, unt
     Ok(ranked.into_iter().map(|(_, item)| item).collect())
 }
 
-/// Each only once: the first stays.
-pub(super) fn unique(array: Vec<Value>, key: Option<&str>, until: &Until) -> Result<Vec<Value>> {
+/// Remove duplicates and keep the first of each.
+pub(super) fn unique(array: Vec<Value>, key: Option<&str>, until: &Deadline) -> Result<Vec<Value>> {
     let mut seen = HashSet::new();
-    chosen(array, until, |item| seen.insert(part(item, key).map(canonical)))
+    filter_within(array, until, |item| seen.insert(part(item, key).map(canonical)))
 }
 
-/// Those that fit, as long as there is time.
-fn chosen(array: Vec<Value>, until: &Until, mut fits: impl FnMut(&Value) -> bool) -> Result<Vec<Value>> {
+/// Filter within the time limit.
+fn filter_within(array: Vec<Value>, until: &Deadline, mut fits: impl FnMut(&Value) -> bool) -> Result<Vec<Value>> {
     let mut kept = Vec::new();
     for item in array {
         until.check()?;
@@ -38,17 +38,17 @@ fn chosen(array: Vec<Value>, until: &Until, mut fits: impl FnMut(&Value) -> bool
     Ok(kept)
 }
 
-/// Those that are in the other list too, or those that are not; each only once.
-pub(super) fn among(
+/// The unique items that are in the other list, or that are not.
+pub(super) fn intersect_or_difference(
     array: Vec<Value>,
     other: &[Value],
     key: Option<&str>,
     wanted: bool,
-    until: &Until,
+    until: &Deadline,
 ) -> Result<Vec<Value>> {
     let name = |item: &Value| part(item, key).map(canonical);
     let others = other.iter().map(|item| until.check().map(|()| name(item))).collect::<Result<HashSet<_>>>()?;
-    unique(chosen(array, until, |item| others.contains(&name(item)) == wanted)?, key, until)
+    unique(filter_within(array, until, |item| others.contains(&name(item)) == wanted)?, key, until)
 }
 
 pub(super) fn filtered(
@@ -56,14 +56,14 @@ pub(super) fn filtered(
     key: Option<&str>,
     relation: Option<Relation>,
     value: Option<&Value>,
-    until: &Until,
+    until: &Deadline,
 ) -> Result<Vec<Value>> {
     let relation = relation.unwrap_or(if value.is_some() { Relation::Eq } else { Relation::Exists });
     let wanted = match (relation, value) {
         (Relation::Exists, _) => &Value::Null,
         (_, None) => return Err(Error::bad_args(format!("`value` is missing: {} needs one", relation.word()))),
         (Relation::In, Some(Value::Array(_))) => value.unwrap_or(&Value::Null),
-        (Relation::In, _) => return Err(Error::bad_args("`value` has to be a list for in")),
+        (Relation::In, _) => return Err(Error::bad_args("`value` must be a list for in")),
         (_, Some(value)) => value,
     };
     let names: HashSet<String> = match (relation, wanted) {
@@ -85,17 +85,17 @@ pub(super) fn filtered(
             Relation::Contains => part.is_some_and(|part| wanted.is_in(part)),
         }
     };
-    chosen(array, until, fits)
+    filter_within(array, until, fits)
 }
 
-/// What items are compared with, made ready once for all of them.
+/// The comparison value of a filter, prepared once for all items.
 struct SortKeys<'v> {
     value: &'v Value,
-    /// As [`canonical`] writes what an item may be.
+    /// Candidates in the form of [`canonical`].
     names: HashSet<String>,
     rank: Rank,
     number: Option<Real>,
-    /// As it stands in a text, in small letters.
+    /// As lowercase text.
     text: String,
 }
 
@@ -110,7 +110,7 @@ impl<'v> SortKeys<'v> {
         self.names.contains(&canonical(part))
     }
 
-    /// Numbers with numbers, also where one is written as text; texts with texts; what is of different kinds not at all.
+    /// Compare numbers with numbers, including numbers in text, and texts with texts; different kinds do not compare.
     fn compared(&self, part: &Value) -> Option<Ordering> {
         let rank = Rank::of(Some(part));
         match (&rank, &self.rank) {
@@ -120,7 +120,7 @@ impl<'v> SortKeys<'v> {
         }
     }
 
-    /// A list that has it, an object with the key, or a text with it somewhere inside, in any case.
+    /// A list that contains it, an object with the key, or a text with it inside, ignoring case.
     fn is_in(&self, part: &Value) -> bool {
         match (part, self.value) {
             (Value::Array(items), _) => items.iter().any(|item| self.is(item)),
@@ -131,19 +131,19 @@ impl<'v> SortKeys<'v> {
     }
 }
 
-/// Lists inside opened, so many levels deep.
-pub(super) fn flat(array: Vec<Value>, depth: usize) -> Vec<Value> {
+/// Flatten nested lists by this many levels.
+pub(super) fn flatten(array: Vec<Value>, depth: usize) -> Vec<Value> {
     let mut out = Vec::with_capacity(array.len());
     for item in array {
         match item {
-            Value::Array(inner) if depth > 0 => out.extend(flat(inner, depth - 1)),
+            Value::Array(inner) if depth > 0 => out.extend(flatten(inner, depth - 1)),
             other => out.push(other),
         }
     }
     out
 }
 
-/// From one index to before another; negative ones count from the end.
+/// The items from one index to before another; negative indexes count from the end.
 pub(super) fn slice(array: Vec<Value>, start: Option<i64>, end: Option<i64>) -> Vec<Value> {
     let length = i64::try_from(array.len()).unwrap_or(i64::MAX);
     let place = |index: i64| {
@@ -154,8 +154,8 @@ pub(super) fn slice(array: Vec<Value>, start: Option<i64>, end: Option<i64>) -> 
     array.into_iter().take(end).skip(start).collect()
 }
 
-/// So many of them by chance, in any order, none twice.
-pub(super) fn sampled(mut array: Vec<Value>, size: usize) -> Result<Vec<Value>> {
+/// A random sample without repetition, in random order.
+pub(super) fn sample(mut array: Vec<Value>, size: usize) -> Result<Vec<Value>> {
     let mut chance = SecureRng::default();
     let size = size.min(array.len());
     for at in 0..size {
@@ -172,8 +172,8 @@ mod tests {
     use crate::testing::cases;
     use proptest::prelude::*;
 
-    fn until(seconds: u64) -> Until {
-        Until::after(std::time::Duration::from_secs(seconds))
+    fn until(seconds: u64) -> Deadline {
+        Deadline::after(std::time::Duration::from_secs(seconds))
     }
 
     fn values(numbers: &[i64]) -> Vec<Value> {
@@ -183,7 +183,7 @@ mod tests {
     proptest! {
         #![proptest_config(cases(256))]
 
-        /// Lists of numbers become what the functions of vectors make of them.
+        /// On lists of numbers, operations agree with the standard library.
         #[test]
         fn lists_do_what_vectors_do(
             numbers in prop::collection::vec(-9_i64..9, 0..30),
@@ -202,7 +202,7 @@ mod tests {
             prop_assert_eq!(unique(list.clone(), None, &soon).unwrap(), values(&once));
             let split = |inside: bool| once.iter().copied().filter(|n| others.contains(n) == inside).collect::<Vec<_>>();
             for inside in [true, false] {
-                let among = among(list.clone(), &values(&others), None, inside, &soon).unwrap();
+                let among = intersect_or_difference(list.clone(), &values(&others), None, inside, &soon).unwrap();
                 prop_assert_eq!(among, values(&split(inside)));
             }
             let length = numbers.len() as i64;
@@ -213,8 +213,8 @@ mod tests {
             let greater = filtered(list.clone(), None, Some(Relation::Gt), Some(&json!(start)), &soon).unwrap();
             prop_assert_eq!(greater, values(&above));
             let chunks: Vec<Value> = list.chunks(3).map(|part| Value::from(part.to_vec())).collect();
-            prop_assert_eq!(flat(chunks, 1), list.clone());
-            let mut shuffled = sampled(list.clone(), list.len()).unwrap();
+            prop_assert_eq!(flatten(chunks, 1), list.clone());
+            let mut shuffled = sample(list.clone(), list.len()).unwrap();
             shuffled.sort_by_key(|n| n.as_i64());
             ordered.reverse();
             prop_assert_eq!(shuffled, values(&ordered));
@@ -227,7 +227,7 @@ mod tests {
         let late = [
             sorted(list.clone(), None, false, &over),
             unique(list.clone(), None, &over),
-            among(list.clone(), &list, None, true, &over),
+            intersect_or_difference(list.clone(), &list, None, true, &over),
             filtered(list.clone(), None, Some(Relation::Contains), Some(&json!("x")), &over),
         ];
         for result in late {
@@ -239,7 +239,7 @@ mod tests {
     fn every_order_is_equally_likely() {
         let mut counts = std::collections::HashMap::new();
         for _ in 0..6000 {
-            let order = sampled(values(&[1, 2, 3]), 3).unwrap();
+            let order = sample(values(&[1, 2, 3]), 3).unwrap();
             *counts.entry(json!(order).to_string()).or_insert(0_i64) += 1;
         }
         // Six standard deviations.

@@ -1,8 +1,8 @@
-//! Lists that become one thing: groups, counts, sums, the smallest, a text.
+//! Operations from list to value: groups, counts, sums, extremes, joined text.
 
 use super::{part, ranks};
 use crate::{
-    bounds::Until,
+    bounds::Deadline,
     json::text_of,
     order::{Rank, Real, canonical},
     statistics::{number, sum as added, tally},
@@ -10,13 +10,13 @@ use crate::{
 use std::{cmp::Ordering, collections::HashMap};
 use tool::prelude::*;
 
-/// The most different values whose counts are told.
+/// The maximum number of distinct values in the counts.
 const VALUES: usize = 1000;
-/// How long the joined text may be, in bytes.
+/// The maximum length of the joined text, in bytes.
 const JOINED: usize = 4 << 20;
 
-/// Objects under what their field says; without it under the empty text.
-pub(super) fn grouped(array: Vec<Value>, key: Option<&str>, until: &Until) -> Result<Value> {
+/// Group items by a field; items without it are under the empty text.
+pub(super) fn grouped(array: Vec<Value>, key: Option<&str>, until: &Deadline) -> Result<Value> {
     let mut groups = serde_json::Map::new();
     for item in array {
         until.check()?;
@@ -36,8 +36,8 @@ fn name(value: Value) -> String {
     }
 }
 
-/// How many there are, and how often each value comes.
-pub(super) fn counts(array: &[Value], key: Option<&str>, until: &Until) -> Result<Value> {
+/// The number of items, and the frequency of each value.
+pub(super) fn counts(array: &[Value], key: Option<&str>, until: &Deadline) -> Result<Value> {
     let nothing = Value::Null;
     let parts: Vec<&Value> = array.iter().map(|item| part(item, key).unwrap_or(&nothing)).collect();
     let name = |part: &&Value| until.check().map(|()| canonical(part));
@@ -52,8 +52,8 @@ pub(super) fn counts(array: &[Value], key: Option<&str>, until: &Until) -> Resul
     Ok(json!({"total": array.len(), "values": values}))
 }
 
-/// The numbers of a list; nothing is left out, a text that says a number is one.
-fn numbers(array: &[Value], key: Option<&str>, until: &Until) -> Result<Vec<f64>> {
+/// The numbers of a list; numbers in text count, and anything else is an error.
+fn numbers(array: &[Value], key: Option<&str>, until: &Deadline) -> Result<Vec<f64>> {
     let mut numbers = Vec::with_capacity(array.len());
     for (at, item) in array.iter().enumerate() {
         until.check()?;
@@ -61,19 +61,19 @@ fn numbers(array: &[Value], key: Option<&str>, until: &Until) -> Result<Vec<f64>
             Rank::Nothing => {}
             rank => numbers.push(rank.numeric().map(Real::float).ok_or_else(|| {
                 let field = key.map(|key| format!("`{key}` of ")).unwrap_or_default();
-                Error::bad_args(format!("{field}item {} is no number: filter the list first", at + 1))
+                Error::bad_args(format!("{field}item {} is not a number: filter the list first", at + 1))
             })?),
         }
     }
     Ok(numbers)
 }
 
-pub(super) fn sum(array: &[Value], key: Option<&str>, until: &Until) -> Result<Value> {
+pub(super) fn sum(array: &[Value], key: Option<&str>, until: &Deadline) -> Result<Value> {
     let sum = added(&numbers(array, key, until)?);
     if sum.is_finite() { Ok(number(sum)) } else { Err(Error::bad_args("the sum is too large")) }
 }
 
-pub(super) fn average(array: &[Value], key: Option<&str>, until: &Until) -> Result<Value> {
+pub(super) fn average(array: &[Value], key: Option<&str>, until: &Deadline) -> Result<Value> {
     let numbers = numbers(array, key, until)?;
     if numbers.is_empty() {
         return Err(Error::bad_args("there are no numbers to take the average of"));
@@ -82,8 +82,8 @@ pub(super) fn average(array: &[Value], key: Option<&str>, until: &Until) -> Resu
     if average.is_finite() { Ok(number(average)) } else { Err(Error::bad_args("the sum is too large")) }
 }
 
-/// The item whose part comes first, or last, in order; nothing does not count.
-pub(super) fn extreme(array: &[Value], key: Option<&str>, wanted: Ordering, until: &Until) -> Result<Value> {
+/// The item with the smallest or largest key; null keys are ignored.
+pub(super) fn extreme(array: &[Value], key: Option<&str>, wanted: Ordering, until: &Deadline) -> Result<Value> {
     let ranks = ranks(array, key, until)?;
     let mut best: Option<(&Rank, &Value)> = None;
     for (rank, item) in ranks.iter().zip(array) {
@@ -94,7 +94,7 @@ pub(super) fn extreme(array: &[Value], key: Option<&str>, wanted: Ordering, unti
     Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
-pub(super) fn joined(array: &[Value], key: Option<&str>, separator: &str, until: &Until) -> Result<String> {
+pub(super) fn join(array: &[Value], key: Option<&str>, separator: &str, until: &Deadline) -> Result<String> {
     let mut text = String::new();
     for (at, item) in array.iter().enumerate() {
         until.check()?;

@@ -1,12 +1,12 @@
-//! Numbers of cards and accounts, which check themselves.
+//! Validate card numbers and IBANs by their check digits.
 
-use super::{Checked, ValidationResult};
+use super::{Valid, ValidationResult};
 use tool::prelude::json;
 
-/// By its check digit (Luhn); whose card it is by how it begins.
+/// Luhn check digit; the prefix identifies the issuer.
 pub(super) fn card(text: &str) -> ValidationResult {
     if !text.chars().all(|c| c.is_ascii_digit() || matches!(c, ' ' | '-')) {
-        return Err("it has something else than digits".to_owned());
+        return Err("it contains other characters than digits".to_owned());
     }
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     if !(12..=19).contains(&digits.len()) {
@@ -33,17 +33,17 @@ pub(super) fn card(text: &str) -> ValidationResult {
         (_, 35, _) => "JCB",
         (_, 62, _) => "UnionPay",
         (_, 50 | 56..=59 | 67, _) => "Maestro",
-        _ => return Ok(Checked::new(number)),
+        _ => return Ok(Valid::new(number)),
     };
-    Ok(Checked::new(number).with(json!({"brand": brand})))
+    Ok(Valid::new(number).with(json!({"brand": brand})))
 }
 
-/// By its check digits (ISO 7064, modulo 97).
+/// ISO 7064 check digits, modulo 97.
 pub(super) fn iban(text: &str) -> ValidationResult {
     let iban: String =
         text.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| c.to_ascii_uppercase()).collect();
     if !iban.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        return Err("it has something else than letters and digits".to_owned());
+        return Err("it contains other characters than letters and digits".to_owned());
     }
     if !(15..=34).contains(&iban.len()) {
         return Err(format!("it has {} characters, and an IBAN has 15 to 34", iban.len()));
@@ -61,5 +61,5 @@ pub(super) fn iban(text: &str) -> ValidationResult {
         return Err("its check digits do not fit".to_owned());
     }
     let country = country.to_owned();
-    Ok(Checked::new(iban).with(json!({"country": country})))
+    Ok(Valid::new(iban).with(json!({"country": country})))
 }

@@ -1,40 +1,16 @@
-//! Addresses: of mailboxes, pages, hosts and network cards.
+//! Validate email addresses, URLs, hosts and MAC addresses.
 
-use super::{Checked, ValidationResult};
+use super::{Valid, ValidationResult};
 use std::net::IpAddr;
+use text_kit::{check_email, check_host};
 use tool::prelude::*;
 use url::Url;
 
-/// What an address of a page may begin with.
+/// The accepted URL schemes.
 const SCHEMES: [&str; 5] = ["http", "https", "ftp", "ws", "wss"];
 
-/// As mailboxes are really named: without quotes and comments. `add_contact` takes the same addresses.
 pub(super) fn email(text: &str) -> ValidationResult {
-    let (name, host) = text.rsplit_once('@').ok_or("it has no @")?;
-    if name.contains('@') {
-        return Err("it has more than one @".to_owned());
-    }
-    if name.is_empty() {
-        return Err("there is nothing before the @".to_owned());
-    }
-    if name.len() > 64 || text.len() > 254 {
-        return Err("it is longer than mail allows (64 bytes before the @, 254 in all)".to_owned());
-    }
-    if let Some(strange) = name.chars().find(|c| !c.is_alphanumeric() && !"!#$%&'*+-/=?^_`{|}~.".contains(*c)) {
-        return Err(format!("`{strange}` does not belong before the @"));
-    }
-    if name.starts_with('.') || name.ends_with('.') || name.contains("..") {
-        return Err("a dot stands at an end, or beside another".to_owned());
-    }
-    if host.ends_with('.') {
-        return Err("a dot stands at an end, or beside another".to_owned());
-    }
-    let host = labels(host, char::is_alphanumeric)?;
-    let (_, top) = host.rsplit_once('.').ok_or("what follows the @ has no dot")?;
-    if top.bytes().all(|b| b.is_ascii_digit()) {
-        return Err("the part after the @ ends with a number".to_owned());
-    }
-    Ok(Checked::new(format!("{name}@{host}")))
+    check_email(text).map(Valid::new)
 }
 
 pub(super) fn url(text: &str) -> ValidationResult {
@@ -44,19 +20,19 @@ pub(super) fn url(text: &str) -> ValidationResult {
         other => format!("the host or another part is wrong ({other})"),
     })?;
     if !SCHEMES.contains(&url.scheme()) {
-        return Err(format!("`{}` is not the beginning of a web address", super::clipped(url.scheme())));
+        return Err(format!("`{}` is not the scheme of a web address", super::excerpt(url.scheme())));
     }
     let details = json!({
         "scheme": url.scheme(), "host": url.host_str(), "port": url.port_or_known_default(), "path": url.path(),
         "query": url.query(), "fragment": url.fragment()
     });
-    Ok(Checked::new(url.to_string()).with(details))
+    Ok(Valid::new(url.to_string()).with(details))
 }
 
 pub(super) fn ip(text: &str, fits: fn(&IpAddr) -> bool) -> ValidationResult {
     let ip: IpAddr = text.parse().map_err(|_| "it is not an IP address such as 192.0.2.1 or 2001:db8::1".to_owned())?;
     if !fits(&ip) {
-        return Err("it is an address of the other kind".to_owned());
+        return Err("it is an address of the other IP version".to_owned());
     }
     let loopback = ip.is_loopback();
     let private = match ip {
@@ -64,34 +40,12 @@ pub(super) fn ip(text: &str, fits: fn(&IpAddr) -> bool) -> ValidationResult {
         IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local(),
     };
     let version = if ip.is_ipv4() { 4 } else { 6 };
-    Ok(Checked::new(ip.to_string()).with(json!({"version": version, "private": private, "loopback": loopback})))
+    Ok(Valid::new(ip.to_string()).with(json!({"version": version, "private": private, "loopback": loopback})))
 }
 
-/// A name of a host in small letters, without the dot at its end.
+/// A host name in lower case, without its final dot.
 pub(super) fn hostname(text: &str) -> Result<String, String> {
-    labels(text, |c| c.is_ascii_alphanumeric())
-}
-
-fn labels(text: &str, letter: fn(char) -> bool) -> Result<String, String> {
-    let name = text.strip_suffix('.').unwrap_or(text);
-    if name.len() > 253 {
-        return Err("it is longer than 253 characters".to_owned());
-    }
-    for label in name.split('.') {
-        if label.is_empty() {
-            return Err("a part between dots is empty".to_owned());
-        }
-        if label.len() > 63 {
-            return Err("a part between dots is longer than 63 characters".to_owned());
-        }
-        if let Some(strange) = label.chars().find(|c| !letter(*c) && *c != '-') {
-            return Err(format!("`{strange}` does not belong into the name of a host"));
-        }
-        if label.starts_with('-') || label.ends_with('-') {
-            return Err("a hyphen stands at the end of a part".to_owned());
-        }
-    }
-    Ok(name.to_lowercase())
+    check_host(text, |c| c.is_ascii_alphanumeric())
 }
 
 /// Six pairs of hex digits with `:` or `-` between, three groups of four with dots, or twelve digits alone.
@@ -105,14 +59,14 @@ pub(super) fn mac(text: &str) -> ValidationResult {
         [] => 12,
         [':', ..] | ['-', ..] if marks.len() == 5 => 2,
         ['.', '.'] => 4,
-        _ => return Err("its digits stand in pairs with : between".to_owned()),
+        _ => return Err("its digits must be in pairs separated by :".to_owned()),
     };
     if marks.iter().any(|mark| *mark != marks[0]) {
-        return Err("it has more than one kind of mark between its digits".to_owned());
+        return Err("it mixes separators between its digits".to_owned());
     }
     if text.split(|c: char| !c.is_ascii_hexdigit()).any(|group| group.len() != size) {
-        return Err("its digits stand in pairs with : between".to_owned());
+        return Err("its digits must be in pairs separated by :".to_owned());
     }
     let pairs: Vec<&str> = (0..6).filter_map(|at| digits.get(2 * at..2 * at + 2)).collect();
-    Ok(Checked::new(pairs.join(":")))
+    Ok(Valid::new(pairs.join(":")))
 }

@@ -1,0 +1,112 @@
+//! Small text functions that several crates need: truncate, join, count, percent-encode, check an email address.
+
+mod email;
+
+pub use email::{check_email, check_host};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use std::fmt::Display;
+
+/// The first `max` characters.
+pub fn prefix(text: &str, max: usize) -> &str {
+    text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
+}
+
+/// The first `max` characters, with `…` where more follow.
+pub fn truncate(text: &str, max: usize) -> String {
+    truncate_with(text, max, "…")
+}
+
+/// The first `max` characters, with `mark` where more follow. White space before the mark is dropped.
+pub fn truncate_with(text: &str, max: usize, mark: &str) -> String {
+    match prefix(text, max) {
+        whole if whole.len() == text.len() => text.to_owned(),
+        start => format!("{}{mark}", start.trim_end()),
+    }
+}
+
+/// The text on one line, with single spaces between words.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The trimmed text with a full stop, unless it ends with a mark already.
+pub fn end_sentence(text: &str) -> String {
+    let text = text.trim();
+    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn join_and<T: AsRef<str>>(items: &[T]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.as_slice() {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => items.concat(),
+    }
+}
+
+/// `1 step`, `3 steps`, `2 matches`.
+pub fn counted<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    if n == N::from(1) { format!("1 {noun}") } else { format!("{n} {}", plural(noun)) }
+}
+
+/// Like [`counted`], with the number one in letters: `one task`, `3 tasks`.
+pub fn counted_one(n: usize, noun: &str) -> String {
+    if n == 1 { format!("one {noun}") } else { counted(n, noun) }
+}
+
+/// The regular plural of an English noun.
+fn plural(noun: &str) -> String {
+    format!("{noun}{}", if noun.ends_with("ch") { "es" } else { "s" })
+}
+
+/// Percent-encode everything but the unreserved characters of RFC 3986.
+pub fn percent_encode(text: &str) -> String {
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, RESERVED).to_string()
+}
+
+/// Percent-decode. A `%` without two hex digits stays, and bytes that are not UTF-8 become `U+FFFD`.
+pub fn percent_decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truncation_counts_characters() {
+        assert_eq!((truncate("äöü", 2), truncate("äöü", 3)), ("äö…".into(), "äöü".into()));
+        assert_eq!((truncate("ab cd", 3), truncate("", 0)), ("ab…".into(), String::new()));
+        assert_eq!(truncate_with("abc", 1, " […]"), "a […]");
+        assert_eq!((prefix("äöü", 2), prefix("a", 9)), ("äö", "a"));
+    }
+
+    #[test]
+    fn words_become_sentences() {
+        for (items, joined) in
+            [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a and b"), (&["a", "b", "c"], "a, b and c")]
+        {
+            assert_eq!(join_and(items), joined);
+        }
+        assert_eq!(
+            (counted(1, "match"), counted(2, "match"), counted(0_u64, "step")),
+            ("1 match".into(), "2 matches".into(), "0 steps".into())
+        );
+        assert_eq!((counted_one(1, "task"), counted_one(2, "task")), ("one task".into(), "2 tasks".into()));
+        assert_eq!((end_sentence(" Done "), end_sentence("Done!")), ("Done.".into(), "Done!".into()));
+        assert_eq!(one_line(" a \n b\tc "), "a b c");
+    }
+
+    #[test]
+    fn percent_encoding_round_trips() {
+        for name in ["cat.png", "Küche & Bad 100%.pdf", "a/b\\c\"d\n", ""] {
+            assert_eq!(percent_decode(&percent_encode(name)), name);
+        }
+        assert_eq!(percent_encode("a b~ü"), "a%20b~%C3%BC");
+        for (odd, decoded) in [("100%", "100%"), ("%zz", "%zz"), ("%C3", "\u{fffd}"), ("%+1", "%+1")] {
+            assert_eq!(percent_decode(odd), decoded);
+        }
+    }
+}
