@@ -3,7 +3,7 @@
 use crate::{
     Span, count_work, looks,
     names::{self, Strength},
-    plain::{self, Joined, ends_value},
+    plain::{self, Separator, ends_value},
     tokens::is_basic,
 };
 

@@ -65,7 +65,7 @@ const OF_LISTS: &[&str] =
 
 /// What joins a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joined {
+pub enum Separator {
     /// `--name value`.
     Flag,
     /// `name: value`, `name => value`.
