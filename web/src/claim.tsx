@@ -65,7 +65,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
     }
     setBusy(true);
     try {
-      await api.claim(code.trim(), person.trim() || undefined, password || undefined);
+      await api.claim({ code: code.trim(), ...(person.trim() && { person: person.trim() }), ...(password && { password }) });
       await onDone();
     } catch (cause) {
       const answer = told(cause, `#claim=${encodeURIComponent(code.trim())}`);

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import * as api from './api';
-import { useAway } from './away';
+import { deviceAway } from './away';
 import { Flame } from './icons';
 import { Said } from './said';
 import { text, trouble } from './text';
@@ -60,7 +60,7 @@ export function told(cause: unknown, fragment = ''): Told {
 
 /** The line over the button: what is wrong, or that Hob is away. */
 export function Trouble({ told }: { told: Told | null }): JSX.Element {
-  const away = useAway();
+  const away = deviceAway.value;
   if (!told) return <p class="told soft" role="status">{away && text.away}</p>;
   return (
     <div class="told" role="alert">

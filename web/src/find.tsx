@@ -8,7 +8,7 @@ import { Close, Find } from './icons';
 import { SECTIONS, type Section } from './memory/sections';
 import { href, ICONS, ROOMS, type Room } from './rooms';
 import { text, when } from './text';
-import { knownTools } from './tools/use-tools';
+import { allTools } from './tools/use-tools';
 
 interface Hit {
   key: string;
@@ -46,10 +46,6 @@ const EACH = 3;
 
 type Listed = Record<string, unknown> & { id: string };
 
-interface Batch {
-  results: { success: boolean; result?: Record<string, Listed[]> }[];
-}
-
 let newest = '';
 
 async function inLists(query: string): Promise<Hit[]> {
@@ -57,18 +53,12 @@ async function inLists(query: string): Promise<Hit[]> {
   await new Promise((done) => setTimeout(done, LISTS_REST_MS));
   if (newest !== query) return [];
   const operations = LISTS.map(({ tool, args }) => ({ tool, args: { ...args, search: query, limit: EACH } }));
-  const { results } = (await api.execute<Batch>('batch_use_tool', { operations })).result;
+  const { results } = (await api.execute('batch_use_tool', { operations })).result;
   return LISTS.flatMap(({ plural, section, name = 'title', at }, n) =>
     (results[n]?.result?.[plural] ?? []).map((found): Hit => {
       const title = String(found[name] ?? '');
       return { key: `list-${found.id}`, title, more: text.memoryRoom.sections[section], room: 'memory', to: href('memory', section, at?.(found) ?? title) };
     }));
-}
-
-interface Remembered {
-  id: string;
-  content: string;
-  type?: string;
 }
 
 /** The parts of the Memory room, as far as they are meant. */
@@ -85,7 +75,7 @@ const pages = (query: string): Hit[] =>
 function sources(): Record<Group, Source> {
   let levels: Promise<Map<number, boolean>> | undefined;
   const pins = async () =>
-    new Map((await api.execute<{ pins: { pin: number; high: boolean }[] }>('gpio_list')).result.pins.map(({ pin, high }) => [pin, high]));
+    new Map((await api.execute('gpio_list')).result.pins.map(({ pin, high }) => [pin, high]));
   return {
     rooms: (query) =>
       ROOMS.filter((room) => has(query, text.rooms[room], text.find.rooms[room]))
@@ -114,7 +104,7 @@ function sources(): Record<Group, Source> {
 
     tools: async (query) => {
       if (!query) return [];
-      const all = await knownTools();
+      const all = await allTools();
       const plain = query.toLowerCase().replaceAll(' ', '_');
       const rank = (name: string) => (name === plain ? 0 : name.startsWith(plain) ? 1 : name.includes(plain) ? 2 : 3);
       return all
@@ -125,7 +115,7 @@ function sources(): Record<Group, Source> {
 
     memories: async (query) => {
       if (query.length < MEANING) return [];
-      const { memories } = (await api.execute<{ memories: Remembered[] }>('recall', { query, limit: FEW })).result;
+      const { memories } = (await api.execute('recall', { query, limit: FEW })).result;
       return memories.map((one) => ({ key: `memory-${one.id}`, title: one.content, room: 'memory', to: href('memory', one.id, query) }));
     },
 

@@ -139,18 +139,21 @@ export function AreaField({ value, onInput, placeholder, disabled, code, rows = 
   );
 }
 
-interface SelectProps extends About {
-  value: string;
-  onInput: (value: string) => void;
-  options: readonly { value: string; label: string }[];
+interface SelectProps<V extends string> extends About {
+  value: V;
+  onInput: (value: V) => void;
+  options: readonly { value: V; label: string }[];
   disabled?: boolean;
 }
 
-export function SelectField({ value, onInput, options, disabled, ...about }: SelectProps): JSX.Element {
+/** The options of a table of labels. */
+export const optionsOf = <V extends string>(labels: Record<V, string>) => Object.entries(labels).map(([value, label]) => ({ value: value as V, label: label as string }));
+
+export function SelectField<V extends string>({ value, onInput, options, disabled, ...about }: SelectProps<V>): JSX.Element {
   return (
     <Field {...about}>
       {(wired) => (
-        <select {...wired} value={value} disabled={disabled} onChange={(event) => onInput(event.currentTarget.value)}>
+        <select {...wired} value={value} disabled={disabled} onChange={(event) => onInput(event.currentTarget.value as V)}>
           {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
         </select>
       )}

@@ -1,7 +1,7 @@
 // Parts of the page that are fetched when they are first wanted, so that the first load stays light.
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { useAway } from './away';
+import { deviceAway } from './away';
 import { Notice } from './form';
 import { text } from './text';
 
@@ -19,7 +19,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
   function Later(props: P): JSX.Element {
     const [Part, setPart] = useState<ComponentType<P> | undefined>(() => arrived);
     const [failed, setFailed] = useState(false);
-    const away = useAway();
+    const away = deviceAway.value;
     useEffect(() => {
       if (Part || away) return;
       load().then(

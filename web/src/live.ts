@@ -10,7 +10,7 @@ const LONGEST_MS = 10_000;
 /** A device that refuses the stream is asked again after this. */
 const LATER_MS = 60_000;
 
-type Handler = (event: api.Happening) => void;
+type Handler = (event: api.DeviceEvent) => void;
 
 const handlers = new Set<Handler>();
 
@@ -28,7 +28,7 @@ function seen(): Promise<void> {
   });
 }
 
-function tell(event: api.Happening): void {
+function tell(event: api.DeviceEvent): void {
   for (const handler of [...handlers]) handler(event);
 }
 
@@ -55,7 +55,7 @@ async function keep(over: AbortSignal): Promise<void> {
         // What was read before the line stood may be old already.
         if (last === undefined) tell({ seq: 0, topic: 'resync', data: {} });
       };
-      for await (const event of api.happenings(last, line, opened)) {
+      for await (const event of api.deviceEvents(last, line, opened)) {
         if (event.seq) last = event.seq;
         tell(event);
       }

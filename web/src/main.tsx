@@ -5,18 +5,17 @@ import './door.css';
 import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { isPending, useApprovals, useApprovalsRead } from './approvals';
-import { useAway } from './away';
+import { deviceAway } from './away';
 import { Claim, codeIn } from './claim';
 import { Device } from './device/device';
 import { Finder, useFindKeys } from './find';
 import { Home } from './home/home';
 import { Flame } from './icons';
-import { isOpen, useInteractions, useInteractionsRead } from './interactions';
 import { useLine, useLive } from './live';
 import { Memory } from './memory/memory';
 import { Notices } from './notices';
-import { Bar, go, mark, usePlace, type RoomProps } from './rooms';
+import { isApproval, pendingQuestions, useQuestionUpdates, type InteractionQuestion } from './questions';
+import { Bar, currentPlace, go, mark, type RoomProps } from './rooms';
 import { SignIn } from './sign-in';
 import { Talk } from './talk/talk';
 import { useTalk } from './talk/use-talk';
@@ -43,16 +42,13 @@ interface InsideProps {
 
 /** The rooms and the bar between them. What is being said goes on while one looks into another room. */
 function Inside({ session, onChanged }: InsideProps): JSX.Element {
-  const place = usePlace();
+  const place = currentPlace.value;
   const talk = useTalk();
   const asked = place.room === 'talk' ? (place.path[0] ?? '') : '';
   const came = useRef(place.room);
-  const decisions = useApprovals();
-  const pending = decisions.filter(isPending);
-  const newest = pending.at(-1);
-  const cards = useInteractions();
-  const open = cards.filter(isOpen);
-  const asking = open.at(-1);
+  const pending = pendingQuestions.value;
+  const approval = pending.filter(isApproval).at(-1);
+  const asking = pending.filter((one): one is InteractionQuestion => !isApproval(one)).at(-1);
 
   const [finding, setFinding] = useState(false);
   const find = useCallback(() => setFinding(true), []);
@@ -61,8 +57,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   useLine();
   // A tool that waits for a decision is marked in the bar, whatever room one is in.
   useToolsRead();
-  useApprovalsRead();
-  useInteractionsRead();
+  useQuestionUpdates();
   // The session holds the device's name and who may do what.
   useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onChanged());
 
@@ -75,9 +70,9 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     if (asked && asked !== talk.conversationId) go('talk', [], true);
   }, [talk.conversationId]);
 
-  const waiting = pending.length + open.length;
+  const waiting = pending.length;
   useEffect(() => {
-    mark('talk', waiting ? (pending.length ? text.approvals.badge(waiting) : text.asks.badge(waiting)) : talk.busy && place.room !== 'talk' ? text.rooms.working : '');
+    mark('talk', waiting ? (approval ? text.approvals.badge(waiting) : text.asks.badge(waiting)) : talk.busy && place.room !== 'talk' ? text.rooms.working : '');
   }, [waiting, talk.busy, place.room]);
 
   useLayoutEffect(() => {
@@ -102,10 +97,10 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
 
   return (
     <div class="house">
-      {room ?? <Talk session={session} talk={talk} asked={decisions} cards={cards} />}
+      {room ?? <Talk session={session} talk={talk} />}
       <Bar room={place.room} alive={talk.busy && !waiting} onFind={find} />
       <Notices />
-      <p class="unseen" role="status">{newest && text.approvals.wants(toolOf(newest.tool))}</p>
+      <p class="unseen" role="status">{approval && text.approvals.wants(toolOf(approval.tool))}</p>
       <p class="unseen" role="status">{asking && (asking.kind === 'ask' ? text.asks.asks(asking.question ?? '') : text.asks.shows(asking.title ?? ''))}</p>
       {finding && <Finder onClose={() => setFinding(false)} />}
     </div>
@@ -114,7 +109,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
 
 function App(): JSX.Element {
   const [door, setDoor] = useState<Door>({ at: 'opening' });
-  const away = useAway();
+  const away = deviceAway.value;
 
   const enter = useCallback(async () => {
     try {

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { useAway } from './away';
+import { deviceAway } from './away';
 import { Close } from './icons';
 import { useLive, useNews } from './live';
 import { rollback } from './mind/api';
@@ -28,12 +28,12 @@ const isTold = (one: unknown): one is Told => typeof (one as Told | null)?.id ==
 
 function useNotices() {
   const [notices, setNotices] = useState<Told[]>([]);
-  const away = useAway();
+  const away = deviceAway.value;
   const turn = useRef(0);
   const read = useCallback(async () => {
     const mine = ++turn.current;
     try {
-      const { result } = await api.execute<{ notices?: unknown[] }>('list_notices', { unseen: true, limit: MOST });
+      const { result } = await api.execute('list_notices', { unseen: true, limit: MOST });
       if (mine === turn.current) setNotices((result.notices ?? []).filter(isTold));
     } catch {
       // Hob is away and says so, or has nothing to tell this person.

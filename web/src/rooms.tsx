@@ -1,6 +1,6 @@
 // The five rooms: where one is (the hash of the address), the bar that leads from one to the other, and the marks on it.
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { Session } from './api';
 import { DeviceIcon, Find, Flame, HomeIcon, MemoryIcon, TalkIcon, ToolsIcon } from './icons';
 import { text } from './text';
@@ -54,26 +54,15 @@ export function go(room: Room, path: string[] = [], replace = false): void {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeIn(location.hash));
-  useEffect(() => {
-    const look = () => setPlace(placeIn(location.hash));
-    addEventListener('hashchange', look);
-    look();
-    return () => removeEventListener('hashchange', look);
-  }, []);
-  return place;
-}
+/** The place the address names. */
+export const currentPlace = signal(placeIn(location.hash));
+addEventListener('hashchange', () => void (currentPlace.value = placeIn(location.hash)));
 
-const marks = new Map<Room, string>();
-const watching = new Set<() => void>();
+const marks = signal<Partial<Record<Room, string>>>({});
 
 /** Marks a room in the bar as one where something waits or is alive, in words for those who do not see the dot; '' takes the mark away. */
 export function mark(room: Room, words: string): void {
-  if ((marks.get(room) ?? '') === words) return;
-  if (words) marks.set(room, words);
-  else marks.delete(room);
-  for (const look of watching) look();
+  if ((marks.value[room] ?? '') !== words) marks.value = { ...marks.value, [room]: words };
 }
 
 export const ICONS: Record<Room, () => JSX.Element> = {
@@ -82,19 +71,12 @@ export const ICONS: Record<Room, () => JSX.Element> = {
 
 /** The bar: at the bottom of a phone, at the left of a desktop. */
 export function Bar({ room, alive, onFind }: { room: Room; alive: boolean; onFind: () => void }): JSX.Element {
-  const [, look] = useState(0);
-  useEffect(() => {
-    const again = () => look((n) => n + 1);
-    watching.add(again);
-    again();
-    return () => void watching.delete(again);
-  }, []);
   return (
     <nav class="bar" aria-label={text.rooms.label}>
       <Flame alive={alive} />
       {ROOMS.map((name) => {
         const Icon = ICONS[name];
-        const words = marks.get(name);
+        const words = marks.value[name];
         return (
           <a key={name} href={href(name)} aria-current={name === room ? 'page' : undefined}>
             <Icon />

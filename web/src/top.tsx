@@ -1,6 +1,6 @@
 // The top of every room: its name, a quiet word about where, what can be done there, and in its place, while the device is away, that it is.
 import type { ComponentChildren, JSX } from 'preact';
-import { useAway } from './away';
+import { deviceAway } from './away';
 import { Flame } from './icons';
 import { text } from './text';
 
@@ -16,7 +16,7 @@ interface Props {
 }
 
 export function Top({ title, where, actions, alive = false, clear = false }: Props): JSX.Element {
-  const away = useAway();
+  const away = deviceAway.value;
   return (
     <header class={clear ? 'top clear' : 'top'}>
       <div>

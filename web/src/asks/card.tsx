@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Refused } from '../api';
 import { Notice, TextField } from '../form';
-import { isOpen, respond, type Interaction } from '../interactions';
+import { isPending, respond, type InteractionQuestion } from '../questions';
 import { Answered } from '../talk/asides';
 import { Markdown } from '../talk/markdown';
 import { moment, text, trouble } from '../text';
@@ -14,7 +14,7 @@ import { Blocks } from './blocks';
 import { Frame } from './frame';
 
 interface Props {
-  it: Interaction;
+  it: InteractionQuestion;
   /** Where it comes from, for one that stands outside of its conversation. */
   children?: ComponentChildren;
 }
@@ -23,13 +23,13 @@ interface Props {
 export interface Reply {
   busy: boolean;
   problem: string;
-  give: (given: object | null) => Promise<Refused | null>;
+  give: (given: Record<string, unknown> | null) => Promise<Refused | null>;
 }
 
-function useReply(it: Interaction): Reply {
+function useReply(it: InteractionQuestion): Reply {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
-  const give = async (given: object | null) => {
+  const give = async (given: Record<string, unknown> | null) => {
     if (busy) return null;
     setBusy(true);
     setProblem('');
@@ -49,7 +49,7 @@ function useReply(it: Interaction): Reply {
 const object = (value: unknown): Record<string, unknown> => (value && typeof value === 'object' ? (value as Record<string, unknown>) : {});
 
 /** How it ended. */
-function Ended({ it }: { it: Interaction }): JSX.Element {
+function Ended({ it }: { it: InteractionQuestion }): JSX.Element {
   const answer = object(it.answer);
   const line = (what: string) => <p class="answered"><span class="dot" /><span>{what}</span></p>;
   if (it.gone) return line(words.gone);
@@ -76,7 +76,7 @@ export function Card({ it, children }: Props): JSX.Element {
   const held = useRef(false);
   const id = useId();
   const reply = useReply(it);
-  const open = isOpen(it);
+  const open = isPending(it);
 
   // Whoever pressed something in the card is not lost when it becomes a line.
   if (!open && card.current?.contains(document.activeElement)) held.current = true;
@@ -102,7 +102,7 @@ export function Card({ it, children }: Props): JSX.Element {
 }
 
 /** Buttons where there are options; a field for one's own words always. */
-function Question({ it, reply, labelled }: { it: Interaction; reply: Reply; labelled: string }): JSX.Element {
+function Question({ it, reply, labelled }: { it: InteractionQuestion; reply: Reply; labelled: string }): JSX.Element {
   const [typed, setTyped] = useState('');
   const [wrong, setWrong] = useState('');
   const options = it.options ?? [];

@@ -7,7 +7,7 @@ import preact from '../../node_modules/preact/dist/preact.mjs?raw';
 import hooks from '../../node_modules/preact/hooks/dist/hooks.mjs?raw';
 import runner from './component-worker.js?raw';
 import { Notice } from '../form';
-import type { Interaction } from '../interactions';
+import type { Interaction } from '../api';
 import { asks } from '../text/asks';
 import type { Reply } from './card';
 

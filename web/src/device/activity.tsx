@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Notice, SelectField, SwitchField, TextField } from '../form';
 import { Chevron } from '../icons';
 import * as policy from '../policy';
@@ -42,7 +42,7 @@ function Entry({ entry, people }: { entry: policy.AuditEntry; people: Map<string
 
 export function Activity(): JSX.Element {
   const admin = useAdmin();
-  const away = useAway();
+  const away = deviceAway.value;
   const [query, setQuery] = useState<policy.AuditQuery>({ tool: '', outcome: '', everybody: false });
   const [entries, setEntries] = useState<policy.AuditEntry[] | null>(null);
   const [next, setNext] = useState<number | null>(null);

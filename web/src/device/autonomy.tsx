@@ -12,22 +12,20 @@ const words = text.autonomy;
 
 export function Autonomy(): JSX.Element {
   const read = useRead(policy.autonomy);
-  const [chosen, setChosen] = useState('');
+  const [chosen, setChosen] = useState<policy.Autonomy['level'] | ''>('');
   const [done, setDone] = useState(false);
   const act = useAct();
   useLive(['policy:changed'], () => void read.again());
   const now = read.data;
   const level = chosen || now?.level;
 
-  const choose = (value: string) => {
+  const choose = (value: policy.Autonomy['level']) => {
     setChosen(value);
     setDone(false);
     act.clear();
   };
   const save = () => act.run(async () => {
-    if (!now) return;
-    const fresh = await policy.setAutonomy(chosen);
-    read.set({ ...now, from: 'own', ...fresh });
+    if (chosen) read.set(await policy.setAutonomy(chosen));
     setChosen('');
     setDone(true);
   });
@@ -59,7 +57,7 @@ export function Autonomy(): JSX.Element {
       {now && level !== now.level && (
         <div class="buttons">
           <button class="main" aria-disabled={act.busy}>{act.busy ? text.device.saving : words.save}</button>
-          <button type="button" class="quiet" onClick={() => choose('')}>{text.device.cancel}</button>
+          <button type="button" class="quiet" onClick={() => setChosen('')}>{text.device.cancel}</button>
         </div>
       )}
     </form>

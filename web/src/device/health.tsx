@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api';
+import type { SystemInfo } from '../results';
 import { Said } from '../said';
 import { facts, text, when } from '../text';
 import { Part, Reading, useRead } from './part';
@@ -10,22 +11,7 @@ import { size, span } from './units';
 /** Every half minute, while somebody looks. */
 const EVERY_MS = 30_000;
 
-interface State {
-  model?: string;
-  os?: string;
-  arch?: string;
-  cpus?: number;
-  load?: number[];
-  memory?: { total: number; available: number };
-  ownMemory?: number;
-  disk?: { total: number; free: number };
-  temperature?: number;
-  uptime?: number;
-  startedAt?: string;
-  concerns?: string[];
-}
-
-function lines(state: State): [string, string][] {
+function lines(state: SystemInfo): [string, string][] {
   const words = text.device.health;
   const all: [string, string][] = [];
   const { memory, disk, load, temperature, uptime } = state;
@@ -57,7 +43,7 @@ export function Health(): JSX.Element {
     };
   }, []);
 
-  const state = (read.data?.result ?? {}) as State;
+  const state: SystemInfo = read.data?.result ?? {};
   const concerns = state.concerns ?? [];
   return (
     <Part id="health" title={text.device.health.title} why={text.device.health.why}>

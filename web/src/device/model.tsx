@@ -23,7 +23,7 @@ function parts(model: string): [string, string] {
 
 const nameOf = (kind: string, all: Provider[]) => all.find(({ id }) => id === kind)?.name ?? `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 
-function sentence(choice: api.ModelChoice, all: Provider[]): string {
+function sentence(choice: api.ModelInUse, all: Provider[]): string {
   const [kind, name] = parts(choice.model);
   if (kind === 'reflex') return words.reflexIs;
   if (kind === 'custom') return words.customIs(name, choice.url ?? '');
@@ -33,7 +33,7 @@ function sentence(choice: api.ModelChoice, all: Provider[]): string {
   return words.providerIs(name, nameOf(kind, all));
 }
 
-function origin(choice: api.ModelChoice): string {
+function origin(choice: api.ModelInUse): string {
   return (choice.from && words.from[choice.from]) ?? (choice.changeable === false ? words.fixed : '');
 }
 
@@ -45,16 +45,16 @@ interface Draft {
 }
 
 /** Whether the key that is kept may stay: a key goes to no other server than the one it was given for. */
-function sameServer(draft: Draft, choice: api.ModelChoice): boolean {
+function sameServer(draft: Draft, choice: api.ModelInUse): boolean {
   const [kind] = parts(choice.model);
   return kind === draft.kind && (kind !== 'custom' || (choice.url ?? '') === draft.url.trim());
 }
 
 /** Whether a key is there for what is chosen. */
-const hasKey = (draft: Draft, choice: api.ModelChoice, all: Provider[]) =>
+const hasKey = (draft: Draft, choice: api.ModelInUse, all: Provider[]) =>
   (choice.hasKey && sameServer(draft, choice)) || (draft.kind !== 'custom' && all.some(({ id, hasKey }) => id === draft.kind && hasKey));
 
-function lacks(draft: Draft, choice: api.ModelChoice, all: Provider[]): Partial<Record<'name' | 'url' | 'key', string>> {
+function lacks(draft: Draft, choice: api.ModelInUse, all: Provider[]): Partial<Record<'name' | 'url' | 'key', string>> {
   if (draft.kind === 'reflex') return {};
   const wanted = draft.kind === 'openai' || (all.find(({ id }) => id === draft.kind)?.needsKey ?? false);
   return {
@@ -65,7 +65,7 @@ function lacks(draft: Draft, choice: api.ModelChoice, all: Provider[]): Partial<
 }
 
 /** What is sent: the key only when there is something to say about it. */
-function asked(draft: Draft, choice: api.ModelChoice): Parameters<typeof api.chooseModel>[0] {
+function asked(draft: Draft, choice: api.ModelInUse): Parameters<typeof api.chooseModel>[0] {
   if (draft.kind === 'reflex') return { model: 'reflex' };
   const leaves = draft.kind === 'custom' && choice.hasKey && !sameServer(draft, choice);
   const key = draft.key.trim() || (leaves ? '' : undefined);
@@ -77,9 +77,9 @@ function asked(draft: Draft, choice: api.ModelChoice): Parameters<typeof api.cho
 }
 
 interface ChooseProps {
-  choice: api.ModelChoice;
+  choice: api.ModelInUse;
   all: Provider[];
-  onDone: (choice: api.ModelChoice) => void;
+  onDone: (choice: api.ModelInUse) => void;
   onCancel: () => void;
 }
 
@@ -155,7 +155,7 @@ export function Model({ onward = false }: { onward?: boolean }): JSX.Element {
   const choice = read.data;
   const free = admin && choice?.changeable !== false;
 
-  const took = (fresh: api.ModelChoice, said: string) => {
+  const took = (fresh: api.ModelInUse, said: string) => {
     read.set(fresh);
     setOpen(false);
     setDone(said);

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Notice } from '../form';
 import { Chevron } from '../icons';
 import { href } from '../rooms';
@@ -17,7 +17,10 @@ interface House {
 }
 
 /** Who looks at the room; every part reads it from here. */
-export const Looking = createContext<House>({ session: { user: '', person: '', role: 'viewer' }, onChanged: () => undefined });
+export const Looking = createContext<House>({
+  session: { user: '', person: '', role: 'viewer', name: '', version: '', model: '', hasPassword: false, csrfToken: '' },
+  onChanged: () => undefined,
+});
 
 export const useHouse = () => useContext(Looking);
 export const useAdmin = () => useHouse().session.role === 'admin';
@@ -71,7 +74,7 @@ export interface Read<T> {
 export function useRead<T>(read: () => Promise<T>, round = 0): Read<T> {
   const [data, set] = useState<T | null>(null);
   const [problem, setProblem] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const alive = useRef(true);
   const again = useCallback(async () => {
     try {

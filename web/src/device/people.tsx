@@ -14,7 +14,7 @@ export function roleName(role: string): string {
   return text.device.roles.find((one) => one.value === role)?.label ?? role;
 }
 
-export function RoleField({ value, onInput, disabled = false }: { value: string; onInput: (value: string) => void; disabled?: boolean }): JSX.Element {
+export function RoleField({ value, onInput, disabled = false }: { value: api.Role; onInput: (value: api.Role) => void; disabled?: boolean }): JSX.Element {
   const says = text.device.roles.find((one) => one.value === value)?.says ?? '';
   return <SelectField label={words.role} help={`${roleName(value)}: ${says}.`} value={value} options={text.device.roles} disabled={disabled} onInput={onInput} />;
 }
@@ -29,12 +29,12 @@ interface FormProps {
 
 function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Element {
   const [name, setName] = useState(person?.name ?? '');
-  const [role, setRole] = useState<string>(person?.role ?? 'member');
+  const [role, setRole] = useState<api.Role>(person?.role ?? 'member');
   const [password, setPassword] = useState('');
   const [wrong, setWrong] = useState<{ name?: string; password?: string }>({});
   const field = useRef<HTMLInputElement>(null);
   const act = useAct();
-  const put = (set: (value: string) => void) => (value: string) => {
+  const put = <V extends string>(set: (value: V) => void) => (value: V) => {
     set(value);
     setWrong({});
     act.clear();
@@ -44,7 +44,7 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
     if (password && long(password) < SHORTEST) return setWrong({ password: text.password.short(long(password)) }), field.current?.focus();
     const given = { name: name.trim(), role, ...(password && { password }) };
     if (!person) return void (await act.run(async () => onDone(await api.addPerson(given))));
-    const change: api.PersonChange = {
+    const change: Parameters<typeof api.changePerson>[1] = {
       ...(given.name !== person.name && { name: given.name }),
       ...(role !== person.role && { role }),
       ...(password && { password }),
@@ -55,7 +55,7 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
   return (
     <Edit label={person ? text.device.changeOf(person.name) : words.add} onSubmit={() => void save()} onCancel={onCancel}>
       <TextField label={words.name} error={wrong.name} value={name} onInput={put(setName)} />
-      {!person?.owner && <RoleField value={role} onInput={put(setRole)} />}
+      {!person?.owner && <RoleField value={role} onInput={put<api.Role>(setRole)} />}
       <PasswordField
         fresh
         label={words.password}
@@ -138,9 +138,9 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
             <Row
               key={person.id}
               person={person}
-              onChanged={(fresh) => read.set({ people: all.map((old) => (old.id === fresh.id ? { ...old, ...fresh } : old)) })}
+              onChanged={(fresh) => read.set({ count: all.length, people: all.map((old) => (old.id === fresh.id ? { ...old, ...fresh } : old)) })}
               onGone={() => {
-                read.set({ people: all.filter((old) => old.id !== person.id) });
+                read.set({ count: all.length - 1, people: all.filter((old) => old.id !== person.id) });
                 onChanged();
               }}
             />
@@ -154,7 +154,7 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
           onDone={(fresh) => {
             setAdding(false);
             setDone(fresh.hasPassword ? words.added(fresh.name) : words.addedBare(fresh.name));
-            read.set({ people: [...all, fresh] });
+            read.set({ count: all.length + 1, people: [...all, fresh] });
           }}
         />
       )}

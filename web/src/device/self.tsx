@@ -32,7 +32,7 @@ function Fingerprint({ value }: { value: string }): JSX.Element {
   );
 }
 
-function Name({ read, facts }: { read: Read<api.DeviceFacts>; facts: api.DeviceFacts }): JSX.Element {
+function Name({ read, facts }: { read: Read<api.Device>; facts: api.Device }): JSX.Element {
   const admin = useAdmin();
   const { onChanged } = useHouse();
   const [name, setName] = useState<string | null>(null);
@@ -82,11 +82,11 @@ function Name({ read, facts }: { read: Read<api.DeviceFacts>; facts: api.DeviceF
 }
 
 /** Whether an address is one that only the device itself can use. */
-function lonely(listensOn: string | undefined): boolean {
+function lonely(listensOn: string | null): boolean {
   return /^(127\.|localhost|\[::1\])/.test(listensOn ?? '');
 }
 
-export function Self({ read }: { read: Read<api.DeviceFacts> }): JSX.Element {
+export function Self({ read }: { read: Read<api.Device> }): JSX.Element {
   const words = text.device.self;
   const facts = read.data;
   return (

@@ -118,7 +118,7 @@ function Entry({ service, entry, may, onChanged }: EntryProps): JSX.Element {
     if (await act.run(() => policy.changeEntry(service.name, entry.label, given))) onChanged(words.saved);
   };
   const drop = async () => {
-    if (await act.run(() => policy.dropEntry(service.name, entry.label))) onChanged(words.dropped);
+    if (await act.run(() => policy.deleteEntry(service.name, entry.label))) onChanged(words.dropped);
   };
   const edit = (key = '') => {
     setReplacing(key);
@@ -203,12 +203,12 @@ export function ServicePage({ service, onChanged }: { service: policy.Service; o
     void onChanged();
   };
   const remove = async () => {
-    if (!(await act.run(() => policy.dropService(service.name)))) return;
+    if (!(await act.run(() => policy.deleteService(service.name)))) return;
     go('device', ['services'], true);
     await onChanged();
   };
   return (
-    <Page title={policy.nameOf(service)} back={words.all} to={href('device', 'services')}>
+    <Page title={policy.serviceName(service)} back={words.all} to={href('device', 'services')}>
       <div class="part-body" ref={box}>
         {service.description && <p><Said words={sentence(service.description)} /></p>}
         <p class="dotted">
@@ -231,7 +231,7 @@ export function ServicePage({ service, onChanged }: { service: policy.Service; o
         {adding && <EntryForm service={service} onCancel={() => setAdding(false)} onDone={() => (setAdding(false), changed(words.saved))} />}
         {act.problem && <Notice bad>{act.problem}</Notice>}
         {removing && (
-          <Confirm title={words.removeAsk(policy.nameOf(service))} yes={words.removeYes} busy={act.busy} onYes={() => void remove()} onNo={() => setRemoving(false)} />
+          <Confirm title={words.removeAsk(policy.serviceName(service))} yes={words.removeYes} busy={act.busy} onYes={() => void remove()} onNo={() => setRemoving(false)} />
         )}
         {may && !adding && !removing && (
           <div class="buttons">

@@ -40,7 +40,7 @@ function List({ all, onDefined }: { all: policy.Service[]; onDefined: (name: str
         {all.map((service) => (
           <li key={service.name}>
             <a class="tool-row" href={href('device', 'services', service.name)}>
-              <span><b>{policy.nameOf(service)}</b></span>
+              <span><b>{policy.serviceName(service)}</b></span>
               <span class="tool-risk">{session.role !== 'viewer' && setUp(service)}</span>
               {service.description && <span class="tool-about">{service.description}</span>}
               <span class="tool-also">{facts(service.neededBy.length > 0 && `${words.neededBy} ${service.neededBy.join(', ')}`, words.from[service.from])}</span>
@@ -68,7 +68,7 @@ function Define({ taken, onDone, onCancel }: { taken: string[]; onDone: (name: s
     if (!/^[a-z0-9_-]{1,64}$/.test(name)) return setWrong(words.nameWrong);
     if (taken.includes(name)) return setWrong(words.nameTaken);
     const about = { displayName: draft.displayName.trim(), description: draft.description.trim() };
-    const given: policy.ServiceDraft = {
+    const given: Parameters<typeof policy.defineService>[1] = {
       multiEntry: draft.multiEntry,
       ...(about.displayName && { displayName: about.displayName }),
       ...(about.description && { description: about.description }),

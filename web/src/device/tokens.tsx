@@ -25,7 +25,7 @@ function Row({ token, onGone }: { token: api.Token; onGone: () => void }): JSX.E
   const [asking, setAsking] = useState(false);
   const act = useAct();
   const takeBack = async () => {
-    if (await act.run(() => api.takeBack(token.id))) onGone();
+    if (await act.run(() => api.revokeToken(token.id))) onGone();
   };
   return (
     <li>
@@ -55,7 +55,7 @@ interface Made {
 
 function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCancel: () => void }): JSX.Element {
   const [name, setName] = useState('');
-  const [role, setRole] = useState('member');
+  const [role, setRole] = useState<api.Role>('member');
   const [some, setSome] = useState(false);
   const [scopes, setScopes] = useState<string[]>([]);
   const [tools, setTools] = useState('');
@@ -73,7 +73,7 @@ function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCance
     const chosen = scope();
     if (some && !chosen.length) return setWrong({ scope: words.needScope });
     setWrong({});
-    const asked: api.NewToken = { name: name.trim(), role, ...(some && { scope: chosen }), ...(days && { expiresInDays: Number(days) }) };
+    const asked: Parameters<typeof api.newToken>[0] = { name: name.trim(), role, ...(some && { scope: chosen }), ...(days && { expiresInDays: Number(days) }) };
     await act.run(async () => onDone(await api.newToken(asked)));
   };
   return (
@@ -136,7 +136,7 @@ export function Tokens({ round, onChanged }: ListProps): JSX.Element {
       {all && all.length > 0 && (
         <ul class="rows">
           {all.map((token) => (
-            <Row key={token.id} token={token} onGone={() => read.set({ tokens: all.filter((old) => old.id !== token.id) })} />
+            <Row key={token.id} token={token} onGone={() => read.set({ count: all.length - 1, tokens: all.filter((old) => old.id !== token.id) })} />
           ))}
         </ul>
       )}

@@ -1,8 +1,9 @@
 // The header of the board, drawn as one looks down on it: lit where a pin is high, switched with a tap.
 import type { JSX, TargetedKeyboardEvent } from 'preact';
+import type { Level } from '../results';
 import { text } from '../text';
 import { HEADER, type Place } from './header';
-import type { BoardState, Level } from './use-board';
+import type { BoardState } from './use-board';
 
 /** Four looks: on or off, driven by Hob or only read. */
 function look(level: Level | undefined): string {

@@ -1,21 +1,10 @@
 // The levels at the pins: read once, kept true by what happens on the device, switched by a tool.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { useLive } from '../live';
+import type { Level } from '../results';
 import { sentence, trouble } from '../text';
-
-export interface Level {
-  pin: number;
-  high: boolean;
-  driven: boolean;
-}
-
-interface Listed {
-  driver: string;
-  why: string;
-  pins: Level[];
-}
 
 export interface BoardState {
   /** null until the device has answered. */
@@ -42,7 +31,7 @@ export function useBoard(): BoardState {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState<ReadonlySet<number>>(new Set());
   const [elsewhere, setElsewhere] = useState<Level | null>(null);
-  const away = useAway();
+  const away = deviceAway.value;
   const soon = useRef<ReturnType<typeof setTimeout>>(undefined);
   const going = useRef(new Set<number>());
   const reads = useRef(0);
@@ -54,7 +43,7 @@ export function useBoard(): BoardState {
     clearTimeout(soon.current);
     const turn = ++reads.current;
     try {
-      const { result } = await api.execute<Listed>('gpio_list');
+      const { result } = await api.execute('gpio_list');
       if (turn !== reads.current) return;
       setBoard({ driver: result.driver, why: result.why, levels: new Map(result.pins.map((level) => [level.pin, level])) });
       setNone('');
@@ -107,7 +96,7 @@ export function useBoard(): BoardState {
     mark(pin, true);
     setProblem('');
     try {
-      put((await api.execute<Level>('gpio_write', { pin, high: !level.high })).result);
+      put((await api.execute('gpio_write', { pin, high: !level.high })).result);
     } catch (cause) {
       setProblem(cause instanceof api.Refused ? sentence(cause.message) : trouble(cause));
     } finally {

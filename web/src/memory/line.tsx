@@ -3,13 +3,14 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm, Notice } from '../form';
+import type { Memory } from '../results';
 import { text, trouble, when } from '../text';
 import { Writing } from './writing';
 
 const words = text.memoryRoom;
 
 interface Props {
-  memory: api.Memory;
+  memory: Memory;
   /** The one that was asked for: it is brought into view. */
   sought: boolean;
   /** Those that are filtered by already. */
@@ -116,11 +117,11 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
 }
 
 /** A shared memory of somebody else is there to be read only; Hob then says it knows none of that id. */
-export function refusal(cause: unknown, memory: api.Memory): string {
+export function refusal(cause: unknown, memory: Memory): string {
   return memory.shared && cause instanceof api.Refused && cause.status === 404 ? words.notYours : trouble(cause);
 }
 
-function Why({ memory }: { memory: api.Memory }): JSX.Element {
+function Why({ memory }: { memory: Memory }): JSX.Element {
   const score = Math.max(0, Math.min(1, memory.score ?? 0));
   return (
     <p class="why">

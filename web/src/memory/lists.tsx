@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Session } from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Notice } from '../form';
 import { text } from '../text';
 import type { Section } from './sections';
@@ -21,7 +21,7 @@ interface Props {
 export function Lists(props: Props): JSX.Element {
   const [part, setPart] = useState(arrived);
   const [failed, setFailed] = useState(false);
-  const away = useAway();
+  const away = deviceAway.value;
   useEffect(() => {
     if (part || away) return;
     import('../records/records').then(

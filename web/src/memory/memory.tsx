@@ -1,7 +1,7 @@
 // The Memory room: what Hob remembers, found as one types, changed and forgotten in place; and beside it the lists it keeps.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Memory as Remembered } from '../api';
+import type { Memory as Remembered, MemoryStats } from '../results';
 import { Notice } from '../form';
 import { Close, Find, Fresh } from '../icons';
 import type { RoomProps } from '../rooms';
@@ -11,7 +11,7 @@ import { Line } from './line';
 import { Lists } from './lists';
 import { sectionIn } from './sections';
 import { Tabs } from './tabs';
-import { useMemories, type Stats, type Wanted } from './use-memories';
+import { useMemories, type Wanted } from './use-memories';
 import { Writing } from './writing';
 import './memory.css';
 
@@ -150,7 +150,7 @@ function Nothing({ wanted, total }: { wanted: Wanted; total: number | undefined 
 }
 
 /** Which sort, and which tags: a row of small switches with how many there are. */
-function Filters({ wanted, stats, onInput }: { wanted: Wanted; stats: Stats | null; onInput: (change: Partial<Wanted>) => void }): JSX.Element {
+function Filters({ wanted, stats, onInput }: { wanted: Wanted; stats: MemoryStats | null; onInput: (change: Partial<Wanted>) => void }): JSX.Element {
   const kinds = useMemo(() => Object.entries(KINDS), []);
   const chip = (kind: string, label: string, count: number | undefined) => (
     <button key={kind} type="button" class="chip" aria-pressed={wanted.kind === kind} onClick={() => onInput({ kind })}>

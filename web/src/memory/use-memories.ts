@@ -1,22 +1,15 @@
 // What the Memory room shows: the newest memories, or those that fit what is being typed; stale answers are dropped.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { useLive } from '../live';
+import type { Memory, MemoryStats } from '../results';
 import { trouble } from '../text';
 
 /** Typing rests this long before the search begins. */
 const REST_MS = 180;
 /** The most that one call gives. */
 const MOST = 50;
-
-export interface Stats {
-  total: number;
-  facts: number;
-  preferences: number;
-  events: number;
-  skills: number;
-}
 
 export interface Wanted {
   query: string;
@@ -26,7 +19,7 @@ export interface Wanted {
 }
 
 export interface Shown {
-  memories: api.Memory[];
+  memories: Memory[];
   /** What they are the answer to. */
   wanted: Wanted;
   /** False when the model could not be had and the same words alone decided. */
@@ -38,9 +31,9 @@ const CHANGERS = new Set(['remember', 'batch_remember', 'forget', 'update_memory
 
 export function useMemories(wanted: Wanted) {
   const [shown, setShown] = useState<Shown | null>(null);
-  const [stats, setStats] = useState<Stats | null>(null);
+  const [stats, setStats] = useState<MemoryStats | null>(null);
   const [problem, setProblem] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const asked = useRef(0);
   const now = useRef(wanted);
   now.current = wanted;
@@ -57,8 +50,8 @@ export function useMemories(wanted: Wanted) {
     const words = query.trim();
     try {
       const { result } = words
-        ? await api.execute<{ memories: api.Memory[]; byMeaning: boolean }>('recall', { query: words, ...filter })
-        : await api.execute<{ memories: api.Memory[]; byMeaning?: boolean }>('list_memories', filter);
+        ? await api.execute('recall', { query: words, ...filter })
+        : await api.execute('list_memories', filter);
       if (mine !== asked.current) return;
       setShown({ memories: result.memories, wanted: { query, kind, tags }, byMeaning: result.byMeaning !== false });
       setProblem('');
@@ -68,7 +61,7 @@ export function useMemories(wanted: Wanted) {
   }, [refused]);
 
   const count = useCallback(() => {
-    api.execute<Stats>('memory_stats').then(({ result }) => setStats(result), refused);
+    api.execute('memory_stats').then(({ result }) => setStats(result), refused);
   }, [refused]);
 
   const renew = useCallback(async () => {

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { AreaField, Buttons, Notice, SelectField, SwitchField, TextField } from '../form';
+import type { Memory } from '../results';
 import { text, trouble } from '../text';
 import { refusal } from './line';
 
@@ -11,7 +12,7 @@ const words = text.memoryRoom;
 const LONGEST = 8000;
 
 interface Props {
-  memory?: api.Memory;
+  memory?: Memory;
   onDone: () => void;
   onCancel: () => void;
 }
@@ -129,8 +130,8 @@ export function Writing({ memory, onDone, onCancel }: Props): JSX.Element {
 class NothingNew extends Error {}
 
 /** What differs: Hob changes only what it is given. */
-function changes(old: api.Memory, now: Pick<api.Memory, 'content' | 'type' | 'importance' | 'tags' | 'shared'>): object {
-  const changed = Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(old[key as keyof api.Memory]));
+function changes(old: Memory, now: Pick<Memory, 'content' | 'type' | 'importance' | 'tags' | 'shared'>): object {
+  const changed = Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(old[key as keyof Memory]));
   if (!changed.length) throw new NothingNew();
   return Object.fromEntries(changed);
 }

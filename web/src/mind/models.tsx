@@ -4,7 +4,7 @@ import { useId, useRef, useState } from 'preact/hooks';
 import * as house from '../api';
 import { Model } from '../device/model';
 import { Page, Reading, useAct, useAdmin, useRead } from '../device/part';
-import { Buttons, Notice, SelectField, SwitchField, TextField } from '../form';
+import { Buttons, Notice, optionsOf, SelectField, SwitchField, TextField } from '../form';
 import { Close, Down, Fresh, Up } from '../icons';
 import { useLive } from '../live';
 import { href } from '../rooms';
@@ -17,8 +17,6 @@ import { Providers } from './providers';
 import { Spending } from './spending';
 
 const words = mind.models;
-
-type Terms = house.ModelChoice & Partial<api.ModelTerms>;
 
 interface TermsProps {
   terms: api.ModelTerms;
@@ -130,7 +128,7 @@ function Strategy({ terms, admin, onDone }: Pick<TermsProps, 'terms' | 'admin' |
         label={words.strategy}
         value={terms.strategy}
         disabled={!admin}
-        options={Object.entries(words.strategies).map(([value, label]) => ({ value, label }))}
+        options={optionsOf(words.strategies)}
         onInput={(strategy) => void order.run(async () => onDone(await api.adjust({ strategy })))}
       />
       <SwitchField
@@ -209,11 +207,8 @@ export function Models(): JSX.Element {
     if (topic !== 'run:ended') void read.again();
     void usage.again();
   });
-  const choice = read.data as Terms | null;
-  const terms: api.ModelTerms | null = choice && {
-    fallback: choice.fallback ?? [], automaticFallback: choice.automaticFallback ?? false, strategy: choice.strategy ?? 'fallback', preferReflex: choice.preferReflex ?? false, dailyBudget: choice.dailyBudget ?? null,
-  };
-  const put = (fresh: api.ModelTerms) => choice && read.set({ ...choice, ...fresh } as house.ModelChoice);
+  const terms = read.data;
+  const put = (fresh: api.ModelTerms) => terms && read.set({ ...terms, ...fresh });
   return (
     <Page title={words.title} back={mind.back} to={href('device')}>
       {!admin && <p class="soft small">{words.adminOnly}</p>}

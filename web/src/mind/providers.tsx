@@ -19,7 +19,7 @@ function standing({ hasKey, keyFrom, needsKey, local }: api.Provider): string {
   return facts(hasKey ? (keyFrom === 'environment' ? words.envKey : words.ownKey) : needsKey ? words.noKey : words.noNeed, local && words.own);
 }
 
-function Outcome({ tried }: { tried: api.Tried }): JSX.Element {
+function Outcome({ tried }: { tried: api.ProviderTest }): JSX.Element {
   const rest = tried.models.length - NAMES;
   return (
     <div class="tried">
@@ -39,7 +39,7 @@ function SetUp({ provider, onDone, onCancel }: { provider: api.Provider; onDone:
   const own = provider.url === provider.defaultUrl ? '' : provider.url;
   const [url, setUrl] = useState(own);
   const [wrong, setWrong] = useState('');
-  const [tried, setTried] = useState<api.Tried | null>(null);
+  const [tried, setTried] = useState<api.ProviderTest | null>(null);
   const save = useAct();
   const trial = useAct();
   const moved = url.trim() !== own;
@@ -65,7 +65,7 @@ function SetUp({ provider, onDone, onCancel }: { provider: api.Provider; onDone:
       <div class="with-remove">
         <Buttons>
           <button class="main" aria-disabled={save.busy}>{save.busy ? text.device.saving : words.save}</button>
-          <button type="button" aria-disabled={trial.busy} onClick={() => void (right() && trial.run(async () => setTried(await api.tryProvider(provider.id, change()))))}>{trial.busy ? words.trying : words.try}</button>
+          <button type="button" aria-disabled={trial.busy} onClick={() => void (right() && trial.run(async () => setTried(await api.testProvider(provider.id, change()))))}>{trial.busy ? words.trying : words.try}</button>
           <button type="button" class="quiet" onClick={onCancel}>{text.device.cancel}</button>
         </Buttons>
         {provider.hasKey && provider.keyFrom === 'page' && (

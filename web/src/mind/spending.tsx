@@ -4,10 +4,12 @@ import { useId, useState } from 'preact/hooks';
 import { Notice, SelectField } from '../form';
 import { mind } from '../text/mind';
 import { dollars, short } from './amounts';
-import type { Usage, Use } from './api';
+import type { Usage } from './api';
 
 const words = mind.spending;
 const DAYS = 30;
+
+type Use = Omit<Usage['days'][number], 'date' | 'models' | 'guessed'>;
 
 /** Every one of the last days, asked on or not, the earliest first; the newest day is the device's own, or this browser's. */
 function lastDays(usage: Usage): { date: string; use: Use | undefined }[] {

@@ -5,7 +5,7 @@ import type { Tool } from '../api';
 import { AreaField, SelectField } from '../form';
 import { blank, formOf, read, type Draft, type Problems } from '../tools/schema';
 import { Fields } from '../tools/schema-form';
-import { useTools } from '../tools/use-tools';
+import { knownTools } from '../tools/use-tools';
 import { schedules as words } from '../text/schedules';
 
 export type ActionKind = 'message' | 'prompt' | 'tool';
@@ -105,7 +105,7 @@ interface CallProps {
 
 /** A tool, and what it is called with. */
 export function CallFields({ call, problems, onInput, looksOnly = false }: CallProps): JSX.Element {
-  const { known } = useTools();
+  const known = knownTools.value;
   const [first] = useState(call.tool);
   const all = (known?.tools ?? []).filter((tool) => tool.enabled && (!looksOnly || tool.risk === 'observe') && !META.has(tool.name));
   const names = all.map((tool) => tool.name).sort();

@@ -31,7 +31,7 @@ function Steps({ entry, line }: { entry: Entry; line: LineState }): JSX.Element 
   const began = useRef(0);
   const read = useCallback(() => {
     began.current = performance.now();
-    api.execute<Record<string, unknown>>('get_goal_details', { goalId: entry.id }).then(
+    api.execute('get_goal_details', { goalId: entry.id }).then(
       ({ result }) => (setDetails(detailsIn(result)), setProblem('')),
       (cause: unknown) => setProblem(trouble(cause)),
     );

@@ -2,8 +2,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { forgetSettled, isPending, useApprovals } from '../approvals';
 import { Buttons, Notice } from '../form';
+import { approvals, forgetSettled, isPending } from '../questions';
 import { ApprovalCard } from '../talk/approval-card';
 import { toolOf } from '../values';
 import { records as words } from '../text/records';
@@ -30,7 +30,7 @@ export function LaterForm({ label, entry, read, later, onTried, onRefused, onDon
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const form = useRef<HTMLFormElement>(null);
-  const asked = useApprovals().filter((one) => (isPending(one) || one.mine) && later.includes(toolOf(one.tool)));
+  const asked = approvals.value.filter((one) => (isPending(one) || one.mine) && later.includes(toolOf(one.tool)));
   useLayoutEffect(() => {
     form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus();
     return forgetSettled;

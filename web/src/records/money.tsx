@@ -74,17 +74,12 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
 /** So many parts a file may have: an answer of Hob is no longer than 160 KB. */
 const PARTS = 200;
 
-interface Exported {
-  content: string;
-  nextOffset?: number | null;
-}
-
 /** All parts as one text: the first line of the others is the header once more. */
 async function exported(days: object): Promise<string> {
   let all = '';
   let offset = 0;
   for (let part = 0; part < PARTS; part++) {
-    const { result } = await api.execute<Exported>('export_expenses', { format: 'csv', ...days, ...(!('startDate' in days) && { period: 'all' }), ...(offset && { offset }) });
+    const { result } = await api.execute('export_expenses', { format: 'csv', ...days, ...(!('startDate' in days) && { period: 'all' }), ...(offset && { offset }) });
     all += part ? result.content.slice(result.content.indexOf('\n') + 1) : result.content;
     if (!result.nextOffset || result.nextOffset <= offset) break;
     offset = result.nextOffset;

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { NumberField, SelectField, TextField } from '../form';
-import { useTools } from '../tools/use-tools';
+import { knownTools } from '../tools/use-tools';
 import { sentence } from '../text';
 import { records } from '../text/records';
 import { schedules as words } from '../text/schedules';
@@ -51,7 +51,7 @@ export function ScheduleForm({ entry, onDone, onCancel }: Props): JSX.Element {
   const [draft, put, drop] = useKept('schedule', before, !entry);
   const [tried, setTried] = useState(false);
   const [refused, setRefused] = useState<Problems>({});
-  const { known } = useTools();
+  const known = knownTools.value;
   const tools = known?.tools ?? [];
   const set = (change: Partial<Draft>) => (put(change), setRefused({}));
 

@@ -114,8 +114,12 @@ function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Eleme
   const began = useRef(0);
   const read = useCallback(() => {
     began.current = performance.now();
-    api.execute<Record<string, unknown>>(doings.history, { [doings.which]: entry.id }).then(
-      ({ result }) => (setRuns((result['runs'] ?? result['history'] ?? result['firings'] ?? []) as Run[]), setProblem('')),
+    api.execute(doings.history, { [doings.which]: entry.id }).then(
+      ({ result }) => {
+        const { runs: ofTask, history, firings } = result as Record<string, Run[] | undefined>;
+        setRuns(ofTask ?? history ?? firings ?? []);
+        setProblem('');
+      },
       (cause: unknown) => setProblem(trouble(cause)),
     );
   }, [entry.id]);

@@ -2,32 +2,20 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { SelectField } from '../form';
 import { useNews } from '../live';
+import type { ExpenseSummary as Summary, Sum } from '../results';
 import { records } from '../text/records';
 import { amount } from './amounts';
 import { dateOf, daysIn, longDay, monthName, type Day } from './days';
 
 const words = records.money;
 
-interface Sum {
-  currency: string;
-  total: number;
-  count: number;
-}
-
-interface Summary {
-  totals: (Sum & { average: number })[];
-  byCategory: (Sum & { category: string; share: number })[];
-  byDay?: (Sum & { day: Day })[];
-  byMonth?: (Sum & { month: string })[];
-}
-
 /** The sums over these days; `round` is counted on when they may be others. */
 function useSummary(args: object, topics: readonly string[], round: number): Summary | null {
   const [summary, setSummary] = useState<Summary | null>(null);
-  const away = useAway();
+  const away = deviceAway.value;
   const asked = useRef(0);
   const key = JSON.stringify(args);
   const began = useRef(0);
@@ -35,7 +23,7 @@ function useSummary(args: object, topics: readonly string[], round: number): Sum
     const mine = ++asked.current;
     began.current = performance.now();
     try {
-      const { result } = await api.execute<Summary>('expense_summary', JSON.parse(key) as object);
+      const { result } = await api.execute('expense_summary', JSON.parse(key) as object);
       if (mine === asked.current) setSummary(result);
     } catch {
       // The list below says why nothing can be read; the banner says that Hob is away.

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Notice } from '../form';
 import { useNews } from '../live';
 import { go, href } from '../rooms';
@@ -20,7 +20,7 @@ const words = records.tables;
 function useTold<T>(tool: string, args: object, pick: (result: unknown) => T): { told: T | null; problem: string; again: () => void } {
   const [told, setTold] = useState<T | null>(null);
   const [problem, setProblem] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const key = JSON.stringify(args);
   const again = useCallback(() => {
     api.execute(tool, JSON.parse(key) as object).then(

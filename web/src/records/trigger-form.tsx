@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Tool } from '../api';
 import { AreaField, NumberField, SelectField, TextField } from '../form';
-import { useTools } from '../tools/use-tools';
+import { knownTools } from '../tools/use-tools';
 import { sentence } from '../text';
 import { records } from '../text/records';
 import { schedules as words } from '../text/schedules';
@@ -129,7 +129,7 @@ export function TriggerForm({ entry, onDone, onCancel }: Props): JSX.Element {
   const [draft, put, drop] = useKept('trigger', before, !entry);
   const [tried, setTried] = useState(false);
   const [refused, setRefused] = useState<Problems>({});
-  const { known } = useTools();
+  const known = knownTools.value;
   const tools = known?.tools ?? [];
   const set = (change: Partial<Draft>) => (put(change), setRefused({}));
 

@@ -1,7 +1,7 @@
 // A list of records: read when it appears and when what is wanted changes, read on when more is wanted, and anew when somebody changes one.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { useNews } from '../live';
 import { trouble } from '../text';
 import { entriesIn, type Entry } from './kinds';
@@ -45,7 +45,7 @@ async function read({ tool, plural, page = PAGE }: Source, args: object, wanted:
   let entries = before;
   for (;;) {
     const limit = Math.min(page, wanted - entries.length);
-    const { result } = await api.execute<Record<string, unknown>>(tool, { ...args, limit, ...(entries.length && { offset: entries.length }) });
+    const { result } = await api.execute(tool, { ...args, limit, ...(entries.length && { offset: entries.length }) }) as api.ToolRun<Record<string, unknown>>;
     const found = entriesIn(result, plural);
     // Somebody may have added one meanwhile, and moved the others on.
     const there = new Set(entries.map((entry) => entry.id));
@@ -61,7 +61,7 @@ export function useList(source: Source, args: object, slow = '', off = false): L
   const [shown, setShown] = useState<Shown | null>(null);
   const [problem, setProblem] = useState('');
   const [growing, setGrowing] = useState(false);
-  const away = useAway();
+  const away = deviceAway.value;
   const asked = useRef(0);
   const began = useRef(0);
   const first = source.first ?? source.page ?? PAGE;

@@ -1,10 +1,10 @@
 // What waits for a decision: a quiet card that says what Hob wants to do and why it asks, and one line once it is answered.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { answer, isPending, type Asked } from '../approvals';
 import { Buttons, Notice } from '../form';
 import { Chevron } from '../icons';
-import type { Answer, Pattern } from '../policy';
+import type { Pattern } from '../policy';
+import { decide, isPending, type ApprovalQuestion } from '../questions';
 import { Said } from '../said';
 import { moment, sentence, text, trouble } from '../text';
 import { exact, exactly, narrow, toolOf, Values } from '../values';
@@ -12,7 +12,7 @@ import { exact, exactly, narrow, toolOf, Values } from '../values';
 const words = text.approvals;
 
 /** How it ended, in one line. */
-function ending(asked: Asked): string {
+function ending(asked: ApprovalQuestion): string {
   const tool = toolOf(asked.tool);
   if (asked.gone) return words.gone(tool);
   if (asked.state === 'expired') return words.expired(tool);
@@ -23,7 +23,7 @@ function ending(asked: Asked): string {
 }
 
 interface Props {
-  asked: Asked;
+  asked: ApprovalQuestion;
   /** Where it comes from, for one that stands outside of its conversation. */
   children?: ComponentChildren;
 }
@@ -50,12 +50,12 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
     requestAnimationFrame(() => opener.current?.focus({ preventScroll: true }));
   };
 
-  const give = async (given: Omit<Answer, 'nonce'>) => {
+  const give = async (given: Parameters<typeof decide>[1]) => {
     if (busy) return;
     setBusy(true);
     setProblem('');
     try {
-      await answer(asked, given);
+      await decide(asked, given);
     } catch (cause) {
       setProblem(trouble(cause));
     } finally {
@@ -111,7 +111,7 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
 }
 
 interface AlwaysProps {
-  asked: Asked;
+  asked: ApprovalQuestion;
   busy: boolean;
   /** Without a pattern the yes is for what was suggested. */
   onChoose: (chosen: { pattern?: Pattern }) => void;
@@ -127,7 +127,7 @@ function Always({ asked, busy, onChoose, onBack }: AlwaysProps): JSX.Element {
     first.current?.focus({ preventScroll: true });
     box.current?.scrollIntoView({ block: 'nearest' });
   }, []);
-  const { pattern } = asked;
+  const pattern = asked.pattern as Pattern;
   const tool = toolOf(asked.tool);
   const like = narrow(pattern) && !exact(pattern);
   const choose = (chosen: { pattern?: Pattern }) => () => !busy && onChoose(chosen);

@@ -1,18 +1,18 @@
 // What Hob says or asks in the middle of its work: told words, answered questions, what was shown; and the cards of what still waits.
 import type { ComponentChildren, JSX } from 'preact';
 import { Chevron } from '../icons';
-import type { Interaction } from '../interactions';
 import { later } from '../later';
+import type { InteractionQuestion } from '../questions';
 import { text, toolWords } from '../text';
 import { Markdown } from './markdown';
 import { ASKING, meant, parsed, type Call } from './turns';
 
 /** The card of a question, of blocks or of a component. */
-export const InteractionCard = later<{ it: Interaction; children?: ComponentChildren }>(() => import('../asks/card').then((part) => part.Card));
+export const InteractionCard = later<{ it: InteractionQuestion; children?: ComponentChildren }>(() => import('../asks/card').then((part) => part.Card));
 const Shown = later<{ blocks: unknown[] }>(() => import('../asks/blocks').then((part) => part.Shown));
 
 /** Whether a card stands for this call. */
-export function covered(call: Call, cards: Interaction[]): boolean {
+export function covered(call: Call, cards: InteractionQuestion[]): boolean {
   const { name, args } = meant(call);
   const kind = ASKING[name];
   return kind !== undefined && cards.some((one) => one.kind === kind && (kind !== 'ask' || one.question === args['question']));

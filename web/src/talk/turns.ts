@@ -1,5 +1,5 @@
 // What one exchange looks like on screen, grown the same way from a live stream or from stored messages.
-import type { ChatEvent, Kept, Message, ToolCall } from '../api';
+import type { ChatEvent, StoredFile, Message, ToolCall } from '../api';
 import { sentence } from '../text';
 
 export interface Call {
@@ -29,9 +29,9 @@ export interface Turn {
   key: string;
   asked: string;
   /** What was sent with the words. */
-  files?: Kept[] | undefined;
+  files?: StoredFile[] | undefined;
   /** Pictures that Hob made. */
-  media?: Kept[] | undefined;
+  media?: StoredFile[] | undefined;
   /** So many earlier messages were put together into a summary before this was answered. */
   compacted?: number | undefined;
   runId?: string | undefined;
@@ -51,7 +51,7 @@ export interface Turn {
 
 let serial = 0;
 
-export function ask(asked: string, files?: Kept[]): Turn {
+export function ask(asked: string, files?: StoredFile[]): Turn {
   return { key: `turn-${++serial}`, asked, ...(files?.length && { files }), steps: [], state: 'running', thinking: false };
 }
 
@@ -145,7 +145,7 @@ function addNote(steps: Step[], note: string): Step[] {
   return [...steps.slice(0, -1), { ...last, shut: true, notes: [...(last.notes ?? []), note] }];
 }
 
-function withMedia(before: Kept[] | undefined, more: Kept[]): Kept[] | undefined {
+function withMedia(before: StoredFile[] | undefined, more: StoredFile[]): StoredFile[] | undefined {
   const known = new Set(before?.map((one) => one.id));
   const fresh = more.filter((one) => one.id && !known.has(one.id)).map(({ id, name, mediaType }) => ({ id, ...(name && { name }), ...(mediaType && { mediaType }) }));
   return fresh.length ? [...(before ?? []), ...fresh] : before;
@@ -234,9 +234,9 @@ export function parsed(value: unknown): unknown {
 const KINDS: Record<string, string> = { image: 'image/', audio: 'audio/' };
 
 /** The files in a stored message: its parts name them by id, with or without what is known of them. */
-function filesIn(message: Message): Kept[] {
-  const lists = [message.content, parsed(message.parts), parsed(message.media)].filter(Array.isArray) as unknown[][];
-  return lists.flat().flatMap((part): Kept[] => {
+function filesIn(message: Message): StoredFile[] {
+  const lists = [message.content, message.media].filter(Array.isArray) as unknown[][];
+  return lists.flat().flatMap((part): StoredFile[] => {
     const it = object(part);
     const file = typeof it['file'] === 'object' ? object(it['file']) : { ...it, id: it['file'] ?? it['id'] };
     if (typeof file['id'] !== 'string' || it['type'] === 'text') return [];

@@ -1,11 +1,10 @@
 // The state of the Talk room: the turns on screen, the run in flight, and what is kept when the device goes away.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { heard as heardAsked, readApprovals } from '../approvals';
-import { knock, useAway } from '../away';
-import { heardOf, readInteractions, runOf } from '../interactions';
+import { deviceAway, knock } from '../away';
 import { draft as keptDraft, lastConversation } from '../keep';
 import { useLive } from '../live';
+import { readQuestions, receive, runOf, type InteractionQuestion } from '../questions';
 import { text, trouble } from '../text';
 import { useFiles, type Files, type Sent } from './files';
 import { ask, fromMessages, grow, said, stop as stopped, type Turn } from './turns';
@@ -64,7 +63,7 @@ export interface TalkState {
 }
 
 /** A kept file as a piece of a message. */
-function partOf({ id: file, mediaType = '' }: api.Kept): api.Part {
+function partOf({ id: file, mediaType = '' }: api.StoredFile): api.Part {
   return { type: mediaType.startsWith('image/') ? 'image' : mediaType.startsWith('audio/') ? 'audio' : 'file', file };
 }
 
@@ -77,7 +76,7 @@ export function useTalk(): TalkState {
   const [draft, setDraftState] = useState(keptDraft.get);
   const [note, setNote] = useState('');
   const [heard, setHeard] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const files = useFiles();
   /** What was sent from this page and is not over: the one that is answered, and behind it those that wait. */
   const current = useRef<Run[]>([]);
@@ -120,8 +119,8 @@ export function useTalk(): TalkState {
 
   /** The run under way in a conversation; what is read after this call holds all that had ended before it. */
   const underWay = async (id: string): Promise<Other | null> => {
-    const { runs } = await api.runs(id).catch((cause: unknown) => {
-      if (cause instanceof api.Refused && cause.status === 404) return { runs: [] };
+    const runs = await api.activeRuns(id).catch((cause: unknown): api.Run[] => {
+      if (cause instanceof api.Refused && cause.status === 404) return [];
       throw cause;
     });
     const goesOn = (which: string) => (known.current.get(which) ?? 'resting') === 'resting';
@@ -211,7 +210,7 @@ export function useTalk(): TalkState {
   const send = async (message: string, again?: Turn) => {
     const asked = message.trim();
     const sent: Sent[] = again ? [] : files.all.filter(({ id }) => id);
-    const kept: api.Kept[] = again?.files ?? sent.map(({ id, name, type }) => ({ id, name, mediaType: type }));
+    const kept: api.StoredFile[] = again?.files ?? sent.map(({ id, name, type }) => ({ id, name, mediaType: type }));
     if ((!asked && !kept.length) || (!again && files.busy)) return;
     const queued = current.current.length > 0 || others.current !== null;
     const mine: Run = { turn: ask(asked, kept), abort: new AbortController(), runId: '', stopping: false, queued };
@@ -240,18 +239,15 @@ export function useTalk(): TalkState {
         } else if (here()) {
           begin(mine);
         }
-        if (event.type === 'approval') {
-          const { type: _, ...asked } = event;
-          heardAsked(asked);
-        }
+        if (event.type === 'approval') receive({ ...event, kind: 'approval' });
         if (event.type === 'ask' || event.type === 'ui') {
-          const { type, ...asked } = event;
-          heardOf({ ...asked, kind: 'kind' in asked ? asked.kind : 'ask', state: 'pending', runId: mine.runId, conversationId: shown.current });
+          // The event leaves out what the store fills in when it reads the question.
+          const asked = { kind: 'ask', state: 'pending', createdAt: Date.now(), runId: mine.runId, conversationId: shown.current, ...event };
+          receive(asked as unknown as InteractionQuestion);
         }
         if (event.type === 'done' && event.waiting?.length) {
           known.current.set(mine.runId, 'resting');
-          void readApprovals();
-          void readInteractions();
+          void readQuestions();
         }
         mine.turn = grow(mine.turn, event);
         if (here()) draw();

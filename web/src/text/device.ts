@@ -10,9 +10,9 @@ export const device = {
   changeOf: (what: string) => `Change ${what}`,
   none: 'none',
   roles: [
-    { value: 'viewer', label: 'Viewer', says: 'may look' },
-    { value: 'member', label: 'Member', says: 'may look and use' },
-    { value: 'admin', label: 'Admin', says: 'may do everything' },
+    { value: 'viewer' as const, label: 'Viewer', says: 'may look' },
+    { value: 'member' as const, label: 'Member', says: 'may look and use' },
+    { value: 'admin' as const, label: 'Admin', says: 'may do everything' },
   ],
 
   health: {

@@ -293,7 +293,7 @@ export const text = {
     may: {
       network: 'reach the internet', filesystem: 'read and write files', database: 'use tables', shell: 'run commands',
       email: 'send mail', scheduling: 'make schedules',
-    } as Record<string, string>,
+    },
     mayLine: (words: string[]) => `may ${words.join(', ')}`,
     mayNothing: 'reaches nothing but its own code',
     waiting: (n: number) => (n === 1 ? 'a tool waits for a decision' : `${n} tools wait for a decision`),

@@ -66,7 +66,7 @@ export const mind = {
     strategies: {
       fallback: 'The model above, then these in order', cheapest: 'The cheapest that can do it', fastest: 'The fastest that can do it',
       smartest: 'The best that can do it', balanced: 'A balance of price, speed and quality',
-    } as Record<string, string>,
+    },
     reflexFirst: 'Commands first to reflex',
     reflexFirstWhy: '“Turn on the lamp” is understood on the device itself, at once and for nothing. Only what reflex is not sure of goes to a model.',
 
@@ -214,7 +214,7 @@ export const mind = {
     any: 'Any',
     states: {
       queued: 'waits for its turn', running: 'under way', waiting: 'waits for you', done: 'done', failed: 'went wrong', cancelled: 'stopped',
-    } as Record<string, string>,
+    },
     steps: 'Steps',
     routing: 'Models that were tried',
     answered: (why: string) => (why ? `answered: ${why}` : 'answered'),

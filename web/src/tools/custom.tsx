@@ -91,7 +91,7 @@ export function CustomPage({ tool, admin }: Props): JSX.Element {
           title={words.removeAsk(tool.name)}
           yes={words.askYes['destroy'] ?? ''}
           busy={busy}
-          onYes={() => void then(() => api.removeTool(tool.id), () => go('tools', [], true))}
+          onYes={() => void then(() => api.deleteTool(tool.id), () => go('tools', [], true))}
           onNo={() => {
             setDeleting(false);
             requestAnimationFrame(() => remover.current?.focus());

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { AreaField, Buttons, Notice, SwitchField, TextField } from '../form';
+import { AreaField, Buttons, Notice, optionsOf, SwitchField, TextField } from '../form';
 import { go, href } from '../rooms';
 import { text, trouble } from '../text';
 import { Back } from './back';
@@ -18,7 +18,7 @@ interface Written {
   description: string;
   parameters: string;
   code: string;
-  permissions: string[];
+  permissions: NonNullable<api.ToolDraft['permissions']>;
 }
 
 const BEGIN: Written = {
@@ -43,7 +43,7 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
   const [tried, setTried] = useState<'' | 'test' | 'keep'>('');
   const [busy, setBusy] = useState<'' | 'test' | 'keep'>('');
   const [problem, setProblem] = useState('');
-  const [ran, setRan] = useState<api.Ran | null>(null);
+  const [ran, setRan] = useState<api.ToolRun | null>(null);
   const form = useRef<HTMLFormElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
@@ -106,7 +106,7 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
       else go('tools', ['custom', kept.id], true);
     });
 
-  const may = (permission: string, on: boolean) =>
+  const may = (permission: Written['permissions'][number], on: boolean) =>
     set({ permissions: on ? [...written.permissions, permission] : written.permissions.filter((one) => one !== permission) });
 
   return (
@@ -133,7 +133,7 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
           <AreaField label={words.code} help={words.codeHelp} error={shown['code']} required code rows={8} value={written.code} onInput={(code) => set({ code })} />
           <fieldset class="several">
             <legend>{words.permissions}</legend>
-            {Object.entries(words.may).map(([permission, label]) => (
+            {optionsOf(words.may).map(({ value: permission, label }) => (
               <SwitchField key={permission} label={label} checked={written.permissions.includes(permission)} onInput={(on) => may(permission, on)} />
             ))}
           </fieldset>

@@ -17,4 +17,4 @@ export function StatusLine({ tool, long = false }: { tool: CustomTool; long?: bo
 }
 
 /** What a tool may, in words: `network` is "reach the internet". */
-export const mayWords = (permissions: string[]) => permissions.map((one) => words.may[one] ?? one);
+export const mayWords = (permissions: CustomTool['permissions']) => permissions.map((one) => words.may[one] ?? one);

@@ -33,7 +33,7 @@ export function Standing({ tool, version }: { tool: string; version?: number | u
   const own = grants?.grants.filter((grant) => toolOf(grant.tool) === tool) ?? [];
   const [removed, setRemoved] = useState(false);
   const drop = async (grant: policy.Grant) => {
-    await policy.dropGrant(grant.id);
+    await policy.revokeGrant(grant.id);
     setRemoved(true);
     grantsAgain();
     explainAgain();
@@ -77,8 +77,9 @@ export function Standing({ tool, version }: { tool: string; version?: number | u
 function GrantLine({ grant, version, onDrop }: { grant: policy.Grant; version: number | undefined; onDrop: () => Promise<void> }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
-  const named = narrow(grant.pattern) && Object.keys(grant.pattern).length > 0;
-  const plain = grant.pattern === '*' ? words.grantAny : words.grantNone;
+  const pattern = grant.pattern as policy.Pattern;
+  const named = narrow(pattern) && Object.keys(pattern).length > 0;
+  const plain = pattern === '*' ? words.grantAny : words.grantNone;
   const drop = async () => {
     if (busy) return;
     setBusy(true);
@@ -90,14 +91,14 @@ function GrantLine({ grant, version, onDrop }: { grant: policy.Grant; version: n
     }
     setBusy(false);
   };
-  const described = named ? Object.values(grant.pattern).join(', ') : plain;
+  const described = named ? Object.values(pattern).join(', ') : plain;
   return (
     <li>
       <div>
-        {named ? <Values of={grant.pattern} /> : <p>{plain}</p>}
+        {named ? <Values of={pattern} /> : <p>{plain}</p>}
         <p class="soft small">
           {facts(
-            words.granted(when(grant.createdAt)), grant.lastUsedAt && words.used(when(grant.lastUsedAt)),
+            words.granted(when(grant.createdAt)),
             version !== undefined && grant.version !== version && words.old(grant.version),
           )}
         </p>
@@ -117,7 +118,7 @@ export function Needs({ tool }: { tool: string }): JSX.Element | null {
     <div class="needs">
       {lacking.map((service) => (
         <p key={service.name} class="notice aside">
-          {words.needs(policy.nameOf(service))} <a href={href('device', 'services', service.name)}>{words.setUp}</a>
+          {words.needs(policy.serviceName(service))} <a href={href('device', 'services', service.name)}>{words.setUp}</a>
         </p>
       ))}
     </div>

@@ -2,10 +2,10 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { forgetSettled, isPending, useApprovals } from '../approvals';
 import { AreaField, Buttons, Confirm, Notice } from '../form';
 import { Chevron } from '../icons';
 import type { Group } from '../policy';
+import { approvals, forgetSettled, isPending } from '../questions';
 import { href } from '../rooms';
 import { Said } from '../said';
 import { ApprovalCard } from '../talk/approval-card';
@@ -25,7 +25,7 @@ interface Work {
   draft: Draft;
   tried: boolean;
   running: boolean;
-  ran: api.Ran | null;
+  ran: api.ToolRun | null;
   problem: string;
 }
 
@@ -43,7 +43,7 @@ interface Props {
 export function ToolPage({ tool, custom, groups, admin }: Props): JSX.Element {
   const shape = formOf(tool.parameters);
   const [, look] = useState(0);
-  const asked = useApprovals().filter((one) => toolOf(one.tool) === tool.name && (isPending(one) || one.mine));
+  const asked = approvals.value.filter((one) => toolOf(one.tool) === tool.name && (isPending(one) || one.mine));
   const [asking, setAsking] = useState<object | null>(null);
   const runner = useRef<HTMLButtonElement>(null);
   const form = useRef<HTMLFormElement>(null);

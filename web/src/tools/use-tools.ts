@@ -1,7 +1,8 @@
 // Which tools there are, read once for the page and anew when somebody makes, switches or deletes one.
-import { useEffect, useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { useLive } from '../live';
 import * as policy from '../policy';
 import { mark } from '../rooms';
@@ -13,11 +14,12 @@ export interface Known {
   groups: policy.Group[];
 }
 
-let known: Known | null = null;
-let problem = '';
+/** The tools, once they have been read. */
+export const knownTools = signal<Known | null>(null);
+export const toolsProblem = signal('');
+
 let asking: Promise<void> | null = null;
 let stale = false;
-const watching = new Set<() => void>();
 
 /** Who may not see the groups uses the tools all the same. */
 async function groupsIfAllowed(): Promise<policy.Group[]> {
@@ -32,15 +34,14 @@ async function groupsIfAllowed(): Promise<policy.Group[]> {
 async function ask(): Promise<void> {
   try {
     const [tools, custom, groups] = await Promise.all([api.tools(), api.customTools(), groupsIfAllowed()]);
-    known = { tools: tools.tools, custom: custom.tools, groups };
-    problem = '';
-    const waiting = known.custom.filter((tool) => tool.status === 'pending_approval').length;
+    knownTools.value = { tools, custom: custom.tools, groups };
+    toolsProblem.value = '';
+    const waiting = custom.tools.filter((tool) => tool.status === 'pending_approval').length;
     mark('tools', waiting ? text.toolsRoom.waiting(waiting) : '');
   } catch (cause) {
     // While Hob is away the banner says so, and this is asked again when it is back.
-    problem = cause instanceof api.Unreachable ? '' : trouble(cause);
+    toolsProblem.value = cause instanceof api.Unreachable ? '' : trouble(cause);
   }
-  for (const look of watching) look();
 }
 
 /** Reads them anew; a second wish meanwhile is one more reading after this one. */
@@ -59,14 +60,14 @@ export function readTools(): Promise<void> {
 }
 
 /** The tools, for the search over everything. */
-export async function knownTools(): Promise<api.Tool[]> {
+export async function allTools(): Promise<api.Tool[]> {
   await asking;
-  return known?.tools ?? [];
+  return knownTools.value?.tools ?? [];
 }
 
 /** Keeps them true: once for the page. */
 export function useToolsRead(): void {
-  const away = useAway();
+  const away = deviceAway.value;
   useEffect(() => {
     if (!away) void readTools();
   }, [away]);
@@ -75,15 +76,3 @@ export function useToolsRead(): void {
 
 /** What a group is called. */
 export const groupName = (groups: policy.Group[], which: string) => groups.find((group) => group.id === which)?.name ?? which;
-
-/** What is known of them, and again when that is something else. */
-export function useTools(): { known: Known | null; problem: string } {
-  const [, look] = useState(0);
-  useEffect(() => {
-    const again = () => look((n) => n + 1);
-    watching.add(again);
-    again();
-    return () => void watching.delete(again);
-  }, []);
-  return { known, problem };
-}
