@@ -285,7 +285,7 @@ test('a run that rests says so, composing goes on, and after the answer it goes 
   await shot(page, 'approval-parked');
   await button(card(page, 'send_email'), 'Allow once').click();
   await page.getByText('You allowed send_email', { exact: true }).waitFor();
-  all['GET /api/v1/runs'] = good({ count: 1, runs: [{ id: 'r1', conversationId: 'c1', startedAt: NOW }] });
+  all['GET /api/v1/runs'] = good({ count: 1, runs: [{ id: 'r1', conversationId: 'c1', startedAt: NOW, state: 'running' }] });
   all['GET /api/v1/conversations/c1'] = parked();
   await tell(page, 'approval:settled', { id: 'a2', state: 'approved', decision: 'allow_once', tool: 'send_email', runId: 'r1', conversationId: 'c1' });
   await tell(page, 'run:started', { runId: 'r1', conversationId: 'c1' });

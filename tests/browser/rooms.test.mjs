@@ -153,7 +153,7 @@ test('two pages of one person in one conversation: what is said on one appears o
 
 const QUESTION = { role: 'user', content: 'tell me a long story', createdAt: 1_760_000_000_000 };
 const story = (words) => good({ id: 'c1', title: 'a story', messages: words ? [QUESTION, { role: 'assistant', content: words, model: 'custom/test' }] : [QUESTION] });
-const underWay = good({ count: 1, runs: [{ id: 'r9', conversationId: 'c1', startedAt: 1_760_000_000_000 }] });
+const underWay = good({ count: 1, runs: [{ id: 'r9', conversationId: 'c1', startedAt: 1_760_000_000_000, state: 'running' }] });
 const none = good({ count: 0, runs: [] });
 
 /** A page loaded anew while run r9 answers in conversation c1. */

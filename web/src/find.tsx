@@ -137,22 +137,6 @@ function sources(): Record<Group, Source> {
 
 const ORDER: Group[] = ['rooms', 'pins', 'tools', 'memories', 'lists', 'conversations'];
 
-/** Calls `open` on `/` (not while one types) and on Ctrl+K. */
-export function useFindKeys(open: () => void): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]');
-      const slash = event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
-      const k = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-      if (event.defaultPrevented || !(slash || k) || document.querySelector('dialog[open]')) return;
-      event.preventDefault();
-      open();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, [open]);
-}
-
 export function Finder({ onClose }: { onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const asked = useRef<Record<Group, Source>>(undefined);

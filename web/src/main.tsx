@@ -7,15 +7,14 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import * as api from './api';
 import { deviceAway } from './away';
 import { Claim, codeIn } from './claim';
-import { Device } from './device/device';
-import { Finder, useFindKeys } from './find';
 import { Home } from './home/home';
 import { Flame } from './icons';
+import { later } from './later';
 import { useLine, useLive } from './live';
 import { Memory } from './memory/memory';
 import { Notices } from './notices';
 import { isApproval, pendingQuestions, useQuestionUpdates, type InteractionQuestion } from './questions';
-import { Bar, currentPlace, go, mark, type RoomProps } from './rooms';
+import { Bar, currentPlace, go, mark, useFindKeys, type RoomProps } from './rooms';
 import { SignIn } from './sign-in';
 import { Talk } from './talk/talk';
 import { useTalk } from './talk/use-talk';
@@ -29,6 +28,10 @@ type Door =
   | { at: 'claim' }
   | { at: 'sign-in'; note?: string }
   | { at: 'inside'; session: api.Session };
+
+/** Fetched once somebody is signed in: the Device room, and the search over everything. */
+const Device = later<RoomProps>(() => import('./device/device').then((part) => part.Device));
+const Finder = later<{ onClose: () => void }>(() => import('./find').then((part) => part.Finder));
 
 /** A spent code does not stay in the address; a room does. */
 function dropCode(): void {
@@ -54,6 +57,10 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
   const find = useCallback(() => setFinding(true), []);
 
   useFindKeys(find);
+  useEffect(() => {
+    Device.ahead();
+    Finder.ahead();
+  }, []);
   useLine();
   // A tool that waits for a decision is marked in the bar, whatever room one is in.
   useToolsRead();

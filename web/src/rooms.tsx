@@ -1,6 +1,7 @@
 // The five rooms: where one is (the hash of the address), the bar that leads from one to the other, and the marks on it.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { Session } from './api';
 import { DeviceIcon, Find, Flame, HomeIcon, MemoryIcon, TalkIcon, ToolsIcon } from './icons';
 import { text } from './text';
@@ -63,6 +64,22 @@ const marks = signal<Partial<Record<Room, string>>>({});
 /** Marks a room in the bar as one where something waits or is alive, in words for those who do not see the dot; '' takes the mark away. */
 export function mark(room: Room, words: string): void {
   if ((marks.value[room] ?? '') !== words) marks.value = { ...marks.value, [room]: words };
+}
+
+/** Calls `open` on `/` (not while one types) and on Ctrl+K. */
+export function useFindKeys(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]');
+      const slash = event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+      const k = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+      if (event.defaultPrevented || !(slash || k) || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [open]);
 }
 
 export const ICONS: Record<Room, () => JSX.Element> = {

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { Pattern } from './policy';
 import { text } from './text';
-import { label } from './tools/schema';
+import { label } from './forms/schema';
 
 const words = text.approvals;
 

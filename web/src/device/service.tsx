@@ -2,12 +2,14 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Confirm, Notice, TextField } from '../form';
+import { blank, readAll } from '../forms/draft';
+import { Fields } from '../forms/fields';
+import { groupOf, label as labelled, type Group, type GroupDraft, type Schema } from '../forms/schema';
 import * as policy from '../policy';
 import { go, href } from '../rooms';
 import { Said } from '../said';
 import { sentence, text } from '../text';
-import { blank, label as labelled, read as readForm, type Draft, type Field, type Group, type Problems, type Shape } from '../tools/schema';
-import { Fields } from '../tools/schema-form';
+
 import { useFocusKept } from './focus';
 import { Edit, Page, SaveRow, useAct, useAdmin, useHouse } from './part';
 
@@ -15,33 +17,28 @@ const words = text.services;
 
 const isSecret = (field: policy.ServiceField) => field.secret || field.type === 'secret';
 
-function shapeOf(field: policy.ServiceField, kept: boolean): Shape {
-  if (isSecret(field)) return { kind: 'secret', kept };
-  switch (field.type) {
-    case 'number': return { kind: 'number', whole: false, schema: {} };
-    case 'boolean': return { kind: 'flag', three: !field.required && typeof field.default !== 'boolean' };
-    case 'select': return { kind: 'choice', options: (field.options ?? []).map((value) => ({ value, label: value })) };
-    default: return { kind: 'text', long: false, code: false, url: field.type === 'url', schema: {} };
-  }
-}
+const TYPES: Record<string, Schema> = { number: { type: 'number' }, boolean: { type: 'boolean' }, url: { type: 'string', format: 'uri' } };
 
-/** What every entry may have besides. */
-const EXTRAS: Field[] = [
-  { name: 'hosts', label: words.hosts, help: words.hostsHelp, required: false, default: undefined, shape: { kind: 'list', item: { kind: 'text', long: false, code: false, schema: {} }, schema: {} } },
-  { name: 'raw', label: words.raw, help: words.rawHelp, required: false, default: false, shape: { kind: 'flag', three: false } },
-];
+/** What every entry with secrets may have besides. */
+const EXTRAS: Record<'hosts' | 'raw', Schema> = {
+  hosts: { type: 'array', items: { type: 'string', format: 'line' }, title: words.hosts, description: words.hostsHelp },
+  raw: { type: 'boolean', title: words.raw, description: words.rawHelp, default: false },
+};
 
-/** The form of an entry, in the order of the schema. `entry`: the one that is changed. */
-function formOf(schema: policy.ServiceField[], entry?: policy.ServiceEntry): Group {
-  const fields = schema.map((field): Field => {
+/** The form of an entry, in the order of the service's fields. `entry`: the one that is changed. */
+function formOf(fields: policy.ServiceField[], entry?: policy.ServiceEntry): Group {
+  const schemaOf = (field: policy.ServiceField): Schema => {
     const kept = entry?.secretsSet.includes(field.name) ?? false;
-    const help = [field.description && sentence(field.description), isSecret(field) && (kept ? words.secretKept : words.secretHelp)];
+    const secret = isSecret(field);
+    const help = [field.description && sentence(field.description), secret && (kept ? words.secretKept : words.secretHelp)];
     return {
-      name: field.name, label: field.label || labelled(field.name), help: help.filter(Boolean).join(' '),
-      required: field.required, shape: shapeOf(field, kept), default: entry ? undefined : field.default,
+      ...(secret ? { writeOnly: true, kept } : field.type === 'select' ? { enum: field.options ?? [] } : TYPES[field.type] ?? { type: 'string', format: 'line' }),
+      title: field.label || labelled(field.name), description: help.filter(Boolean).join(' '),
+      ...(!entry && { default: field.default }),
     };
-  });
-  return { kind: 'group', fields: [...fields, ...(schema.some(isSecret) ? EXTRAS : [])] };
+  };
+  const properties = Object.fromEntries(fields.map((field) => [field.name, schemaOf(field)]));
+  return groupOf({ required: fields.filter((field) => field.required).map((field) => field.name), properties: { ...properties, ...(fields.some(isSecret) && EXTRAS) } }, true);
 }
 
 interface EntryFormProps {
@@ -55,13 +52,12 @@ interface EntryFormProps {
 
 function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormProps): JSX.Element {
   const form = formOf(service.schema, entry);
-  const [draft, setDraft] = useState(() => blank(form, entry?.fields) as Record<string, Draft>);
+  const [draft, setDraft] = useState(() => blank(form, entry?.fields) as GroupDraft);
   const [label, setLabel] = useState(entry?.label ?? (service.entries.length ? '' : words.first));
   const [tried, setTried] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const act = useAct();
-  const problems: Problems = {};
-  const fields = readForm(form, draft, true, '', problems) as Record<string, unknown>;
+  const { values: fields, problems } = readAll(form, draft);
   useLayoutEffect(() => {
     const at = service.schema.filter(isSecret).findIndex((field) => field.name === replacing);
     if (at >= 0) box.current?.querySelectorAll<HTMLElement>('input[type="password"]')[at]?.focus();
@@ -158,9 +154,9 @@ function Entry({ service, entry, may, onChanged }: EntryProps): JSX.Element {
               </div>
             );
           })}
-          {EXTRAS.filter(({ name }) => entry.fields[name] !== undefined).map(({ name, label }) => (
+          {Object.entries(EXTRAS).filter(([name]) => entry.fields[name] !== undefined).map(([name, { title }]) => (
             <div key={name}>
-              <dt>{label}</dt>
+              <dt>{title}</dt>
               <dd>{shown(entry.fields[name])}</dd>
             </div>
           ))}

@@ -1,31 +1,9 @@
 // What one has to say of a kind of record so that it can be listed, filtered, written, changed and deleted here: data, no code of its own.
+import type { GroupDraft, Overlay, Schema } from '../forms/schema';
 import type { Section } from '../memory/sections';
 
 /** A record as its tool answers it. */
 export type Entry = { id: string } & Record<string, unknown>;
-
-/** A parameter of the tools that add and change, which the record has under the same name. */
-export interface Field {
-  name: string;
-  kind: 'line' | 'area' | 'choice' | 'day' | 'moment' | 'tags' | 'switch' | 'flag' | 'number' | 'json' | 'goal';
-  label: string;
-  help?: string;
-  required?: boolean;
-  /** Seldom needed: it stands below, behind "More". */
-  rare?: boolean;
-  /** Of a choice: each value and its word; the first is what a new one has, unless `begin` says another. */
-  options?: readonly (readonly [string, string])[];
-  begin?: string;
-  /** The word for a value that is none of the options. */
-  other?: (value: string) => string;
-  type?: 'email' | 'tel' | 'url';
-  whole?: boolean;
-  /** Of a number. */
-  least?: number;
-  most?: number;
-  /** Only asked for when there is one already: a status, what follows from it. */
-  laterOnly?: boolean;
-}
 
 /** One of a few ways to narrow the list. */
 export interface Way {
@@ -81,7 +59,18 @@ export interface Family {
   wrap?: string;
   /** The events after which the list is read anew. */
   topics: readonly string[];
-  fields: readonly Field[];
+  /** What the form says about the parameters of the tools that add and update: order, labels, help. */
+  fields: Overlay;
+  /** The schema of a record, where the tools do not have it: the columns of a table. */
+  schema?: Schema;
+  /** The values a new one begins with. */
+  begin?: () => object;
+  /** A record as its form reads it. */
+  given?: (entry: Entry) => object;
+  /** The arguments from the values of the form; of an existing record, those that changed. */
+  send?: (values: Record<string, unknown>, draft: GroupDraft, entry: Entry | undefined) => Record<string, unknown>;
+  /** Tools the record will use: a person may be asked about them before it is saved. */
+  asksFirst?: (draft: GroupDraft) => string[];
   filters: readonly Filter[];
   words: Words;
   title: (entry: Entry) => string;
@@ -94,8 +83,6 @@ export interface Family {
   /** Its list takes several tags at once, as `tags`. */
   tagsAsList?: boolean;
   body?: (entry: Entry) => string;
-  /** What a change says besides the fields that were changed. */
-  besides?: (changed: Record<string, unknown>) => object;
   /** The tool that answers all of one that is told shortened (`truncated`). */
   whole?: string;
 }

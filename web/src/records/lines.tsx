@@ -19,8 +19,6 @@ export interface Looks {
   more?: (entry: Entry, line: LineState) => ComponentChildren;
   /** What stands below it. */
   Below?: (props: { entry: Entry; line: LineState }) => JSX.Element | null;
-  /** Its own form, in place of the usual one. */
-  Form?: (props: { entry?: Entry; onDone: (name: string) => void; onCancel: () => void }) => JSX.Element;
 }
 
 export interface LineState {
@@ -115,14 +113,7 @@ function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChan
       setAll(null);
       onChanged(words.changed(saved));
     };
-    const { Form } = looks;
-    return (
-      <li>
-        {Form
-          ? <Form entry={entry} onDone={done} onCancel={() => back(editor)} />
-          : <RecordForm family={family} entry={all ?? entry} onDone={done} onCancel={() => back(editor)} />}
-      </li>
-    );
+    return <li><RecordForm family={family} entry={all ?? entry} onDone={done} onCancel={() => back(editor)} /></li>;
   }
   const { Below, tick } = looks;
   const shown = all?.['updatedAt'] === entry['updatedAt'] ? all : null;

@@ -2,17 +2,16 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import * as api from '../api';
+import { forgetDrafts } from '../forms/use-form';
 import type { Section } from '../memory/sections';
 import { records } from '../text/records';
 import { Calendar } from './calendar';
 import { bookmarks, contacts, goals, notes, tasks } from './families';
 import { useFocusKept } from './focus';
 import { goalLooks } from './goal-steps';
-import { forgetKept } from './later-form';
 import type { Looks } from './lines';
 import { forgetWanted, RecordList } from './list';
 import { Money } from './money';
-import { forgetDrafts } from './record-form';
 import './records.css';
 import { Schedules } from './schedules';
 import { Tables } from './tables';
@@ -61,7 +60,6 @@ export function Records(props: Props): JSX.Element {
   if (before !== props.session.user) {
     before = props.session.user;
     forgetDrafts();
-    forgetKept();
     forgetWanted();
   }
   useLayoutEffect(() => scrollTo(0, 0), [props.section]);

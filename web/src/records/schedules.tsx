@@ -8,18 +8,21 @@ import { href } from '../rooms';
 import { trouble } from '../text';
 import { records } from '../text/records';
 import { schedules as words } from '../text/schedules';
-import { actionSentence, type Action } from './action';
+import type { GroupDraft } from '../forms/schema';
+import { action, actionSentence, toolsBehind, usualName, type Action, type ActionDraft } from './action';
 import { near, wall } from './days';
 import { Filters, narrowed, argsOf } from './filters';
 import { numberOf, textOf, type Entry, type Facts, type Family } from './kinds';
 import { Lines, type LineState, type Looks } from './lines';
 import { Adder, More, Nothing, Said, useWanted, withHeld } from './list';
-import { ScheduleForm } from './schedule-form';
-import { TriggerForm } from './trigger-form';
+import { RecordForm } from './record-form';
+import { checkedTools, triggerConfig } from './trigger-config';
 import { useList } from './use-list';
+import { scheduleWhen } from './when-fields';
 
 const title = (entry: Entry) => textOf(entry, 'name') || records.unnamed;
 const does = (entry: Entry) => actionSentence(entry['action'] as Action | undefined);
+const actionIn = (draft: GroupDraft) => draft['action'] as unknown as ActionDraft;
 const enabled = (entry: Entry) => entry['enabled'] !== false;
 
 function lastFact(status: string, at: unknown): Facts[number] {
@@ -33,7 +36,16 @@ const schedules: Family = {
   tools: { list: 'list_scheduled_tasks', add: 'create_scheduled_task', update: 'update_scheduled_task', remove: 'delete_scheduled_task' },
   which: 'taskId',
   topics: ['schedules:changed', 'schedule:ran'],
-  fields: [],
+  fields: {
+    action: { title: words.what, custom: action, needed: true },
+    schedule: { title: words.when, custom: scheduleWhen },
+    name: { title: words.name, description: words.nameHelp, format: 'line', needed: false, rare: true },
+    timezone: { title: words.timezone, description: words.timezoneHelp, format: 'line', rare: true },
+    missed: { title: words.missed, labels: words.misseds, default: 'once', rare: true },
+    retries: { title: words.retries, description: words.retriesHelp, default: 2, rare: true },
+  },
+  send: (values, draft, entry) => (entry || values['name'] ? values : { ...values, name: usualName(actionIn(draft)) }),
+  asksFirst: (draft) => toolsBehind(actionIn(draft)),
   filters: [],
   words: words.words,
   title,
@@ -53,7 +65,17 @@ const triggers: Family = {
   tools: { list: 'list_triggers', add: 'create_trigger', update: 'update_trigger', remove: 'delete_trigger' },
   which: 'triggerId',
   topics: ['triggers:changed', 'trigger:fired'],
-  fields: [],
+  fields: {
+    name: { title: words.name, format: 'line' },
+    config: { title: words.when, custom: triggerConfig, needed: true },
+    action: { title: words.what, custom: action, needed: true },
+    cooldownSeconds: { title: words.cooldown, default: 1, needed: true, rare: true },
+    maxPerHour: { title: words.perHour, default: 60, needed: true, rare: true },
+  },
+  given: (entry) => ({ ...entry, config: { type: entry['type'], config: entry['config'] } }),
+  // The kind of an existing trigger stays.
+  send: ({ config, ...rest }, _, entry) => ({ ...rest, ...(config as object | undefined), ...(entry && { type: undefined }) }),
+  asksFirst: (draft) => [...toolsBehind(actionIn(draft)), ...checkedTools(draft['config'])],
   filters: [],
   words: words.triggerWords,
   title,
@@ -80,8 +102,7 @@ interface Doings {
   which: string;
 }
 
-const looksOf = (doings: Doings, Form: NonNullable<Looks['Form']>): PartProps['looks'] => ({
-  Form,
+const looksOf = (doings: Doings): Looks => ({
   more: (entry, line) => <Doable entry={entry} line={line} doings={doings} />,
   Below: ({ entry, line }) => (line.open ? <History entry={entry} doings={doings} /> : null),
 });
@@ -160,7 +181,7 @@ const scheduleLooks = looksOf({
   history: 'get_task_history',
   topics: schedules.topics,
   which: 'taskId',
-}, ScheduleForm);
+});
 
 const triggerLooks = looksOf({
   pause: (entry) => api.execute('pause_trigger', { triggerId: entry.id, paused: enabled(entry) }),
@@ -169,7 +190,7 @@ const triggerLooks = looksOf({
   history: 'get_trigger_history',
   topics: triggers.topics,
   which: 'triggerId',
-}, TriggerForm);
+});
 
 export function Schedules({ writer }: { writer: boolean }): JSX.Element {
   return (
@@ -184,12 +205,11 @@ interface PartProps {
   id: string;
   heading: string;
   family: Family;
-  looks: Looks & { Form: NonNullable<Looks['Form']> };
+  looks: Looks;
   writer: boolean;
 }
 
 function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
-  const { Form } = looks;
   const [wanted, want] = useWanted(`${family.section} ${family.plural}`);
   const [said, setSaid] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
@@ -204,7 +224,7 @@ function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
     <section class="schedules" aria-labelledby={id}>
       <h2 id={id}>{heading}</h2>
       {(entries.length > 5 || narrowed(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />}
-      {writer && <Adder add={family.words.add} form={(end) => <Form {...end} />} onAdded={changed} />}
+      {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
       <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}

@@ -1,7 +1,9 @@
 // A table that people made, as a kind of records: its fields are its columns.
 import { records } from '../text/records';
 import { near } from './days';
-import type { Entry, Family, Field } from './kinds';
+import type { Schema } from '../forms/schema';
+import { moment } from './customs';
+import type { Entry, Family } from './kinds';
 
 const words = records.tables;
 
@@ -35,20 +37,21 @@ export function tableIn(told: unknown): Table | null {
   };
 }
 
-const KINDS: Record<string, Field['kind']> = { number: 'number', boolean: 'flag', date: 'day', datetime: 'moment', json: 'json', select: 'choice' };
+const SCHEMAS: Record<string, Schema> = {
+  text: { type: 'string', format: 'textarea' }, number: { type: 'number' }, boolean: { type: 'boolean' }, date: { type: 'string', format: 'date' },
+  datetime: { type: 'string', custom: moment }, json: {},
+};
 
-const said = (value: unknown) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+const shown = (value: unknown) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
 
-function fieldOf(column: Column): Field {
-  const options = (column.options ?? []).map((one) => [one, one] as const);
+/** The columns as a JSON Schema of their rows. */
+function schemaOf(columns: Column[]): Schema & { properties: Record<string, Schema> } {
   return {
-    name: column.name,
-    label: column.name,
-    kind: KINDS[column.type] ?? (column.type === 'text' ? 'area' : 'line'),
-    ...(column.description && { help: column.description }),
-    required: column.required === true,
-    ...(column.type === 'select' && { options: column.required ? options : [['', records.unset] as const, ...options] }),
-    ...(column.default !== undefined && column.default !== null && { begin: said(column.default) }),
+    required: columns.filter((column) => column.required).map((column) => column.name),
+    properties: Object.fromEntries(columns.map(({ name, type, description, options, default: begin }) => [name, {
+      ...(type === 'select' ? { enum: options ?? [] } : SCHEMAS[type] ?? { type: 'string', format: 'line' }), title: name,
+      ...(description && { description }), ...(begin !== undefined && begin !== null && { default: begin }),
+    }])),
   };
 }
 
@@ -58,7 +61,7 @@ export function cell(column: Column, value: unknown): string {
   if (typeof value === 'boolean') return value ? words.yes : words.no;
   if (column.type === 'date' || column.type === 'datetime') return near(value);
   if (typeof value === 'number') return value.toLocaleString([], { maximumFractionDigits: 12, useGrouping: false });
-  return said(value);
+  return shown(value);
 }
 
 /** The values of a row, by column. */
@@ -68,6 +71,7 @@ export const valuesOf = (row: Entry) => (row['data'] ?? {}) as Record<string, un
 export const rowOf = (row: Entry): Entry => ({ ...valuesOf(row), id: row.id });
 
 export function familyOf(table: Table): Family {
+  const schema = schemaOf(table.columns);
   const first = table.columns.find((column) => column.type === 'text') ?? table.columns[0];
   return {
     section: 'tables',
@@ -77,7 +81,8 @@ export function familyOf(table: Table): Family {
     fixed: { table: table.name },
     wrap: 'data',
     topics: ROWS_CHANGED,
-    fields: table.columns.map(fieldOf),
+    schema,
+    fields: schema.properties,
     filters: [],
     words: { add: words.add, search: words.search, none: words.noRows, teach: '', removeAsk: () => words.removeAsk },
     // A row as it is told, or one that was just typed.

@@ -1,10 +1,11 @@
-// When a schedule is due, in a form.
+// When a schedule is due, as a field.
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { Field, SelectField, TextField, Wrong } from '../form';
 import { schedules as words } from '../text/schedules';
+import type { Custom, Draft } from '../forms/schema';
 import { plusDays, startOfWeek, today, weekdayName } from './days';
-import type { WhenDraft, WhenKind } from './schedule-when';
+import { BEGIN, readWhen, whenText, type WhenDraft, type WhenKind } from './schedule-when';
 
 interface Props {
   when: WhenDraft;
@@ -14,7 +15,7 @@ interface Props {
 
 const pairs = (table: Record<string, string>) => Object.entries(table).map(([value, label]) => ({ value, label }));
 
-export function WhenFields({ when, error, onInput }: Props): JSX.Element {
+function WhenFields({ when, error, onInput }: Props): JSX.Element {
   const put = (change: Partial<WhenDraft>) => onInput({ ...when, ...change });
   const { kind } = when;
   return (
@@ -85,3 +86,15 @@ function Weekdays({ chosen, error, onInput }: { chosen: number[]; error: string 
     </div>
   );
 }
+
+export const scheduleWhen: Custom = {
+  begin: (given) => (typeof given === 'string' ? readWhen(given) : BEGIN) as unknown as Draft,
+  read: (draft, _, path, problems) => {
+    const { text, problem } = whenText(draft as unknown as WhenDraft);
+    if (problem) problems[path] = problem;
+    return text;
+  },
+  Component: ({ draft, onInput, problems, path }) => (
+    <WhenFields when={draft as unknown as WhenDraft} error={problems[path]} onInput={(when) => onInput(when as unknown as Draft)} />
+  ),
+};

@@ -283,6 +283,7 @@ export const text = {
       few: (n: number) => `This needs at least ${n}.`,
       many: (n: number) => `This can hold ${n} at most.`,
       url: 'Write it as https://example.org/api',
+      object: 'This is JSON, but not an object: {"name": "value"}.',
       json: (why: string) => `This is not JSON yet${why ? `: ${why}` : '.'}`,
     },
     status: { active: 'active', disabled: 'off', pending_approval: 'waits for a decision', rejected: 'rejected' } as Record<string, string>,

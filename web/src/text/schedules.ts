@@ -45,7 +45,7 @@ export const schedules = {
   attempt: (n: number) => `try ${n}`,
 
   what: 'What happens',
-  kinds: { message: 'Hob tells me something', prompt: 'Hob is asked something', tool: 'A tool is used' } as Record<string, string>,
+  kinds: { message: 'Hob tells me something', prompt: 'Hob is asked something', tool: 'A tool is used' },
   message: 'What it tells',
   prompt: 'What it is asked',
   promptHelp: 'As you would say it in Talk; the answer is a conversation there.',
@@ -57,7 +57,7 @@ export const schedules = {
   whens: {
     daily: 'Every day', weekly: 'On days of the week', monthly: 'Once a month', interval: 'Again and again', once: 'Once', cron: 'As a cron line or in words',
   } as Record<string, string>,
-  triggerWhens: { event: 'When something happens', condition: 'When a tool finds something' } as Record<string, string>,
+  triggerWhens: { event: 'When something happens', condition: 'When a tool finds something' } as Record<'event' | 'condition' | 'schedule', string>,
   time: 'Time',
   weekdays: 'Days',
   monthday: 'Day of the month',

@@ -2,13 +2,14 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
+import { blank, read } from '../forms/draft';
+import { Fields } from '../forms/fields';
+import { formOf, type Draft, type GroupDraft, type Problems, type Shape } from '../forms/schema';
 import { AreaField, Buttons, Notice, optionsOf, SwitchField, TextField } from '../form';
 import { go, href } from '../rooms';
 import { text, trouble } from '../text';
 import { Back } from './back';
 import { Result } from './result';
-import { blank, formOf, read, type Draft, type Problems, type Shape } from './schema';
-import { Fields } from './schema-form';
 import { readTools } from './use-tools';
 
 const words = text.toolsRoom;
@@ -165,7 +166,7 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
 }
 
 function Trial({ shape, draft, onInput, problems }: { shape: Shape; draft: Draft; onInput: (draft: Draft) => void; problems: Problems }): JSX.Element {
-  if (shape.kind === 'group') return <Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} />;
+  if (shape.kind === 'group') return <Fields group={shape} draft={draft as GroupDraft} onInput={onInput} problems={problems} />;
   return <AreaField label={words.json} code value={draft as string} onInput={onInput} error={problems['']} />;
 }
 
@@ -191,8 +192,8 @@ function check(written: Written, problems: Problems): object | null {
 function carried(shape: Shape, trial: Draft): Draft {
   const fresh = blank(shape);
   if (shape.kind !== 'group') return typeof trial === 'string' ? trial : fresh;
-  const now = fresh as Record<string, Draft>;
-  const before = (typeof trial === 'object' && !Array.isArray(trial) ? trial : {}) as Record<string, Draft>;
+  const now = fresh as GroupDraft;
+  const before = (typeof trial === 'object' && !Array.isArray(trial) ? trial : {}) as GroupDraft;
   const kept = shape.fields.map(({ name, shape: { kind } }) => {
     const same = kind !== 'choice' && !Array.isArray(before[name]) && typeof before[name] === typeof now[name] && typeof now[name] !== 'object';
     return [name, (same ? before[name] : now[name]) as Draft];

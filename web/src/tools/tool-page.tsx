@@ -2,6 +2,9 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
+import { blank, read } from '../forms/draft';
+import { Fields } from '../forms/fields';
+import { formOf, type Draft, type GroupDraft, type Problems, type Shape } from '../forms/schema';
 import { AreaField, Buttons, Confirm, Notice } from '../form';
 import { Chevron } from '../icons';
 import type { Group } from '../policy';
@@ -13,8 +16,6 @@ import { text, trouble } from '../text';
 import { toolOf } from '../values';
 import { Back } from './back';
 import { Result } from './result';
-import { blank, formOf, read, type Draft, type Problems, type Shape } from './schema';
-import { Fields } from './schema-form';
 import { Needs, Standing } from './standing';
 import { groupName } from './use-tools';
 
@@ -167,5 +168,5 @@ function Body({ shape, draft, onInput, problems }: BodyProps): JSX.Element {
     return <AreaField label={words.json} code rows={4} value={draft as string} onInput={onInput} error={problems['']} />;
   }
   if (!shape.fields.length) return <p class="soft">{words.none}</p>;
-  return <Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} />;
+  return <Fields group={shape} draft={draft as GroupDraft} onInput={onInput} problems={problems} />;
 }
