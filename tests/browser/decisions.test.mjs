@@ -78,7 +78,7 @@ test('a tool whose group is off says which to turn on, and the group is turned o
   await shows(() => row(page, 'gpio_write').innerText(), /moves things/);
   await row(page, 'send_email').click();
   await page.getByText('This tool is off: turn on its group, Web.').waitFor();
-  await page.getByRole('link', { name: 'The group Web' }).click();
+  await page.getByRole('link', { name: 'Open group Web' }).click();
   await page.getByRole('heading', { name: 'Groups' }).waitFor();
   const web = page.locator('#group-web');
   await web.getByText('Reading pages and sending mail. Needs Pins. Missing here: browse_web.').waitFor();
@@ -105,7 +105,7 @@ test('a tool whose group is off says which to turn on, and the group is turned o
 test('whoever is no admin sees the groups and no switch', async () => {
   const it = house({ role: 'member' });
   const { page, context } = await visit(it, { at: '#/tools/groups', answers: shed(it) });
-  await page.getByText('An admin can switch them.').waitFor();
+  await page.getByText('Only an admin can switch them.').waitFor();
   await counted(page.getByRole('switch'), 0);
   await shows(() => page.locator('#group-web').innerText(), /Web\s*off/);
   await context.close();
@@ -124,7 +124,7 @@ test('a tool says whether Hob asks first and why, and every rule in order', asyn
   await page.goto(page.url().replace('send_email', 'gpio_write'));
   await how.getByText('Hob does this without asking.').waitFor();
   await page.goto(page.url().replace('gpio_write', 'read_page'));
-  await how.getByText('Hob may not do this for you: Its group web is off.').waitFor();
+  await how.getByText('Hob is not allowed to do this for you: Its group web is off.').waitFor();
   answers['GET /api/v1/tools/send_email/explain'] = bad(404, 'not_found', 'Nothing here.');
   await page.goto(page.url().replace('read_page', 'send_email'));
   await page.getByRole('heading', { level: 2, name: 'send_email' }).waitFor();
@@ -146,10 +146,10 @@ test('a yes that was given for good is taken back', async () => {
   const how = page.getByRole('region', { name: 'When Hob wants to use it' });
   await counted(how.locator('.grants li'), 2);
   await shows(() => how.locator('.grants').innerText(), /To\s+jonas@example.org\s+Subject\s+Boiler\*\s+since .* last used .*with any values\s+since \d/s);
-  await button(how, 'Remove the yes jonas@example.org, Boiler*').click();
-  await how.getByText('Hob asks again from now on.').waitFor();
+  await button(how, 'Revoke jonas@example.org, Boiler*').click();
+  await how.getByText('Hob will ask again.').waitFor();
   await how.getByText('jonas@example.org').waitFor({ state: 'detached' });
-  await button(how, 'Remove the yes with any values').click();
+  await button(how, 'Revoke with any values').click();
   await how.getByRole('alert').getByText('The disk is full.').waitFor();
   assert.deepEqual(problems, []);
   await context.close();
@@ -229,13 +229,13 @@ test('a service that a tool needs is set up; its key goes in and never comes out
   await row(page, 'OpenWeather').click();
   await page.getByRole('heading', { level: 2, name: 'OpenWeather' }).waitFor();
   await page.getByRole('link', { name: 'forecast', exact: true }).waitFor();
-  await becomes(() => page.getByRole('link', { name: 'Its documentation' }).getAttribute('rel'), 'noopener noreferrer');
+  await becomes(() => page.getByRole('link', { name: 'Documentation' }).getAttribute('rel'), 'noopener noreferrer');
   await button(page, 'Set up').click();
   await counted(page.getByLabel('Label'), 0, 'where there is one, it needs no name');
   await page.getByLabel('Address').fill('example');
   await button(page, 'Save').click();
-  await page.getByText('This is needed.').waitFor();
-  await page.getByText('Write it as https://example.org/api').waitFor();
+  await page.getByText('This is required.').waitFor();
+  await page.getByText('Enter an address such as https://example.org/api').waitFor();
   await accessible(page, 'a service with problems');
   const key = page.getByLabel('API key');
   await becomes(() => key.getAttribute('type'), 'password');
@@ -251,10 +251,10 @@ test('a service that a tool needs is set up; its key goes in and never comes out
   await button(page, 'Replace API key').click();
   await page.waitForFunction(() => document.activeElement?.type === 'password');
   await becomes(() => page.getByLabel('API key').inputValue(), '');
-  await page.getByText('One is set. Leave this empty to keep it.').waitFor();
+  await page.getByText('Already set. Leave empty to keep it.').waitFor();
   await page.getByLabel('Address').fill('');
   await button(page, 'Save').click();
-  await page.getByText('One is set. Leave this empty to keep it.').waitFor({ state: 'detached' });
+  await page.getByText('Already set. Leave empty to keep it.').waitFor({ state: 'detached' });
   assert.deepEqual(last(it)[2], { fields: { base_url: null, raw: false } }, 'a key that was not typed is not sent');
   assert.deepEqual(problems, []);
   await context.close();
@@ -263,16 +263,16 @@ test('a service that a tool needs is set up; its key goes in and never comes out
 test('several entries: another is added, made the default, changed, and deleted after a question', async () => {
   const it = house({ services: [postbox()] });
   const { page, context, problems } = await visit(it, { at: '#/device/services/mail', answers: cellar(it) });
-  await entry(page, 'home').getByText('used unless another is named').waitFor();
+  await entry(page, 'home').getByText('default').waitFor();
   await shows(() => entry(page, 'work').innerText(), /Server\s+work\.example\.org\s+Port\s+not set\s+Encrypted\s+no\s+Kind\s+pop3\s+Password\s+not set/);
   await button(page, 'Make default: work').click();
-  await entry(page, 'work').getByText('used unless another is named').waitFor();
+  await entry(page, 'work').getByText('default').waitFor();
   await button(page, 'Remove Password').click();
   await page.waitForFunction(() => !document.querySelector('[aria-label="Remove Password"]'));
   assert.deepEqual(last(it)[2], { fields: { password: null } });
   await button(page, 'Add another entry').click();
   await button(page, 'Save').click();
-  await page.getByText('Give it a label.').waitFor();
+  await page.getByText('Enter a label.').waitFor();
   await page.getByLabel('Label').fill('home');
   await page.getByLabel('Server').fill('third.example.org');
   await becomes(() => page.getByLabel('Port').inputValue(), '993', 'the default of the schema stands there');
@@ -312,9 +312,9 @@ test('a service is defined and deleted; what is wrong with its name is said', as
   await page.getByRole('alert').getByText('Use 1 to 64').waitFor();
   await page.getByLabel('Name').fill('openweather');
   await button(page, 'Add service').click();
-  await page.getByRole('alert').getByText('There is a service of this name already.').waitFor();
+  await page.getByRole('alert').getByText('There is already a service with this name.').waitFor();
   await page.getByLabel('Name').fill('deepl');
-  await page.getByLabel('What people call it').fill('DeepL');
+  await page.getByLabel('Display name').fill('DeepL');
   await button(page, 'Add service').click();
   await page.getByRole('heading', { level: 2, name: 'DeepL' }).waitFor();
   assert.deepEqual(last(it).slice(0, 3), ['PUT', '/api/v1/config-services/deepl', { multiEntry: false, displayName: 'DeepL' }]);
@@ -330,7 +330,7 @@ test('what is in the file is shown and not changed, and a link that is none is n
   const it = house({ services: [lamps()] });
   const { page, context } = await visit(it, { at: '#/device/services/lamps' });
   await page.getByText('This comes from hob.toml').waitFor();
-  await entry(page, 'default').getByText('is set').waitFor();
+  await entry(page, 'default').getByText('set', { exact: true }).waitFor();
   await counted(page.locator('.page').getByRole('button'), 0);
   await counted(page.locator('a[href^="javascript"]'), 0);
   await context.close();
@@ -339,11 +339,11 @@ test('what is in the file is shown and not changed, and a link that is none is n
 test('a viewer sees the names and changes nothing; an unknown service is told', async () => {
   const it = house({ role: 'viewer', services: [postbox({ schema: [], entries: [], neededBy: [] })] });
   const { page, context } = await visit(it, { at: '#/device/services/no-such' });
-  await page.getByText('There is no service called “no-such” here.').waitFor();
+  await page.getByText('There is no service called “no-such”.').waitFor();
   await counted(button(page, 'New service'), 0);
   await counted(page.getByText('not set up'), 0, 'what one may not see is not said');
   await row(page, 'Mail').click();
-  await page.getByText('An admin can change this.').waitFor();
+  await page.getByText('Only an admin can change this.').waitFor();
   await counted(page.locator('.page').getByRole('button'), 0);
   await context.close();
 });
@@ -351,7 +351,7 @@ test('a viewer sees the names and changes nothing; an unknown service is told', 
 test('a tool that lacks its service says so and leads there', async () => {
   const it = house({ services: [weather({ neededBy: ['gpio_write'] })] });
   const { page, context } = await visit(it, { at: '#/tools/gpio_write', answers: { ...shed(it), ...cellar(it) } });
-  await page.getByText('It needs the service OpenWeather, which is not set up yet.').waitFor();
+  await page.getByText('Needs the service OpenWeather, which is not set up yet.').waitFor();
   await accessible(page, 'a tool that lacks its service');
   await page.getByRole('link', { name: 'Set it up' }).click();
   await button(page, 'Set up').waitFor();
@@ -365,7 +365,7 @@ test('how much Hob does without asking is chosen, then saved', async () => {
   const answers = {};
   const { page, context, problems } = await visit(it, { at: '#/device', answers, size: desktop });
   const choices = page.getByRole('group', { name: 'What Hob does without asking you' });
-  await choices.getByText('This is how Hob comes.').waitFor();
+  await choices.getByText('This is the default.').waitFor();
   await counted(choices.getByRole('radio'), 5);
   const some = choices.getByRole('radio', { name: /^Some/ });
   await becomes(() => some.isChecked(), true);
@@ -383,7 +383,7 @@ test('how much Hob does without asking is chosen, then saved', async () => {
   delete answers['PUT /api/v1/autonomy'];
   await choices.getByRole('radio', { name: /^Much/ }).check();
   await button(part(page, 'You'), 'Save').click();
-  await part(page, 'You').getByText('So it is from now on.').waitFor();
+  await part(page, 'You').getByText('Saved.').waitFor();
   await choices.getByText('You chose this.').waitFor();
   assert.deepEqual(last(it), ['PUT', '/api/v1/autonomy', { level: 'high' }, 'c']);
   assert.deepEqual(problems, []);
@@ -420,15 +420,15 @@ test('what was done is told newest first, filtered, and paged', async () => {
   await counted(acts, 80);
   await button(page, 'Older').waitFor({ state: 'detached' });
   await focused(page, 'recall');
-  await page.getByRole('switch', { name: 'Everybody’s' }).click();
+  await page.getByRole('switch', { name: 'Everyone' }).click();
   await page.locator('.act.bad').first().waitFor();
-  await shows(() => page.locator('.act.bad').first().innerText(), /gpio_write[^]*was not allowed\s·\sJonas\s·\s4 ms\s+refused by the rule role/);
+  await shows(() => page.locator('.act.bad').first().innerText(), /gpio_write[^]*denied\s·\sJonas\s·\s4 ms\s+denied by the rule role/);
   await page.getByLabel('Tool').fill('gpio_write');
-  await page.getByLabel('How it ended').selectOption('denied');
+  await page.getByLabel('Outcome').selectOption('denied');
   await page.waitForFunction(() => document.querySelectorAll('.act').length === 40 && !document.querySelector('.act:not(.bad)'));
   assert.equal(asked.at(-1), 'limit=50&tool=gpio_write&outcome=denied&everybody=true');
   await page.getByLabel('Tool').fill('no_such_tool');
-  await page.getByText('Nothing like that was done.').waitFor();
+  await page.getByText('No activity matches.').waitFor();
   answers['GET /api/v1/audit'] = bad(500, 'failed', 'the log could not be read');
   await page.getByLabel('Tool').fill('');
   await page.getByRole('alert').getByText('The log could not be read.').waitFor();

@@ -242,13 +242,13 @@ test('a device that goes away is noticed without a touch, and the page catches u
   let answers = false;
   all['GET /healthz'] = (route) => (answers ? route.fulfill(good({})) : route.abort('connectionrefused'));
   await page.evaluate(() => globalThis.cutLine());
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   await visit(page, 'Home');
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   await accessible(page, 'Home while away');
   await shot(page, 'away-home');
   answers = true;
-  await page.getByText('Hob is away; trying again').waitFor({ state: 'detached' });
+  await page.getByText('Hob is offline; reconnecting…').waitFor({ state: 'detached' });
   await page.waitForFunction(() => globalThis.asked.length === 2);
   assert.deepEqual(await page.evaluate(() => globalThis.asked), ['/api/v1/events', '/api/v1/events?after=2']);
   await visit(page, 'Talk');

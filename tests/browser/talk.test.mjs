@@ -73,13 +73,13 @@ test('it remembers, and the line of what it did opens', async () => {
   const summary = line.locator('summary');
   await shows(() => summary.innerText(), /memory.* · \d+(\.\d)? m?s/s);
   await summary.click();
-  assert.ok(await line.getByText('Asked with').isVisible());
+  assert.ok(await line.getByText('Arguments').isVisible());
   await shows(() => line.innerText(), /Marta/);
   await shows(() => line.innerText(), /Took/);
   await accessible(page, 'an open tool line');
   await shot(page, 'tool-line');
   await summary.click();
-  assert.ok(!(await line.getByText('Asked with').isVisible()));
+  assert.ok(!(await line.getByText('Arguments').isVisible()));
 });
 
 test('it sets a pin', async () => {
@@ -147,7 +147,7 @@ test('the conversations are searched, by what was said in them too', async () =>
   await page.getByRole('button', { name: 'Conversations' }).click();
   const lines = drawer(page).locator('.line');
   await lines.nth(1).waitFor();
-  await drawer(page).getByRole('searchbox', { name: 'Search what was said' }).fill('boiler');
+  await drawer(page).getByRole('searchbox', { name: 'Search conversations' }).fill('boiler');
   await lines.nth(1).waitFor({ state: 'detached' });
   await shows(() => lines.innerText(), /12 \* 12[^]*boiler/, 'the excerpt shows where');
   await accessible(page, 'a search in the conversations');

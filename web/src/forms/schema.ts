@@ -35,6 +35,8 @@ export interface Schema {
   other?: (value: string) => string;
   /** Folded away behind "More". */
   rare?: boolean;
+  /** A value in this rare field is usual: it does not unfold the others. */
+  usual?: boolean;
   /** A secret that is set, and stays when nothing is typed. */
   kept?: boolean;
   /** A field with a draft and a control of its own. */
@@ -89,6 +91,7 @@ export interface Field {
   help: string;
   required: boolean;
   rare: boolean;
+  usual: boolean;
   shape: Shape;
   default: unknown;
 }
@@ -187,6 +190,7 @@ export function groupOf(schema: Schema, ordered = false): Group {
       help: raw.description ?? about.description ?? '',
       required,
       rare: about.rare === true,
+      usual: about.usual === true,
       shape: shapeOf(about, name, required),
       default: about.default,
     };

@@ -80,7 +80,7 @@ function LoadedForm({ family, entry, begin, onDone, onCancel }: Props): JSX.Elem
   const part = (rare: boolean): Group => ({ kind: 'group', fields: group.fields.filter((field) => field.rare === rare) });
   const rare = part(true);
   const empty = blank(rare) as GroupDraft;
-  const filled = rare.fields.some(({ name }) => JSON.stringify(form.draft[name]) !== JSON.stringify(empty[name]));
+  const filled = rare.fields.some(({ name, usual }) => !usual && JSON.stringify(form.draft[name]) !== JSON.stringify(empty[name]));
   const later = family.asksFirst?.(form.draft) ?? [];
   const asked = approvals.value.filter((one) => (isPending(one) || one.mine) && later.includes(toolOf(one.tool)));
   const fields = { draft: form.draft, problems: form.problems, onInput: form.set };

@@ -40,10 +40,12 @@ const schedules: Family = {
     action: { title: words.what, custom: action, needed: true },
     schedule: { title: words.when, custom: scheduleWhen },
     name: { title: words.name, description: words.nameHelp, format: 'line', needed: false, rare: true },
-    timezone: { title: words.timezone, description: words.timezoneHelp, format: 'line', rare: true },
+    timezone: { title: words.timezone, description: words.timezoneHelp, format: 'line', usual: true, rare: true },
     missed: { title: words.missed, labels: words.misseds, default: 'once', rare: true },
     retries: { title: words.retries, description: words.retriesHelp, default: 2, rare: true },
   },
+  // A name that says what it does is left empty.
+  given: (entry) => ({ ...entry, ...(title(entry) === usualName(action.begin(entry['action']) as unknown as ActionDraft) && { name: '' }) }),
   send: (values, draft, entry) => (entry || values['name'] ? values : { ...values, name: usualName(actionIn(draft)) }),
   asksFirst: (draft) => toolsBehind(actionIn(draft)),
   filters: [],
