@@ -224,7 +224,7 @@ test('a trigger looks with a tool, again and again', async () => {
   await field('Check every … seconds').fill('5');
   await field('Message').fill('The disk is nearly full');
   await press('Add');
-  await form().locator('.problem').getByText('At least 10.').waitFor();
+  await form().locator('.problem').getByText('Enter 10 or more.').waitFor();
   await field('Check every … seconds').fill('60');
   await press('Add');
   await line('Too warm').waitFor();

@@ -1,4 +1,4 @@
-// The first screen of a new device: the code it printed, what its first person is called, and a password for them.
+// The claim screen of a new device: its code, the owner's name, and an optional password.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
@@ -34,7 +34,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
   const passwordField = useRef<HTMLInputElement>(null);
 
   useLayoutEffect(() => {
-    // On a phone the keyboard would cover the button, and with a link the button is all one needs.
+    // On a phone the keyboard would cover the button.
     if (!linked) codeField.current?.focus();
     else if (matchMedia('(pointer: fine)').matches) nameField.current?.focus();
     const again = () => {
@@ -49,7 +49,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
     return () => removeEventListener('hashchange', again);
   }, []);
 
-  // The field opens when the code of the link did not do.
+  // The field opens when the link's code was rejected.
   useEffect(() => {
     if (wrongCode) codeField.current?.select();
   }, [wrongCode]);

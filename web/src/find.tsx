@@ -13,7 +13,7 @@ import { allTools } from './tools/use-tools';
 interface Hit {
   key: string;
   title: string;
-  /** A quiet word beside it. */
+  /** A secondary text. */
   more?: string | undefined;
   room: Room;
   to: string;
@@ -25,7 +25,7 @@ type Source = (query: string) => Promise<Hit[]> | Hit[];
 const DEBOUNCE_MS = 180;
 /** How many of a kind are shown. */
 const FEW = 5;
-/** Memories are searched by meaning, which one letter has not. */
+/** Search by meaning needs a few letters. */
 const MEANING = 3;
 
 const has = (query: string, ...words: (string | undefined)[]) => {
@@ -33,7 +33,7 @@ const has = (query: string, ...words: (string | undefined)[]) => {
   return query.toLowerCase().split(/\s+/).every((part) => there.includes(part));
 };
 
-/** The lists are asked all at once, and only when typing rests: each of them is a call. */
+/** The lists are searched in one call, after typing pauses. */
 const LISTS: { tool: string; plural: string; section: Section; args?: object; name?: string; at?: (found: Listed) => string }[] = [
   { tool: 'list_tasks', plural: 'tasks', section: 'tasks' },
   { tool: 'list_notes', plural: 'notes', section: 'notes' },
@@ -61,17 +61,17 @@ async function inLists(query: string): Promise<Hit[]> {
     }));
 }
 
-/** The parts of the Memory room, as far as they are meant. */
+/** The parts of the Memory room that match. */
 const sections = (query: string): Hit[] =>
   SECTIONS.filter((section) => has(query, text.memoryRoom.sections[section], text.memoryRoom.sectionWords[section]))
     .map((section) => ({ key: section, title: text.memoryRoom.sections[section], more: text.memoryRoom.sectionWords[section], room: 'memory', to: href('memory', section) }));
 
-/** The pages of the Device room, as far as they are meant. */
+/** The pages of the Device room that match. */
 const pages = (query: string): Hit[] =>
   Object.entries(text.find.pages).filter(([, [title, more]]) => has(query, title, more))
     .map(([page, [title = '', more]]) => ({ key: `page-${page}`, title, more, room: 'device', to: href('device', page) }));
 
-/** Where each group is looked for; the pins are asked for once while the search is open. */
+/** The sources by group; pins are loaded once while the search is open. */
 function sources(): Record<Group, Source> {
   let levels: Promise<Map<number, boolean>> | undefined;
   const pins = async () =>
@@ -87,7 +87,7 @@ function sources(): Record<Group, Source> {
       const wanted = HEADER.filter(({ pin, physical, bus }) =>
         pin !== undefined && has(query, text.home.pin(pin), `pin ${pin}`, text.home.physical(physical), bus && text.home.buses[bus].short));
       if (!wanted.length) return [];
-      // `17` is first of all GPIO 17, not physical pin 17.
+      // `17` means GPIO 17 before physical pin 17.
       const exact = (pin: number) => new RegExp(`(^|\\D)${pin}$`).test(query);
       const known = await (levels ??= pins());
       return wanted
@@ -153,7 +153,7 @@ export function Finder({ onClose }: { onClose: () => void }): JSX.Element {
     let over = false;
     const ask = async () => {
       const first = ORDER.map(async (group) => {
-        // A source that cannot answer (no board, no network) is left out: the others are worth seeing.
+        // A source that fails is left out.
         const hits = await Promise.resolve(all[group](words)).catch(() => []);
         if (!over) setFound((old) => ({ ...old, [group]: hits.slice(0, FEW) }));
       });

@@ -1,11 +1,11 @@
-// The form pieces every room uses: a label, what to type into, help, and what is wrong with it, in one shape.
+// The form controls of every room: label, control, help and problem.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Close, Fresh } from './icons';
 import { Said } from './said';
 import { text } from './text';
 
-/** What a control inside a [`Field`] has to carry, so that its label, help and problem are read with it. */
+/** The attributes that connect a control with its label, help and problem. */
 export interface Wired {
   id: string;
   'aria-describedby': string | undefined;
@@ -49,7 +49,7 @@ export function Wrong({ id, words }: { id?: string; words: string }): JSX.Elemen
   return <p id={id && `${id}-error`} class="problem small" role="alert"><Said words={words} /></p>;
 }
 
-/** The quiet word beside a label that says a field may not stay empty. */
+/** Marks a required field. */
 export function Needed(): JSX.Element {
   return <span class="needed" aria-hidden="true">{text.form.needed}</span>;
 }
@@ -64,9 +64,9 @@ interface Typed extends About {
 type InputProps = Typed & {
   type?: 'text' | 'password' | 'search' | 'url' | 'email' | 'tel';
   autocomplete?: string;
-  /** For names, addresses and keys: a fixed-width face and no spelling help. */
+  /** For names, addresses and keys: monospaced, without spelling help. */
   code?: boolean;
-  /** The id of a list of what may be meant. */
+  /** The id of a datalist. */
   list?: string;
 };
 
@@ -91,7 +91,7 @@ export function TextField({ value, onInput, placeholder, disabled, type = 'text'
   );
 }
 
-/** A number as it is typed: text, so that half a number is never lost; the caller reads it. */
+/** A number as typed text, so that half a number is not lost. */
 export function NumberField({ value, onInput, placeholder, disabled, whole, ...about }: Typed & { whole?: boolean }): JSX.Element {
   return (
     <Field {...about}>
@@ -111,7 +111,7 @@ export function NumberField({ value, onInput, placeholder, disabled, whole, ...a
   );
 }
 
-/** Grows with its text, up to half of the window. */
+/** Grows with its text, up to half the window. */
 export function AreaField({ value, onInput, placeholder, disabled, code, rows = 2, ...about }: Typed & { code?: boolean; rows?: number }): JSX.Element {
   const area = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
@@ -169,7 +169,7 @@ interface SwitchProps {
   disabled?: boolean;
 }
 
-/** On or off, at once: the label is part of what is pressed. */
+/** A switch; its label is part of the touch target. */
 export function SwitchField({ label, help, checked, onInput, disabled }: SwitchProps): JSX.Element {
   const id = useId();
   return (
@@ -196,7 +196,7 @@ interface ListProps extends About {
   onInput: (values: string[]) => void;
 }
 
-/** Several short texts: a line each, Enter begins the next. */
+/** A list of short texts; Enter adds the next. */
 export function ListField({ label, help, error, required, values, onInput }: ListProps): JSX.Element {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
@@ -257,12 +257,12 @@ export function ListField({ label, help, error, required, values, onInput }: Lis
   );
 }
 
-/** The buttons under a form, side by side; the first is what one came for. */
+/** The buttons under a form; the first is the main one. */
 export function Buttons({ children }: { children: ComponentChildren }): JSX.Element {
   return <div class="buttons">{children}</div>;
 }
 
-/** A sentence about what was just done, what went wrong with it, or (`quiet`) how things are; read out when it appears. */
+/** A message: success, a problem (`bad`) or a state (`quiet`). Announced when it appears. */
 export function Notice({ bad = false, quiet = false, children }: { bad?: boolean; quiet?: boolean; children: string }): JSX.Element {
   return <p class={`notice${bad ? ' problem' : quiet ? ' aside' : ''}`} role={bad ? 'alert' : 'status'}><Said words={children} /></p>;
 }
@@ -270,7 +270,7 @@ export function Notice({ bad = false, quiet = false, children }: { bad?: boolean
 interface ConfirmProps {
   /** The question, in plain words. */
   title: string;
-  /** What will happen, and the exact call where there is one. */
+  /** What will happen. */
   children?: ComponentChildren;
   yes: string;
   no?: string;
@@ -279,7 +279,7 @@ interface ConfirmProps {
   onNo: () => void;
 }
 
-/** A question in the flow of the page, before what cannot be undone. It takes the focus on "No", and Escape is no. */
+/** A confirmation in the flow of the page. "No" has the focus, and Escape is no. */
 export function Confirm({ title, children, yes, no = text.form.no, busy = false, onYes, onNo }: ConfirmProps): JSX.Element {
   const id = useId();
   const card = useRef<HTMLDivElement>(null);

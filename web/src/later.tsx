@@ -1,4 +1,4 @@
-// Parts of the page that are fetched when they are first wanted, so that the first load stays light.
+// Components whose code is loaded on demand, so that the first load stays light.
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { deviceAway } from './away';
@@ -7,14 +7,14 @@ import { text } from './text';
 
 interface Fetched<P> {
   (props: P): JSX.Element;
-  /** Fetches the code before it is shown, where it is likely to be. */
+  /** Prefetches the code. */
   ahead: () => void;
 }
 
-/** A component whose code comes when it is first shown; until then a quiet word, and where it does not come, how to get it. */
+/** A component loaded when it is first shown, with a loading text and an error with a reload button. */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): Fetched<P> {
   let arrived: ComponentType<P> | undefined;
-  // What does not come now is fetched, and complained about, when it is shown.
+  // A failed prefetch is retried, and reported, when the component is shown.
   const ahead = () => void (arrived ?? load().then((found) => (arrived = found), () => undefined));
   function Later(props: P): JSX.Element {
     const [Part, setPart] = useState<ComponentType<P> | undefined>(() => arrived);

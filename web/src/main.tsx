@@ -1,4 +1,4 @@
-// The page's front door: asks Hob who we are and shows the claim, the sign-in or the rooms.
+// The entry of the page: reads the session and shows claim, sign-in or the rooms.
 import './style.css';
 import './form.css';
 import './door.css';
@@ -33,7 +33,7 @@ type Door =
 const Device = later<RoomProps>(() => import('./device/device').then((part) => part.Device));
 const Finder = later<{ onClose: () => void }>(() => import('./find').then((part) => part.Finder));
 
-/** A spent code does not stay in the address; a room does. */
+/** Removes a used claim code from the address. */
 function dropCode(): void {
   if (codeIn(location.hash)) history.replaceState(null, '', location.pathname + location.search);
 }
@@ -43,7 +43,7 @@ interface InsideProps {
   onChanged: () => void;
 }
 
-/** The rooms and the bar between them. What is being said goes on while one looks into another room. */
+/** The rooms and the bar. A running answer continues while another room is open. */
 function Inside({ session, onChanged }: InsideProps): JSX.Element {
   const place = currentPlace.value;
   const talk = useTalk();
@@ -62,17 +62,17 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     Finder.ahead();
   }, []);
   useLine();
-  // A tool that waits for a decision is marked in the bar, whatever room one is in.
+  // Tools that need approval have a badge in every room.
   useToolsRead();
   useQuestionUpdates();
-  // The session holds the device's name and who may do what.
+  // The session holds the device's name and the person's role.
   useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onChanged());
 
   useEffect(() => {
     if (asked && asked !== talk.conversationId) talk.open(asked);
   }, [asked]);
 
-  // The address names a conversation only while that is the one on screen.
+  // The address names the conversation on screen only.
   useEffect(() => {
     if (asked && asked !== talk.conversationId) go('talk', [], true);
   }, [talk.conversationId]);
@@ -87,7 +87,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     if (came.current === place.room) return;
     came.current = place.room;
     if (place.room !== 'talk') scrollTo(0, 0);
-    // Where there are keys, Talk is for typing at once; its composer has taken the focus.
+    // With a keyboard, Talk's composer has taken the focus already.
     if (document.activeElement?.id !== 'message') document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
   }, [place.room]);
 

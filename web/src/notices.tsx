@@ -1,4 +1,4 @@
-// What Hob tells a person of its own accord: a small card over any room, until it is dismissed here or elsewhere.
+// Notices: a small card over any room, until it is dismissed here or elsewhere.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
@@ -17,11 +17,11 @@ interface Told {
   title?: string | null;
   text: string;
   createdAt?: string;
-  /** A document that Hob changed, and the versions it made and found. */
+  /** A document that Hob changed, with the new version and the one before. */
   document?: { name: string; version: number; before: number };
 }
 
-/** So many are known of; one is shown, the others wait their turn. */
+/** The most notices loaded; one is shown at a time. */
 const MOST = 50;
 
 const isTold = (one: unknown): one is Told => typeof (one as Told | null)?.id === 'string' && typeof (one as Told).text === 'string';
@@ -36,7 +36,7 @@ function useNotices() {
       const { result } = await api.execute('list_notices', { unseen: true, limit: MOST });
       if (mine === turn.current) setNotices((result.notices ?? []).filter(isTold));
     } catch {
-      // Hob is away and says so, or has nothing to tell this person.
+      // The device is away, or has no notices for this person.
     }
   }, []);
   useEffect(() => {
@@ -52,13 +52,13 @@ function useNotices() {
   useNews(['notices:changed'], () => void read());
   const dismiss = async (which: string) => {
     const before = notices;
-    // An answer under way still has it.
+    // A pending response still includes it.
     turn.current++;
     setNotices(which === 'all' ? [] : notices.filter((one) => one.id !== which));
     try {
       await api.execute('dismiss_notice', { noticeId: which });
     } catch (cause) {
-      // One that is gone already is dismissed; any other comes back.
+      // A missing notice counts as dismissed; after any other error it is shown again.
       if (cause instanceof api.Refused && cause.status === 404) return;
       setNotices((now) => [...now, ...before.filter((one) => !now.some((other) => other.id === one.id))]);
     }
@@ -71,7 +71,7 @@ export function Notices(): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const newest = notices[0];
 
-  // The room makes room for the card: nothing of it is covered.
+  // The room is moved down by the card's height.
   useLayoutEffect(() => {
     const card = box.current?.querySelector<HTMLElement>('.notices');
     const root = document.documentElement.style;
@@ -88,7 +88,7 @@ export function Notices(): JSX.Element {
 
   const drop = (which: string) => {
     void dismiss(which);
-    // Whoever dismissed one by the keyboard is at the next, or back in the room.
+    // The focus moves to the next notice, or back into the room.
     requestAnimationFrame(() => {
       if (document.activeElement && document.activeElement !== document.body) return;
       const next = box.current?.querySelector<HTMLElement>('button') ?? document.querySelector<HTMLElement>('main h1');
@@ -124,7 +124,7 @@ function Card({ notice, rest, onDrop }: { notice: Told; rest: number; onDrop: (w
   );
 }
 
-/** Takes back what Hob changed of itself, unless it was changed again meanwhile. */
+/** Rolls the document back, unless it has changed again since. */
 function Undo({ change: { name, version, before }, onDone }: { change: NonNullable<Told['document']>; onDone: () => void }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');

@@ -1,4 +1,4 @@
-// The five rooms: where one is (the hash of the address), the bar that leads from one to the other, and the marks on it.
+// The five rooms: the current place (the hash of the address), the bar that links them, and its badges.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -9,12 +9,12 @@ import { text } from './text';
 export const ROOMS = ['talk', 'home', 'tools', 'memory', 'device'] as const;
 export type Room = (typeof ROOMS)[number];
 
-/** What every room is given. */
+/** The props of every room. */
 export interface RoomProps {
   session: Session;
-  /** What follows the room in the address: `#/tools/gpio_write` is `['gpio_write']`. */
+  /** The rest of the address: `#/tools/gpio_write` is `['gpio_write']`. */
   path: string[];
-  /** Reads the session anew: who one is, and what the device is called. */
+  /** Reloads the session: the person, their role and the device's name. */
   onChanged: () => void;
 }
 
@@ -43,7 +43,7 @@ export function href(room: Room, ...path: string[]): string {
   return `#/${[room, ...path].map(encodeURIComponent).join('/')}`;
 }
 
-/** Goes to a place; with `replace` the one before is not kept for the back button. */
+/** Navigates; with `replace` the back button skips the current place. */
 export function go(room: Room, path: string[] = [], replace = false): void {
   const to = href(room, ...path);
   if (to === location.hash) return;
@@ -61,12 +61,12 @@ addEventListener('hashchange', () => void (currentPlace.value = placeIn(location
 
 const marks = signal<Partial<Record<Room, string>>>({});
 
-/** Marks a room in the bar as one where something waits or is alive, in words for those who do not see the dot; '' takes the mark away. */
+/** Sets the badge of a room in words; '' removes it. */
 export function mark(room: Room, words: string): void {
   if ((marks.value[room] ?? '') !== words) marks.value = { ...marks.value, [room]: words };
 }
 
-/** Calls `open` on `/` (not while one types) and on Ctrl+K. */
+/** Calls `open` on `/` (not while typing) and on Ctrl+K. */
 export function useFindKeys(open: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -86,7 +86,7 @@ export const ICONS: Record<Room, () => JSX.Element> = {
   talk: TalkIcon, home: HomeIcon, tools: ToolsIcon, memory: MemoryIcon, device: DeviceIcon,
 };
 
-/** The bar: at the bottom of a phone, at the left of a desktop. */
+/** The bar: at the bottom on a phone, at the left on a desktop. */
 export function Bar({ room, alive, onFind }: { room: Room; alive: boolean; onFind: () => void }): JSX.Element {
   return (
     <nav class="bar" aria-label={text.rooms.label}>

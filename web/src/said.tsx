@@ -1,9 +1,9 @@
-// A sentence of the device or of a tool's schema: what stands between backticks is shown as what one types.
+// A sentence from the device or a schema; text between backticks is shown as code.
 import type { JSX } from 'preact';
 
 export function Said({ words }: { words: string }): JSX.Element {
   const parts = words.split('`');
-  // An odd one out is only a mark.
+  // An odd number of backticks marks nothing.
   if (parts.length % 2 === 0) return <>{words}</>;
   return <>{parts.map((part, n) => (n % 2 ? <code key={n}>{part}</code> : part))}</>;
 }

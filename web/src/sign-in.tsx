@@ -1,4 +1,4 @@
-// Signing in: a name and a password, or a token the device gave out.
+// Sign-in with name and password, or with a token.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';

@@ -1,4 +1,4 @@
-// What Hob asks or shows and waits for: a quiet card with the question, the blocks or the component, and one line once it has ended.
+// An interaction as a card: a question, blocks or a component, and one line once it is answered.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Refused } from '../api';
@@ -15,11 +15,11 @@ import { Frame } from './frame';
 
 interface Props {
   it: InteractionQuestion;
-  /** Where it comes from, for one that stands outside of its conversation. */
+  /** Its origin, when shown outside its conversation. */
   children?: ComponentChildren;
 }
 
-/** Answers it, one at a time; what was refused is told here, or beside the field it is about. */
+/** Sends one answer at a time; a refusal is shown here or beside its field. */
 export interface Reply {
   busy: boolean;
   problem: string;
@@ -48,7 +48,7 @@ function useReply(it: InteractionQuestion): Reply {
 
 const object = (value: unknown): Record<string, unknown> => (value && typeof value === 'object' ? (value as Record<string, unknown>) : {});
 
-/** How it ended. */
+/** The settled interaction. */
 function Ended({ it }: { it: InteractionQuestion }): JSX.Element {
   const answer = object(it.answer);
   const line = (what: string) => <p class="answered"><span class="dot" /><span>{what}</span></p>;
@@ -78,7 +78,7 @@ export function Card({ it, children }: Props): JSX.Element {
   const reply = useReply(it);
   const open = isPending(it);
 
-  // Whoever pressed something in the card is not lost when it becomes a line.
+  // Keeps the focus when the card becomes a line.
   if (!open && card.current?.contains(document.activeElement)) held.current = true;
   useLayoutEffect(() => {
     if (!open && held.current) end.current?.focus({ preventScroll: true });
@@ -101,7 +101,7 @@ export function Card({ it, children }: Props): JSX.Element {
   );
 }
 
-/** Buttons where there are options; a field for one's own words always. */
+/** Buttons for the options, and a field for a free answer. */
 function Question({ it, reply, labelled }: { it: InteractionQuestion; reply: Reply; labelled: string }): JSX.Element {
   const [typed, setTyped] = useState('');
   const [wrong, setWrong] = useState('');

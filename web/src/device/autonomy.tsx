@@ -1,4 +1,4 @@
-// How much Hob may do for this person without asking: one of five, chosen and then saved, so that no arrow key lets it loose.
+// The autonomy level: chosen, then saved, so that an arrow key alone changes nothing.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Notice } from '../form';

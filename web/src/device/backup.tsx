@@ -1,4 +1,4 @@
-// A copy of everything, as a download.
+// The backup of all data: downloaded and restored.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -9,7 +9,7 @@ import { size } from './units';
 
 const words = text.device.backup;
 
-/** "kitchen-2026-11-20.hob" where Hob itself gave no better name. */
+/** "kitchen-2026-11-20.hob", where the daemon names none. */
 function fileName(given: string, device: string | undefined): string {
   const now = new Date();
   const two = (n: number) => String(n).padStart(2, '0');
@@ -21,7 +21,7 @@ function download(file: Blob, name: string): void {
   link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
-  // The browser has taken hold of it by then.
+  // The download has started by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
@@ -49,7 +49,7 @@ export function Backup(): JSX.Element {
     setDone('');
     act.clear();
     setChosen(input.files?.[0]);
-    // The same file can be chosen again.
+    // Allows choosing the same file again.
     input.value = '';
   };
   return (

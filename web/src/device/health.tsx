@@ -1,4 +1,4 @@
-// How the machine is, in plain words; what a person should look after stands first.
+// The machine's health; concerns come first.
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api';
@@ -8,7 +8,7 @@ import { facts, text, when } from '../text';
 import { Part, Reading, useRead } from './part';
 import { size, span } from './units';
 
-/** Every half minute, while somebody looks. */
+/** The polling interval while the page is visible. */
 const EVERY_MS = 30_000;
 
 function lines(state: SystemInfo): [string, string][] {
@@ -50,7 +50,7 @@ export function Health(): JSX.Element {
       <Reading of={read} />
       {read.data && (
         <>
-          {/* The sentence would only say them once more. */}
+          {/* The sentence would repeat the concerns. */}
           {concerns.length === 0 ? <p class="say"><Said words={read.data.say ?? text.device.health.well} /></p> : (
             <div role="alert">
               <ul class="concerns">{concerns.map((concern) => <li key={concern}>{text.device.health.concern(concern)}</li>)}</ul>

@@ -1,4 +1,4 @@
-// What thinks of the answers: which model, who chose it, and, for an admin, another one of any provider that has a key.
+// The model in use, and for admins a form to choose another.
 import type { JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -27,7 +27,7 @@ function sentence(choice: api.ModelInUse, all: Provider[]): string {
   const [kind, name] = parts(choice.model);
   if (kind === 'reflex') return words.reflexIs;
   if (kind === 'custom') return words.customIs(name, choice.url ?? '');
-  // An address that is not OpenAI's own means that another server stands in for it.
+  // An address other than OpenAI's is another server with the same API.
   if (kind === 'openai') return /^(https:\/\/([\w-]+\.)*openai\.com\/|$)/.test(choice.url ?? '') ? words.openaiIs(name) : words.customIs(name, choice.url ?? '');
   if (all.find(({ id }) => id === kind)?.local) return words.customIs(name, choice.url ?? '');
   return words.providerIs(name, nameOf(kind, all));
@@ -44,13 +44,13 @@ interface Draft {
   key: string;
 }
 
-/** Whether the key that is kept may stay: a key goes to no other server than the one it was given for. */
+/** Whether the stored key may stay: a key is sent only to the server it was given for. */
 function sameServer(draft: Draft, choice: api.ModelInUse): boolean {
   const [kind] = parts(choice.model);
   return kind === draft.kind && (kind !== 'custom' || (choice.url ?? '') === draft.url.trim());
 }
 
-/** Whether a key is there for what is chosen. */
+/** Whether there is a key for the choice. */
 const hasKey = (draft: Draft, choice: api.ModelInUse, all: Provider[]) =>
   (choice.hasKey && sameServer(draft, choice)) || (draft.kind !== 'custom' && all.some(({ id, hasKey }) => id === draft.kind && hasKey));
 
@@ -64,7 +64,7 @@ function lacks(draft: Draft, choice: api.ModelInUse, all: Provider[]): Partial<R
   };
 }
 
-/** What is sent: the key only when there is something to say about it. */
+/** The request: the key only when it changes. */
 function asked(draft: Draft, choice: api.ModelInUse): Parameters<typeof api.chooseModel>[0] {
   if (draft.kind === 'reflex') return { model: 'reflex' };
   const leaves = draft.kind === 'custom' && choice.hasKey && !sameServer(draft, choice);
@@ -101,7 +101,7 @@ function Choose({ choice, all, onDone, onCancel }: ChooseProps): JSX.Element {
     if (Object.keys(found).length) return;
     await act.run(async () => onDone(await api.chooseModel(asked(draft, choice))));
   };
-  // Those that can be asked at once, the one in use, and the three there always are.
+  // Providers with a key, the one in use, and the three built-in choices.
   const [reflex, openai, custom] = words.kinds;
   const usable = all.filter(({ id: which, hasKey: has, local }) => which !== 'openai' && which !== 'custom' && (has || local || which === kind));
   const rest = kind === 'reflex' || kind === 'openai' || kind === 'custom' || usable.some(({ id: which }) => which === kind) ? [] : [{ value: kind, label: nameOf(kind, all) }];
@@ -137,7 +137,7 @@ function Choose({ choice, all, onDone, onCancel }: ChooseProps): JSX.Element {
   );
 }
 
-/** `onward`: with the way to the page about all models. */
+/** `onward`: with a link to the Models page. */
 export function Model({ onward = false }: { onward?: boolean }): JSX.Element {
   const read = useRead(api.model);
   const admin = useAdmin();

@@ -1,4 +1,4 @@
-// Who may use this Hob: their roles and passwords, new ones, and the way out for those who left.
+// The people of this Hob: their roles and passwords, added and removed.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -20,7 +20,7 @@ export function RoleField({ value, onInput, disabled = false }: { value: api.Rol
 }
 
 interface FormProps {
-  /** The one who is changed; none when it is somebody new. */
+  /** The person being edited; none for a new one. */
   person?: api.Person;
   onDone: (person: api.Person) => void;
   onCancel: () => void;

@@ -1,4 +1,4 @@
-// The device as such: what it is called, where it answers, and how to know that it is really this one.
+// This device: its name, addresses and certificate fingerprint.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -10,7 +10,7 @@ import { Edit, Part, Reading, SaveRow, useAct, useAdmin, useHouse, type Read } f
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
-/** "AB:CD:…" in groups of four bytes, as one compares it by eye. */
+/** "AB:CD:…" in groups of four bytes, for comparison by eye. */
 function groups(fingerprint: string): string[] {
   const bytes = fingerprint.split(':');
   const all: string[] = [];
@@ -47,7 +47,7 @@ function Name({ read, facts }: { read: Read<api.Device>; facts: api.Device }): J
     const went = await act.run(async () => read.set(await api.renameDevice(given)));
     if (!went) return;
     setName(null);
-    // The session tells the other rooms what the device is called.
+    // The other rooms read the device's name from the session.
     onChanged();
   };
 
@@ -81,7 +81,7 @@ function Name({ read, facts }: { read: Read<api.Device>; facts: api.Device }): J
   );
 }
 
-/** Whether an address is one that only the device itself can use. */
+/** Whether only the device itself can reach an address. */
 function lonely(listensOn: string | null): boolean {
   return /^(127\.|localhost|\[::1\])/.test(listensOn ?? '');
 }

@@ -1,4 +1,4 @@
-// One service: what it is for, who uses it, and its entries. Keys go in and never come out.
+// One service: its description, users and entries. Keys are write-only.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Confirm, Notice, TextField } from '../form';
@@ -44,7 +44,7 @@ function formOf(fields: policy.ServiceField[], entry?: policy.ServiceEntry): Gro
 interface EntryFormProps {
   service: policy.Service;
   entry?: policy.ServiceEntry;
-  /** The name of the key that is to be replaced. */
+  /** The key field to focus. */
   replacing?: string;
   onDone: () => void;
   onCancel: () => void;
@@ -69,7 +69,7 @@ function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormPro
       requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus());
       return;
     }
-    // What was there and is empty now goes away; a key that was not typed stays.
+    // Emptied fields are deleted; a key that was not typed stays.
     const emptied = Object.keys(entry?.fields ?? {}).filter((name) => form.fields.some((field) => field.name === name) && !(name in fields));
     const given = { fields: { ...fields, ...Object.fromEntries(emptied.map((name) => [name, null])) } };
     const done = await act.run(() => (entry
@@ -91,7 +91,7 @@ function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormPro
   );
 }
 
-/** A plain value as it is read. */
+/** Formats a plain value. */
 function shown(value: unknown): string {
   if (typeof value === 'boolean') return value ? words.yes : words.no;
   if (Array.isArray(value)) return value.join(', ');
@@ -192,7 +192,7 @@ export function ServicePage({ service, onChanged }: { service: policy.Service; o
   const may = admin && service.from !== 'file';
   const { session } = useHouse();
   const { entries } = service;
-  // An entry of a person stands before the one of the file.
+  // A person's entry overrides the one in the file.
   const free = service.multiEntry || entries.every((entry) => entry.from === 'file');
   const changed = (said: string) => {
     setDone(said);

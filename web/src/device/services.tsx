@@ -1,4 +1,4 @@
-// The services that tools use elsewhere: which there are, who uses them, and whether they are set up.
+// The services tools depend on, and whether they are set up.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Notice, SwitchField, TextField } from '../form';

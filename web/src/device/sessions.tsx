@@ -1,4 +1,4 @@
-// Where this person is signed in, and signing out: here, there, or everywhere else.
+// The person's sessions, and signing out of them.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import * as api from '../api';
@@ -16,7 +16,7 @@ export function Sessions(): JSX.Element {
   const { onChanged } = useHouse();
   const [done, setDone] = useState('');
   const act = useAct();
-  // The one that is looked at first, then the newest.
+  // The current session first, then the newest.
   const all = read.data?.sessions.slice().sort((a, b) => Number(b.current) - Number(a.current) || b.createdAt - a.createdAt);
   const others = all?.filter((one) => !one.current) ?? [];
 

@@ -1,4 +1,4 @@
-// Keys for programs: which there are, a new one (shown once), and taking one back.
+// API tokens: listed, created (shown once) and revoked.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -107,7 +107,7 @@ function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCance
   );
 }
 
-/** The one moment in which a token can be read. */
+/** The new token, shown once. */
 function Once({ made, onSeen }: { made: Made; onSeen: () => void }): JSX.Element {
   const shown = useRef<HTMLElement>(null);
   const box = useRef<HTMLDivElement>(null);

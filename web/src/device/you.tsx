@@ -1,4 +1,4 @@
-// The person who looks: what they are called, what they may, their password, and what Hob does without asking them.
+// The current person: name, role, password and autonomy.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -53,7 +53,7 @@ function Password({ onDone, onCancel }: { onDone: () => void; onCancel: () => vo
   };
   return (
     <Edit label={session.hasPassword ? words.changePassword : words.setPassword} onSubmit={() => void save()} onCancel={onCancel}>
-      {/* A password manager files the new password under this name. */}
+      {/* Password managers store the new password under this name. */}
       <input hidden type="text" autocomplete="username" value={session.person} readOnly />
       {session.hasPassword && (
         <PasswordField label={words.current} value={current} onInput={put(setCurrent)} error={wrong.current} field={currentField} />

@@ -17,7 +17,7 @@ export function Home({ session, path }: RoomProps): JSX.Element {
   const wanted = path[0];
   const drawn = board !== null;
 
-  // `#/home/17` leads to that pin.
+  // `#/home/17` focuses that pin.
   useEffect(() => {
     if (!wanted || !drawn) return;
     const pin = document.querySelector<HTMLElement>(`[data-pin="${CSS.escape(wanted)}"]`);

@@ -1,4 +1,4 @@
-// What else is on the network: other Hobs, Home Assistant, voices. Everything here was said by strangers and is shown as text.
+// Other devices on the network. Everything here comes from strangers and is shown as text.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -7,7 +7,7 @@ import { Again } from '../icons';
 import { Said } from '../said';
 import { facts, sentence, text, trouble } from '../text';
 
-/** An address one can open; a stranger may announce anything. */
+/** Only web addresses become links: a stranger may announce anything. */
 function opens(found: api.Neighbour): string | undefined {
   return found.url && /^https?:\/\//i.test(found.url) ? found.url : undefined;
 }

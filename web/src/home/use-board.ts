@@ -1,4 +1,4 @@
-// The levels at the pins: read once, kept true by what happens on the device, switched by a tool.
+// The pin levels: read once, updated by events, switched by a tool.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { deviceAway } from '../away';
@@ -9,20 +9,20 @@ import { sentence, trouble } from '../text';
 export interface BoardState {
   /** null until the device has answered. */
   board: { driver: string; why: string; levels: Map<number, Level> } | null;
-  /** Why there are no pins, in a sentence of the device. */
+  /** Why there are no pins, as the device words it. */
   none: string;
-  /** Why the last switch did not happen. */
+  /** Why the last switch failed. */
   problem: string;
-  /** Pins on their way. */
+  /** Pins being switched. */
   busy: ReadonlySet<number>;
-  /** The last change that was not made here. */
+  /** The last change made elsewhere. */
   elsewhere: Level | null;
   toggle: (pin: number) => void;
 }
 
-/** A level change says nothing about who drives the pin: the list is read again, once for a burst of changes. */
+/** An event does not say who drives the pin: the list is reloaded, once per burst. */
 const SETTLE_MS = 400;
-/** Nobody tells when something outside moves an input: it is looked at this often while somebody watches. */
+/** Inputs send no events: they are polled at this interval while the page is visible. */
 const LOOK_MS = 5000;
 
 export function useBoard(): BoardState {

@@ -1,4 +1,4 @@
-// The way to the lists: their part of the page is fetched when the first of them is opened.
+// The lists of the Memory room, loaded on demand.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Session } from '../api';

@@ -1,4 +1,4 @@
-// The Memory room: what Hob remembers, found as one types, changed and forgotten in place; and beside it the lists it keeps.
+// The Memory room: memories with search and editing, and the lists beside them.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Memory as Remembered, MemoryStats } from '../results';
@@ -17,14 +17,14 @@ import './memory.css';
 
 const words = text.memoryRoom;
 
-/** What was looked for, kept while one is in another room. */
+/** The filter, kept while another room is open. */
 let before: Wanted = { query: '', kind: '', tags: [] };
 
 const KINDS = { fact: 'facts', preference: 'preferences', event: 'events', skill: 'skills' } as const;
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/;
 
-/** `#/memory/ID/WORDS` is one memory among those that the words find, `#/memory/WORDS` all of them. */
+/** `#/memory/ID/WORDS` is one memory among the results for WORDS, `#/memory/WORDS` all results. */
 function sought(path: string[]): { id: string; query: string } {
   const [first = '', second = ''] = path;
   return ID.test(first) ? { id: first, query: second } : { id: '', query: first };
@@ -49,7 +49,7 @@ function Memories({ path, onCount }: { path: string[]; onCount: (count: number |
   const [wanted, setWanted] = useState<Wanted>(() => (path.length ? { query, kind: '', tags: [] } : before));
   const [writing, setWriting] = useState(false);
   const [said, setSaid] = useState('');
-  // One that is being changed stays, whatever the list becomes meanwhile.
+  // The memory being edited stays in the list.
   const [held, setHeld] = useState<Remembered | null>(null);
   const { shown, stats, problem, renew } = useMemories(wanted);
   const field = useRef<HTMLInputElement>(null);
@@ -149,7 +149,7 @@ function Nothing({ wanted, total }: { wanted: Wanted; total: number | undefined 
   );
 }
 
-/** Which sort, and which tags: a row of small switches with how many there are. */
+/** The filters by kind and tag, with counts. */
 function Filters({ wanted, stats, onInput }: { wanted: Wanted; stats: MemoryStats | null; onInput: (change: Partial<Wanted>) => void }): JSX.Element {
   const kinds = useMemo(() => Object.entries(KINDS), []);
   const chip = (kind: string, label: string, count: number | undefined) => (

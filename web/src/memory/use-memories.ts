@@ -1,4 +1,4 @@
-// What the Memory room shows: the newest memories, or those that fit what is being typed; stale answers are dropped.
+// Loads the newest memories, or search results; outdated responses are dropped.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { deviceAway } from '../away';
@@ -6,27 +6,27 @@ import { useLive } from '../live';
 import type { Memory, MemoryStats } from '../results';
 import { trouble } from '../text';
 
-/** Typing rests this long before the search begins. */
+/** The debounce of typing. */
 const REST_MS = 180;
-/** The most that one call gives. */
+/** The page size. */
 const MOST = 50;
 
 export interface Wanted {
   query: string;
-  /** '' is every sort. */
+  /** '' is every kind. */
   kind: string;
   tags: string[];
 }
 
 export interface Shown {
   memories: Memory[];
-  /** What they are the answer to. */
+  /** The filter they were loaded with. */
   wanted: Wanted;
-  /** False when the model could not be had and the same words alone decided. */
+  /** False when the embedding model was unavailable. */
   byMeaning: boolean;
 }
 
-/** The tools by which another door changes memories. */
+/** The tools that change memories. */
 const CHANGERS = new Set(['remember', 'batch_remember', 'forget', 'update_memory', 'boost_memory']);
 
 export function useMemories(wanted: Wanted) {
@@ -39,7 +39,7 @@ export function useMemories(wanted: Wanted) {
   now.current = wanted;
 
   const refused = useCallback((cause: unknown) => {
-    // While Hob is away the banner says so, and all is read anew when it is back.
+    // While the device is away, the banner says so, and this is loaded again afterwards.
     setProblem(cause instanceof api.Unreachable ? '' : trouble(cause));
   }, []);
 
@@ -71,7 +71,7 @@ export function useMemories(wanted: Wanted) {
 
   const first = useRef(true);
   useEffect(() => {
-    // Only typing waits: a filter that is pressed, or an emptied field, is answered at once.
+    // Only typing is debounced.
     const rest = first.current || !wanted.query.trim() ? 0 : REST_MS;
     first.current = false;
     const timer = setTimeout(() => void look(), rest);

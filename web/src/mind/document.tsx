@@ -1,4 +1,4 @@
-// One document Hob goes by: read, changed with its version in hand, looked back at, and put back as it was.
+// One persona document: viewed, edited with a version check, and rolled back.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Refused } from '../api';
@@ -23,7 +23,7 @@ interface EditorProps {
   onCancel: () => void;
 }
 
-/** Changes the text; where somebody else was faster, both texts stay and the person decides. */
+/** The editor; on a conflict both texts stay and the person decides. */
 function Editor({ document, onSaved, onCancel }: EditorProps): JSX.Element {
   const [value, setValue] = useState(document.text);
   const [base, setBase] = useState(document.version);

@@ -1,4 +1,4 @@
-// The page about models: the one in use, what stands in for it, what may be spent, who offers models and with which key, and what was spent.
+// The Models page: model in use, fallbacks, budget, providers and spending.
 import type { JSX } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import * as house from '../api';
@@ -25,7 +25,7 @@ interface TermsProps {
   onDone: (terms: api.ModelTerms) => void;
 }
 
-/** Who stands in, and in what order: one is added, moved and removed by buttons, each saved at once. */
+/** The fallback models: added, moved and removed, each change saved immediately. */
 function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
   const [adding, setAdding] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
@@ -46,7 +46,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
     const name = fallback[from] ?? '';
     const next = fallback.filter((_, n) => n !== from);
     next.splice(to, 0, name);
-    // The focus goes with what was moved; at an end its other arrow is what is left.
+    // The focus follows the moved line; at an end, its other arrow takes it.
     const focus = () => {
       const row = list.current?.children[to];
       const [up, down] = [...(row?.querySelectorAll<HTMLButtonElement>('.arrow') ?? [])];
@@ -119,7 +119,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
 }
 
 function Strategy({ terms, admin, onDone }: Pick<TermsProps, 'terms' | 'admin' | 'onDone'>): JSX.Element {
-  // One does not wait for the other.
+  // The two settings are saved independently.
   const order = useAct();
   const reflex = useAct();
   return (
@@ -143,7 +143,7 @@ function Strategy({ terms, admin, onDone }: Pick<TermsProps, 'terms' | 'admin' |
   );
 }
 
-/** What may be spent in a day, and what of it is. */
+/** The daily budget, and how much of it is spent. */
 function Budget({ terms, usage, admin, onDone }: Pick<TermsProps, 'terms' | 'admin' | 'onDone'> & { usage: api.Usage | null }): JSX.Element {
   const [typed, setTyped] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');

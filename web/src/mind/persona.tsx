@@ -1,4 +1,4 @@
-// Who Hob is: the documents it goes by, as a list; what the model is told is put together from them.
+// The persona: the documents that form the system prompt.
 import type { JSX } from 'preact';
 import { Page, Reading, useRead } from '../device/part';
 import { day } from '../device/units';

@@ -1,4 +1,4 @@
-// What the model is told before the conversation: its parts with their lengths, and the whole text.
+// The system prompt: its parts with their lengths, and the full text.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Page, Reading, useAct, useRead } from '../device/part';

@@ -1,4 +1,4 @@
-// Who offers models: whether there is a key, a new one, another address, and a try that says what came back.
+// The model providers: their keys and addresses, with a connection test.
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { Edit, Reading, useAct, useRead } from '../device/part';
@@ -12,7 +12,7 @@ import * as api from './api';
 
 const words = mind.models;
 
-/** So many names of models are shown after a try. */
+/** How many model names a test shows. */
 const NAMES = 12;
 
 function standing({ hasKey, keyFrom, needsKey, local }: api.Provider): string {
@@ -127,7 +127,7 @@ export function Providers(): JSX.Element {
   );
 }
 
-/** How much is known of models, and the way to know it better. */
+/** The list of known models, and a button to refresh it. */
 function Catalogue(): JSX.Element | null {
   const read = useRead(api.models);
   const [done, setDone] = useState('');

@@ -1,4 +1,4 @@
-// Recent runs: how each stands, its steps when it is opened, stopped while it is under way, taken up again where it broke off.
+// Recent runs: their state and steps, stopped while running, resumed after a failure.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { cancel } from '../api';
@@ -18,7 +18,7 @@ const words = mind.runs;
 const COUNT = 25;
 const STATES = [{ value: '' as const, label: words.any }, ...optionsOf(words.states)];
 const LOOKS: Record<string, string> = { done: '', running: 'rests', queued: 'rests', waiting: 'rests' };
-/** A step's text up to this long is shown. */
+/** The longest text of a step that is shown. */
 const LONG = 600;
 
 const cut = (value: unknown): string => {
@@ -45,7 +45,7 @@ function Step({ step }: { step: api.RunStep }): JSX.Element {
   );
 }
 
-/** Which models were tried for an answer: only the last where the first one answered. */
+/** The models tried for an answer. */
 function Routed({ routing }: { routing: api.Routing }): JSX.Element {
   return (
     <ul class="routed small soft" aria-label={words.routing}>
@@ -71,7 +71,7 @@ function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => 
     setSteps(found.steps);
     setRouting(found.routing);
   });
-  // What is open grows with the run.
+  // Reloads the open steps as the run proceeds.
   useEffect(() => {
     if (steps) void open();
   }, [run]);

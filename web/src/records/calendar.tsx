@@ -1,4 +1,4 @@
-// The calendar: a month as a sheet, and below it what is on the day that is looked at; a search goes through all events.
+// The calendar: a month sheet, the selected day's events below it, and a search over all events.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Notice } from '../form';
@@ -15,9 +15,9 @@ import { RecordForm } from './record-form';
 import { useList } from './use-list';
 import { go } from '../rooms';
 
-/** The most events that are drawn into one month. */
+/** The most events shown in a month. */
 const MOST = 300;
-/** A search looks from here on. */
+/** A search begins at this day. */
 const EVER = '1970-01-01';
 
 const SOURCE = { tool: family.tools.list, plural: family.plural, topics: family.topics };
@@ -79,7 +79,7 @@ function Empty({ looking, any }: { looking: boolean; any: boolean }): JSX.Elemen
   return <Nothing narrow={looking} words={family.words} />;
 }
 
-/** From month to month, and back to today. */
+/** Previous and next month, and today. */
 function Turn({ at, onGo }: { at: Day; onGo: (day: Day) => void }): JSX.Element {
   return <MonthTurn name={monthName(at)} before={words.calendar.before} after={words.calendar.after} onTurn={(n) => onGo(plusMonths(at, n))} now={at === today() ? null : { words: words.calendar.now, press: () => onGo(today()) }} />;
 }

@@ -59,7 +59,7 @@ export const tags: Custom = {
   Component: (props) => <TextField {...about(props)} value={props.draft as string} onInput={props.onInput} />,
 };
 
-/** So many goals can be chosen from. */
+/** How many goals the field offers. */
 const GOALS = 30;
 
 function GoalField(props: CustomProps): JSX.Element {

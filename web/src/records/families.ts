@@ -1,4 +1,4 @@
-// The kinds of records: their tools, their fields, how they are narrowed, and how one of them looks in a line.
+// The record families: their tools, fields, filters, and how a record reads in one line.
 import { records as words } from '../text/records';
 import { birthday, near, nearDay, plusDays, span, today, wall } from './days';
 import type { Schema } from '../forms/schema';
@@ -139,7 +139,7 @@ export const events: Family = {
     ];
   },
   body: (entry) => textOf(entry, 'description'),
-  // A day alone would keep the time the event had.
+  // Without this, a day alone would keep the event's old time.
   send: (values, _, entry) => {
     const { startTime } = values;
     return entry && typeof startTime === 'string' ? { ...values, isAllDay: !startTime.includes('T') } : values;

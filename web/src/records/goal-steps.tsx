@@ -1,4 +1,4 @@
-// The steps of a goal, opened below its line: ticked off, added to; and, once all are done, whether the goal is reached.
+// The steps of a goal: ticked, added and deleted; when all are done, asks whether the goal is reached.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -145,7 +145,7 @@ function NewStep({ goal, onAdded }: { goal: Entry; onAdded: (title: string) => v
   );
 }
 
-/** How far it is, as a bar and in words. */
+/** The progress as a bar and a percentage. */
 export function Reached({ goal }: { goal: Entry }): JSX.Element {
   const progress = Math.max(0, Math.min(100, numberOf(goal, 'progress') ?? 0));
   return (

@@ -1,4 +1,4 @@
-// A list of records of one kind: found, narrowed, added to, changed in place, and read on.
+// The list of a record family: searched, filtered, added to, edited in place, and loaded page by page.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { Notice } from '../form';
@@ -10,12 +10,12 @@ import { Lines, type Looks } from './lines';
 import { RecordForm } from './record-form';
 import { useList, type Shown } from './use-list';
 
-/** What was looked for, kept while one is in another part. */
+/** The filters of each list, kept while another is open. */
 const before = new Map<string, Wanted>();
 
 export const forgetWanted = () => before.clear();
 
-/** `search`: what the address looks for, which wins over what was looked for before. */
+/** `search`: the search in the address, which replaces the kept filters. */
 export function useWanted(key: string, search = ''): [Wanted, (change: Partial<Wanted>) => void] {
   const asked = useRef(search);
   const [wanted, setWanted] = useState<Wanted>(() => (search ? { ...EVERYTHING, search } : (before.get(key) ?? EVERYTHING)));
@@ -33,12 +33,12 @@ export function useWanted(key: string, search = ''): [Wanted, (change: Partial<W
 
 interface AdderProps {
   add: string;
-  /** The form; it ends one way or the other. */
+  /** The form, until it is saved or cancelled. */
   form: (end: { onDone: (name: string, saved?: Entry) => void; onCancel: () => void }) => JSX.Element;
   onAdded: (said: string, saved?: Entry) => void;
 }
 
-/** The form behind its button; once it is done, the focus is where it was. */
+/** A button that opens the form, and has the focus again afterwards. */
 export function Adder({ add, form, onAdded }: AdderProps): JSX.Element {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -56,7 +56,7 @@ export function Adder({ add, form, onAdded }: AdderProps): JSX.Element {
   });
 }
 
-/** The one that is being changed stays, whatever the list becomes meanwhile; a newer state of it does not take away what is typed. */
+/** Keeps the record being edited in the list, whatever is reloaded meanwhile. */
 export const withHeld = (entries: Entry[], held: Entry | null): Entry[] =>
   (held && !entries.some((entry) => entry.id === held.id) ? [held, ...entries] : entries);
 
@@ -66,7 +66,7 @@ interface Props {
   family: Family;
   looks?: Looks;
   writer: boolean;
-  /** What the address looks for: `#/memory/tasks/milk`. */
+  /** The search in the address: `#/memory/tasks/milk`. */
   search?: string | undefined;
 }
 
@@ -98,7 +98,7 @@ export function RecordList({ family, looks, writer, search }: Props): JSX.Elemen
   );
 }
 
-/** What was done, or how many were found: for those who hear the page. */
+/** Announces an action or the number of results. */
 export function Said({ words: said, shown, looking }: { words: string; shown: Shown | null; looking: boolean }): JSX.Element {
   return <p class="unseen" role="status">{said || (looking && shown ? words.found(shown.entries.length, shown.more) : '')}</p>;
 }

@@ -1,4 +1,4 @@
-// Money: a month of spending as a picture, the expenses of that month below it, and a file of them to take away.
+// Expenses: a month as a chart, its expenses below, and a CSV export.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import * as api from '../api';
@@ -71,10 +71,10 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
   );
 }
 
-/** So many parts a file may have: an answer of Hob is no longer than 160 KB. */
+/** The most pages of one export; a tool result holds at most 160 KB. */
 const PARTS = 200;
 
-/** All parts as one text: the first line of the others is the header once more. */
+/** All pages as one text; each later page repeats the header line. */
 async function exported(days: object): Promise<string> {
   let all = '';
   let offset = 0;

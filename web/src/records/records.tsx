@@ -36,7 +36,7 @@ const taskLooks: Looks = {
   },
 };
 
-/** Whoever looked before: what they typed and looked for is not for the next. */
+/** The person whose drafts and filters are kept. */
 let before = '';
 
 function inside({ section, path, session }: Props): JSX.Element {

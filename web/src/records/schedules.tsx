@@ -1,4 +1,4 @@
-// Schedules and triggers: each a sentence with when it comes next and how it went, to be paused, run now, changed and deleted.
+// Schedules and triggers: listed with their next and last run, paused, run now, edited and deleted.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -94,7 +94,7 @@ const triggers: Family = {
   body: does,
 };
 
-/** What one can do with both, by the tools of each. */
+/** The actions of schedules and triggers, by their tools. */
 interface Doings {
   pause: (entry: Entry) => Promise<unknown>;
   run: (entry: Entry) => Promise<unknown>;
@@ -130,7 +130,7 @@ function Doable({ entry, line, doings }: { entry: Entry; line: LineState; doings
 
 type Run = Record<string, unknown>;
 
-/** Its last runs, each a line; what went wrong in the words of Hob. */
+/** The last runs, one per line, with errors as the daemon words them. */
 function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Element {
   const [runs, setRuns] = useState<Run[] | null>(null);
   const [problem, setProblem] = useState('');

@@ -1,4 +1,4 @@
-// A table that people made, as a kind of records: its fields are its columns.
+// A custom table as a record family: its columns are the fields.
 import { records } from '../text/records';
 import { near } from './days';
 import type { Schema } from '../forms/schema';
@@ -20,11 +20,11 @@ export interface Table {
   name: string;
   description: string;
   columns: Column[];
-  /** How many rows it has. */
+  /** The number of rows. */
   rows: number;
 }
 
-/** A table as its tools tell it: in the list of all tables its columns are names alone. */
+/** Parses a table from a tool result; the list of all tables has only column names. */
 export function tableIn(told: unknown): Table | null {
   const { name, description, columns, records: count } = (told ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string') return null;
@@ -55,7 +55,7 @@ function schemaOf(columns: Column[]): Schema & { properties: Record<string, Sche
   };
 }
 
-/** A value as a person reads it in its column. */
+/** Formats a value for its column. */
 export function cell(column: Column, value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'boolean') return value ? words.yes : words.no;
@@ -67,7 +67,7 @@ export function cell(column: Column, value: unknown): string {
 /** The values of a row, by column. */
 export const valuesOf = (row: Entry) => (row['data'] ?? {}) as Record<string, unknown>;
 
-/** A row as its form reads it. */
+/** A row as an entry for its form. */
 export const rowOf = (row: Entry): Entry => ({ ...valuesOf(row), id: row.id });
 
 export function familyOf(table: Table): Family {
@@ -85,12 +85,12 @@ export function familyOf(table: Table): Family {
     fields: schema.properties,
     filters: [],
     words: { add: words.add, search: words.search, none: words.noRows, teach: '', removeAsk: () => words.removeAsk },
-    // A row as it is told, or one that was just typed.
+    // A stored row, or the draft of one.
     title: (entry) => (first && cell(first, (entry['data'] ? valuesOf(entry) : entry)[first.name])) || records.unnamed,
     facts: () => [],
   };
 }
 
-/** The events after which tables, or their rows, are others. */
+/** The events that change tables and their rows. */
 export const TABLES_CHANGED: readonly string[] = ['custom-tables:changed'];
 export const ROWS_CHANGED: readonly string[] = ['custom-records:changed', ...TABLES_CHANGED];

@@ -1,4 +1,4 @@
-// The rows of a table that people made: looked through, sorted by a column, narrowed by another, added to, changed and deleted.
+// The rows of a custom table: searched, sorted, filtered, added, edited and deleted.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -31,7 +31,7 @@ interface Sieve {
 
 const NONE: Sieve = { column: '', op: 'eq', value: '' };
 
-/** What is compared with a column, as its type has it; undefined while it is not typed yet. */
+/** The value to compare a column with; undefined while it is incomplete. */
 function compared(column: Column | undefined, typed: string): unknown {
   const said = typed.trim();
   if (!said) return undefined;
@@ -105,7 +105,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
   );
 }
 
-/** Only the rows whose column is so. */
+/** The filter by a column. */
 function Narrow({ columns, sieve, onInput }: { columns: Column[]; sieve: Sieve; onInput: (sieve: Sieve) => void }): JSX.Element {
   const column = columns.find((one) => one.name === sieve.column);
   const ops = Object.entries(words.ops).filter(([op]) => {
@@ -143,7 +143,7 @@ interface GridProps {
   onRemoved: (name: string) => void;
 }
 
-/** Wider than a phone, it scrolls sideways by itself. */
+/** The table scrolls sideways when it is wider than the screen. */
 function Grid({ table, rows, sort, onSort, writer, title, onEdit, onRemoved }: GridProps): JSX.Element {
   const [asking, setAsking] = useState('');
   const [problem, setProblem] = useState('');
@@ -219,7 +219,7 @@ interface WholeProps {
   onDropped: (said: string) => void;
 }
 
-/** What is done with all of a table: it gets another name or more columns, or it goes, asked about with how much that is. */
+/** Actions on the table itself: edit it, or delete it after showing how many rows it has. */
 function Whole({ table, onChanged, onDropped }: WholeProps): JSX.Element {
   const [changing, setChanging] = useState(false);
   const [count, setCount] = useState<number | null>(null);
@@ -229,7 +229,7 @@ function Whole({ table, onChanged, onDropped }: WholeProps): JSX.Element {
   useEffect(() => setCount(null), [table.name]);
   const ask = async () => {
     setProblem('');
-    // How many there are is read anew: it is what one decides about.
+    // The count is reloaded, because the decision depends on it.
     const now = await api.execute('describe_custom_table', { table: table.name }).then(({ result }) => tableIn(result), () => null);
     setCount((now ?? table).rows);
   };

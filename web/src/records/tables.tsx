@@ -1,4 +1,4 @@
-// The tables that people made: which there are, a form for a new one, and the rows of the one that the address names.
+// The custom tables: a list, a form for a new one, and the rows of the one in the address.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -16,7 +16,7 @@ import { TableView } from './table-view';
 
 const words = records.tables;
 
-/** What is read, again and again; null until it is there. */
+/** A result that is reloaded; null until it is there. */
 function useTold<T>(tool: string, args: object, pick: (result: unknown) => T): { told: T | null; problem: string; again: () => void } {
   const [told, setTold] = useState<T | null>(null);
   const [problem, setProblem] = useState('');

@@ -1,4 +1,4 @@
-// What waits for a decision: a quiet card that says what Hob wants to do and why it asks, and one line once it is answered.
+// An approval as a card: the call and why it needs approval; one line once it is settled.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Buttons, Notice } from '../form';
@@ -11,7 +11,7 @@ import { exact, exactly, narrow, toolOf, Values } from '../values';
 
 const words = text.approvals;
 
-/** How it ended, in one line. */
+/** The settled approval in one line. */
 function ending(asked: ApprovalQuestion): string {
   const tool = toolOf(asked.tool);
   if (asked.gone) return words.gone(tool);
@@ -24,7 +24,7 @@ function ending(asked: ApprovalQuestion): string {
 
 interface Props {
   asked: ApprovalQuestion;
-  /** Where it comes from, for one that stands outside of its conversation. */
+  /** Its origin, when shown outside its conversation. */
   children?: ComponentChildren;
 }
 
@@ -39,7 +39,7 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
   const id = useId();
   const waits = isPending(asked);
 
-  // Whoever pressed something in the card is not lost when it becomes a line.
+  // Keeps the focus when the card becomes a line.
   if (!waits && card.current?.contains(document.activeElement)) held.current = true;
   useLayoutEffect(() => {
     if (!waits && held.current) end.current?.focus({ preventScroll: true });
@@ -113,12 +113,12 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
 interface AlwaysProps {
   asked: ApprovalQuestion;
   busy: boolean;
-  /** Without a pattern the yes is for what was suggested. */
+  /** Without a pattern, the suggested one applies. */
   onChoose: (chosen: { pattern?: Pattern }) => void;
   onBack: () => void;
 }
 
-/** For what a yes is to stand: what each choice means stands beside it. */
+/** The choices of "always allow", each with its meaning. */
 function Always({ asked, busy, onChoose, onBack }: AlwaysProps): JSX.Element {
   const id = useId();
   const first = useRef<HTMLButtonElement>(null);
@@ -131,7 +131,7 @@ function Always({ asked, busy, onChoose, onBack }: AlwaysProps): JSX.Element {
   const tool = toolOf(asked.tool);
   const like = narrow(pattern) && !exact(pattern);
   const choose = (chosen: { pattern?: Pattern }) => () => !busy && onChoose(chosen);
-  // What is suggested knows the secrets that are not shown; only where that is everything, the values are those on the card.
+  // The suggested pattern covers hidden secrets; only where it is `*` are the shown values used.
   const same = narrow(pattern) ? {} : { pattern: exactly(asked.arguments ?? {}) as Pattern };
   return (
     <div class="always" role="group" aria-labelledby={id} ref={box}>

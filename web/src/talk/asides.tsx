@@ -1,4 +1,4 @@
-// What Hob says or asks in the middle of its work: told words, answered questions, what was shown; and the cards of what still waits.
+// Messages, answered questions and shown blocks in the middle of a run, and the cards of pending questions.
 import type { ComponentChildren, JSX } from 'preact';
 import { Chevron } from '../icons';
 import { later } from '../later';

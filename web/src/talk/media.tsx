@@ -1,4 +1,4 @@
-// Pictures, sounds and files of a message, as they are kept on the device.
+// The pictures, sounds and files of a message.
 import type { JSX } from 'preact';
 import { fileAt, type StoredFile } from '../api';
 import { text } from '../text';

@@ -21,7 +21,7 @@ interface Props {
   talk: TalkState;
 }
 
-/** With less free room than this under a new message, the page is lifted once and the answer grows into the room. */
+/** With less free space than this below a new message, the page scrolls once and the answer grows into the space. */
 const ROOM = 0.45;
 
 const turnOf = (turns: Turn[], one: Question) => (one.kind === 'approval'
@@ -54,7 +54,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
   const [note, setNote] = useState('');
   const [over, setOver] = useState(false);
 
-  // A new question: decide once where it stands, then nothing above the growing text moves.
+  // A new message: decide its position once, so that nothing above the growing text moves.
   useLayoutEffect(() => {
     if (!talk.sending || !newest || newest.key === lifted) return;
     following.current = false;
@@ -76,12 +76,12 @@ export function Talk({ session, talk }: Props): JSX.Element {
     if (count && !talk.sending && !lifted) scrollTo(0, document.documentElement.scrollHeight);
   }, [talk.loading, talk.conversationId]);
 
-  // What came in from elsewhere is followed by whoever was at the end.
+  // Follow messages from elsewhere when at the end.
   useLayoutEffect(() => {
     if (count && !talk.sending && !lifted && !below) scrollTo(0, document.documentElement.scrollHeight);
   }, [count]);
 
-  // So is a card that asks for a decision.
+  // Follow new questions as well.
   useLayoutEffect(() => {
     if (waits && !below) end.current?.scrollIntoView({ block: 'nearest' });
   }, [waits]);
@@ -120,7 +120,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
 
   const fork = async (turn: Turn) => {
     try {
-      // What was said just now is known by its run alone.
+      // The newest message is known by its run only.
       const last = turn.lastId ?? (await api.conversation(talk.conversationId)).messages.filter(({ runId }) => runId === turn.runId).at(-1)?.id;
       const fresh = await api.fork(talk.conversationId, last);
       moveTo(() => talk.open(fresh.id))();
@@ -130,12 +130,12 @@ export function Talk({ session, talk }: Props): JSX.Element {
     }
   };
 
-  // A card that comes in the middle of an answer is to stand there whole at once.
+  // Prefetch the card, so that it appears complete.
   useEffect(() => {
     if (talk.busy) InteractionCard.ahead();
   }, [talk.busy]);
 
-  // What is dragged over the room may be dropped anywhere in it.
+  // Files can be dropped anywhere in the room.
   const carries = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
 
   const moveTo = (action: () => void) => () => {

@@ -1,4 +1,4 @@
-// One tool that was made here: how it stands, its code, and what may become of it.
+// One custom tool: its status, code and actions.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';

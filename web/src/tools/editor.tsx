@@ -1,4 +1,4 @@
-// Writing a tool: its name, what it is given, its code; it can be tried before it is kept.
+// The editor of a custom tool, with a test run before it is saved.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -30,7 +30,7 @@ const BEGIN: Written = {
   permissions: [],
 };
 
-/** A tool half written stays so while one looks elsewhere. */
+/** An unfinished tool is kept while another place is open. */
 let unfinished: Written = BEGIN;
 
 interface Props {
@@ -170,7 +170,7 @@ function Trial({ shape, draft, onInput, problems }: { shape: Shape; draft: Draft
   return <AreaField label={words.json} code value={draft as string} onInput={onInput} error={problems['']} />;
 }
 
-/** What is wrong with what is written; answers the parameters as a schema where they are one. */
+/** Collects problems; returns the parameters as a schema where they are valid. */
 function check(written: Written, problems: Problems): object | null {
   const name = written.name.trim();
   if (!name) problems['name'] = words.wrong.needed;
@@ -188,7 +188,7 @@ function check(written: Written, problems: Problems): object | null {
   return null;
 }
 
-/** What was typed to try with under other parameters, as far as it is plain and its field is still there. */
+/** The test arguments carried over to changed parameters, where the fields still exist. */
 function carried(shape: Shape, trial: Draft): Draft {
   const fresh = blank(shape);
   if (shape.kind !== 'group') return typeof trial === 'string' ? trial : fresh;

@@ -1,4 +1,4 @@
-// The groups of tools: what is in each, what it needs, and a switch for those who may turn it.
+// The tool groups: their tools, dependencies and switches.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Notice, SwitchField } from '../form';
@@ -15,7 +15,7 @@ const words = text.groups;
 interface Props {
   known: Known;
   admin: boolean;
-  /** The group that was asked for. */
+  /** The group in the address. */
   wanted: string;
 }
 
@@ -54,14 +54,14 @@ export function Groups({ known, admin, wanted }: Props): JSX.Element {
 interface OneProps {
   group: policy.Group;
   all: policy.Group[];
-  /** The names of all tools there are. */
+  /** The names of all tools. */
   tools: Set<string>;
   admin: boolean;
   open: boolean;
 }
 
 function One({ group, all, tools, admin, open }: OneProps): JSX.Element {
-  // What was chosen, until Hob has it.
+  // The new state while it is being saved.
   const [wish, setWish] = useState<boolean | null>(null);
   const [problem, setProblem] = useState('');
   const on = wish ?? group.enabled;

@@ -1,4 +1,4 @@
-// All tools in their families, those made here first, and one field that finds among them.
+// All tools by family, custom tools first, with a filter.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { CustomTool, Tool } from '../api';
@@ -11,10 +11,10 @@ import { StatusLine } from './marks';
 import { groupName, type Known } from './use-tools';
 
 const words = text.toolsRoom;
-/** More tools than this, and the families begin closed. */
+/** Families start closed above this number of tools. */
 const MANY = 60;
 
-/** What was looked for, and how far down: kept while one looks at a tool. */
+/** The filter and scroll position, kept while a tool is open. */
 let query = '';
 let scrolled = 0;
 const closed = new Set<string>();
@@ -67,7 +67,7 @@ export function ToolList({ known }: { known: Known }): JSX.Element {
   );
 }
 
-/** Whether every word that was typed is in one of the texts. */
+/** Whether one of the texts contains every word. */
 function fitting(typed: string): (...texts: string[]) => boolean {
   const wanted = typed.toLowerCase().split(/[\s_]+/).filter(Boolean);
   return (...texts) => {

@@ -1,4 +1,4 @@
-// What a tool gave: its sentence first, then all of it, and how long it took.
+// The result of a tool: a sentence, the full value, and the duration.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ToolRun } from '../api';

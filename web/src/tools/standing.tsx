@@ -1,4 +1,4 @@
-// How a tool stands: whether Hob asks before it uses it and why, the yeses that were given for good, and the services it lacks.
+// The policy of a tool: what is decided and why, standing grants, and missing services.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Notice } from '../form';
@@ -12,7 +12,7 @@ import { narrow, toolOf, Values } from '../values';
 
 const words = text.standing;
 
-/** Reads anew when one of the topics is heard; what cannot be read is left out. */
+/** Loads a value again after events; ignores errors. */
 function useKnown<T>(read: () => Promise<T>, topics: string[]): [T | null, () => void] {
   const [known, set] = useState<T | null>(null);
   const again = () => void read().then(set, () => undefined);
@@ -21,7 +21,7 @@ function useKnown<T>(read: () => Promise<T>, topics: string[]): [T | null, () =>
   return [known, again];
 }
 
-/** The one sentence about what happens when Hob wants to use it. */
+/** The policy's decision as a sentence. */
 function verdict({ verdict: which, reason }: policy.Explained): string {
   if (which === 'allow') return words.allow;
   return words[which](reason.trim() ? sentence(reason) : words.noReason[which]);
@@ -50,7 +50,7 @@ export function Standing({ tool, version }: { tool: string; version?: number | u
               <summary><span class="soft small">{words.trail}</span><Chevron /></summary>
               <ol class="trail">
                 {explained.trail.map(({ rule, says }, n) => (
-                  // The last says which one decided.
+                  // The last one decided.
                   <li key={n} class={n === explained.trail.length - 1 ? 'decided' : undefined}>
                     <code>{rule}</code>
                     <span><Said words={says} /></span>
@@ -109,7 +109,7 @@ function GrantLine({ grant, version, onDrop }: { grant: policy.Grant; version: n
   );
 }
 
-/** The services a tool asks for that nobody has set up; told to those who can. */
+/** The services a tool needs that are not set up; visible to those who can set them up. */
 export function Needs({ tool }: { tool: string }): JSX.Element | null {
   const [known] = useKnown(policy.services, ['config:changed', 'tools:changed']);
   const lacking = known?.services.filter((service) => service.neededBy.includes(tool) && !service.entries.length) ?? [];

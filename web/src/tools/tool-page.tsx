@@ -1,4 +1,4 @@
-// One tool: what it does, a form to use it by hand, and what it gave.
+// One tool: its description, a form to run it, and the result.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -21,7 +21,7 @@ import { groupName } from './use-tools';
 
 const words = text.toolsRoom;
 
-/** What was typed for a tool and what it gave, as long as the page is open. */
+/** The draft and result of each tool, kept while the page is open. */
 interface Work {
   draft: Draft;
   tried: boolean;
@@ -50,7 +50,7 @@ export function ToolPage({ tool, custom, groups, admin }: Props): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
-  // A tool made here may have got other parameters meanwhile.
+  // The parameters of a custom tool may change.
   const key = `${tool.name} ${JSON.stringify(tool.parameters)}`;
   let work = works.get(key);
   if (!work) works.set(key, (work = { draft: blank(shape), tried: false, running: false, ran: null, problem: '' }));

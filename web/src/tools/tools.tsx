@@ -1,4 +1,4 @@
-// The Tools room: all that Hob can do, each with a form to do it by hand, and the tools made here.
+// The Tools room: all tools with a form to run each, and the custom tools.
 import type { JSX } from 'preact';
 import { Notice } from '../form';
 import type { RoomProps } from '../rooms';

@@ -1,4 +1,4 @@
-// Which tools there are, read once for the page and anew when somebody makes, switches or deletes one.
+// The tools, custom tools and groups: loaded once, and again after changes.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api';
@@ -21,7 +21,7 @@ export const toolsProblem = signal('');
 let asking: Promise<void> | null = null;
 let stale = false;
 
-/** Who may not see the groups uses the tools all the same. */
+/** Without permission to see groups, tools are usable all the same. */
 async function groupsIfAllowed(): Promise<policy.Group[]> {
   try {
     return (await policy.groups()).groups;
@@ -39,12 +39,12 @@ async function ask(): Promise<void> {
     const waiting = custom.tools.filter((tool) => tool.status === 'pending_approval').length;
     mark('tools', waiting ? text.toolsRoom.waiting(waiting) : '');
   } catch (cause) {
-    // While Hob is away the banner says so, and this is asked again when it is back.
+    // While the device is away, the banner says so, and this is loaded again afterwards.
     toolsProblem.value = cause instanceof api.Unreachable ? '' : trouble(cause);
   }
 }
 
-/** Reads them anew; a second wish meanwhile is one more reading after this one. */
+/** Loads them again; calls during a load cause one more load. */
 export function readTools(): Promise<void> {
   if (asking) {
     stale = true;
@@ -65,7 +65,7 @@ export async function allTools(): Promise<api.Tool[]> {
   return knownTools.value?.tools ?? [];
 }
 
-/** Keeps them true: once for the page. */
+/** Keeps them current; mounted once. */
 export function useToolsRead(): void {
   const away = deviceAway.value;
   useEffect(() => {
@@ -74,5 +74,5 @@ export function useToolsRead(): void {
   useLive(['tools:changed', 'groups:changed'], () => void readTools());
 }
 
-/** What a group is called. */
+/** The name of a group. */
 export const groupName = (groups: policy.Group[], which: string) => groups.find((group) => group.id === which)?.name ?? which;
