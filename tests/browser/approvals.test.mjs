@@ -237,7 +237,7 @@ test('what was done is told, with what was decided', async () => {
   await page.getByLabel('Tool').fill('gpio_write');
   await page.getByLabel('Outcome').selectOption('denied');
   await page.waitForFunction(() => [...document.querySelectorAll('.act a')].every((one) => one.textContent === 'gpio_write') && document.querySelector('.act.bad'));
-  await shows(() => acts.first().innerText(), /was not allowed.*Hob, for you/s);
+  await shows(() => acts.first().innerText(), /denied.*Hob, for you/s);
   await page.getByLabel('Outcome').selectOption('ok');
   await page.waitForFunction(() => document.querySelector('.act') && !document.querySelector('.act.bad'));
   await accessible(page, 'the real log');

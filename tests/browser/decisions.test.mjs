@@ -75,7 +75,7 @@ test('a tool whose group is off says which to turn on, and the group is turned o
   const it = house();
   const { page, context, problems } = await visit(it, { at: '#/tools', answers: shed(it), size: desktop });
   await row(page, 'send_email').getByText('off: turn on Web').waitFor();
-  await shows(() => row(page, 'gpio_write').innerText(), /moves things/);
+  await shows(() => row(page, 'gpio_write').innerText(), /controls devices/);
   await row(page, 'send_email').click();
   await page.getByText('This tool is off: turn on its group, Web.').waitFor();
   await page.getByRole('link', { name: 'Open group Web' }).click();
@@ -223,7 +223,7 @@ test('a service that a tool needs is set up; its key goes in and never comes out
   const { page, context, problems } = await visit(it, { at: '#/device', answers: cellar(it), size: desktop });
   await ready(page);
   await part(page, 'Services').getByRole('link', { name: 'Services' }).click();
-  await shows(() => row(page, 'OpenWeather').innerText(), /not set up\s+forecasts\s+Used by forecast\s·\sasked for by a tool/);
+  await shows(() => row(page, 'OpenWeather').innerText(), /not set up\s+forecasts\s+Used by forecast\s·\sneeded by a tool/);
   await shows(() => row(page, 'Mail').innerText(), /2 entries/);
   await shows(() => row(page, 'Lamps').innerText(), /set up[^]*from hob.toml/);
   await row(page, 'OpenWeather').click();
@@ -244,7 +244,7 @@ test('a service that a tool needs is set up; its key goes in and never comes out
   await button(page, 'Save').click();
   await page.getByText('Saved.').waitFor();
   assert.deepEqual(last(it)[2], { label: 'default', fields: { api_key: 'k-1234', base_url: 'https://api.example.org', raw: false } });
-  await shows(() => entry(page, 'default').innerText(), /API key\s+is set[^]*Address\s+https:\/\/api\.example\.org/);
+  await shows(() => entry(page, 'default').innerText(), /API key\s+set[^]*Address\s+https:\/\/api\.example\.org/);
   assert.equal((await page.content()).includes('k-1234'), false);
   assert.equal(await button(page, 'Add another entry').count() + await button(page, 'Set up').count(), 0, 'one entry is all it takes');
   await counted(button(page, 'Remove API key'), 0, 'what is needed is replaced, not removed');
@@ -371,7 +371,7 @@ test('how much Hob does without asking is chosen, then saved', async () => {
   await becomes(() => some.isChecked(), true);
   await some.focus();
   await page.keyboard.press('ArrowUp');
-  await becomes(() => choices.getByRole('radio', { name: /^Little/ }).isChecked(), true);
+  await becomes(() => choices.getByRole('radio', { name: /^A little/ }).isChecked(), true);
   assert.equal(it.calls.length, 0, 'an arrow key alone changes nothing');
   await accessible(page, 'choosing autonomy');
   await button(part(page, 'You'), 'Cancel').click();
@@ -414,7 +414,7 @@ test('what was done is told newest first, filtered, and paged', async () => {
   await part(page, 'Activity').getByRole('link', { name: 'Activity' }).click();
   const acts = page.locator('.act');
   await acts.nth(49).waitFor();
-  await shows(() => acts.first().innerText(), /recall\s+.*worked\s·\sHob, for you\s·\s4 ms\s+allowed by the rule default/s);
+  await shows(() => acts.first().innerText(), /recall\s+.*succeeded\s·\sHob, for you\s·\s4 ms\s+allowed by the rule default/s);
   await button(page, 'Older').click();
   await acts.nth(79).waitFor();
   await counted(acts, 80);
@@ -444,7 +444,7 @@ test('who is no admin has no switch for everybody; an entry of a later version d
   const { page, context, problems } = await visit(it, { at: '#/device/activity' });
   await page.getByText('maybe by the rule new-rule').waitFor();
   await page.getByText(/^exploded/).waitFor();
-  await page.getByText(/^came too often.*you.*1 ms$/).waitFor();
+  await page.getByText(/^rate limited.*you.*1 ms$/).waitFor();
   await counted(page.getByRole('switch'), 0);
   await fits(page, phone, 'a long name in the log');
   assert.deepEqual(problems, []);

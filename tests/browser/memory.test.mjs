@@ -35,7 +35,7 @@ test('the empty room says how something comes in, and something does', async () 
   await page.getByRole('button', { name: 'Remember', exact: true }).click();
   await line('Marta serviced the boiler').waitFor();
   await heard('Remembered.').waitFor();
-  await shows(() => lines().innerText(), /event[^]*matters a lot[^]*#house[^]*#boiler/);
+  await shows(() => lines().innerText(), /event[^]*important[^]*#house[^]*#boiler/);
   await page.getByText('1 memory', { exact: true }).waitFor();
   const { memories } = await call('list_memories');
   assert.deepEqual(memories.map((m) => [m.type, m.tags, m.shared]), [['event', ['house', 'boiler'], false]]);

@@ -541,7 +541,7 @@ test('runs: how each stands, its steps, stopped and taken up again', async () =>
   const { page, context } = await staged(browser, answers, { at: '#/device/runs' });
   await page.getByRole('button', { name: /^Stop the run/ }).click();
   await page.getByText('Stopped.').waitFor();
-  await page.getByRole('button', { name: /^Go on with the run/ }).click();
+  await page.getByRole('button', { name: /^Resume the run/ }).click();
   await page.getByText('Resumed.').waitFor();
   assert.deepEqual(asked, ['cancel', 'resume']);
   await context.close();

@@ -186,7 +186,7 @@ test('a note is written, found, shortened in the list, read and changed as a who
   await line('Roof').waitFor();
   await shows(() => lines().first().innerText(), /Paint[^]*pinned[^]*#house[^]*#paint/);
   assert.doesNotMatch(await line('Roof').innerText(), /The end\./);
-  await line('Roof').getByRole('button', { name: 'Show all of it: Roof' }).click();
+  await line('Roof').getByRole('button', { name: 'Show all: Roof' }).click();
   await line('Roof').getByText('The end.').waitFor();
   await line('Roof').getByRole('button', { name: 'Show less: Roof' }).click();
   await press('Edit: Roof');
@@ -364,7 +364,7 @@ test('when the lists do not arrive, the page says so', async () => {
   const it = await enter(browser, { size: phone });
   await it.page.route('**/assets/records-*.js', (route) => route.abort());
   await it.page.goto(`${hob}/#/memory/tasks`);
-  await it.page.getByText('This part of the page did not arrive.').waitFor();
+  await it.page.getByText('This part of the page could not be loaded.').waitFor();
   await accessible(it.page, 'lists that did not arrive');
   await it.page.unroute('**/assets/records-*.js');
   await press('Reload the page', it.page);

@@ -221,7 +221,7 @@ test('an answer goes on while one looks into another room, and the bar says so',
   await message(page).press('Enter');
   await page.getByText('The first half').first().waitFor();
   await visit(page, 'Home');
-  await page.getByRole('link', { name: /^Talk.*Hob is at work$/ }).waitFor();
+  await page.getByRole('link', { name: /^Talk.*Hob is working$/ }).waitFor();
   await accessible(page, 'Home while Hob is at work');
   await shot(page, 'working-elsewhere');
   await page.evaluate(() => globalThis.finish());
@@ -260,7 +260,7 @@ test('after a resync the pins are read anew', async () => {
   const pins = (high) => good({ tool: 'gpio_list', result: { driver: 'sim', why: 'simulated', pins: [{ pin: 17, high, driven: true }] } });
   const { page, context, all } = await staged({ 'POST /api/v1/tools/gpio_list/execute': pins(false), 'GET /api/v1/discover': good({ count: 0, found: [] }) }, { at: '#/home' });
   await page.getByRole('button', { name: 'GPIO 17, physical pin 11, off' }).waitFor();
-  await shows(() => page.locator('[data-pin="18"]').getAttribute('aria-label'), /held by another program/);
+  await shows(() => page.locator('[data-pin="18"]').getAttribute('aria-label'), /in use by another program/);
   all['POST /api/v1/tools/gpio_list/execute'] = pins(true);
   await page.evaluate(() => globalThis.tell('resync'));
   await page.getByRole('button', { name: 'GPIO 17, physical pin 11, on' }).waitFor();

@@ -78,9 +78,9 @@ test('the calendar: a month that is walked over by keys, and below it the day', 
   await month.waitFor();
   await page.getByText('No events.').waitFor();
   await press('Add an event');
-  await becomes(() => field('Begins: day').inputValue(), '2027-03-10');
+  await becomes(() => field('Starts: day').inputValue(), '2027-03-10');
   await field('Event').fill('Dentist');
-  await field('Begins: time').fill('15:00');
+  await field('Starts: time').fill('15:00');
   await field('Location').fill('Ring 4');
   await field('Ends: day').fill('2027-03-09');
   await press('Add');
@@ -117,11 +117,11 @@ test('the calendar: a month that is walked over by keys, and below it the day', 
   // Moved to another day, the calendar stays; its time goes and comes.
   await cell('Wednesday, 10 March 2027: 15:00 Dentist').click();
   await press('Edit: Dentist');
-  await field('Begins: time').fill('');
+  await field('Starts: time').fill('');
   await press('Save');
   await line('Dentist').getByText('all day').waitFor();
   await press('Edit: Dentist');
-  await field('Begins: time').fill('09:30');
+  await field('Starts: time').fill('09:30');
   await press('Save');
   await cell('Wednesday, 10 March 2027: 09:30 Dentist').waitFor();
   const { events } = await call('list_calendar_events', { startDate: '2027-03-10', endDate: '2027-03-10' });
@@ -160,7 +160,7 @@ test('a table is made, filled, sorted, filtered, given a column and deleted', as
   await press('Add a column');
   await column(3).getByLabel(/^Name/).fill('light');
   await column(3).getByLabel('Type').selectOption('select');
-  await column(3).getByLabel(/^Which/).fill('sun, shade');
+  await column(3).getByLabel(/^Choices/).fill('sun, shade');
   await press('Add a column');
   await column(4).getByLabel(/^Name/).fill('alive');
   await column(4).getByLabel('Type').selectOption('boolean');

@@ -32,8 +32,8 @@ test('every tool is in its family, and one field finds among them', async () => 
   await unfold(page);
   await row('calculate').waitFor();
   await counted(page.locator('.family a.tool-row'), tools.length);
-  await shows(() => row('recall').innerText(), /looks[^]*Also called memory_recall/);
-  await shows(() => row('gpio_write').innerText(), /moves things/);
+  await shows(() => row('recall').innerText(), /reads[^]*Also called memory_recall/);
+  await shows(() => row('gpio_write').innerText(), /controls devices/);
   for (const [typed, name] of [['remember bat', 'batch_remember'], ['memory_recall', 'recall'], ['MATHEMATICAL', 'calculate']]) {
     await filter().fill(typed);
     await row(name).waitFor();
@@ -228,7 +228,7 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   await becomes(() => name.inputValue(), 'bottle_count');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { level: 2, name: 'bottle_count' }).waitFor();
-  await shows(() => page.locator('.status-line').innerText(), /active\s*made by a person\s*version 1\s*never used/);
+  await shows(() => page.locator('.status-line').innerText(), /active\s*by a person\s*version 1\s*never used/);
 
   await page.getByRole('link', { name: 'Run' }).click();
   await page.getByLabel('Crates').fill('2');
@@ -244,7 +244,7 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   await page.getByRole('button', { name: 'Turn off' }).click();
   await page.locator('.status-line').getByText('off').waitFor();
   await at('');
-  await shows(() => row('bottle_count').innerText(), /off\s*made by a person\s*version 2/);
+  await shows(() => row('bottle_count').innerText(), /off\s*by a person\s*version 2/);
   await row('bottle_count').click();
   await page.getByRole('button', { name: 'Turn on' }).click();
   await page.locator('.status-line').getByText('active').waitFor();
@@ -268,7 +268,7 @@ test('what Hob wrote waits for a decision', async () => {
   for (const name of ['restart_radio', 'restart_router']) await api(context, 'POST', '/api/v1/custom-tools', byHob(name));
   await at('');
   await page.reload();
-  await shows(() => row('restart_radio').innerText(), /waits for a decision\s*made by Hob/);
+  await shows(() => row('restart_radio').innerText(), /needs approval\s*by Hob/);
   await page.getByRole('link', { name: /2 tools need approval/ }).waitFor();
   await row('restart_radio').click();
   const card = page.getByRole('region', { name: 'Hob wrote this tool. Approve it?' });

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { Door, told, Trouble, useWait, type Told } from './door';
+import { Door, refusalFor, Trouble, useWait, type Refusal } from './door';
 import { Field } from './form';
 import { long, PasswordField, SHORTEST } from './password';
 import { text } from './text';
@@ -24,7 +24,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
   const [person, setPerson] = useState('');
   const [password, setPassword] = useState('');
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Told | null>(null);
+  const [problem, setProblem] = useState<Refusal | null>(null);
   const [wrongCode, setWrongCode] = useState('');
   const [short, setShort] = useState('');
   const [taken, setTaken] = useState(false);
@@ -68,7 +68,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
       await api.claim({ code: code.trim(), ...(person.trim() && { person: person.trim() }), ...(password && { password }) });
       await onDone();
     } catch (cause) {
-      const answer = told(cause, `#claim=${encodeURIComponent(code.trim())}`);
+      const answer = refusalFor(cause, `#claim=${encodeURIComponent(code.trim())}`);
       const which = cause instanceof api.Refused ? cause.code : '';
       if (which === 'wrong_code' || which === 'code_expired') {
         setLinked(false);

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import * as api from './api';
 import { deviceAway } from './away';
 import { Flame } from './icons';
-import { Said } from './said';
+import { Sentence } from './sentence';
 import { text, trouble } from './text';
 
 /** The wait, where the daemon does not say. */
@@ -39,7 +39,7 @@ export function Door({ title, why, busy, onSubmit, children }: DoorProps): JSX.E
 }
 
 /** The daemon's answer, as far as it is shown. */
-export interface Told {
+export interface Refusal {
   words: string;
   /** The encrypted address to use instead. */
   instead?: string;
@@ -53,18 +53,18 @@ function encrypted(message: string): string {
 }
 
 /** A refusal as a sentence; `fragment` is added to the encrypted address. */
-export function told(cause: unknown, fragment = ''): Told {
+export function refusalFor(cause: unknown, fragment = ''): Refusal {
   const address = cause instanceof api.Refused && cause.code === 'tls_required' ? encrypted(cause.message) : '';
   return address ? { words: text.signIn.plain, instead: `${address}/${fragment}` } : { words: trouble(cause) };
 }
 
 /** The line above the button: a problem, or that the device is away. */
-export function Trouble({ told }: { told: Told | null }): JSX.Element {
+export function Trouble({ told }: { told: Refusal | null }): JSX.Element {
   const away = deviceAway.value;
   if (!told) return <p class="told soft" role="status">{away && text.away}</p>;
   return (
     <div class="told" role="alert">
-      <p class="problem"><Said words={told.words} /></p>
+      <p class="problem"><Sentence words={told.words} /></p>
       {told.instead && (
         <>
           <p><a href={told.instead}>{told.instead.replace(/\/(#.*)?$/, '')}</a></p>

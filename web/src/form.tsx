@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Close, Fresh } from './icons';
-import { Said } from './said';
+import { Sentence } from './sentence';
 import { text } from './text';
 
 /** The attributes that connect a control with its label, help and problem. */
@@ -42,11 +42,11 @@ export function Field({ label, help, error, required, children }: FieldProps): J
 }
 
 export function Help({ id, words }: { id?: string; words: string }): JSX.Element {
-  return <p id={id && `${id}-help`} class="help"><Said words={words} /></p>;
+  return <p id={id && `${id}-help`} class="help"><Sentence words={words} /></p>;
 }
 
 export function Wrong({ id, words }: { id?: string; words: string }): JSX.Element {
-  return <p id={id && `${id}-error`} class="problem small" role="alert"><Said words={words} /></p>;
+  return <p id={id && `${id}-error`} class="problem small" role="alert"><Sentence words={words} /></p>;
 }
 
 /** Marks a required field. */
@@ -264,7 +264,7 @@ export function Buttons({ children }: { children: ComponentChildren }): JSX.Elem
 
 /** A message: success, a problem (`bad`) or a state (`quiet`). Announced when it appears. */
 export function Notice({ bad = false, quiet = false, children }: { bad?: boolean; quiet?: boolean; children: string }): JSX.Element {
-  return <p class={`notice${bad ? ' problem' : quiet ? ' aside' : ''}`} role={bad ? 'alert' : 'status'}><Said words={children} /></p>;
+  return <p class={`notice${bad ? ' problem' : quiet ? ' aside' : ''}`} role={bad ? 'alert' : 'status'}><Sentence words={children} /></p>;
 }
 
 interface ConfirmProps {

@@ -9,7 +9,7 @@ import { deviceAway } from './away';
 import { Claim, codeIn } from './claim';
 import { Home } from './home/home';
 import { Flame } from './icons';
-import { later } from './later';
+import { lazy } from './lazy';
 import { useLine, useLive } from './live';
 import { Memory } from './memory/memory';
 import { Notices } from './notices';
@@ -30,8 +30,8 @@ type Door =
   | { at: 'inside'; session: api.Session };
 
 /** Fetched once somebody is signed in: the Device room, and the search over everything. */
-const Device = later<RoomProps>(() => import('./device/device').then((part) => part.Device));
-const Finder = later<{ onClose: () => void }>(() => import('./find').then((part) => part.Finder));
+const Device = lazy<RoomProps>(() => import('./device/device').then((part) => part.Device));
+const Finder = lazy<{ onClose: () => void }>(() => import('./find').then((part) => part.Finder));
 
 /** Removes a used claim code from the address. */
 function dropCode(): void {
@@ -58,8 +58,8 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
 
   useFindKeys(find);
   useEffect(() => {
-    Device.ahead();
-    Finder.ahead();
+    Device.prefetch();
+    Finder.prefetch();
   }, []);
   useLine();
   // Tools that need approval have a badge in every room.

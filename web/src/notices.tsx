@@ -12,7 +12,7 @@ import { text, trouble, when } from './text';
 
 const words = text.notices;
 
-interface Told {
+interface Notice {
   id: string;
   title?: string | null;
   text: string;
@@ -24,17 +24,17 @@ interface Told {
 /** The most notices loaded; one is shown at a time. */
 const MOST = 50;
 
-const isTold = (one: unknown): one is Told => typeof (one as Told | null)?.id === 'string' && typeof (one as Told).text === 'string';
+const isNotice = (one: unknown): one is Notice => typeof (one as Notice | null)?.id === 'string' && typeof (one as Notice).text === 'string';
 
 function useNotices() {
-  const [notices, setNotices] = useState<Told[]>([]);
+  const [notices, setNotices] = useState<Notice[]>([]);
   const away = deviceAway.value;
   const turn = useRef(0);
   const read = useCallback(async () => {
     const mine = ++turn.current;
     try {
       const { result } = await api.execute('list_notices', { unseen: true, limit: MOST });
-      if (mine === turn.current) setNotices((result.notices ?? []).filter(isTold));
+      if (mine === turn.current) setNotices((result.notices ?? []).filter(isNotice));
     } catch {
       // The device is away, or has no notices for this person.
     }
@@ -44,7 +44,7 @@ function useNotices() {
   }, [away]);
   useLive(['notice:new'], ({ topic, data }) => {
     const fresh = { ...data, createdAt: new Date().toISOString() };
-    if (topic === 'resync' || !isTold(fresh)) return;
+    if (topic === 'resync' || !isNotice(fresh)) return;
     turn.current++;
     setNotices((old) => [fresh, ...old.filter((one) => one.id !== fresh.id)]);
   });
@@ -103,7 +103,7 @@ export function Notices(): JSX.Element {
   );
 }
 
-function Card({ notice, rest, onDrop }: { notice: Told; rest: number; onDrop: (which: string) => void }): JSX.Element {
+function Card({ notice, rest, onDrop }: { notice: Notice; rest: number; onDrop: (which: string) => void }): JSX.Element {
   const { id, title, createdAt, document } = notice;
   return (
     <aside class="notices" aria-label={words.label}>
@@ -125,7 +125,7 @@ function Card({ notice, rest, onDrop }: { notice: Told; rest: number; onDrop: (w
 }
 
 /** Rolls the document back, unless it has changed again since. */
-function Undo({ change: { name, version, before }, onDone }: { change: NonNullable<Told['document']>; onDone: () => void }): JSX.Element {
+function Undo({ change: { name, version, before }, onDone }: { change: NonNullable<Notice['document']>; onDone: () => void }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const undo = async () => {

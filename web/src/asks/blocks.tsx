@@ -82,4 +82,4 @@ export function Blocks({ blocks, reply }: { blocks: unknown[]; reply?: Reply | u
 }
 
 /** Blocks that were shown before. */
-export const Shown = ({ blocks }: { blocks: unknown[] }): JSX.Element => <Blocks blocks={blocks} />;
+export const ShownBlocks = ({ blocks }: { blocks: unknown[] }): JSX.Element => <Blocks blocks={blocks} />;

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { Notice } from '../form';
 import { useLive } from '../live';
 import * as policy from '../policy';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { sentence, text } from '../text';
 import { Reading, useAct, useRead } from './part';
 
@@ -47,7 +47,7 @@ export function Autonomy(): JSX.Element {
             <input type="radio" name="autonomy" value={one.level} checked={one.level === level} onChange={() => choose(one.level)} />
             <span>
               <b>{words.names[one.level] ?? one.level}</b>
-              <span class="soft small"><Said words={sentence(one.about)} /></span>
+              <span class="soft small"><Sentence words={sentence(one.about)} /></span>
             </span>
           </label>
         ))}

@@ -6,12 +6,12 @@ import { useLive } from '../live';
 import type { RoomProps } from '../rooms';
 import { text } from '../text';
 import { Top } from '../top';
-import { later } from '../later';
+import { lazy } from '../lazy';
 import { About } from './about';
 import { Backup } from './backup';
 import { useFocusKept } from './focus';
 import { Health } from './health';
-import { Looking, Onward, Part, useRead } from './part';
+import { HouseContext, Onward, Part, useRead } from './part';
 import { People } from './people';
 import { Self } from './self';
 import { Sessions } from './sessions';
@@ -25,10 +25,10 @@ const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
 
 /** Parts with their own page, loaded on demand. */
 const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs']);
-const Services = later<{ wanted: string }>(() => import('./services').then((part) => part.Services));
-const Activity = later<object>(() => import('./activity').then((part) => part.Activity));
-const Model = later<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
-const MindPages = later<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
+const Services = lazy<{ wanted: string }>(() => import('./services').then((part) => part.Services));
+const Activity = lazy<object>(() => import('./activity').then((part) => part.Activity));
+const Model = lazy<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
+const MindPages = lazy<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
 
 function pageAt(path: string[]): JSX.Element | null {
   switch (path[0]) {
@@ -94,9 +94,9 @@ export function Device({ session, path, onChanged }: RoomProps): JSX.Element {
   return (
     <main class="room device">
       <Top title={text.rooms.device} where={session.name} />
-      <Looking.Provider value={house}>
+      <HouseContext.Provider value={house}>
         {pageAt(path) ?? <Parts admin={admin} />}
-      </Looking.Provider>
+      </HouseContext.Provider>
     </main>
   );
 }

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api';
 import type { SystemInfo } from '../results';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, text, when } from '../text';
 import { Part, Reading, useRead } from './part';
 import { size, span } from './units';
@@ -51,7 +51,7 @@ export function Health(): JSX.Element {
       {read.data && (
         <>
           {/* The sentence would repeat the concerns. */}
-          {concerns.length === 0 ? <p class="say"><Said words={read.data.say ?? text.device.health.well} /></p> : (
+          {concerns.length === 0 ? <p class="say"><Sentence words={read.data.say ?? text.device.health.well} /></p> : (
             <div role="alert">
               <ul class="concerns">{concerns.map((concern) => <li key={concern}>{text.device.health.concern(concern)}</li>)}</ul>
             </div>

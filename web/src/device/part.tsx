@@ -17,12 +17,12 @@ interface House {
 }
 
 /** The session, for every part of the room. */
-export const Looking = createContext<House>({
+export const HouseContext = createContext<House>({
   session: { user: '', person: '', role: 'viewer', name: '', version: '', model: '', hasPassword: false, csrfToken: '' },
   onChanged: () => undefined,
 });
 
-export const useHouse = () => useContext(Looking);
+export const useHouse = () => useContext(HouseContext);
 export const useAdmin = () => useHouse().session.role === 'admin';
 
 export function Part({ id, title, why, children }: { id: string; title: string; why?: ComponentChildren; children: ComponentChildren }): JSX.Element {

@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Copy } from '../copy';
 import { TextField } from '../form';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { text, when } from '../text';
 import { Edit, Part, Reading, SaveRow, useAct, useAdmin, useHouse, type Read } from './part';
 
@@ -102,7 +102,7 @@ export function Self({ read }: { read: Read<api.Device> }): JSX.Element {
               <dt>{words.addresses}</dt>
               <dd>
                 <ul>{facts.addresses?.map((address) => <li key={address}>{address}</li>)}</ul>
-                {lonely(facts.listensOn) && <p class="soft small"><Said words={words.alone} /></p>}
+                {lonely(facts.listensOn) && <p class="soft small"><Sentence words={words.alone} /></p>}
               </dd>
             </div>
             {facts.tls && (

@@ -7,7 +7,7 @@ import { Fields } from '../forms/fields';
 import { groupOf, label as labelled, type Group, type GroupDraft, type Schema } from '../forms/schema';
 import * as policy from '../policy';
 import { go, href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { sentence, text } from '../text';
 
 import { useFocusKept } from './focus';
@@ -206,7 +206,7 @@ export function ServicePage({ service, onChanged }: { service: policy.Service; o
   return (
     <Page title={policy.serviceName(service)} back={words.all} to={href('device', 'services')}>
       <div class="part-body" ref={box}>
-        {service.description && <p><Said words={sentence(service.description)} /></p>}
+        {service.description && <p><Sentence words={sentence(service.description)} /></p>}
         <p class="dotted">
           <code>{service.name}</code>
           {words.from[service.from] && <span>{words.from[service.from]}</span>}

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import * as api from '../api';
 import { Notice } from '../form';
-import { lastConversation } from '../keep';
+import { lastConversation } from '../storage';
 import { text } from '../text';
 import { browserIn } from './browser';
 import { Part, Reading, useAct, useHouse, useRead } from './part';

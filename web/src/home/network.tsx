@@ -4,7 +4,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import * as api from '../api';
 import { deviceAway } from '../away';
 import { Again } from '../icons';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence, text, trouble } from '../text';
 
 /** Only web addresses become links: a stranger may announce anything. */
@@ -63,7 +63,7 @@ export function Network(): JSX.Element {
       </div>
       {found && found.length > 0 && <ul>{found.map((one) => <Line key={`${one.kind} ${one.name} ${one.host} ${one.port}`} found={one} />)}</ul>}
       <p class="soft small" role="status">
-        {looking ? text.network.looking : why ? <Said words={why} /> : found && !others ? text.network.alone : ''}
+        {looking ? text.network.looking : why ? <Sentence words={why} /> : found && !others ? text.network.alone : ''}
       </p>
     </section>
   );

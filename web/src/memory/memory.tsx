@@ -11,14 +11,14 @@ import { Line } from './line';
 import { Lists } from './lists';
 import { sectionIn } from './sections';
 import { Tabs } from './tabs';
-import { useMemories, type Wanted } from './use-memories';
+import { useMemories, type MemoryFilter } from './use-memories';
 import { Writing } from './writing';
 import './memory.css';
 
 const words = text.memoryRoom;
 
 /** The filter, kept while another room is open. */
-let before: Wanted = { query: '', kind: '', tags: [] };
+let before: MemoryFilter = { query: '', kind: '', tags: [] };
 
 const KINDS = { fact: 'facts', preference: 'preferences', event: 'events', skill: 'skills' } as const;
 
@@ -46,7 +46,7 @@ export function Memory({ session, path }: RoomProps): JSX.Element {
 
 function Memories({ path, onCount }: { path: string[]; onCount: (count: number | undefined) => void }): JSX.Element {
   const { id, query } = sought(path);
-  const [wanted, setWanted] = useState<Wanted>(() => (path.length ? { query, kind: '', tags: [] } : before));
+  const [wanted, setWanted] = useState<MemoryFilter>(() => (path.length ? { query, kind: '', tags: [] } : before));
   const [writing, setWriting] = useState(false);
   const [said, setSaid] = useState('');
   // The memory being edited stays in the list.
@@ -57,7 +57,7 @@ function Memories({ path, onCount }: { path: string[]; onCount: (count: number |
   const place = useRef(path);
   useEffect(() => onCount(stats?.total), [stats?.total]);
 
-  const want = (change: Partial<Wanted>) => {
+  const want = (change: Partial<MemoryFilter>) => {
     before = { ...wanted, ...change };
     setWanted(before);
   };
@@ -138,7 +138,7 @@ function withHeld(memories: Remembered[], held: Remembered | null): Remembered[]
   return held && !memories.some((memory) => memory.id === held.id) ? [held, ...memories] : memories;
 }
 
-function Nothing({ wanted, total }: { wanted: Wanted; total: number | undefined }): JSX.Element {
+function Nothing({ wanted, total }: { wanted: MemoryFilter; total: number | undefined }): JSX.Element {
   if (wanted.query.trim()) return <p class="soft nothing">{words.noMatch}</p>;
   if (total || wanted.kind || wanted.tags.length) return <p class="soft nothing">{words.noneOfKind}</p>;
   return (
@@ -150,7 +150,7 @@ function Nothing({ wanted, total }: { wanted: Wanted; total: number | undefined 
 }
 
 /** The filters by kind and tag, with counts. */
-function Filters({ wanted, stats, onInput }: { wanted: Wanted; stats: MemoryStats | null; onInput: (change: Partial<Wanted>) => void }): JSX.Element {
+function Filters({ wanted, stats, onInput }: { wanted: MemoryFilter; stats: MemoryStats | null; onInput: (change: Partial<MemoryFilter>) => void }): JSX.Element {
   const kinds = useMemo(() => Object.entries(KINDS), []);
   const chip = (kind: string, label: string, count: number | undefined) => (
     <button key={kind} type="button" class="chip" aria-pressed={wanted.kind === kind} onClick={() => onInput({ kind })}>

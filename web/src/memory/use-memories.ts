@@ -11,17 +11,17 @@ const REST_MS = 180;
 /** The page size. */
 const MOST = 50;
 
-export interface Wanted {
+export interface MemoryFilter {
   query: string;
   /** '' is every kind. */
   kind: string;
   tags: string[];
 }
 
-export interface Shown {
+export interface LoadedMemories {
   memories: Memory[];
   /** The filter they were loaded with. */
-  wanted: Wanted;
+  wanted: MemoryFilter;
   /** False when the embedding model was unavailable. */
   byMeaning: boolean;
 }
@@ -29,8 +29,8 @@ export interface Shown {
 /** The tools that change memories. */
 const CHANGERS = new Set(['remember', 'batch_remember', 'forget', 'update_memory', 'boost_memory']);
 
-export function useMemories(wanted: Wanted) {
-  const [shown, setShown] = useState<Shown | null>(null);
+export function useMemories(wanted: MemoryFilter) {
+  const [shown, setShown] = useState<LoadedMemories | null>(null);
   const [stats, setStats] = useState<MemoryStats | null>(null);
   const [problem, setProblem] = useState('');
   const away = deviceAway.value;

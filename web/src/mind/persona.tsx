@@ -5,7 +5,7 @@ import { day } from '../device/units';
 import { Chevron } from '../icons';
 import { useLive } from '../live';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence } from '../text';
 import { mind } from '../text/mind';
 import * as api from './api';
@@ -24,7 +24,7 @@ export function Persona(): JSX.Element {
             <a href={href('device', 'persona', one.name)}>
               <span>
                 <b>{one.title || one.name}</b>
-                <small><Said words={sentence(one.about)} /></small>
+                <small><Sentence words={sentence(one.about)} /></small>
                 <small>{facts(one.length ? words.length(one.length.toLocaleString()) : one.version ? words.hollow : words.builtIn, one.updatedAt && words.changed(day(one.updatedAt)))}</small>
               </span>
               <Chevron />

@@ -5,7 +5,7 @@ import { Edit, Reading, useAct, useRead } from '../device/part';
 import { Buttons, Notice, TextField } from '../form';
 import { Chevron } from '../icons';
 import { useLive } from '../live';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence, text } from '../text';
 import { mind } from '../text/mind';
 import * as api from './api';
@@ -103,7 +103,7 @@ export function Providers(): JSX.Element {
             </div>
             {open !== one.id && <button type="button" class="small" data-back aria-label={one.hasKey ? text.device.changeOf(one.name) : words.setUp(one.name)} onClick={() => (setOpen(one.id), setDone({ id: '', words: '' }))}>{one.hasKey ? text.device.change : words.setUpShort}</button>}
           </div>
-          {one.keyHint && open !== one.id && !one.hasKey && one.needsKey && <p class="soft small"><Said words={sentence(one.keyHint)} /></p>}
+          {one.keyHint && open !== one.id && !one.hasKey && one.needsKey && <p class="soft small"><Sentence words={sentence(one.keyHint)} /></p>}
           {done.id === one.id && <Notice>{done.words}</Notice>}
           {open === one.id && <SetUp provider={one} onDone={took} onCancel={() => setOpen('')} />}
         </li>

@@ -7,7 +7,7 @@ import { records as words } from '../text/records';
 import { longDay, monthName, plusMonths, today, wall, type Day } from './days';
 import { events as family } from './families';
 import { Picked, Searcher } from './filters';
-import { Adder, More, Nothing, Said, samePick, useWanted, withHeld } from './list';
+import { Adder, More, Nothing, Announcement, samePick, useWanted, withHeld } from './list';
 import type { Entry, Pick } from './kinds';
 import { Lines } from './lines';
 import { byDay, daysOf, Month, sheet } from './month';
@@ -65,7 +65,7 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
         {!looking && <h2 aria-live="polite">{longDay(at)}</h2>}
         {writer && <Adder add={family.words.add} onAdded={changed} form={(end) => <RecordForm family={family} begin={{ startTime: at }} {...end} />} />}
       </div>
-      <Said words={said} shown={found.shown} looking={looking} />
+      <Announcement words={said} shown={found.shown} looking={looking} />
       {list.problem && <Notice bad>{list.problem}</Notice>}
       <Lines family={family} entries={withHeld(entries, held)} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
       {list.shown && !entries.length && <Empty looking={looking} any={(shown?.entries.length ?? 0) > 0} />}

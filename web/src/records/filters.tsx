@@ -6,19 +6,19 @@ import { records as words } from '../text/records';
 import type { Family, Filter, Pick } from './kinds';
 
 /** The filters in use. */
-export interface Wanted {
+export interface ListFilter {
   search: string;
   /** The choice in use, by filter. */
   ways: Record<string, string>;
   picks: Pick[];
 }
 
-export const EVERYTHING: Wanted = { search: '', ways: {}, picks: [] };
+export const EVERYTHING: ListFilter = { search: '', ways: {}, picks: [] };
 
-export const narrowed = (wanted: Wanted) => wanted.search.trim() !== '' || wanted.picks.length > 0 || Object.values(wanted.ways).some(Boolean);
+export const narrowed = (wanted: ListFilter) => wanted.search.trim() !== '' || wanted.picks.length > 0 || Object.values(wanted.ways).some(Boolean);
 
 /** The arguments for the list's tool. */
-export function argsOf(family: Family, wanted: Wanted): object {
+export function argsOf(family: Family, wanted: ListFilter): object {
   const args: Record<string, unknown> = {};
   // The first filter wins where two set the same argument.
   for (const filter of [...family.filters].reverse()) {
@@ -35,8 +35,8 @@ export function argsOf(family: Family, wanted: Wanted): object {
 
 interface Props {
   family: Family;
-  wanted: Wanted;
-  onWant: (change: Partial<Wanted>) => void;
+  wanted: ListFilter;
+  onWant: (change: Partial<ListFilter>) => void;
 }
 
 export function Filters({ family, wanted, onWant }: Props): JSX.Element {

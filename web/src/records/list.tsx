@@ -4,22 +4,22 @@ import { useRef, useState } from 'preact/hooks';
 import { Notice } from '../form';
 import { Fresh } from '../icons';
 import { records as words } from '../text/records';
-import { argsOf, EVERYTHING, Filters, narrowed, type Wanted } from './filters';
+import { argsOf, EVERYTHING, Filters, narrowed, type ListFilter } from './filters';
 import type { Entry, Family, Pick } from './kinds';
 import { Lines, type Looks } from './lines';
 import { RecordForm } from './record-form';
-import { useList, type Shown } from './use-list';
+import { useList, type LoadedList } from './use-list';
 
 /** The filters of each list, kept while another is open. */
-const before = new Map<string, Wanted>();
+const before = new Map<string, ListFilter>();
 
 export const forgetWanted = () => before.clear();
 
 /** `search`: the search in the address, which replaces the kept filters. */
-export function useWanted(key: string, search = ''): [Wanted, (change: Partial<Wanted>) => void] {
+export function useWanted(key: string, search = ''): [ListFilter, (change: Partial<ListFilter>) => void] {
   const asked = useRef(search);
-  const [wanted, setWanted] = useState<Wanted>(() => (search ? { ...EVERYTHING, search } : (before.get(key) ?? EVERYTHING)));
-  const want = (change: Partial<Wanted>) => setWanted((old) => {
+  const [wanted, setWanted] = useState<ListFilter>(() => (search ? { ...EVERYTHING, search } : (before.get(key) ?? EVERYTHING)));
+  const want = (change: Partial<ListFilter>) => setWanted((old) => {
     const now = { ...old, ...change };
     before.set(key, now);
     return now;
@@ -88,7 +88,7 @@ export function RecordList({ family, looks, writer, search }: Props): JSX.Elemen
     <>
       <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />
       {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
-      <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      <Announcement words={said} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       <Lines family={family} entries={entries} {...(looks && { looks })} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
@@ -99,7 +99,7 @@ export function RecordList({ family, looks, writer, search }: Props): JSX.Elemen
 }
 
 /** Announces an action or the number of results. */
-export function Said({ words: said, shown, looking }: { words: string; shown: Shown | null; looking: boolean }): JSX.Element {
+export function Announcement({ words: said, shown, looking }: { words: string; shown: LoadedList | null; looking: boolean }): JSX.Element {
   return <p class="unseen" role="status">{said || (looking && shown ? words.found(shown.entries.length, shown.more) : '')}</p>;
 }
 

@@ -10,7 +10,7 @@ import { MonthTurn } from './calendar';
 import { firstOfMonth, lastOfMonth, monthName, plusMonths, today, wall, type Day } from './days';
 import { expenses as family } from './families';
 import { argsOf, Filters, narrowed } from './filters';
-import { Adder, More, Nothing, Said, useWanted, withHeld } from './list';
+import { Adder, More, Nothing, Announcement, useWanted, withHeld } from './list';
 import type { Entry, Pick } from './kinds';
 import { Lines } from './lines';
 import { RecordForm } from './record-form';
@@ -61,7 +61,7 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
         {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
         {entries.length > 0 && <Export days={days} />}
       </div>
-      <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      <Announcement words={said} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{records.loading}</p>}
       <Lines family={family} entries={entries} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />

@@ -14,7 +14,7 @@ import { near, wall } from './days';
 import { Filters, narrowed, argsOf } from './filters';
 import { numberOf, textOf, type Entry, type Facts, type Family } from './kinds';
 import { Lines, type LineState, type Looks } from './lines';
-import { Adder, More, Nothing, Said, useWanted, withHeld } from './list';
+import { Adder, More, Nothing, Announcement, useWanted, withHeld } from './list';
 import { RecordForm } from './record-form';
 import { checkedTools, triggerConfig } from './trigger-config';
 import { useList } from './use-list';
@@ -227,7 +227,7 @@ function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
       <h2 id={id}>{heading}</h2>
       {(entries.length > 5 || narrowed(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />}
       {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
-      <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      <Announcement words={said} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       <Lines family={family} entries={entries} looks={looks} writer={writer} picks={[]} onHold={setHeld} onChanged={changed} />

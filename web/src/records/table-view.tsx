@@ -10,7 +10,7 @@ import { trouble } from '../text';
 import { records } from '../text/records';
 import { Searcher } from './filters';
 import type { Entry } from './kinds';
-import { Adder, More, Nothing, Said } from './list';
+import { Adder, More, Nothing, Announcement } from './list';
 import { RecordForm } from './record-form';
 import { TableForm } from './table-form';
 import { cell, familyOf, ROWS_CHANGED, rowOf, tableIn, valuesOf, type Column, type Table } from './table-kind';
@@ -83,7 +83,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
           onCancel={() => end('')}
         />
       )}
-      <Said words={said} shown={shown} looking={looking} />
+      <Announcement words={said} shown={shown} looking={looking} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       {rows.length > 0 && (

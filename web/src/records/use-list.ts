@@ -21,7 +21,7 @@ export interface Source {
   first?: number;
 }
 
-export interface Shown {
+export interface LoadedList {
   entries: Entry[];
   more: boolean;
   /** The last result, with its totals. */
@@ -31,7 +31,7 @@ export interface Shown {
 }
 
 export interface List {
-  shown: Shown | null;
+  shown: LoadedList | null;
   problem: string;
   /** The next page is loading. */
   growing: boolean;
@@ -41,7 +41,7 @@ export interface List {
 }
 
 /** Loads pages after `before` until there are `wanted` or no more. */
-async function read({ tool, plural, page = PAGE }: Source, args: object, wanted: number, before: Entry[] = []): Promise<Shown> {
+async function read({ tool, plural, page = PAGE }: Source, args: object, wanted: number, before: Entry[] = []): Promise<LoadedList> {
   let entries = before;
   for (;;) {
     const limit = Math.min(page, wanted - entries.length);
@@ -58,7 +58,7 @@ async function read({ tool, plural, page = PAGE }: Source, args: object, wanted:
 
 /** `slow`: typed text, which is debounced. `off`: load nothing. */
 export function useList(source: Source, args: object, slow = '', off = false): List {
-  const [shown, setShown] = useState<Shown | null>(null);
+  const [shown, setShown] = useState<LoadedList | null>(null);
   const [problem, setProblem] = useState('');
   const [growing, setGrowing] = useState(false);
   const away = deviceAway.value;

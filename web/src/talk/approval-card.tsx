@@ -5,7 +5,7 @@ import { Buttons, Notice } from '../form';
 import { Chevron } from '../icons';
 import type { Pattern } from '../policy';
 import { decide, isPending, type ApprovalQuestion } from '../questions';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { moment, sentence, text, trouble } from '../text';
 import { exact, exactly, narrow, toolOf, Values } from '../values';
 
@@ -84,12 +84,12 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
       }}
     >
       <p class="soft small" id={`${id}-wants`}>{words.wantsBare} <code>{toolOf(asked.tool)}</code></p>
-      {asked.about && <p class="question" id={`${id}-about`}><Said words={sentence(asked.about)} /></p>}
+      {asked.about && <p class="question" id={`${id}-about`}><Sentence words={sentence(asked.about)} /></p>}
       {children}
       <Values of={asked.arguments} />
       {asked.tainted && <p class="taint small">{words.tainted}</p>}
       <p class="soft small">
-        {asked.reason && <Said words={words.why(sentence(asked.reason))} />} {asked.expiresAt && words.until(moment(asked.expiresAt))}
+        {asked.reason && <Sentence words={words.why(sentence(asked.reason))} />} {asked.expiresAt && words.until(moment(asked.expiresAt))}
       </p>
       <details>
         <summary><span class="soft small">{words.exact}</span><Chevron /></summary>

@@ -1,15 +1,15 @@
 // Messages, answered questions and shown blocks in the middle of a run, and the cards of pending questions.
 import type { ComponentChildren, JSX } from 'preact';
 import { Chevron } from '../icons';
-import { later } from '../later';
+import { lazy } from '../lazy';
 import type { InteractionQuestion } from '../questions';
 import { text, toolWords } from '../text';
 import { Markdown } from './markdown';
 import { ASKING, meant, parsed, type Call } from './turns';
 
 /** The card of a question, of blocks or of a component. */
-export const InteractionCard = later<{ it: InteractionQuestion; children?: ComponentChildren }>(() => import('../asks/card').then((part) => part.Card));
-const Shown = later<{ blocks: unknown[] }>(() => import('../asks/blocks').then((part) => part.Shown));
+export const InteractionCard = lazy<{ it: InteractionQuestion; children?: ComponentChildren }>(() => import('../asks/card').then((part) => part.Card));
+const ShownBlocks = lazy<{ blocks: unknown[] }>(() => import('../asks/blocks').then((part) => part.ShownBlocks));
 
 /** Whether a card stands for this call. */
 export function covered(call: Call, cards: InteractionQuestion[]): boolean {
@@ -44,7 +44,7 @@ export function AsideLine({ call }: { call: Call }): JSX.Element {
         <span class="label">{toolWords(name).did}{typeof args['title'] === 'string' && args['title'] && <> · <b>{args['title']}</b></>}</span>
         <Chevron />
       </summary>
-      <div class="inside under"><Shown blocks={Array.isArray(blocks) ? blocks : []} /></div>
+      <div class="inside under"><ShownBlocks blocks={Array.isArray(blocks) ? blocks : []} /></div>
     </details>
   );
 }

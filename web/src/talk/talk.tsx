@@ -132,7 +132,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
 
   // Prefetch the card, so that it appears complete.
   useEffect(() => {
-    if (talk.busy) InteractionCard.ahead();
+    if (talk.busy) InteractionCard.prefetch();
   }, [talk.busy]);
 
   // Files can be dropped anywhere in the room.

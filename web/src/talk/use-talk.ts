@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { deviceAway, knock } from '../away';
-import { draft as keptDraft, lastConversation } from '../keep';
+import { draft as keptDraft, lastConversation } from '../storage';
 import { useLive } from '../live';
 import { readQuestions, receive, runOf, type InteractionQuestion } from '../questions';
 import { text, trouble } from '../text';

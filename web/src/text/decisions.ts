@@ -39,7 +39,7 @@ export const approvals = {
   more: (n: number) => (n === 1 ? 'and one more, in the exact call' : `and ${n} more, in the exact call`),
 };
 
-export const standing = {
+export const toolPolicy = {
   title: 'When Hob wants to use it',
   allow: 'Hob does this without asking.',
   ask: (reason: string) => `Hob asks first: ${reason}`,

@@ -4,7 +4,7 @@
 // documents and runs), and choose between the folders here. Times and dates follow the
 // browser’s language by themselves; the sentences that Hob itself answers with come from the device.
 import { Refused, Unreachable } from '../api';
-import { activity, approvals, autonomy, groups, services, standing } from './decisions';
+import { activity, approvals, autonomy, groups, services, toolPolicy } from './decisions';
 import { device } from './device';
 
 export { isLookup, toolWords } from './tools';
@@ -424,7 +424,7 @@ export const text = {
     oneFailed: (n: number) => (n === 1 ? 'one failed' : `${n} failed`),
   },
 
-  device, approvals, standing, groups, services, autonomy, activity,
+  device, approvals, toolPolicy, groups, services, autonomy, activity,
 };
 
 /** A few facts in a line; a dot never begins one. */

@@ -5,7 +5,7 @@ import { Notice, SwitchField } from '../form';
 import { Chevron } from '../icons';
 import * as policy from '../policy';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence, text, trouble } from '../text';
 import { Back } from './back';
 import { groupName, readTools, type Known } from './use-tools';
@@ -85,7 +85,7 @@ function One({ group, all, tools, admin, open }: OneProps): JSX.Element {
         ? <SwitchField label={group.name} checked={on} onInput={(to) => void turn(to)} />
         : <p class="group-name"><strong>{group.name}</strong> <span class="soft small">{on ? words.on : words.off}</span></p>}
       <p class="soft small">
-        <Said words={sentence(group.description)} /> {needs.length > 0 && words.needs(needs)} {group.offElsewhere.length > 0 && words.offElsewhere(group.offElsewhere)} {group.missing.length > 0 && words.missing(group.missing)}
+        <Sentence words={sentence(group.description)} /> {needs.length > 0 && words.needs(needs)} {group.offElsewhere.length > 0 && words.offElsewhere(group.offElsewhere)} {group.missing.length > 0 && words.missing(group.missing)}
       </p>
       {problem && <Notice bad>{problem}</Notice>}
       {group.tools.length > 0 && (

@@ -5,7 +5,7 @@ import type { CustomTool, Tool } from '../api';
 import { Close, Chevron, Find, Fresh } from '../icons';
 import type { Group } from '../policy';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { text } from '../text';
 import { StatusLine } from './marks';
 import { groupName, type Known } from './use-tools';
@@ -100,7 +100,7 @@ function Own({ tools, none }: { tools: CustomTool[]; none: boolean }): JSX.Eleme
           <li key={tool.id}>
             <a class="tool-row" href={href('tools', 'custom', tool.id)}>
               <span class="tool-name">{tool.name}</span>
-              <span class="tool-about"><Said words={tool.description} /></span>
+              <span class="tool-about"><Sentence words={tool.description} /></span>
               <StatusLine tool={tool} />
             </a>
           </li>
@@ -147,7 +147,7 @@ function Family({ name, tools, groups, looking, many }: FamilyProps): JSX.Elemen
             <a class={tool.enabled ? 'tool-row' : 'tool-row off'} href={href('tools', tool.name)}>
               <span class="tool-name">{tool.name}</span>
               <span class="tool-risk">{tool.enabled ? (words.risk[tool.risk] ?? tool.risk) : text.groups.turnOn(groupName(groups, tool.group))}</span>
-              <span class="tool-about"><Said words={tool.description} /></span>
+              <span class="tool-about"><Sentence words={tool.description} /></span>
               {tool.aliases.length > 0 && <span class="tool-also">{words.also(tool.aliases)}</span>}
             </a>
           </li>

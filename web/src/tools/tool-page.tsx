@@ -10,13 +10,13 @@ import { Chevron } from '../icons';
 import type { Group } from '../policy';
 import { approvals, forgetSettled, isPending } from '../questions';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { ApprovalCard } from '../talk/approval-card';
 import { text, trouble } from '../text';
 import { toolOf } from '../values';
 import { Back } from './back';
 import { Result } from './result';
-import { Needs, Standing } from './standing';
+import { Needs, ToolPolicy } from './tool-policy';
 import { groupName } from './use-tools';
 
 const words = text.toolsRoom;
@@ -103,7 +103,7 @@ export function ToolPage({ tool, custom, groups, admin }: Props): JSX.Element {
     <article class="tool">
       <Back />
       <h2 tabIndex={-1} ref={heading}>{tool.name}</h2>
-      <p><Said words={tool.description} /></p>
+      <p><Sentence words={tool.description} /></p>
       <p class="dotted">
         <span>{tool.category}</span>
         <span>{words.risk[tool.risk] ?? tool.risk}</span>
@@ -151,7 +151,7 @@ export function ToolPage({ tool, custom, groups, admin }: Props): JSX.Element {
       </form>
       {asked.map((one) => <ApprovalCard key={one.id} asked={one} />)}
       {now.ran && !now.running && <Result ran={now.ran} />}
-      <Standing tool={tool.name} version={custom?.version} />
+      <ToolPolicy tool={tool.name} version={custom?.version} />
     </article>
   );
 }

@@ -5,26 +5,26 @@ import { deviceAway } from './away';
 import { Notice } from './form';
 import { text } from './text';
 
-interface Fetched<P> {
+interface LazyComponent<P> {
   (props: P): JSX.Element;
   /** Prefetches the code. */
-  ahead: () => void;
+  prefetch: () => void;
 }
 
 /** A component loaded when it is first shown, with a loading text and an error with a reload button. */
-export function later<P extends object>(load: () => Promise<ComponentType<P>>): Fetched<P> {
-  let arrived: ComponentType<P> | undefined;
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): LazyComponent<P> {
+  let loaded: ComponentType<P> | undefined;
   // A failed prefetch is retried, and reported, when the component is shown.
-  const ahead = () => void (arrived ?? load().then((found) => (arrived = found), () => undefined));
-  function Later(props: P): JSX.Element {
-    const [Part, setPart] = useState<ComponentType<P> | undefined>(() => arrived);
+  const prefetch = () => void (loaded ?? load().then((found) => (loaded = found), () => undefined));
+  function Lazy(props: P): JSX.Element {
+    const [Part, setPart] = useState<ComponentType<P> | undefined>(() => loaded);
     const [failed, setFailed] = useState(false);
     const away = deviceAway.value;
     useEffect(() => {
       if (Part || away) return;
       load().then(
         (found) => {
-          arrived = found;
+          loaded = found;
           setPart(() => found);
         },
         () => setFailed(true),
@@ -39,5 +39,5 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
       </>
     );
   }
-  return Object.assign(Later, { ahead });
+  return Object.assign(Lazy, { prefetch });
 }

@@ -6,11 +6,11 @@ import { Chevron } from '../icons';
 import { useLive } from '../live';
 import * as policy from '../policy';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence, text, trouble, when } from '../text';
 import { narrow, toolOf, Values } from '../values';
 
-const words = text.standing;
+const words = text.toolPolicy;
 
 /** Loads a value again after events; ignores errors. */
 function useKnown<T>(read: () => Promise<T>, topics: string[]): [T | null, () => void] {
@@ -27,7 +27,7 @@ function verdict({ verdict: which, reason }: policy.Explained): string {
   return words[which](reason.trim() ? sentence(reason) : words.noReason[which]);
 }
 
-export function Standing({ tool, version }: { tool: string; version?: number | undefined }): JSX.Element | null {
+export function ToolPolicy({ tool, version }: { tool: string; version?: number | undefined }): JSX.Element | null {
   const [explained, explainAgain] = useKnown(() => policy.explain(tool), ['policy:changed', 'groups:changed', 'approval:settled']);
   const [grants, grantsAgain] = useKnown(policy.grants, ['approval:settled']);
   const own = grants?.grants.filter((grant) => toolOf(grant.tool) === tool) ?? [];
@@ -44,7 +44,7 @@ export function Standing({ tool, version }: { tool: string; version?: number | u
       <h3 id="standing">{words.title}</h3>
       {explained && (
         <>
-          <p><Said words={verdict(explained)} /></p>
+          <p><Sentence words={verdict(explained)} /></p>
           {explained.trail.length > 0 && (
             <details>
               <summary><span class="soft small">{words.trail}</span><Chevron /></summary>
@@ -53,7 +53,7 @@ export function Standing({ tool, version }: { tool: string; version?: number | u
                   // The last one decided.
                   <li key={n} class={n === explained.trail.length - 1 ? 'decided' : undefined}>
                     <code>{rule}</code>
-                    <span><Said words={says} /></span>
+                    <span><Sentence words={says} /></span>
                   </li>
                 ))}
               </ol>
