@@ -190,7 +190,7 @@ test('after reading from outside it says so, and offers no blank cheque', async 
   const { page, context } = await staged();
   await begin(page, mail());
   const it = card(page, 'send_email');
-  await it.getByText('This came up after reading something from outside').waitFor();
+  await it.getByText('Hob read something from outside before this').waitFor();
   await shows(() => it.innerText(), /To\s+jonas@example.org, ida@example.org\s+Subject\s+The boiler\s+Body\s+It was serviced on 3 October\.\s+All is well\.\s+Urgent\s+no/);
   await button(it, 'Always allow…').click();
   await button(it, 'These exact values').waitFor();

@@ -72,13 +72,13 @@ test('a wrong code opens the field, an expired one says where a fresh one is', a
   const answers = unclaimed(it);
   const { page, context } = await visit(it, { at: '#claim=AAAA-AAAA-AAAA', answers });
   await button(page, 'Claim this Hob').click();
-  await page.getByRole('alert').getByText('code is not the one').waitFor();
+  await page.getByRole('alert').getByText('code is wrong').waitFor();
   const code = page.getByLabel('Claim code');
   await code.fill(`${hob}/#claim=abcd-efgh-jkmn`);
   await becomes(() => code.inputValue(), 'ABCD-EFGH-JKMN', 'a pasted link is understood');
   answers['POST /api/v1/claim'] = bad(401, 'code_expired', 'that code has expired');
   await button(page, 'Claim this Hob').click();
-  await page.getByRole('alert').getByText('printed a fresh one where it was started, and keeps it in the file claim-code').waitFor();
+  await page.getByRole('alert').getByText('printed a new one where it was started, and keeps it in the file claim-code').waitFor();
   await accessible(page, 'an expired code');
   await fits(page, phone, 'an expired code');
   await shot(page, 'claim-expired');
@@ -120,7 +120,7 @@ test('signing in with a name and a password, or with a token', async () => {
   await name.fill('Marta');
   await password.fill('something else');
   await password.press('Enter');
-  await page.getByRole('alert').getByText('do not fit together').waitFor();
+  await page.getByRole('alert').getByText('Wrong name or password').waitFor();
   await accessible(page, 'a wrong password');
   await shot(page, 'sign-in-wrong');
   await password.fill('four words in a row');
@@ -133,7 +133,7 @@ test('signing in with a name and a password, or with a token', async () => {
   await page.getByText('hob token new owner').waitFor();
   await page.getByLabel('Token').fill('hob_wrong');
   await page.getByLabel('Token').press('Enter');
-  await page.getByRole('alert').getByText('does not know that token').waitFor();
+  await page.getByRole('alert').getByText('That token is not valid').waitFor();
   await page.getByLabel('Token').fill(' hob_right ');
   await page.getByLabel('Token').press('Enter');
   await page.getByRole('navigation', { name: 'Rooms' }).waitFor();
@@ -149,7 +149,7 @@ test('after too many tries the button says how long to wait, and then works agai
   await page.getByLabel('Name').fill('Marta');
   await page.getByRole('textbox', { name: 'Password' }).fill('guess');
   await page.keyboard.press('Enter');
-  await page.getByRole('alert').getByText('Too many tries').waitFor();
+  await page.getByRole('alert').getByText('Too many attempts').waitFor();
   await page.getByRole('button', { name: /^Wait [12] s$/ }).waitFor();
   await accessible(page, 'too many tries');
   await shot(page, 'sign-in-wait');
@@ -243,7 +243,7 @@ test('another model is chosen; its key is never shown and never goes to another 
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const model = part(page, 'Model');
   await model.getByText('Reflex answers').waitFor();
-  await model.getByText('Nobody has chosen').waitFor();
+  await model.getByText('Chosen automatically').waitFor();
   await button(model, 'Change model').click();
   await model.getByLabel('Provider').selectOption('custom');
   await button(model, 'Save').click();
@@ -333,7 +333,7 @@ test('one changes the own password with the one so far', async () => {
   await you.getByRole('textbox', { name: 'Current password' }).fill('not this one');
   await you.getByRole('textbox', { name: 'New password' }).fill('another calm password');
   await button(you, 'Save').click();
-  await you.getByRole('alert').getByText('not the password so far').waitFor();
+  await you.getByRole('alert').getByText('not your current password').waitFor();
   await accessible(page, 'changing the password');
   await you.getByRole('textbox', { name: 'Current password' }).fill('four words in a row');
   await button(you, 'Save').click();
@@ -362,7 +362,7 @@ test('a token is made for what it may reach, shown once, and taken back', async 
   await tokens.getByLabel('Expires').selectOption('30');
   await accessible(page, 'making a token');
   await button(tokens, 'New token').click();
-  await tokens.getByText('shown this once').waitFor();
+  await tokens.getByText('shown only once').waitFor();
   assert.deepEqual(last(it)[2], { name: 'porch-button', role: 'member', scope: ['chat', 'tool:gpio_write', 'tool:recall'], expiresInDays: 30 });
   await accessible(page, 'a new token');
   await shot(page, 'device-token');
@@ -387,7 +387,7 @@ test('one sees where one is signed in, signs out elsewhere, and here', async () 
   await sessions.getByText('Safari on iPhone').waitFor({ state: 'detached' });
   await counted(button(sessions, 'Sign out Firefox on Linux'), 0);
   await button(sessions, 'Sign out Chrome on Windows').click();
-  await sessions.getByText('signed in here only').waitFor();
+  await sessions.getByText('signed in only here').waitFor();
   await button(sessions, 'Sign out here').click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   assert.deepEqual(problems, []);
@@ -403,7 +403,7 @@ test('a backup is a download', async () => {
   const file = await coming;
   assert.match(file.suggestedFilename(), /^kitchen-\d{4}-\d\d-\d\d\.hob$/);
   assert.equal(readFileSync(await file.path(), 'utf8'), 'HOB1 everything');
-  await backup.getByText('went to your downloads').waitFor();
+  await backup.getByText('Backup downloaded').waitFor();
   assert.equal(last(it)[3], 'c', 'the backup is asked for by our page');
   await context.close();
 });
@@ -425,7 +425,7 @@ test('a backup is restored once that is confirmed', async () => {
   answers['POST /api/v1/restore'] = { status: 202, json: { success: true, data: { restarting: true, size: 8 } } };
   await choose();
   await button(backup, 'Replace everything').click();
-  await backup.getByText('Hob is starting again').waitFor();
+  await backup.getByText('Hob is restarting').waitFor();
   assert.equal(sent().at(-1)[3], 'c', 'it is sent by our page');
   await context.close();
 });

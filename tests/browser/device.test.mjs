@@ -49,7 +49,7 @@ test('it says what it is, and how to compare its certificate', async () => {
   const shown = (await self.locator('.print code').textContent()).replace(/\s/g, '');
   assert.match(shown, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
   await self.getByRole('link', { name: /^https:/ }).waitFor();
-  await self.getByText('This device alone can open the page').waitFor();
+  await self.getByText('Only this device can open the page').waitFor();
 });
 
 test('a new name is known in every room', async () => {
@@ -58,7 +58,7 @@ test('a new name is known in every room', async () => {
     await button(self, 'Rename').click();
     const form = page.getByRole('form', { name: 'Rename' });
     await form.getByRole('textbox').fill(name);
-    await form.getByText(`it becomes ${name}.local`).waitFor();
+    await form.getByText(`On your network: ${name}.local`).waitFor();
     await button(form, 'Save').click();
     await self.getByText(name, { exact: true }).waitFor();
     await page.locator('.top .where').getByText(name).waitFor();
@@ -88,7 +88,7 @@ test('another person is let in, finds no dead buttons, and takes a password of t
   await you.getByRole('textbox', { name: 'Current password' }).fill('told at lunch');
   await you.getByRole('textbox', { name: 'New password' }).fill('known to nobody else');
   await button(you, 'Save').click();
-  await you.getByRole('alert').getByText('not the password so far').waitFor();
+  await you.getByRole('alert').getByText('not your current password').waitFor();
   await you.getByRole('textbox', { name: 'Current password' }).fill('told at breakfast');
   await button(you, 'Save').click();
   await you.getByText('Password changed.').waitFor();
@@ -145,7 +145,7 @@ test('one signs out elsewhere', async () => {
     await out.first().click();
     await page.waitForFunction((n) => document.querySelectorAll('#device-sessions .row button').length === n, left - 1);
   }
-  await sessions.getByText('signed in here only').waitFor();
+  await sessions.getByText('signed in only here').waitFor();
   await other.page.reload();
   await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await other.context.close();
@@ -206,7 +206,7 @@ test('signing out here leads to the door, and the password back in', async () =>
   await page.getByLabel('Name').fill('Marta');
   await page.getByRole('textbox', { name: 'Password' }).fill('not the right one');
   await page.keyboard.press('Enter');
-  await page.getByRole('alert').getByText('do not fit together').waitFor();
+  await page.getByRole('alert').getByText('Wrong name or password').waitFor();
   await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
   await page.keyboard.press('Enter');
   await rooms(page).waitFor();

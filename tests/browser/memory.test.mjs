@@ -101,11 +101,11 @@ test('without the model for meanings the page says so', async () => {
     await route.fulfill({ json: body });
   });
   await search().fill('router');
-  await page.getByText('only the same words are found').waitFor();
+  await page.getByText('only exact words are found').waitFor();
   await page.unroute('**/tools/recall/execute');
   await search().fill('');
   await line('Anna likes green tea').waitFor();
-  await counted(page.getByText('only the same words are found'), 0);
+  await counted(page.getByText('only exact words are found'), 0);
 });
 
 test('sorts and tags narrow the list', async () => {
@@ -138,7 +138,7 @@ test('a memory is changed in its place', async () => {
   await search().fill('');
   await content().and(page.locator(':visible')).waitFor();
   await page.getByRole('combobox', { name: 'Kind' }).selectOption('fact');
-  await page.getByRole('switch', { name: 'Everybody in the household' }).click();
+  await page.getByRole('switch', { name: 'Share with the household' }).click();
   await content().press('Control+Enter');
   await heard('Saved.').waitFor();
   await line('Anna is allergic to peanuts').getByText('shared').waitFor();

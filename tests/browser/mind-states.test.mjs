@@ -201,7 +201,7 @@ test('a component in JSX, a broken one, and one without a frame are told in a se
   const { page, context, it } = await waiting({ kind: 'component', title: 'x', code: COMPONENT }, { size: desktop });
   await page.route('**/frame.html', (route) => route.fulfill({ body: '<p>nothing</p>', contentType: 'text/html' }));
   await page.reload();
-  await card(page).getByText('it cannot be shown here').waitFor();
+  await card(page).getByText('this one cannot be shown').waitFor();
   await button(card(page), 'Dismiss').click();
   await page.getByText('You dismissed “x”').waitFor();
   assert.deepEqual(it.sent, [null]);
@@ -329,7 +329,7 @@ test('files are pasted and dropped too; one that cannot be kept says why, and is
   await page.locator('.attached').getByRole('alert').getByText('There is no room for more files: delete some.').waitFor();
   await becomes(() => button(page, 'Send').getAttribute('aria-disabled'), 'true');
   await give('dragover', '.conversation', 'b.txt');
-  await page.getByText('Drop them here').waitFor();
+  await page.getByText('Drop here').waitFor();
   await accessible(page, 'a file held over the room');
   await shot(page, 'dropping');
   await give('drop', '.conversation', 'b.txt');
@@ -393,7 +393,7 @@ test('models: who stands in, budget, keys, a try, what was spent', async () => {
   await button(page, 'Add a fallback').click();
   await page.getByLabel('Model to add').fill('haiku');
   await button(page, 'Add a fallback').click();
-  await page.getByText('Write it as provider/model').waitFor();
+  await page.getByText('Enter it as provider/model').waitFor();
   await page.getByLabel('Model to add').fill('anthropic/claude-haiku');
   await button(page, 'Add a fallback').click();
   await page.locator('.stand-ins li').nth(1).waitFor();
@@ -402,10 +402,10 @@ test('models: who stands in, budget, keys, a try, what was spent', async () => {
   await page.waitForFunction(() => document.querySelector('[role="switch"]').checked);
   await page.getByLabel('US dollars a day').fill('much');
   await button(page, 'Save').click();
-  await page.getByText('Write an amount such as 2').waitFor();
+  await page.getByText('Enter an amount such as 2').waitFor();
   await page.getByLabel('US dollars a day').fill('');
   await button(page, 'Save').click();
-  await page.getByText('Any amount may be spent').waitFor();
+  await page.getByText('Limit removed').waitFor();
   assert.deepEqual(it.asked.slice(-3), [{ strategy: 'cheapest' }, { preferReflex: true }, { dailyBudget: null }]);
   await page.getByText('1 more without a key').click();
   await button(page, 'Set up Anthropic').click();
@@ -435,7 +435,7 @@ test('a member sees the models and changes nothing', async () => {
     'GET /api/v1/models': good({ models: known, source: 'built-in', updatedAt: null }),
   }, { at: '#/device/models' });
   await page.getByText('Only an admin can change this.').waitFor();
-  await page.getByText('Nobody chose these: their keys are in the environment.').waitFor();
+  await page.getByText('Chosen automatically, because their keys are in the environment.').waitFor();
   await page.locator('.stand-ins').getByText('gpt-5-mini').first().waitFor();
   await counted(page.locator('.page button'), 0);
   await accessible(page, 'the models for a member');
@@ -484,7 +484,7 @@ test('documents: read, changed, a conflict, history, rolled back; what the model
   it.version = 4;
   it.text = 'Theirs.';
   await button(page, 'Save').click();
-  await page.getByText('Somebody changed it meanwhile').waitFor();
+  await page.getByText('Somebody else has changed it').waitFor();
   await becomes(() => page.getByLabel('Text', { exact: true }).inputValue(), 'Mine.', 'what was typed stays');
   await button(page, 'See the newer text').click();
   await page.getByText('Theirs.').waitFor();
@@ -572,7 +572,7 @@ test('a conversation is saved as a file, brought back, and gone on with elsewher
   await shot(page, 'drawer-files');
   const picker = drawer.locator('input[type="file"]');
   await picker.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('no json') });
-  await drawer.getByRole('alert').getByText('no conversation of Hob’s').waitFor();
+  await drawer.getByRole('alert').getByText('not a saved conversation').waitFor();
   await picker.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(whole)) });
   await exchanges(page).getByText('brought back').waitFor();
   assert.deepEqual(brought, [whole]);

@@ -26,7 +26,7 @@ test('a key is set for an address, tried, and told nowhere', async () => {
   await form.getByLabel('Key').fill('a-key-nobody-reads');
   await form.getByLabel('Address').fill('nowhere');
   await button(form, 'Save').click();
-  await form.getByText('Write the address as').waitFor();
+  await form.getByText('Enter an address such as').waitFor();
   await form.getByLabel('Address').fill(model.url);
   await button(form, 'Test').click();
   await form.getByText('It offers 2 models:').waitFor();

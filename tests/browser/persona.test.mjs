@@ -70,7 +70,7 @@ test('what Hob changed of itself is a notice, and one press undoes it', async ()
   await button(card, 'Undo').waitFor();
   await api(context, 'PUT', AT, { text: 'Marta likes it warm.\nJonas likes it cool.', version: 4 });
   await button(card, 'Undo').click();
-  await card.getByText('It was changed again meanwhile').waitFor();
+  await card.getByText('It has changed again since').waitFor();
   assert.equal((await api(context, 'GET', AT)).version, 5);
   await card.getByRole('button', { name: /^Dismiss: / }).click();
   await card.waitFor({ state: 'detached' });
@@ -81,7 +81,7 @@ test('two who change it at once: the second is told, and loses nothing', async (
   await text().fill('Mine.');
   await api(context, 'PUT', AT, { text: 'Theirs.', version: 5 });
   await button(page, 'Save').click();
-  await page.getByText('Somebody changed it meanwhile').waitFor();
+  await page.getByText('Somebody else has changed it').waitFor();
   await becomes(() => text().inputValue(), 'Mine.');
   await button(page, 'See the newer text').click();
   await page.getByText('Theirs.').waitFor();

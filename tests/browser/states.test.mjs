@@ -156,7 +156,7 @@ test('a stream cut off is said so, and made whole from what the device stored', 
   const { page, context, all } = await staged({ 'POST /api/v1/chat': stream([run, ...said('I was about to')]) });
   all['GET /healthz'] = (route) => route.abort();
   await say(page, 'go on');
-  await page.getByText('The line to Hob broke here').first().waitFor();
+  await page.getByText('The connection to Hob broke here').first().waitFor();
   await page.getByText('I was about to').first().waitFor();
   await shot(page, 'broken');
   all['GET /api/v1/conversations/c1'] = good({
@@ -321,7 +321,7 @@ test('the doors, both sizes, light and dark', async () => {
       await fits(page, size, 'claim');
       await shot(page, `claim-${name}-${scheme}`);
       await page.getByRole('button', { name: 'Claim this Hob' }).click();
-      await page.getByText('Too many tries').waitFor();
+      await page.getByText('Too many attempts').waitFor();
       door.at = bad(401, 'unauthorized', 'Sign in.');
       await page.reload();
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();

@@ -93,7 +93,7 @@ test('what moves something in the world asks first', async () => {
   await page.getByRole('switch', { name: 'High' }).click();
   await run().click();
   const question = page.getByRole('alertdialog', { name: 'Do this now?' });
-  await shows(() => question.innerText(), /Moves something in the world[^]*gpio_write \{\s*"pin": 22,\s*"high": true/);
+  await shows(() => question.innerText(), /Controls something in the real world[^]*gpio_write \{\s*"pin": 22,\s*"high": true/);
   await becomes(() => question.getByRole('button', { name: 'No' }).evaluate((button) => button === document.activeElement), true);
   await page.keyboard.press('Escape');
   await question.waitFor({ state: 'detached' });
@@ -202,7 +202,7 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   const code = page.getByLabel('Code', { exact: false }).and(page.locator('textarea'));
   await name.fill('Bottle Count');
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByText('Begin with a lower-case letter').waitFor();
+  await page.getByText('Start with a lowercase letter').waitFor();
   await name.fill('bottle_count');
   await page.getByLabel('What it does').fill('Counts bottles in crates.');
   await page.getByLabel('Parameters').fill('{"type": "object", "properties": {"crates": {"type": "integer", "minimum": 1}}, "required": ["crates"]');

@@ -37,17 +37,6 @@ export const asks = {
   value: 'Value',
   share: (name: string, value: string, percent: number) => `${name}: ${value} (${percent} %)`,
 
-  form: {
-    needed: 'This is needed.',
-    number: 'This is not a number.',
-    date: 'Choose a date.',
-    option: 'Choose one of these.',
-    choose: '—',
-    yes: 'yes',
-    no: 'no',
-    fix: (n: number) => (n === 1 ? 'One thing above is not right yet.' : `${n} things above are not right yet.`),
-  },
-
   frame: {
     title: 'Made by Hob',
     loading: 'Loading…',

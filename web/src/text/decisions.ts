@@ -50,7 +50,6 @@ export const toolPolicy = {
   grantAny: 'with any values',
   grantNone: 'without values',
   granted: (day: string) => `since ${day}`,
-  used: (day: string) => `last used ${day}`,
   old: (version: number) => `for version ${version}`,
   remove: 'Revoke',
   removeOf: (what: string) => `Revoke ${what}`,

@@ -40,11 +40,6 @@ export const records = {
   unset: '—',
   notYours: 'Somebody else in your household owns this. Only they can change it.',
   needed: 'This is required.',
-  number: 'This is not a number.',
-  whole: 'This has to be a whole number.',
-  least: (n: number) => `This has to be at least ${n}.`,
-  most: (n: number) => `This can be ${n} at most.`,
-  json: (why: string) => `This is not JSON yet${why ? `: ${why}` : '.'}`,
 
   fields: {
     title: 'Title', notes: 'Notes', category: 'Category', due: 'Due', priority: 'Priority', tags: 'Tags', description: 'Description', status: 'Status',

@@ -30,8 +30,8 @@ export const schedules = {
   paused: 'paused',
   status: { ok: 'ok', failed: 'failed', missed: 'missed', interrupted: 'interrupted', skipped: 'skipped', waiting: 'queued', started: 'running' } as Record<string, string>,
   last: (status: string, when: string) => `${status}, ${when}`,
-  tells: (message: string) => `Tells me: ${message}`,
-  asks: (prompt: string) => `Asks Hob: ${prompt}`,
+  tells: (message: string) => `Message: ${message}`,
+  asks: (prompt: string) => `Prompt: ${prompt}`,
   uses: (tool: string) => `Uses ${tool}`,
   pause: 'Pause',
   resume: 'Resume',
@@ -95,7 +95,6 @@ export const schedules = {
   pickDay: 'Choose at least one day.',
   number: 'Enter a whole number of 1 or more.',
   monthdayWrong: 'Enter a day from 1 to 31.',
-  json: (why: string) => `This is not JSON yet${why ? `: ${why}` : '.'}`,
 
   fired: (n: number, when: string) => (n === 1 ? `fired once, ${when}` : `fired ${n} times, last ${when}`),
   failures: (n: number) => (n === 1 ? 'failed once' : `failed ${n} times`),
