@@ -190,7 +190,7 @@ test('a group is turned off and on again, and its tools with it', async () => {
 test('a service is set up, its key is told nowhere, and it is deleted', async () => {
   await page.goto(`${hob}/#/device/services`);
   await button(page, 'New service').click();
-  await page.getByLabel('Name').fill('weather');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('weather');
   await button(page, 'Add service').click();
   await button(page, 'Set up').click();
   await page.getByLabel('API key').fill('a-key-nobody-reads');
@@ -222,12 +222,12 @@ test('a service is set up, its key is told nowhere, and it is deleted', async ()
 test('autonomy is kept', async () => {
   await page.goto(`${hob}/#/device/you`);
   const choices = page.getByRole('group', { name: 'What Hob does without asking you' });
-  await choices.getByRole('radio', { name: /^Much/ }).check();
+  await choices.getByRole('radio', { name: /^Most things/ }).check();
   await button(page, 'Save').click();
   await page.getByText('Saved.').waitFor();
   await page.reload();
   await choices.getByText('You chose this.').waitFor();
-  await becomes(() => choices.getByRole('radio', { name: /^Much/ }).isChecked(), true);
+  await becomes(() => choices.getByRole('radio', { name: /^Most things/ }).isChecked(), true);
 });
 
 test('what was done is told, with what was decided', async () => {

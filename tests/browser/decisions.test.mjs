@@ -307,13 +307,13 @@ test('a service is defined and deleted; what is wrong with its name is said', as
   const it = house({ services: [weather()] });
   const { page, context, problems } = await visit(it, { at: '#/device/services', size: desktop });
   await button(page, 'New service').click();
-  await page.getByLabel('Name').fill('Deep L');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Deep L');
   await button(page, 'Add service').click();
   await page.getByRole('alert').getByText('Use 1 to 64').waitFor();
-  await page.getByLabel('Name').fill('openweather');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('openweather');
   await button(page, 'Add service').click();
   await page.getByRole('alert').getByText('There is already a service with this name.').waitFor();
-  await page.getByLabel('Name').fill('deepl');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('deepl');
   await page.getByLabel('Display name').fill('DeepL');
   await button(page, 'Add service').click();
   await page.getByRole('heading', { level: 2, name: 'DeepL' }).waitFor();
@@ -367,7 +367,7 @@ test('how much Hob does without asking is chosen, then saved', async () => {
   const choices = page.getByRole('group', { name: 'What Hob does without asking you' });
   await choices.getByText('This is the default.').waitFor();
   await counted(choices.getByRole('radio'), 5);
-  const some = choices.getByRole('radio', { name: /^Some/ });
+  const some = choices.getByRole('radio', { name: /^Some things/ });
   await becomes(() => some.isChecked(), true);
   await some.focus();
   await page.keyboard.press('ArrowUp');
@@ -381,7 +381,7 @@ test('how much Hob does without asking is chosen, then saved', async () => {
   await button(part(page, 'You'), 'Save').click();
   await part(page, 'You').getByRole('alert').getByText('The household keeps you at medium.').waitFor();
   delete answers['PUT /api/v1/autonomy'];
-  await choices.getByRole('radio', { name: /^Much/ }).check();
+  await choices.getByRole('radio', { name: /^Most things/ }).check();
   await button(part(page, 'You'), 'Save').click();
   await part(page, 'You').getByText('Saved.').waitFor();
   await choices.getByText('You chose this.').waitFor();
@@ -480,7 +480,7 @@ test('each new place: 320 px, phone and desktop, light and dark', async () => {
   await everywhere('service form', show('#/device/services/mail', (page) => button(page, 'Change home').click()));
   await everywhere('activity', show('#/device/activity', (page) => page.locator('.act').nth(3).waitFor()));
   await everywhere('autonomy', show('#/device/you', async (page) => {
-    await page.getByRole('radio', { name: /^Much/ }).check();
+    await page.getByRole('radio', { name: /^Most things/ }).check();
     await ready(page);
   }));
 });

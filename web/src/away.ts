@@ -21,25 +21,25 @@ async function isHome(): Promise<boolean> {
 }
 
 /** Called when a request did not reach the device. */
-export function lost(): void {
+export function reportUnreachable(): void {
   if (deviceAway.value) return;
   deviceAway.value = true;
   wait = FIRST_MS;
-  timer = setTimeout(() => void knock(), wait);
+  timer = setTimeout(() => void checkReachable(), wait);
 }
 
 /** Asks once, now, and keeps asking while there is no answer. */
-export async function knock(): Promise<void> {
+export async function checkReachable(): Promise<void> {
   clearTimeout(timer);
   deviceAway.value = !(await isHome());
   if (!deviceAway.value) return;
   clearTimeout(timer);
-  timer = setTimeout(() => void knock(), wait);
+  timer = setTimeout(() => void checkReachable(), wait);
   wait = Math.min(wait * 1.6, LONGEST_MS);
 }
 
 /** Resolves while the device is within reach, or when it is again. */
-export function home(): Promise<void> {
+export function untilReachable(): Promise<void> {
   return new Promise((resolve) => {
     const stop = deviceAway.subscribe((away) => {
       if (away) return;
@@ -50,8 +50,8 @@ export function home(): Promise<void> {
   });
 }
 
-addEventListener('online', () => void knock());
-addEventListener('offline', () => void knock());
+addEventListener('online', () => void checkReachable());
+addEventListener('offline', () => void checkReachable());
 document.addEventListener('visibilitychange', () => {
-  if (!document.hidden) void knock();
+  if (!document.hidden) void checkReachable();
 });

@@ -6,7 +6,7 @@ import { Sentence } from './sentence';
 import { text } from './text';
 
 /** The attributes that connect a control with its label, help and problem. */
-export interface Wired {
+export interface ControlProps {
   id: string;
   'aria-describedby': string | undefined;
   'aria-invalid': true | undefined;
@@ -21,14 +21,14 @@ interface About {
   required?: boolean;
 }
 
-type FieldProps = About & { children: (wired: Wired) => ComponentChildren };
+type FieldProps = About & { children: (wired: ControlProps) => ComponentChildren };
 
 export function Field({ label, help, error, required, children }: FieldProps): JSX.Element {
   const id = useId();
   const described = [help ? `${id}-help` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
   return (
     <div class="field">
-      <label for={id}>{label}{required && <Needed />}</label>
+      <label for={id}>{label}{required && <RequiredMark />}</label>
       {help && <Help id={id} words={help} />}
       {children({
         id,
@@ -36,7 +36,7 @@ export function Field({ label, help, error, required, children }: FieldProps): J
         'aria-invalid': error ? true : undefined,
         'aria-required': required || undefined,
       })}
-      {error && <Wrong id={id} words={error} />}
+      {error && <FieldError id={id} words={error} />}
     </div>
   );
 }
@@ -45,12 +45,12 @@ export function Help({ id, words }: { id?: string; words: string }): JSX.Element
   return <p id={id && `${id}-help`} class="help"><Sentence words={words} /></p>;
 }
 
-export function Wrong({ id, words }: { id?: string; words: string }): JSX.Element {
+export function FieldError({ id, words }: { id?: string; words: string }): JSX.Element {
   return <p id={id && `${id}-error`} class="problem small" role="alert"><Sentence words={words} /></p>;
 }
 
 /** Marks a required field. */
-export function Needed(): JSX.Element {
+export function RequiredMark(): JSX.Element {
   return <span class="needed" aria-hidden="true">{text.form.needed}</span>;
 }
 
@@ -91,7 +91,7 @@ export function TextField({ value, onInput, placeholder, disabled, type = 'text'
   );
 }
 
-/** A number as typed text, so that half a number is not lost. */
+/** A number as typed text, so that half a number is not reportUnreachable. */
 export function NumberField({ value, onInput, placeholder, disabled, whole, ...about }: Typed & { whole?: boolean }): JSX.Element {
   return (
     <Field {...about}>
@@ -222,7 +222,7 @@ export function ListField({ label, help, error, required, values, onInput }: Lis
   const described = [help ? `${id}-help` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ') || undefined;
   return (
     <div class="field" role="group" aria-labelledby={id} aria-describedby={described} ref={box}>
-      <span class="label" id={id}>{label}{required && <Needed />}</span>
+      <span class="label" id={id}>{label}{required && <RequiredMark />}</span>
       {help && <Help id={id} words={help} />}
       <ul class="lines">
         {shown.map((value, n) => (
@@ -252,7 +252,7 @@ export function ListField({ label, help, error, required, values, onInput }: Lis
         ))}
       </ul>
       <button type="button" class="quiet" onClick={() => add(shown.length - 1)}><Fresh />{text.form.another}</button>
-      {error && <Wrong id={id} words={error} />}
+      {error && <FieldError id={id} words={error} />}
     </div>
   );
 }

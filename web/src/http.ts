@@ -1,5 +1,5 @@
 // HTTP to the daemon: typed operations, their envelope, the CSRF token, uploads and event streams.
-import { lost } from './away';
+import { reportUnreachable } from './away';
 import type { Operations } from './openapi';
 import { serverEvents } from './sse';
 
@@ -74,7 +74,7 @@ async function send(method: string, address: string, body: unknown, signal: Abor
   try {
     return await fetch(address, init);
   } catch (cause) {
-    if (!(cause instanceof DOMException && cause.name === 'AbortError')) lost();
+    if (!(cause instanceof DOMException && cause.name === 'AbortError')) reportUnreachable();
     throw new Unreachable('no answer', { cause });
   }
 }
@@ -86,7 +86,7 @@ async function open(answer: Response, door = false): Promise<unknown> {
     envelope = (await answer.json()) as Envelope;
   } catch (cause) {
     // A proxy or a half-started daemon answers without an envelope.
-    lost();
+    reportUnreachable();
     throw new Unreachable('not an answer of Hob', { cause });
   }
   if (answer.ok && envelope.success !== false) return envelope.data;
@@ -170,7 +170,7 @@ export function uploaded(address: string, file: File, onProgress: (fraction: num
     if (csrf) request.setRequestHeader('x-csrf-token', csrf);
     request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
     request.onload = () => resolve(new Response(request.responseText, { status: request.status, headers: { 'retry-after': request.getResponseHeader('retry-after') ?? '' } }));
-    request.onerror = () => (lost(), lose());
+    request.onerror = () => (reportUnreachable(), lose());
     request.onabort = lose;
     signal.addEventListener('abort', () => request.abort());
     request.send(file);

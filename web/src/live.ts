@@ -1,7 +1,7 @@
 // The event stream of the device: one for the page, reconnected with the events it missed.
 import { useEffect, useRef } from 'preact/hooks';
 import * as api from './api';
-import { home, knock } from './away';
+import { untilReachable, checkReachable } from './away';
 
 /** A hidden page closes its stream after this; browsers allow six connections to a host. */
 const UNSEEN_MS = 30_000;
@@ -38,7 +38,7 @@ async function keep(over: AbortSignal): Promise<void> {
   let wait = FIRST_MS;
   while (!over.aborted) {
     await seen();
-    await home();
+    await untilReachable();
     if (over.aborted) return;
     const line = new AbortController();
     const hangUp = () => line.abort();
@@ -67,7 +67,7 @@ async function keep(over: AbortSignal): Promise<void> {
       document.removeEventListener('visibilitychange', onSeen);
     }
     if (over.aborted) return;
-    if (!document.hidden && wait < LATER_MS) await knock();
+    if (!document.hidden && wait < LATER_MS) await checkReachable();
     await sleep(wait);
     wait = Math.min(wait * 2, LONGEST_MS);
   }

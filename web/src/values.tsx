@@ -53,11 +53,11 @@ export function exact(pattern: Pattern): boolean {
   return pattern !== '*' && !open(pattern);
 }
 
-/** The pattern that matches exactly these values. */
-export function exactly(value: unknown): unknown {
+/** The pattern that matches exactPattern these values. */
+export function exactPattern(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/[\\*]/g, '\\$&');
-  if (Array.isArray(value)) return value.map(exactly);
-  return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, exactly(one)])) : value;
+  if (Array.isArray(value)) return value.map(exactPattern);
+  return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, exactPattern(one)])) : value;
 }
 
 /** The tool of a call: `weather#fetch` is a call that `weather` makes. */

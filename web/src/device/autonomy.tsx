@@ -6,7 +6,7 @@ import { useLive } from '../live';
 import * as policy from '../policy';
 import { Sentence } from '../sentence';
 import { sentence, text } from '../text';
-import { Reading, useAct, useRead } from './part';
+import { LoadState, useAction, useRead } from './part';
 
 const words = text.autonomy;
 
@@ -14,7 +14,7 @@ export function Autonomy(): JSX.Element {
   const read = useRead(policy.autonomy);
   const [chosen, setChosen] = useState<policy.Autonomy['level'] | ''>('');
   const [done, setDone] = useState(false);
-  const act = useAct();
+  const act = useAction();
   useLive(['policy:changed'], () => void read.again());
   const now = read.data;
   const level = chosen || now?.level;
@@ -40,7 +40,7 @@ export function Autonomy(): JSX.Element {
     >
       <fieldset>
         <legend>{words.title}</legend>
-        <Reading of={read} />
+        <LoadState of={read} />
         {now?.from && <p class="soft small">{words.from[now.from]}</p>}
         {now?.levels.map((one) => (
           <label key={one.level} class="choice">

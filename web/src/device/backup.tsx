@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm, Notice } from '../form';
 import { text } from '../text';
-import { Part, useAct, useHouse } from './part';
+import { Part, useAction, useHouse } from './part';
 import { size } from './units';
 
 const words = text.device.backup;
@@ -30,7 +30,7 @@ export function Backup(): JSX.Element {
   const [done, setDone] = useState('');
   const [chosen, setChosen] = useState<File>();
   const picker = useRef<HTMLInputElement>(null);
-  const act = useAct();
+  const act = useAction();
   const make = async () => {
     setDone('');
     await act.run(async () => {

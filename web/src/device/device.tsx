@@ -11,7 +11,7 @@ import { About } from './about';
 import { Backup } from './backup';
 import { useFocusKept } from './focus';
 import { Health } from './health';
-import { HouseContext, Onward, Part, useRead } from './part';
+import { HouseContext, LinkedPart, Part, useRead } from './part';
 import { People } from './people';
 import { Self } from './self';
 import { Sessions } from './sessions';
@@ -53,13 +53,13 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       <Health />
       <Self read={facts} />
       <Part id="model" title={text.device.model.title} why={text.device.model.why}><Model onward /></Part>
-      <Onward id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
+      <LinkedPart id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
       <You />
       {admin && <People round={round} onChanged={next} />}
       {admin && <Tokens round={round} onChanged={next} />}
       <Sessions />
-      <Onward id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
-      <Onward id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
+      <LinkedPart id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
+      <LinkedPart id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
       {admin && <Backup />}
       <About />
     </div>

@@ -5,7 +5,7 @@ import * as api from '../api';
 import type { SystemInfo } from '../results';
 import { Sentence } from '../sentence';
 import { facts, text, when } from '../text';
-import { Part, Reading, useRead } from './part';
+import { Part, LoadState, useRead } from './part';
 import { size, span } from './units';
 
 /** The polling interval while the page is visible. */
@@ -47,7 +47,7 @@ export function Health(): JSX.Element {
   const concerns = state.concerns ?? [];
   return (
     <Part id="health" title={text.device.health.title} why={text.device.health.why}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {read.data && (
         <>
           {/* The sentence would repeat the concerns. */}

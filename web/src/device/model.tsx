@@ -10,7 +10,7 @@ import { about, Choices, useKnownModels } from '../mind/known-models';
 import { href } from '../rooms';
 import { text } from '../text';
 import { mind } from '../text/mind';
-import { Edit, Reading, SaveRow, useAct, useAdmin, useHouse, useRead } from './part';
+import { Edit, LoadState, SaveRow, useAction, useAdmin, useHouse, useRead } from './part';
 
 const words = mind.model;
 
@@ -87,7 +87,7 @@ function Choose({ choice, all, onDone, onCancel }: ChooseProps): JSX.Element {
   const [kind, name] = parts(choice.model);
   const [draft, setDraft] = useState<Draft>({ kind, name, url: choice.url ?? '', key: '' });
   const [wrong, setWrong] = useState<ReturnType<typeof lacks>>({});
-  const act = useAct();
+  const act = useAction();
   const known = useKnownModels();
   const id = useId();
   const put = (change: Partial<Draft>) => {
@@ -151,7 +151,7 @@ export function Model({ onward = false }: { onward?: boolean }): JSX.Element {
   useEffect(readAll, [admin]);
   const [open, setOpen] = useState(false);
   const [done, setDone] = useState('');
-  const act = useAct();
+  const act = useAction();
   const choice = read.data;
   const free = admin && choice?.changeable !== false;
 
@@ -166,7 +166,7 @@ export function Model({ onward = false }: { onward?: boolean }): JSX.Element {
 
   return (
     <>
-      <Reading of={read} />
+      <LoadState of={read} />
       {choice && !open && (
         <>
           <p class="say">{sentence(choice, all)}</p>

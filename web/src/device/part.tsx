@@ -54,7 +54,7 @@ export function Page({ title, back, to, children }: { title: string; back: strin
 }
 
 /** A part that links to its own page. */
-export function Onward({ id, title, why, open }: { id: string; title: string; why: string; open: string }): JSX.Element {
+export function LinkedPart({ id, title, why, open }: { id: string; title: string; why: string; open: string }): JSX.Element {
   return (
     <Part id={id} title={title}>
       <p>{why}</p>
@@ -101,7 +101,7 @@ export interface ListProps {
   onChanged: () => void;
 }
 
-export interface Act {
+export interface Action {
   busy: boolean;
   problem: string;
   /** Runs an action; resolves to whether it succeeded. */
@@ -110,7 +110,7 @@ export interface Act {
 }
 
 /** An action of a person: one at a time, with its error as a sentence. */
-export function useAct(words?: (cause: unknown) => string | undefined): Act {
+export function useAction(words?: (cause: unknown) => string | undefined): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const run = async (what: () => Promise<unknown>) => {
@@ -131,7 +131,7 @@ export function useAct(words?: (cause: unknown) => string | undefined): Act {
 }
 
 /** The loading state of a part, or its error. */
-export function Reading({ of }: { of: Pick<Read<unknown>, 'data' | 'problem' | 'again'> }): JSX.Element | null {
+export function LoadState({ of }: { of: Pick<Read<unknown>, 'data' | 'problem' | 'again'> }): JSX.Element | null {
   if (of.problem) {
     return (
       <>

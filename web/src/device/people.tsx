@@ -5,7 +5,7 @@ import * as api from '../api';
 import { Confirm, Notice, SelectField, TextField } from '../form';
 import { long, PasswordField, SHORTEST } from '../password';
 import { facts, text } from '../text';
-import { Edit, Part, Reading, SaveRow, useAct, useHouse, useRead, type ListProps } from './part';
+import { Edit, Part, LoadState, SaveRow, useAction, useHouse, useRead, type ListProps } from './part';
 import { day } from './units';
 
 const words = text.device.people;
@@ -33,7 +33,7 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
   const [password, setPassword] = useState('');
   const [wrong, setWrong] = useState<{ name?: string; password?: string }>({});
   const field = useRef<HTMLInputElement>(null);
-  const act = useAct();
+  const act = useAction();
   const put = <V extends string>(set: (value: V) => void) => (value: V) => {
     set(value);
     setWrong({});
@@ -77,7 +77,7 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
 function Row({ person, onChanged, onGone }: { person: api.Person; onChanged: (person: api.Person) => void; onGone: () => void }): JSX.Element {
   const { session } = useHouse();
   const [open, setOpen] = useState<'' | 'change' | 'remove'>('');
-  const act = useAct();
+  const act = useAction();
   const self = person.id === session.user;
   const remove = async () => {
     if (await act.run(() => api.removePerson(person.id))) onGone();
@@ -131,7 +131,7 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
   );
   return (
     <Part id="people" title={words.title} why={why}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {all && (
         <ul class="rows">
           {all.map((person) => (

@@ -6,7 +6,7 @@ import { Copy } from '../copy';
 import { TextField } from '../form';
 import { Sentence } from '../sentence';
 import { text, when } from '../text';
-import { Edit, Part, Reading, SaveRow, useAct, useAdmin, useHouse, type Read } from './part';
+import { Edit, Part, LoadState, SaveRow, useAction, useAdmin, useHouse, type Read } from './part';
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
@@ -37,7 +37,7 @@ function Name({ read, facts }: { read: Read<api.Device>; facts: api.Device }): J
   const { onChanged } = useHouse();
   const [name, setName] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
-  const act = useAct();
+  const act = useAction();
   const words = text.device.self;
 
   const save = async () => {
@@ -91,7 +91,7 @@ export function Self({ read }: { read: Read<api.Device> }): JSX.Element {
   const facts = read.data;
   return (
     <Part id="self" title={words.title}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {facts && (
         <>
           <Name read={read} facts={facts} />

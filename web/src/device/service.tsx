@@ -11,7 +11,7 @@ import { Sentence } from '../sentence';
 import { sentence, text } from '../text';
 
 import { useFocusKept } from './focus';
-import { Edit, Page, SaveRow, useAct, useAdmin, useHouse } from './part';
+import { Edit, Page, SaveRow, useAction, useAdmin, useHouse } from './part';
 
 const words = text.services;
 
@@ -56,7 +56,7 @@ function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormPro
   const [label, setLabel] = useState(entry?.label ?? (service.entries.length ? '' : words.first));
   const [tried, setTried] = useState(false);
   const box = useRef<HTMLDivElement>(null);
-  const act = useAct();
+  const act = useAction();
   const { values: fields, problems } = readAll(form, draft);
   useLayoutEffect(() => {
     const at = service.schema.filter(isSecret).findIndex((field) => field.name === replacing);
@@ -108,7 +108,7 @@ interface EntryProps {
 function Entry({ service, entry, may, onChanged }: EntryProps): JSX.Element {
   const [open, setOpen] = useState<'' | 'change' | 'drop'>('');
   const [replacing, setReplacing] = useState('');
-  const act = useAct();
+  const act = useAction();
   const free = may && entry.from !== 'file';
   const change = async (given: policy.EntryChange) => {
     if (await act.run(() => policy.changeEntry(service.name, entry.label, given))) onChanged(words.saved);
@@ -187,7 +187,7 @@ export function ServicePage({ service, onChanged }: { service: policy.Service; o
   const [removing, setRemoving] = useState(false);
   const [done, setDone] = useState('');
   const box = useRef<HTMLDivElement>(null);
-  const act = useAct();
+  const act = useAction();
   useFocusKept(box);
   const may = admin && service.from !== 'file';
   const { session } = useHouse();

@@ -7,7 +7,7 @@ import { useLive } from '../live';
 import * as policy from '../policy';
 import { go, href } from '../rooms';
 import { facts, text } from '../text';
-import { Edit, Page, Reading, SaveRow, useAct, useAdmin, useHouse, useRead } from './part';
+import { Edit, Page, LoadState, SaveRow, useAction, useAdmin, useHouse, useRead } from './part';
 import { ServicePage } from './service';
 
 const words = text.services;
@@ -21,7 +21,7 @@ export function Services({ wanted }: { wanted: string }): JSX.Element {
   return (
     <Page title={words.title} back={words.back} to={href('device')}>
       <p class="soft small">{words.why}</p>
-      <Reading of={read} />
+      <LoadState of={read} />
       {all && wanted && <Notice quiet>{words.unknown(wanted)}</Notice>}
       {all && <List all={all} onDefined={(name) => void read.again().then(() => go('device', ['services', name]))} />}
     </Page>
@@ -57,7 +57,7 @@ function List({ all, onDefined }: { all: policy.Service[]; onDefined: (name: str
 function Define({ taken, onDone, onCancel }: { taken: string[]; onDone: (name: string) => void; onCancel: () => void }): JSX.Element {
   const [draft, setDraft] = useState({ name: '', displayName: '', description: '', multiEntry: false });
   const [wrong, setWrong] = useState('');
-  const act = useAct();
+  const act = useAction();
   const put = (change: Partial<typeof draft>) => {
     setDraft({ ...draft, ...change });
     setWrong('');

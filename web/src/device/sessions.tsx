@@ -6,7 +6,7 @@ import { Notice } from '../form';
 import { lastConversation } from '../storage';
 import { text } from '../text';
 import { browserIn } from './browser';
-import { Part, Reading, useAct, useHouse, useRead } from './part';
+import { Part, LoadState, useAction, useHouse, useRead } from './part';
 import { day } from './units';
 
 const words = text.device.sessions;
@@ -15,7 +15,7 @@ export function Sessions(): JSX.Element {
   const read = useRead(api.sessions);
   const { onChanged } = useHouse();
   const [done, setDone] = useState('');
-  const act = useAct();
+  const act = useAction();
   // The current session first, then the newest.
   const all = read.data?.sessions.slice().sort((a, b) => Number(b.current) - Number(a.current) || b.createdAt - a.createdAt);
   const others = all?.filter((one) => !one.current) ?? [];
@@ -36,7 +36,7 @@ export function Sessions(): JSX.Element {
 
   return (
     <Part id="sessions" title={words.title} why={words.why}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {all && (
         <ul class="rows">
           {all.map((one) => {

@@ -5,7 +5,7 @@ import * as api from '../api';
 import { Copy } from '../copy';
 import { Confirm, Notice, SelectField, SwitchField, TextField } from '../form';
 import { facts, text } from '../text';
-import { Edit, Part, Reading, SaveRow, useAct, useRead, type ListProps } from './part';
+import { Edit, Part, LoadState, SaveRow, useAction, useRead, type ListProps } from './part';
 import { RoleField, roleName } from './people';
 import { day } from './units';
 
@@ -23,7 +23,7 @@ function lasts(token: api.Token): string {
 
 function Row({ token, onGone }: { token: api.Token; onGone: () => void }): JSX.Element {
   const [asking, setAsking] = useState(false);
-  const act = useAct();
+  const act = useAction();
   const takeBack = async () => {
     if (await act.run(() => api.revokeToken(token.id))) onGone();
   };
@@ -61,7 +61,7 @@ function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCance
   const [tools, setTools] = useState('');
   const [days, setDays] = useState('');
   const [wrong, setWrong] = useState<{ name?: string; scope?: string }>({});
-  const act = useAct();
+  const act = useAction();
 
   const scope = () => {
     if (!some) return [];
@@ -131,7 +131,7 @@ export function Tokens({ round, onChanged }: ListProps): JSX.Element {
   const all = read.data?.tokens;
   return (
     <Part id="tokens" title={words.title} why={words.why}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {all?.length === 0 && !adding && !made && <p class="soft small">{words.empty}</p>}
       {all && all.length > 0 && (
         <ul class="rows">

@@ -1,6 +1,6 @@
 // The controls of a form, one for each shape of field.
 import type { JSX } from 'preact';
-import { AreaField, Field as Labelled, Help, ListField, Needed, NumberField, SelectField, SwitchField, TextField, Wrong } from '../form';
+import { AreaField, Field as Labelled, Help, ListField, RequiredMark, NumberField, SelectField, SwitchField, TextField, FieldError } from '../form';
 import { Close, Fresh } from '../icons';
 import { text } from '../text';
 import { blank } from './draft';
@@ -82,7 +82,7 @@ function One({ field, draft, onInput, problems, path, disabled }: OneProps): JSX
     case 'group':
       return (
         <fieldset>
-          <legend>{field.label}{field.required && <Needed />}</legend>
+          <legend>{field.label}{field.required && <RequiredMark />}</legend>
           {field.help && <Help words={field.help} />}
           <div class="under"><Fields group={shape} draft={draft as GroupDraft} onInput={onInput} problems={problems} path={path} /></div>
         </fieldset>
@@ -127,10 +127,10 @@ function Several({ field, options, chosen, onInput, error }: SeveralProps): JSX.
   const set = (key: string, on: boolean) => onInput(on ? [...chosen, key] : chosen.filter((one) => one !== key));
   return (
     <fieldset class="several">
-      <legend>{field.label}{field.required && <Needed />}</legend>
+      <legend>{field.label}{field.required && <RequiredMark />}</legend>
       {field.help && <Help words={field.help} />}
       {options.map(({ key, label: name }) => <SwitchField key={key} label={name} checked={chosen.includes(key)} onInput={(on) => set(key, on)} />)}
-      {error && <Wrong words={error} />}
+      {error && <FieldError words={error} />}
     </fieldset>
   );
 }
@@ -149,7 +149,7 @@ function Rows({ field, shape, rows, onInput, problems, path }: RowsProps): JSX.E
   const one = single(label(field.name));
   return (
     <fieldset>
-      <legend>{field.label}{field.required && <Needed />}</legend>
+      <legend>{field.label}{field.required && <RequiredMark />}</legend>
       {field.help && <Help words={field.help} />}
       <ol>
         {rows.map((row, n) => (
@@ -178,7 +178,7 @@ function Rows({ field, shape, rows, onInput, problems, path }: RowsProps): JSX.E
       <button type="button" class="quiet" onClick={() => onInput([...rows, blank(shape.item) as GroupDraft])}>
         <Fresh />{rows.length ? text.form.another : text.toolsRoom.addOne}
       </button>
-      {problems[path] && <Wrong words={problems[path]} />}
+      {problems[path] && <FieldError words={problems[path]} />}
     </fieldset>
   );
 }

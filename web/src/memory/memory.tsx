@@ -109,7 +109,7 @@ function Memories({ path, onCount }: { path: string[]; onCount: (count: number |
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       {shown && (
         <ul class="memories">
-          {withHeld(shown.memories, held).map((memory) => (
+          {withEdited(shown.memories, held).map((memory) => (
             <Line
               key={memory.id}
               memory={memory}
@@ -134,7 +134,7 @@ function Memories({ path, onCount }: { path: string[]; onCount: (count: number |
   );
 }
 
-function withHeld(memories: Remembered[], held: Remembered | null): Remembered[] {
+function withEdited(memories: Remembered[], held: Remembered | null): Remembered[] {
   return held && !memories.some((memory) => memory.id === held.id) ? [held, ...memories] : memories;
 }
 

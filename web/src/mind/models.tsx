@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import * as house from '../api';
 import { Model } from '../device/model';
-import { Page, Reading, useAct, useAdmin, useRead } from '../device/part';
+import { Page, LoadState, useAction, useAdmin, useRead } from '../device/part';
 import { Buttons, Notice, optionsOf, SelectField, SwitchField, TextField } from '../form';
 import { Close, Down, Fresh, Up } from '../icons';
 import { useLive } from '../live';
@@ -30,7 +30,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
   const [adding, setAdding] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
   const [said, setSaid] = useState('');
-  const act = useAct();
+  const act = useAction();
   const id = useId();
   const list = useRef<HTMLOListElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
@@ -120,8 +120,8 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
 
 function Strategy({ terms, admin, onDone }: Pick<TermsProps, 'terms' | 'admin' | 'onDone'>): JSX.Element {
   // The two settings are saved independently.
-  const order = useAct();
-  const reflex = useAct();
+  const order = useAction();
+  const reflex = useAction();
   return (
     <div class="fields">
       <SelectField
@@ -148,7 +148,7 @@ function Budget({ terms, usage, admin, onDone }: Pick<TermsProps, 'terms' | 'adm
   const [typed, setTyped] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
   const [done, setDone] = useState('');
-  const act = useAct();
+  const act = useAction();
   const id = useId();
   const budget = terms.dailyBudget;
   const value = typed ?? (budget === null ? '' : String(budget));
@@ -213,7 +213,7 @@ export function Models(): JSX.Element {
     <Page title={words.title} back={mind.back} to={href('device')}>
       {!admin && <p class="soft small">{words.adminOnly}</p>}
       <section class="first"><Model /></section>
-      <Reading of={read} />
+      <LoadState of={read} />
       {terms && (
         <>
           <StandIns terms={terms} admin={admin} known={known} onDone={put} />

@@ -1,6 +1,6 @@
 // The persona: the documents that form the system prompt.
 import type { JSX } from 'preact';
-import { Page, Reading, useRead } from '../device/part';
+import { Page, LoadState, useRead } from '../device/part';
 import { day } from '../device/units';
 import { Chevron } from '../icons';
 import { useLive } from '../live';
@@ -17,7 +17,7 @@ export function Persona(): JSX.Element {
   useLive(['document:changed'], () => void read.again());
   return (
     <Page title={words.title} back={mind.back} to={href('device')}>
-      <Reading of={read} />
+      <LoadState of={read} />
       <ul class="documents" aria-label={words.documents}>
         {read.data?.documents.map((one) => (
           <li key={one.name}>

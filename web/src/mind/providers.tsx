@@ -1,7 +1,7 @@
 // The model providers: their keys and addresses, with a connection test.
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { Edit, Reading, useAct, useRead } from '../device/part';
+import { Edit, LoadState, useAction, useRead } from '../device/part';
 import { Buttons, Notice, TextField } from '../form';
 import { Chevron } from '../icons';
 import { useLive } from '../live';
@@ -40,8 +40,8 @@ function SetUp({ provider, onDone, onCancel }: { provider: api.Provider; onDone:
   const [url, setUrl] = useState(own);
   const [wrong, setWrong] = useState('');
   const [tried, setTried] = useState<api.ProviderTest | null>(null);
-  const save = useAct();
-  const trial = useAct();
+  const save = useAction();
+  const trial = useAction();
   const moved = url.trim() !== own;
   const change = (): api.ProviderChange => ({ ...(moved && { url: url.trim() }), ...(key.trim() && { key: key.trim() }) });
   const right = () => {
@@ -114,7 +114,7 @@ export function Providers(): JSX.Element {
     <section aria-labelledby={`${id}-h`}>
       <h3 id={`${id}-h`}>{words.providers}</h3>
       <p class="soft small">{words.providersWhy}</p>
-      <Reading of={read} />
+      <LoadState of={read} />
       {set.length > 0 && rows(set)}
       {others.length > 0 && (
         <details class="others" open={set.length === 0 || undefined}>
@@ -131,7 +131,7 @@ export function Providers(): JSX.Element {
 function Catalogue(): JSX.Element | null {
   const read = useRead(api.models);
   const [done, setDone] = useState('');
-  const act = useAct();
+  const act = useAction();
   if (!read.data) return null;
   const { models, source } = read.data;
   return (

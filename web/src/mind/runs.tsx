@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { cancel } from '../api';
 import { deviceAway } from '../away';
-import { Page, useAct } from '../device/part';
+import { Page, useAction } from '../device/part';
 import { Notice, optionsOf, SelectField } from '../form';
 import { Chevron } from '../icons';
 import { useNews } from '../live';
@@ -61,7 +61,7 @@ function Routed({ routing }: { routing: api.Routing }): JSX.Element {
 function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => void }): JSX.Element {
   const [steps, setSteps] = useState<api.RunStep[] | null>(null);
   const [routing, setRouting] = useState<api.Routing | null>(null);
-  const act = useAct();
+  const act = useAction();
   const at = moment(run.startedAt, true);
   const over = run.endedAt ?? 0;
   const alive = run.state === 'running' || run.state === 'queued' || run.state === 'waiting';

@@ -6,8 +6,8 @@ import { Chevron } from '../icons';
 import { records as words } from '../text/records';
 import { longDay, monthName, plusMonths, today, wall, type Day } from './days';
 import { events as family } from './families';
-import { Picked, Searcher } from './filters';
-import { Adder, More, Nothing, Announcement, samePick, useWanted, withHeld } from './list';
+import { Picks, Searcher } from './filters';
+import { Adder, More, Nothing, Announcement, samePick, useWanted, withEdited } from './list';
 import type { Entry, Pick } from './kinds';
 import { Lines } from './lines';
 import { byDay, daysOf, Month, sheet } from './month';
@@ -52,7 +52,7 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
   return (
     <>
       <Searcher label={family.words.search ?? ''} value={wanted.search} onInput={(value) => (want({ search: value }), setSaid(''))} />
-      <Picked picks={wanted.picks} onDrop={(dropped) => want({ picks: wanted.picks.filter((one) => !samePick(one, dropped)) })} />
+      <Picks picks={wanted.picks} onDrop={(dropped) => want({ picks: wanted.picks.filter((one) => !samePick(one, dropped)) })} />
       {!looking && (
         <>
           <Turn at={at} onGo={toDay} />
@@ -67,7 +67,7 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
       </div>
       <Announcement words={said} shown={found.shown} looking={looking} />
       {list.problem && <Notice bad>{list.problem}</Notice>}
-      <Lines family={family} entries={withHeld(entries, held)} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
+      <Lines family={family} entries={withEdited(entries, held)} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
       {list.shown && !entries.length && <Empty looking={looking} any={(shown?.entries.length ?? 0) > 0} />}
       {looking && found.shown?.more && <More busy={found.growing} onPress={() => void found.grow()} />}
     </>

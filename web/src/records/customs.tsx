@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import * as api from '../api';
-import { Help, Needed, SelectField, TextField, Wrong } from '../form';
+import { Help, RequiredMark, SelectField, TextField, FieldError } from '../form';
 import type { Custom, CustomProps } from '../forms/schema';
 import { text } from '../text';
 import { records as words } from '../text/records';
@@ -16,7 +16,7 @@ const needed = (value: string, required: boolean, path: string, problems: Record
 
 const about = ({ field, problems, path }: CustomProps) => ({ label: field.label, help: field.help, required: field.required, error: problems[path] });
 
-/** A day, and a time that may stay empty: then the whole day is meant. */
+/** A day, and a time that may stay empty: then the whole day is intendedCall. */
 function MomentField({ field, draft, onInput, problems, path }: CustomProps): JSX.Element {
   const id = useId();
   const error = problems[path];
@@ -26,13 +26,13 @@ function MomentField({ field, draft, onInput, problems, path }: CustomProps): JS
   const invalid = error ? true : undefined;
   return (
     <div class="field" role="group" aria-labelledby={id} aria-describedby={described}>
-      <span class="label" id={id}>{field.label}{field.required && <Needed />}</span>
+      <span class="label" id={id}>{field.label}{field.required && <RequiredMark />}</span>
       {field.help && <Help id={id} words={field.help} />}
       <span class="moment">
         <input class="when" type="date" max="9999-12-31" value={day} aria-label={words.day(field.label)} aria-invalid={invalid} onInput={(event) => put(event.currentTarget.value, time)} />
         <input class="when" type="time" value={time} aria-label={words.time(field.label)} onInput={(event) => put(day, event.currentTarget.value)} />
       </span>
-      {error && <Wrong id={id} words={error} />}
+      {error && <FieldError id={id} words={error} />}
     </div>
   );
 }

@@ -80,7 +80,7 @@ export const longDay = (day: Day) => show(day, { weekday: 'long', day: 'numeric'
 export const weekdayName = (day: Day, how: 'long' | 'short' | 'narrow') => show(day, { weekday: how });
 
 /** "today", "tomorrow", "Fri 27 Nov", "3 Oct 2024". */
-export function nearDay(day: Day): string {
+export function relativeDay(day: Day): string {
   const now = today();
   if (day === now) return words.today;
   if (day === plusDays(now, 1)) return words.tomorrow;
@@ -90,19 +90,19 @@ export function nearDay(day: Day): string {
 }
 
 /** "today", "tomorrow, 14:30"; anything that is no time is returned unchanged. */
-export function near(value: unknown): string {
+export function relativeTime(value: unknown): string {
   const at = wall(value);
   if (!at) return typeof value === 'string' ? value : '';
-  return at.time ? `${nearDay(at.day)}, ${at.time}` : nearDay(at.day);
+  return at.time ? `${relativeDay(at.day)}, ${at.time}` : relativeDay(at.day);
 }
 
 /** "14:30 – 15:30", "all day", "today, 22:00 – tomorrow, 02:00". */
 export function span(from: unknown, to: unknown, allDay: boolean): string {
   const [start, end] = [wall(from), wall(to)];
   if (!start) return '';
-  if (allDay) return end && end.day > start.day ? `${nearDay(start.day)} – ${nearDay(end.day)}` : words.allDay;
+  if (allDay) return end && end.day > start.day ? `${relativeDay(start.day)} – ${relativeDay(end.day)}` : words.allDay;
   if (!end || (end.day === start.day && end.time === start.time)) return start.time;
-  return end.day === start.day ? `${start.time} – ${end.time}` : `${near(from)} – ${near(to)}`;
+  return end.day === start.day ? `${start.time} – ${end.time}` : `${relativeTime(from)} – ${relativeTime(to)}`;
 }
 
 /** A birthday, with or without its year ("--10-03"): "3 October". */

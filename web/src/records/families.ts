@@ -1,6 +1,6 @@
 // The record families: their tools, fields, filters, and how a record reads in one line.
 import { records as words } from '../text/records';
-import { birthday, near, nearDay, plusDays, span, today, wall } from './days';
+import { birthday, relativeTime, relativeDay, plusDays, span, today, wall } from './days';
 import type { Schema } from '../forms/schema';
 import { goal, moment, tags as tagLine } from './customs';
 import { listOf, numberOf, textOf, type Entry, type Facts, type Family, type Filter, type Way } from './kinds';
@@ -31,7 +31,7 @@ const picked = (entry: Entry, name: string) => {
 const sharedFact = (entry: Entry) => entry['shared'] === true && words.shared;
 
 function dueFact(entry: Entry): Facts[number] {
-  const due = near(entry['dueDate']);
+  const due = relativeTime(entry['dueDate']);
   if (!due) return '';
   return entry['overdue'] === true ? { words: words.tasks.overdue(due), bad: true } : words.tasks.due(due);
 }
@@ -71,7 +71,7 @@ export const tasks: Family = {
     const status = textOf(entry, 'status');
     const priority = textOf(entry, 'priority');
     return [
-      status === 'completed' ? words.tasks.doneAt(near(entry['completedAt'])) : dueFact(entry),
+      status === 'completed' ? words.tasks.doneAt(relativeTime(entry['completedAt'])) : dueFact(entry),
       (status === 'in_progress' || status === 'cancelled') && (words.tasks.statuses[status] ?? status).toLowerCase(),
       priority !== 'normal' && { words: (words.tasks.priorities[priority] ?? priority).toLowerCase(), pick: { name: 'priority', value: priority } },
       picked(entry, 'category'),
@@ -100,7 +100,7 @@ export const notes: Family = {
   title: named('title'),
   facts: (entry) => [
     entry['isPinned'] === true && words.notes.pinned,
-    near(entry['createdAt']),
+    relativeTime(entry['createdAt']),
     picked(entry, 'category'),
     sharedFact(entry),
   ],
@@ -176,7 +176,7 @@ export const contacts: Family = {
       textOf(entry, 'jobTitle'),
       picked(entry, 'company'),
       picked(entry, 'relationship'),
-      born && words.contacts.born(birthday(born), wall(entry['nextBirthday']) ? nearDay(textOf(entry, 'nextBirthday')) : ''),
+      born && words.contacts.born(birthday(born), wall(entry['nextBirthday']) ? relativeDay(textOf(entry, 'nextBirthday')) : ''),
       entry['isFavorite'] === true && words.contacts.favourite.toLowerCase(),
       sharedFact(entry),
     ];
@@ -205,7 +205,7 @@ export const bookmarks: Family = {
   link: (entry) => textOf(entry, 'url'),
   facts: (entry) => [
     textOf(entry, 'url').replace(/^https?:\/\/(www\.)?/, '').replace(/\/$/, ''),
-    near(entry['createdAt']),
+    relativeTime(entry['createdAt']),
     picked(entry, 'category'),
     entry['isFavorite'] === true && words.bookmarks.favourite.toLowerCase(),
     sharedFact(entry),
@@ -215,7 +215,7 @@ export const bookmarks: Family = {
 };
 
 function goalDue(entry: Entry): Facts[number] {
-  const due = near(entry['dueDate']);
+  const due = relativeTime(entry['dueDate']);
   if (!due) return '';
   return entry['overdue'] === true ? { words: words.tasks.overdue(due), bad: true } : words.goals.due(due);
 }
@@ -281,7 +281,7 @@ export const expenses: Family = {
     const sort = textOf(entry, 'category');
     return [
       { words: amount(numberOf(entry, 'amount') ?? 0, textOf(entry, 'currency')), main: true },
-      near(entry['date']),
+      relativeTime(entry['date']),
       sort && { words: words.money.categories[sort] ?? sort, pick: { name: 'category', value: sort } },
       textOf(entry, 'paymentMethod'),
       sharedFact(entry),

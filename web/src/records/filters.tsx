@@ -15,7 +15,7 @@ export interface ListFilter {
 
 export const EVERYTHING: ListFilter = { search: '', ways: {}, picks: [] };
 
-export const narrowed = (wanted: ListFilter) => wanted.search.trim() !== '' || wanted.picks.length > 0 || Object.values(wanted.ways).some(Boolean);
+export const isFiltered = (wanted: ListFilter) => wanted.search.trim() !== '' || wanted.picks.length > 0 || Object.values(wanted.ways).some(Boolean);
 
 /** The arguments for the list's tool. */
 export function argsOf(family: Family, wanted: ListFilter): object {
@@ -51,7 +51,7 @@ export function Filters({ family, wanted, onWant }: Props): JSX.Element {
           ))}
         </div>
       )}
-      <Picked picks={wanted.picks} onDrop={(dropped) => onWant({ picks: wanted.picks.filter((pick) => pick !== dropped) })} />
+      <Picks picks={wanted.picks} onDrop={(dropped) => onWant({ picks: wanted.picks.filter((pick) => pick !== dropped) })} />
     </>
   );
 }
@@ -99,7 +99,7 @@ function Ways({ filter, value, onInput }: { filter: Filter; value: string; onInp
 }
 
 /** Pressing a pick removes it. */
-export function Picked({ picks, onDrop }: { picks: Pick[]; onDrop: (pick: Pick) => void }): JSX.Element | null {
+export function Picks({ picks, onDrop }: { picks: Pick[]; onDrop: (pick: Pick) => void }): JSX.Element | null {
   if (!picks.length) return null;
   return (
     <div class="chips">

@@ -12,7 +12,7 @@ import { recordIn, RecordForm, refusal } from './record-form';
 const LONG = 280;
 
 /** What only some families have. */
-export interface Looks {
+export interface LineExtras {
   /** A checkbox before the title. */
   tick?: { on: (entry: Entry) => boolean; label: (entry: Entry) => string; press: (entry: Entry) => Promise<string> };
   /** More actions, before "Edit". */
@@ -35,7 +35,7 @@ export interface LineState {
 interface Props {
   family: Family;
   entries: Entry[];
-  looks?: Looks;
+  looks?: LineExtras;
   writer: boolean;
   picks: Pick[];
   onPick?: ((pick: Pick) => void) | undefined;
@@ -120,7 +120,7 @@ function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChan
   return (
     <li class={family.over?.(entry) ? 'over' : undefined}>
       <div class={tick ? 'record with-tick' : 'record'}>
-        {tick && <Tick on={tick.on(entry)} label={tick.label(entry)} disabled={busy || !writer} onPress={() => void act(() => tick.press(entry))} />}
+        {tick && <Checkbox on={tick.on(entry)} label={tick.label(entry)} disabled={busy || !writer} onPress={() => void act(() => tick.press(entry))} />}
         <div class="record-words">
           <Title name={name} link={family.link?.(entry)} />
           <Body text={family.body?.(shown ?? entry) ?? ''} name={name} cut={entry['truncated'] === true && !shown} onWhole={() => void whole().catch((cause: unknown) => setProblem(refusal(cause, entry)))} />
@@ -142,7 +142,7 @@ function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChan
 }
 
 /** A checkbox whose label covers the line. */
-export function Tick({ on, label, disabled, onPress }: { on: boolean; label: string; disabled: boolean; onPress: () => void }): JSX.Element {
+export function Checkbox({ on, label, disabled, onPress }: { on: boolean; label: string; disabled: boolean; onPress: () => void }): JSX.Element {
   return (
     <label class="tick">
       <input type="checkbox" checked={on} disabled={disabled} aria-label={label} onChange={onPress} />

@@ -4,9 +4,9 @@ import { useRef, useState } from 'preact/hooks';
 import { Notice } from '../form';
 import { Fresh } from '../icons';
 import { records as words } from '../text/records';
-import { argsOf, EVERYTHING, Filters, narrowed, type ListFilter } from './filters';
+import { argsOf, EVERYTHING, Filters, isFiltered, type ListFilter } from './filters';
 import type { Entry, Family, Pick } from './kinds';
-import { Lines, type Looks } from './lines';
+import { Lines, type LineExtras } from './lines';
 import { RecordForm } from './record-form';
 import { useList, type LoadedList } from './use-list';
 
@@ -57,14 +57,14 @@ export function Adder({ add, form, onAdded }: AdderProps): JSX.Element {
 }
 
 /** Keeps the record being edited in the list, whatever is reloaded meanwhile. */
-export const withHeld = (entries: Entry[], held: Entry | null): Entry[] =>
+export const withEdited = (entries: Entry[], held: Entry | null): Entry[] =>
   (held && !entries.some((entry) => entry.id === held.id) ? [held, ...entries] : entries);
 
 export const samePick = (a: Pick, b: Pick) => a.name === b.name && a.value === b.value;
 
 interface Props {
   family: Family;
-  looks?: Looks;
+  looks?: LineExtras;
   writer: boolean;
   /** The search in the address: `#/memory/tasks/milk`. */
   search?: string | undefined;
@@ -83,7 +83,7 @@ export function RecordList({ family, looks, writer, search }: Props): JSX.Elemen
     void list.renew();
   };
   const pick = (one: Pick) => want({ picks: [...wanted.picks.filter((other) => other.name !== one.name), one] });
-  const entries = withHeld(shown?.entries ?? [], held);
+  const entries = withEdited(shown?.entries ?? [], held);
   return (
     <>
       <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />
@@ -92,7 +92,7 @@ export function RecordList({ family, looks, writer, search }: Props): JSX.Elemen
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       <Lines family={family} entries={entries} {...(looks && { looks })} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
-      {shown && !entries.length && <Nothing narrow={narrowed(wanted)} words={family.words} />}
+      {shown && !entries.length && <Nothing narrow={isFiltered(wanted)} words={family.words} />}
       {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
     </>
   );

@@ -9,8 +9,8 @@ import { records } from '../text/records';
 import { MonthTurn } from './calendar';
 import { firstOfMonth, lastOfMonth, monthName, plusMonths, today, wall, type Day } from './days';
 import { expenses as family } from './families';
-import { argsOf, Filters, narrowed } from './filters';
-import { Adder, More, Nothing, Announcement, useWanted, withHeld } from './list';
+import { argsOf, Filters, isFiltered } from './filters';
+import { Adder, More, Nothing, Announcement, useWanted, withEdited } from './list';
 import type { Entry, Pick } from './kinds';
 import { Lines } from './lines';
 import { RecordForm } from './record-form';
@@ -46,7 +46,7 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
     else void list.renew();
   };
   const pick = (one: Pick) => want({ picks: [...wanted.picks.filter((other) => other.name !== one.name), one] });
-  const entries = withHeld(shown?.entries ?? [], held);
+  const entries = withEdited(shown?.entries ?? [], held);
   const now = firstOfMonth(today());
   return (
     <>
@@ -65,7 +65,7 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{records.loading}</p>}
       <Lines family={family} entries={entries} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
-      {shown && !entries.length && <Nothing narrow={narrowed(wanted)} words={family.words} />}
+      {shown && !entries.length && <Nothing narrow={isFiltered(wanted)} words={family.words} />}
       {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
     </>
   );

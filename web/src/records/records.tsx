@@ -9,7 +9,7 @@ import { Calendar } from './calendar';
 import { bookmarks, contacts, goals, notes, tasks } from './families';
 import { useFocusKept } from './focus';
 import { goalLooks } from './goal-steps';
-import type { Looks } from './lines';
+import type { LineExtras } from './lines';
 import { forgetWanted, RecordList } from './list';
 import { Money } from './money';
 import './records.css';
@@ -23,7 +23,7 @@ export interface Props {
   session: api.Session;
 }
 
-const taskLooks: Looks = {
+const taskLooks: LineExtras = {
   tick: {
     on: (entry) => entry['status'] === 'completed',
     label: (entry) => (entry['status'] === 'completed' ? records.tasks.untick : records.tasks.tick)(textOf(entry, 'title')),

@@ -48,7 +48,7 @@ function cronIn(text: string): Partial<WhenDraft> | null {
 }
 
 /** A stored schedule as a draft. */
-export function readWhen(written: string): WhenDraft {
+export function parseSchedule(written: string): WhenDraft {
   const text = written.trim();
   const interval = /^every (\d+) (second|minute|hour|day)s?$/i.exec(text);
   if (interval) return { ...BEGIN, kind: 'interval', every: interval[1] ?? '', unit: `${interval[2]?.toLowerCase()}s` };
@@ -63,7 +63,7 @@ const clock = (time: string) => {
 };
 
 /** The text for the tools; `problem` is '' when there is none. */
-export function whenText(when: WhenDraft): { text: string; problem: string } {
+export function formatSchedule(when: WhenDraft): { text: string; problem: string } {
   const no = (problem: string) => ({ text: '', problem });
   const yes = (text: string) => ({ text, problem: '' });
   switch (when.kind) {

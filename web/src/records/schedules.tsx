@@ -10,11 +10,11 @@ import { records } from '../text/records';
 import { schedules as words } from '../text/schedules';
 import type { GroupDraft } from '../forms/schema';
 import { action, actionSentence, toolsBehind, usualName, type Action, type ActionDraft } from './action';
-import { near, wall } from './days';
-import { Filters, narrowed, argsOf } from './filters';
+import { relativeTime, wall } from './days';
+import { Filters, isFiltered, argsOf } from './filters';
 import { numberOf, textOf, type Entry, type Facts, type Family } from './kinds';
-import { Lines, type LineState, type Looks } from './lines';
-import { Adder, More, Nothing, Announcement, useWanted, withHeld } from './list';
+import { Lines, type LineState, type LineExtras } from './lines';
+import { Adder, More, Nothing, Announcement, useWanted, withEdited } from './list';
 import { RecordForm } from './record-form';
 import { checkedTools, triggerConfig } from './trigger-config';
 import { useList } from './use-list';
@@ -27,7 +27,7 @@ const enabled = (entry: Entry) => entry['enabled'] !== false;
 
 function lastFact(status: string, at: unknown): Facts[number] {
   if (!status || !at) return '';
-  return { words: words.last(words.status[status] ?? status, near(at)), bad: status === 'failed' || status === 'interrupted' || status === 'missed' };
+  return { words: words.last(words.status[status] ?? status, relativeTime(at)), bad: status === 'failed' || status === 'interrupted' || status === 'missed' };
 }
 
 const schedules: Family = {
@@ -53,8 +53,8 @@ const schedules: Family = {
   title,
   facts: (entry) => [
     textOf(entry, 'scheduleText') || textOf(entry, 'schedule'),
-    entry['running'] === true ? words.runs : !enabled(entry) ? words.paused : entry['nextRun'] ? words.next(near(entry['nextRun'])) : words.over,
-    wall(entry['nextTry']) && words.nextTry(near(entry['nextTry'])),
+    entry['running'] === true ? words.runs : !enabled(entry) ? words.paused : entry['nextRun'] ? words.next(relativeTime(entry['nextRun'])) : words.over,
+    wall(entry['nextTry']) && words.nextTry(relativeTime(entry['nextTry'])),
     lastFact(textOf(entry, 'lastStatus'), entry['lastRun']),
     textOf(entry, 'stopped') && { words: textOf(entry, 'stopped'), bad: true },
   ],
@@ -87,7 +87,7 @@ const triggers: Family = {
     return [
       textOf(entry, 'when').replaceAll('`', ''),
       !enabled(entry) && words.paused,
-      fired > 0 && words.fired(fired, near(entry['lastFired'])),
+      fired > 0 && words.fired(fired, relativeTime(entry['lastFired'])),
       failures > 0 && { words: words.failures(failures), bad: true },
     ];
   },
@@ -104,7 +104,7 @@ interface Doings {
   which: string;
 }
 
-const looksOf = (doings: Doings): Looks => ({
+const looksOf = (doings: Doings): LineExtras => ({
   more: (entry, line) => <Doable entry={entry} line={line} doings={doings} />,
   Below: ({ entry, line }) => (line.open ? <History entry={entry} doings={doings} /> : null),
 });
@@ -162,7 +162,7 @@ function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Eleme
             <li key={text(run, 'runId') || text(run, 'id')}>
               <p class="dotted">
                 <span class={status === 'ok' ? undefined : 'bad-fact'}>{words.status[status] ?? status}</span>
-                <span>{near(text(run, 'startedAt') || text(run, 'scheduledFor') || text(run, 'firedAt') || text(run, 'at'))}</span>
+                <span>{relativeTime(text(run, 'startedAt') || text(run, 'scheduledFor') || text(run, 'firedAt') || text(run, 'at'))}</span>
                 {attempt > 1 && <span>{words.attempt(attempt)}</span>}
                 {run['byHand'] === true && <span>{words.byHand}</span>}
                 {text(run, 'why') && <span>{text(run, 'why')}</span>}
@@ -207,7 +207,7 @@ interface PartProps {
   id: string;
   heading: string;
   family: Family;
-  looks: Looks;
+  looks: LineExtras;
   writer: boolean;
 }
 
@@ -221,17 +221,17 @@ function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
     setSaid(words);
     void list.renew();
   };
-  const entries = withHeld(shown?.entries ?? [], held);
+  const entries = withEdited(shown?.entries ?? [], held);
   return (
     <section class="schedules" aria-labelledby={id}>
       <h2 id={id}>{heading}</h2>
-      {(entries.length > 5 || narrowed(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />}
+      {(entries.length > 5 || isFiltered(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />}
       {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
       <Announcement words={said} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       <Lines family={family} entries={entries} looks={looks} writer={writer} picks={[]} onHold={setHeld} onChanged={changed} />
-      {shown && !entries.length && <Nothing narrow={narrowed(wanted)} words={family.words} />}
+      {shown && !entries.length && <Nothing narrow={isFiltered(wanted)} words={family.words} />}
       {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
     </section>
   );

@@ -1,6 +1,6 @@
 // A custom table as a record family: its columns are the fields.
 import { records } from '../text/records';
-import { near } from './days';
+import { relativeTime } from './days';
 import type { Schema } from '../forms/schema';
 import { moment } from './customs';
 import type { Entry, Family } from './kinds';
@@ -25,7 +25,7 @@ export interface Table {
 }
 
 /** Parses a table from a tool result; the list of all tables has only column names. */
-export function tableIn(told: unknown): Table | null {
+export function parseTable(told: unknown): Table | null {
   const { name, description, columns, records: count } = (told ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string') return null;
   const all: unknown[] = Array.isArray(columns) ? columns : [];
@@ -59,7 +59,7 @@ function schemaOf(columns: Column[]): Schema & { properties: Record<string, Sche
 export function cell(column: Column, value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'boolean') return value ? words.yes : words.no;
-  if (column.type === 'date' || column.type === 'datetime') return near(value);
+  if (column.type === 'date' || column.type === 'datetime') return relativeTime(value);
   if (typeof value === 'number') return value.toLocaleString([], { maximumFractionDigits: 12, useGrouping: false });
   return shown(value);
 }

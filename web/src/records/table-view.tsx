@@ -13,7 +13,7 @@ import type { Entry } from './kinds';
 import { Adder, More, Nothing, Announcement } from './list';
 import { RecordForm } from './record-form';
 import { TableForm } from './table-form';
-import { cell, familyOf, ROWS_CHANGED, rowOf, tableIn, valuesOf, type Column, type Table } from './table-kind';
+import { cell, familyOf, ROWS_CHANGED, rowOf, parseTable, valuesOf, type Column, type Table } from './table-kind';
 import { useList } from './use-list';
 
 const words = records.tables;
@@ -230,7 +230,7 @@ function Whole({ table, onChanged, onDropped }: WholeProps): JSX.Element {
   const ask = async () => {
     setProblem('');
     // The count is reloaded, because the decision depends on it.
-    const now = await api.execute('describe_custom_table', { table: table.name }).then(({ result }) => tableIn(result), () => null);
+    const now = await api.execute('describe_custom_table', { table: table.name }).then(({ result }) => parseTable(result), () => null);
     setCount((now ?? table).rows);
   };
   const drop = async () => {

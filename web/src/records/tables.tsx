@@ -11,7 +11,7 @@ import { facts, trouble } from '../text';
 import { records } from '../text/records';
 import { Adder, Nothing } from './list';
 import { TableForm } from './table-form';
-import { tableIn, TABLES_CHANGED, type Table } from './table-kind';
+import { parseTable, TABLES_CHANGED, type Table } from './table-kind';
 import { TableView } from './table-view';
 
 const words = records.tables;
@@ -37,7 +37,7 @@ function useTold<T>(tool: string, args: object, pick: (result: unknown) => T): {
 
 const allIn = (result: unknown): Table[] => {
   const { tables } = (result ?? {}) as { tables?: unknown[] };
-  return (tables ?? []).flatMap((one) => tableIn(one) ?? []);
+  return (tables ?? []).flatMap((one) => parseTable(one) ?? []);
 };
 export function Tables({ path, writer }: { path: string[]; writer: boolean }): JSX.Element {
   const [said, setSaid] = useState('');
@@ -60,7 +60,7 @@ interface OneProps {
 }
 
 function OneTable({ name, ...rest }: OneProps): JSX.Element {
-  const { told, problem } = useTold('describe_custom_table', { table: name }, tableIn);
+  const { told, problem } = useTold('describe_custom_table', { table: name }, parseTable);
   if (told) return <TableView table={told} {...rest} />;
   return (
     <>

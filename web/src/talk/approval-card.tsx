@@ -7,7 +7,7 @@ import type { Pattern } from '../policy';
 import { decide, isPending, type ApprovalQuestion } from '../questions';
 import { Sentence } from '../sentence';
 import { moment, sentence, text, trouble } from '../text';
-import { exact, exactly, narrow, toolOf, Values } from '../values';
+import { exact, exactPattern, narrow, toolOf, Values } from '../values';
 
 const words = text.approvals;
 
@@ -132,7 +132,7 @@ function Always({ asked, busy, onChoose, onBack }: AlwaysProps): JSX.Element {
   const like = narrow(pattern) && !exact(pattern);
   const choose = (chosen: { pattern?: Pattern }) => () => !busy && onChoose(chosen);
   // The suggested pattern covers hidden secrets; only where it is `*` are the shown values used.
-  const same = narrow(pattern) ? {} : { pattern: exactly(asked.arguments ?? {}) as Pattern };
+  const same = narrow(pattern) ? {} : { pattern: exactPattern(asked.arguments ?? {}) as Pattern };
   return (
     <div class="always" role="group" aria-labelledby={id} ref={box}>
       <p class="question" id={id}>{words.alwaysTitle}</p>

@@ -5,22 +5,22 @@ import { lazy } from '../lazy';
 import type { InteractionQuestion } from '../questions';
 import { text, toolWords } from '../text';
 import { Markdown } from './markdown';
-import { ASKING, meant, parsed, type Call } from './turns';
+import { ASKING, intendedCall, parsed, type Call } from './turns';
 
 /** The card of a question, of blocks or of a component. */
 export const InteractionCard = lazy<{ it: InteractionQuestion; children?: ComponentChildren }>(() => import('../asks/card').then((part) => part.Card));
 const ShownBlocks = lazy<{ blocks: unknown[] }>(() => import('../asks/blocks').then((part) => part.ShownBlocks));
 
 /** Whether a card stands for this call. */
-export function covered(call: Call, cards: InteractionQuestion[]): boolean {
-  const { name, args } = meant(call);
+export function hasCard(call: Call, cards: InteractionQuestion[]): boolean {
+  const { name, args } = intendedCall(call);
   const kind = ASKING[name];
   return kind !== undefined && cards.some((one) => one.kind === kind && (kind !== 'ask' || one.question === args['question']));
 }
 
 /** Whether a call has words of its own instead of a tool's line. */
 export function isAside(call: Call): boolean {
-  const { name, args } = meant(call);
+  const { name, args } = intendedCall(call);
   if (call.isError) return false;
   if (name === 'send_message') return typeof args['text'] === 'string';
   return call.ended && call.result !== undefined && (name === 'ask_user' || name === 'render_blocks');
@@ -33,7 +33,7 @@ function answerIn(result: unknown): string {
 }
 
 export function AsideLine({ call }: { call: Call }): JSX.Element {
-  const { name, args } = meant(call);
+  const { name, args } = intendedCall(call);
   if (name === 'send_message') return <div class="aside-words"><Markdown source={String(args['text'])} /></div>;
   if (name === 'ask_user') return <Answered question={String(args['question'] ?? '')} answer={answerIn(call.result)} />;
   const blocks = parsed(args['blocks']);

@@ -22,7 +22,7 @@ function QuestionCard({ of }: { of: Question }): JSX.Element {
   return of.kind === 'approval' ? <ApprovalCard asked={of}>{from}</ApprovalCard> : <InteractionCard it={of}>{from}</InteractionCard>;
 }
 
-export function Elsewhere({ questions }: { questions: Question[] }): JSX.Element {
+export function OtherQuestions({ questions }: { questions: Question[] }): JSX.Element {
   const [away, setAway] = useState(false);
   const box = useRef<HTMLElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);

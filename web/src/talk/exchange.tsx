@@ -4,7 +4,7 @@ import { Fork } from '../icons';
 import { isApproval, isPending, type ApprovalQuestion, type InteractionQuestion, type Question } from '../questions';
 import { text } from '../text';
 import { ApprovalCard } from './approval-card';
-import { covered, isAside, AsideLine, InteractionCard } from './asides';
+import { hasCard, isAside, AsideLine, InteractionCard } from './asides';
 import { Markdown } from './markdown';
 import { Media } from './media';
 import { ToolLines } from './tool-line';
@@ -81,7 +81,7 @@ export function Exchange({ turn, lifted, questions, onAgain, onFork }: Props): J
         {turn.steps.map((step, n) => {
           const here = about(step.calls);
           // A card stands where its call stands.
-          const shown = step.calls.filter((call) => !here.some((one) => isPending(one) && one.toolCallId === call.id) && !covered(call, own));
+          const shown = step.calls.filter((call) => !here.some((one) => isPending(one) && one.toolCallId === call.id) && !hasCard(call, own));
           const asides = shown.filter(isAside);
           const lines = shown.filter((call) => !isAside(call));
           return (

@@ -41,7 +41,7 @@ let serial = 0;
 async function fitting(file: File): Promise<File> {
   if (!file.type.startsWith('image/')) return file;
   // Where the code does not come, it goes as it is.
-  return import('./shrink').then(({ shrunk }) => shrunk(file), () => file);
+  return import('./shrink').then(({ shrinkImage }) => shrinkImage(file), () => file);
 }
 
 export function useFiles(): Files {

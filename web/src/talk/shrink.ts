@@ -11,7 +11,7 @@ const QUALITY = 0.85;
 const AS_THEY_ARE = ['image/svg+xml', 'image/gif'];
 
 /** The picture to send, upright; unchanged where it is small or unreadable. */
-export async function shrunk(file: File): Promise<File> {
+export async function shrinkImage(file: File): Promise<File> {
   if (AS_THEY_ARE.includes(file.type)) return file;
   const url = URL.createObjectURL(file);
   try {

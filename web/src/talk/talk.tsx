@@ -11,7 +11,7 @@ import { Top } from '../top';
 import { InteractionCard } from './asides';
 import { Composer } from './composer';
 import { Earlier } from './earlier';
-import { Elsewhere } from './elsewhere';
+import { OtherQuestions } from './elsewhere';
 import { Exchange } from './exchange';
 import type { Turn } from './turns';
 import type { TalkState } from './use-talk';
@@ -176,7 +176,7 @@ export function Talk({ session, talk }: Props): JSX.Element {
           }
         />
         <section class="conversation" aria-label={text.talk.conversation} aria-busy={(talk.busy && !waits) || talk.loading}>
-          {elsewhere.length > 0 && !talk.loading && <Elsewhere questions={elsewhere} />}
+          {elsewhere.length > 0 && !talk.loading && <OtherQuestions questions={elsewhere} />}
           {(talk.note || note) && <p class="soft small note" role="status">{talk.note || note}</p>}
           {empty && (
             <div class="empty">

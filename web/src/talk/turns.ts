@@ -56,7 +56,7 @@ export function ask(asked: string, files?: StoredFile[]): Turn {
 }
 
 /** The turn after an event; the argument is not changed. */
-export function grow(turn: Turn, event: ChatEvent): Turn {
+export function applyEvent(turn: Turn, event: ChatEvent): Turn {
   switch (event.type) {
     case 'run':
       return { ...turn, runId: event.runId, model: event.model ?? turn.model };
@@ -114,14 +114,14 @@ function addWords(steps: Step[], delta: string): Step[] {
 function addCall(steps: Step[], call: Call): Step[] {
   const last = steps.at(-1);
   // Messages and questions keep their place; only plain calls move under the text that follows.
-  const { name } = meant(call);
+  const { name } = intendedCall(call);
   const shut = name === 'send_message' || name in ASKING;
   if (!last) return [{ words: '', calls: [call], shut }];
   return [...steps.slice(0, -1), { ...last, calls: [...last.calls, call], shut: shut || last.shut || last.words !== '' }];
 }
 
 /** The intended call: some go through a tool that calls others by name. */
-export function meant(call: Call): { name: string; args: Record<string, unknown> } {
+export function intendedCall(call: Call): { name: string; args: Record<string, unknown> } {
   const args = object(parsed(call.args));
   const inner = call.name === 'use_tool' ? args['tool'] ?? args['toolName'] ?? args['name'] : undefined;
   if (typeof inner !== 'string') return { name: call.name, args };
@@ -137,7 +137,7 @@ const object = (value: unknown): Record<string, unknown> =>
 /** Adds a message, unless a call already shows the same text. */
 function addNote(steps: Step[], note: string): Step[] {
   const shown = steps.some((step) => step.calls.some((call) => {
-    const { name, args } = meant(call);
+    const { name, args } = intendedCall(call);
     return name === 'send_message' && args['text'] === note;
   }));
   if (shown || !note) return steps;

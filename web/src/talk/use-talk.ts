@@ -1,13 +1,13 @@
 // The state of the Talk room: the turns on screen, the run in flight, and what is kept when the device goes away.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { deviceAway, knock } from '../away';
+import { deviceAway, checkReachable } from '../away';
 import { draft as keptDraft, lastConversation } from '../storage';
 import { useLive } from '../live';
 import { readQuestions, receive, runOf, type InteractionQuestion } from '../questions';
 import { text, trouble } from '../text';
 import { useFiles, type Files, type Sent } from './files';
-import { ask, fromMessages, grow, said, stop as stopped, type Turn } from './turns';
+import { ask, fromMessages, applyEvent, said, stop as stopped, type Turn } from './turns';
 
 /** How long a stop may take before the page lets go of the line itself. */
 const STOP_MS = 4000;
@@ -194,7 +194,7 @@ export function useTalk(): TalkState {
       }
       return { ...mine.turn, state: 'failed', trouble: trouble(cause) };
     }
-    void knock();
+    void checkReachable();
     known.current.delete(mine.runId);
     if (mine.runId) return { ...mine.turn, state: 'failed', broken: true, trouble: text.talk.broken };
     return null; // It never arrived: back into the box with it.
@@ -249,7 +249,7 @@ export function useTalk(): TalkState {
           known.current.set(mine.runId, 'resting');
           void readQuestions();
         }
-        mine.turn = grow(mine.turn, event);
+        mine.turn = applyEvent(mine.turn, event);
         if (here()) draw();
         if (event.type === 'done' || event.type === 'error') break;
       }
