@@ -91,7 +91,7 @@ export function TextField({ value, onInput, placeholder, disabled, type = 'text'
   );
 }
 
-/** A number as typed text, so that half a number is not reportUnreachable. */
+/** A number as typed text, so that half a number is not lost. */
 export function NumberField({ value, onInput, placeholder, disabled, whole, ...about }: Typed & { whole?: boolean }): JSX.Element {
   return (
     <Field {...about}>

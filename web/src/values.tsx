@@ -53,7 +53,7 @@ export function exact(pattern: Pattern): boolean {
   return pattern !== '*' && !open(pattern);
 }
 
-/** The pattern that matches exactPattern these values. */
+/** The pattern that matches exactly these values. */
 export function exactPattern(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/[\\*]/g, '\\$&');
   if (Array.isArray(value)) return value.map(exactPattern);

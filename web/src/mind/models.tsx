@@ -29,7 +29,7 @@ interface TermsProps {
 function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
   const [adding, setAdding] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const act = useAction();
   const id = useId();
   const list = useRef<HTMLOListElement>(null);
@@ -39,7 +39,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
   const save = (next: string[], say: string, then?: () => void) =>
     act.run(async () => {
       onDone(await api.adjust({ fallback: next }));
-      setSaid(say);
+      setAnnounced(say);
       requestAnimationFrame(() => then?.());
     });
   const move = (from: number, to: number) => {
@@ -92,7 +92,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
           );
         })}
       </ol>
-      {admin && adding === null && <Buttons><button type="button" ref={opener} onClick={() => (setAdding(''), setWrong(''), setSaid(''))}><Fresh />{words.add}</button></Buttons>}
+      {admin && adding === null && <Buttons><button type="button" ref={opener} onClick={() => (setAdding(''), setWrong(''), setAnnounced(''))}><Fresh />{words.add}</button></Buttons>}
       {admin && adding !== null && (
         <form
           class="edit fields"
@@ -111,7 +111,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
           </Buttons>
         </form>
       )}
-      <p class="unseen" role="status">{said}</p>
+      <p class="unseen" role="status">{announced}</p>
       {act.problem && <Notice bad>{act.problem}</Notice>}
       <Strategy terms={terms} admin={admin} onDone={onDone} />
     </section>

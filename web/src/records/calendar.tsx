@@ -29,7 +29,7 @@ const dayIn = (path: string[]): Day => wall(path[1])?.day ?? today();
 export function Calendar({ path, writer }: { path: string[]; writer: boolean }): JSX.Element {
   const at = dayIn(path);
   const [wanted, want] = useWanted(family.section);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
   const search = wanted.search.trim();
   const looking = search !== '' || wanted.picks.length > 0;
@@ -41,7 +41,7 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
 
   const toDay = (day: Day) => go('memory', ['calendar', day], true);
   const changed = (words: string, saved?: Entry) => {
-    setSaid(words);
+    setAnnounced(words);
     const day = saved && daysOf(saved)[0];
     if (day && day !== at) toDay(day);
     void (looking ? found : month).renew();
@@ -51,7 +51,7 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
   const entries = looking ? (found.shown?.entries ?? []) : (byDay(shown?.entries ?? []).get(at) ?? []);
   return (
     <>
-      <Searcher label={family.words.search ?? ''} value={wanted.search} onInput={(value) => (want({ search: value }), setSaid(''))} />
+      <Searcher label={family.words.search ?? ''} value={wanted.search} onInput={(value) => (want({ search: value }), setAnnounced(''))} />
       <Picks picks={wanted.picks} onDrop={(dropped) => want({ picks: wanted.picks.filter((one) => !samePick(one, dropped)) })} />
       {!looking && (
         <>
@@ -65,7 +65,7 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
         {!looking && <h2 aria-live="polite">{longDay(at)}</h2>}
         {writer && <Adder add={family.words.add} onAdded={changed} form={(end) => <RecordForm family={family} begin={{ startTime: at }} {...end} />} />}
       </div>
-      <Announcement words={said} shown={found.shown} looking={looking} />
+      <Announcement words={announced} shown={found.shown} looking={looking} />
       {list.problem && <Notice bad>{list.problem}</Notice>}
       <Lines family={family} entries={withEdited(entries, held)} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
       {list.shown && !entries.length && <Empty looking={looking} any={(shown?.entries.length ?? 0) > 0} />}

@@ -16,7 +16,7 @@ const needed = (value: string, required: boolean, path: string, problems: Record
 
 const about = ({ field, problems, path }: CustomProps) => ({ label: field.label, help: field.help, required: field.required, error: problems[path] });
 
-/** A day, and a time that may stay empty: then the whole day is intendedCall. */
+/** A day, and a time that may stay empty: then the whole day is meant. */
 function MomentField({ field, draft, onInput, problems, path }: CustomProps): JSX.Element {
   const id = useId();
   const error = problems[path];

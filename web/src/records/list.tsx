@@ -72,23 +72,23 @@ interface Props {
 
 export function RecordList({ family, looks, writer, search }: Props): JSX.Element {
   const [wanted, want] = useWanted(family.section, search);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
   const { tools, plural, topics } = family;
   const list = useList({ tool: tools.list, plural, topics }, argsOf(family, wanted), wanted.search.trim());
   const { shown, problem } = list;
 
   const changed = (words: string) => {
-    setSaid(words);
+    setAnnounced(words);
     void list.renew();
   };
   const pick = (one: Pick) => want({ picks: [...wanted.picks.filter((other) => other.name !== one.name), one] });
   const entries = withEdited(shown?.entries ?? [], held);
   return (
     <>
-      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />
+      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setAnnounced(''))} />
       {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
-      <Announcement words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      <Announcement words={announced} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       <Lines family={family} entries={entries} {...(looks && { looks })} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />

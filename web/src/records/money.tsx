@@ -30,7 +30,7 @@ function monthIn(path: string[]): Day {
 export function Money({ path, writer }: { path: string[]; writer: boolean }): JSX.Element {
   const month = monthIn(path);
   const [wanted, want] = useWanted(family.section);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
   const [round, setRound] = useState(0);
   const days = month ? { startDate: month, endDate: lastOfMonth(month) } : {};
@@ -39,7 +39,7 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
 
   const to = (day: Day) => go('memory', ['money', day ? day.slice(0, 7) : EVER], true);
   const changed = (words: string, saved?: Entry) => {
-    setSaid(words);
+    setAnnounced(words);
     setRound((n) => n + 1);
     const day = wall(saved?.['date'])?.day;
     if (day && month && day.slice(0, 7) !== month.slice(0, 7)) to(day);
@@ -50,7 +50,7 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
   const now = firstOfMonth(today());
   return (
     <>
-      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />
+      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setAnnounced(''))} />
       <div class="months">
         {month
           ? <MonthTurn name={monthName(month)} before={words.before} after={words.after} onTurn={(n) => to(plusMonths(month, n))} now={month === now ? { words: words.ever, press: () => to('') } : { words: words.thisMonth, press: () => to(now) }} />
@@ -61,7 +61,7 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
         {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
         {entries.length > 0 && <Export days={days} />}
       </div>
-      <Announcement words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      <Announcement words={announced} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{records.loading}</p>}
       <Lines family={family} entries={entries} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />

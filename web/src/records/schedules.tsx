@@ -213,21 +213,21 @@ interface PartProps {
 
 function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
   const [wanted, want] = useWanted(`${family.section} ${family.plural}`);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
   const list = useList({ tool: family.tools.list, plural: family.plural, topics: family.topics }, argsOf(family, wanted), wanted.search.trim());
   const { shown, problem } = list;
   const changed = (words: string) => {
-    setSaid(words);
+    setAnnounced(words);
     void list.renew();
   };
   const entries = withEdited(shown?.entries ?? [], held);
   return (
     <section class="schedules" aria-labelledby={id}>
       <h2 id={id}>{heading}</h2>
-      {(entries.length > 5 || isFiltered(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />}
+      {(entries.length > 5 || isFiltered(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setAnnounced(''))} />}
       {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
-      <Announcement words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      <Announcement words={announced} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       <Lines family={family} entries={entries} looks={looks} writer={writer} picks={[]} onHold={setHeld} onChanged={changed} />

@@ -46,7 +46,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
   const [sort, setSort] = useState<Sort | null>(null);
   const [sieve, setSieve] = useState<Sieve>(NONE);
   const [editing, setEditing] = useState<Entry | null>(null);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const looking = search.trim() !== '';
   const column = table.columns.find((one) => one.name === sieve.column);
   const value = compared(column, sieve.value);
@@ -59,7 +59,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
   const { shown, problem } = list;
   const rows = shown?.entries ?? [];
   const changed = (words: string) => {
-    setSaid(words);
+    setAnnounced(words);
     void list.renew();
   };
   const end = (words: string) => {
@@ -71,7 +71,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
       <Back to={href('memory', 'tables')}>{words.all}</Back>
       <h2>{table.name}</h2>
       {table.description && <p class="soft">{table.description}</p>}
-      <Searcher label={words.search} value={search} onInput={(value) => (setSearch(value), setSaid(''))} />
+      <Searcher label={words.search} value={search} onInput={(value) => (setSearch(value), setAnnounced(''))} />
       {!looking && <Narrow columns={table.columns} sieve={sieve} onInput={setSieve} />}
       {writer && !editing && <Adder add={words.add} form={(it) => <RecordForm family={family} {...it} />} onAdded={changed} />}
       {editing && (
@@ -83,7 +83,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
           onCancel={() => end('')}
         />
       )}
-      <Announcement words={said} shown={shown} looking={looking} />
+      <Announcement words={announced} shown={shown} looking={looking} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       {rows.length > 0 && (
