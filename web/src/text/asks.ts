@@ -1,4 +1,4 @@
-// The words of what Hob asks and shows in a conversation: questions, blocks, components. They come when the first of them is shown.
+// Texts of questions, blocks and components in a conversation; loaded with the first of them.
 
 export const asks = {
   answer: 'Your answer',

@@ -1,4 +1,4 @@
-// The words of what is decided: approvals in Talk, why a tool asks, groups and services, how much Hob may do by itself, the audit log.
+// Texts of approvals, tool policy, groups, services, autonomy and the audit log.
 
 export const approvals = {
   wants: (tool: string) => `Hob wants to use ${tool}`,

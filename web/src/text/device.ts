@@ -1,4 +1,4 @@
-// The words of the Device room.
+// Texts of the Device room.
 
 export const device = {
   room: 'Device',
@@ -57,7 +57,7 @@ export const device = {
     why: 'The model that answers.',
   },
 
-  // The pages of what thinks and what was thought; their own words come with them.
+  // Links to pages that load their own texts.
   mind: {
     models: 'Models, keys and spending',
     personaTitle: 'Personality',

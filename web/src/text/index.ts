@@ -1,8 +1,5 @@
-// Every word the page shows. To translate it: copy this folder, put the other language into its files (`index.ts`; `device.ts`, the
-// Device room; `decisions.ts`, what is asked and decided; `tools.ts`, what Hob did; and what comes with its part of the page when that
-// is first opened: `records.ts` and `schedules.ts`, the lists of the Memory room; `asks.ts`, questions and blocks; `mind.ts`, models,
-// documents and runs), and choose between the folders here. Times and dates follow the
-// browser’s language by themselves; the sentences that Hob itself answers with come from the device.
+// All texts of the page. To translate it, copy this folder, translate its files, and choose between the folders here. Dates and
+// numbers follow the browser's language; the daemon's own sentences come from the device.
 import { Refused, Unreachable } from '../api';
 import { activity, approvals, autonomy, groups, services, toolPolicy } from './decisions';
 import { device } from './device';
@@ -469,7 +466,7 @@ const TROUBLE: Record<string, string> = {
   already_claimed: 'This Hob has already been claimed. Sign in instead.',
 };
 
-/** A reason of the device as a sentence of its own. */
+/** A reason from the daemon as a full sentence. */
 export function sentence(why: string): string {
   const words = why.trim();
   if (!words) return '';

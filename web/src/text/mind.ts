@@ -1,4 +1,4 @@
-// The words of the pages about Hob's mind: models and what they cost, what it is told, its runs. They come when one of them is first opened.
+// Texts of the pages about models, persona, prompt and runs; loaded with the first of them.
 
 export const mind = {
   loading: 'Loading…',

@@ -1,5 +1,4 @@
-// The words of the lists in the Memory room: tasks, notes, calendar, contacts, money, bookmarks, goals, tables. They come with the lists
-// themselves, when one of them is first opened. Schedules have theirs in `schedules.ts`.
+// Texts of the lists in the Memory room, loaded with the first of them; schedules have theirs in `schedules.ts`.
 
 const many = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
 

@@ -1,4 +1,4 @@
-// The words of schedules and triggers, in the Memory room.
+// Texts of schedules and triggers.
 
 export const schedules = {
   loading: 'Loading…',

@@ -1,4 +1,4 @@
-// What Hob did, in plain words: each tool while it runs and once it has run.
+// Tool calls in plain words: while they run, and once they are done.
 
 const memory = ['looking in memory', 'looked in memory'] as const;
 const keep = ['remembering', 'remembered'] as const;
@@ -41,7 +41,7 @@ const TOOLS: Record<string, readonly [string, string]> = {
   run_prompt: ['asking itself', 'asked itself'],
 };
 
-/** What is done with the records of a family, by the first word of the tool's name. */
+/** Verbs for record tools, by the first word of the tool's name. */
 const VERBS: Record<string, readonly [string, string]> = {
   add: ['adding', 'added'], create: ['making', 'made'], list: ['looking at', 'looked at'], query: ['looking at', 'looked at'], search: ['searching', 'searched'],
   get: ['looking at', 'looked at'], describe: ['looking at', 'looked at'], update: ['changing', 'changed'], delete: ['deleting', 'deleted'],
@@ -65,7 +65,7 @@ function ofRecords(name: string): { doing: string; did: string } | undefined {
   return { doing: `${verb[0]} ${what}`, did: `${verb[1]} ${what}` };
 }
 
-/** Plain words for a tool; one that is not known here goes by its name. */
+/** Plain words for a tool; an unknown one goes by its name. */
 export function toolWords(name: string): { doing: string; did: string } {
   const words = TOOLS[name];
   if (words) return { doing: words[0], did: words[1] };
