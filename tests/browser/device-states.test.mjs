@@ -225,7 +225,7 @@ test('an admin renames the device, and compares its certificate', async () => {
   await button(self, 'Save').click();
   await self.getByRole('alert').getByText('letters, digits and dashes').waitFor();
   await self.getByRole('textbox', { name: 'Name' }).fill('Pantry');
-  await self.getByText('it becomes pantry.local').waitFor();
+  await self.getByText('On your network: pantry.local').waitFor();
   await button(self, 'Save').click();
   await self.getByText('pantry.local').waitFor();
   await page.locator('.top .where').getByText('Pantry').waitFor();
@@ -243,7 +243,7 @@ test('another model is chosen; its key is never shown and never goes to another 
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const model = part(page, 'Model');
   await model.getByText('Reflex answers').waitFor();
-  await model.getByText('Chosen automatically').waitFor();
+  await model.getByText('This is the default').waitFor();
   await button(model, 'Change model').click();
   await model.getByLabel('Provider').selectOption('custom');
   await button(model, 'Save').click();
@@ -351,7 +351,7 @@ test('a token is made for what it may reach, shown once, and taken back', async 
   const it = house();
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const tokens = part(page, 'Tokens');
-  await tokens.getByText('hear what happens, remember').waitFor();
+  await tokens.getByText('receive events, remember').waitFor();
   await button(tokens, 'New token').click();
   await tokens.getByLabel('Name').fill('porch-button');
   await tokens.getByLabel('Access').selectOption('some');

@@ -116,7 +116,7 @@ test('without pins it says why', async () => {
     'GET /api/v1/discover': good({ count: 0, found: [], why: 'looking around is switched off (`--no-mdns`)' }),
   }, { at: '#/home' });
   await page.getByText('This machine has no header that Hob knows').waitFor();
-  await page.getByText('Scanning the network is switched off').waitFor();
+  await page.getByText('Looking around is switched off').waitFor();
   await counted(page.locator('.board'), 0);
   await accessible(page, 'no pins');
   await shot(page, 'home-none');
