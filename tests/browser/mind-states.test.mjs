@@ -214,7 +214,7 @@ test('told words, a summary, pictures and an earlier answer stand quietly in the
     { role: 'tool', content: '', toolResults: [{ toolCallId: id, name, content, isError: false, durationMs: 4 }], runId: 'r1', id: `t-${id}` },
   ];
   const messages = [
-    { id: 'm1', runId: 'r1', role: 'user', content: 'look at this', parts: [{ type: 'image', file: 'f1', name: 'roof.png', mediaType: 'image/png' }, { type: 'file', file: 'f2', name: 'bill.pdf', mediaType: 'application/pdf' }] },
+    { id: 'm1', runId: 'r1', role: 'user', content: 'look at this', media: [{ id: 'f1', name: 'roof.png', mediaType: 'image/png' }, { id: 'f2', name: 'bill.pdf', mediaType: 'application/pdf' }] },
     ...call('k1', 'send_message', { text: 'Still **looking**…' }, { ok: true }),
     ...call('k2', 'ask_user', { question: 'Is it the north side?' }, { answer: 'South' }),
     ...call('k3', 'render_blocks', { title: 'The roof', blocks: BLOCKS.slice(0, 2) }, { action: 'dismiss' }),
@@ -418,9 +418,9 @@ test('models: who stands in, budget, keys, a try, what was spent', async () => {
   await page.getByText('Saved.').waitFor();
   assert.deepEqual(it.asked.at(-1), { key: 'sk-ant' });
   await page.getByRole('button', { name: 'Change model' }).click();
-  await page.getByLabel('Provider').selectOption('anthropic');
+  await page.getByLabel('Provider', { exact: true }).selectOption('anthropic');
   await page.getByLabel('Model', { exact: true }).fill('claude-haiku');
-  await page.getByText('read, ').first().waitFor();
+  await page.getByText('per million tokens').first().waitFor();
   await button(page.getByRole('form', { name: 'Change model' }), 'Save').click();
   await page.getByText('claude-haiku answers, at Anthropic').waitFor();
   assert.deepEqual(it.asked.at(-1), { model: 'anthropic/claude-haiku' });

@@ -44,7 +44,7 @@ test('a key is set for an address, tried, and told nowhere', async () => {
 
 test('a model of it is chosen and answers', async () => {
   await button(page, 'Change model').click();
-  await page.getByLabel('Provider').selectOption('deepseek');
+  await page.getByLabel('Provider', { exact: true }).selectOption('deepseek');
   await page.getByLabel('Model', { exact: true }).fill('deepseek-chat');
   await button(page.getByRole('form', { name: 'Change model' }), 'Save').click();
   await page.getByText('deepseek-chat answers from now on.').waitFor();

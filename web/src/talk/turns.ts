@@ -1,5 +1,5 @@
 // The turns of a conversation, built the same way from a live stream and from stored messages.
-import type { ChatEvent, StoredFile, Message, ToolCall } from '../api';
+import type { ChatEvent, StoredFile, Message } from '../api';
 import { sentence } from '../text';
 
 export interface Call {
@@ -183,7 +183,7 @@ export function fromMessages(id: string, messages: Message[], running = false): 
   for (const message of messages) {
     if (message.role === 'system') continue;
     if (message.role === 'user') {
-      turns.push({ ...ask(plain(message.content), filesIn(message)), state: 'done', at: message.createdAt, runId: message.runId, lastId: message.id });
+      turns.push({ ...ask(message.content, message.media ?? []), state: 'done', at: message.createdAt, runId: message.runId, lastId: message.id });
       continue;
     }
     // An answer without a message: Hob started it.
@@ -199,26 +199,22 @@ export function fromMessages(id: string, messages: Message[], running = false): 
 }
 
 function fromAnswer(turn: Turn, message: Message): Turn {
-  let next: Turn = { ...turn, lastId: message.id ?? turn.lastId, media: withMedia(turn.media, filesIn(message)) };
+  let next: Turn = { ...turn, lastId: message.id ?? turn.lastId, media: withMedia(turn.media, message.media ?? []) };
   if (message.role === 'assistant') {
-    const words = plain(message.content);
+    const words = message.content;
     const last = next.steps.at(-1);
     const gap = words && last?.words && !last.shut ? '\n\n' : '';
     if (words) next = { ...next, steps: addWords(next.steps, gap + words) };
     next = { ...next, model: message.model ?? next.model };
   }
   for (const call of message.toolCalls ?? []) {
-    next = { ...next, steps: addCall(next.steps, start(call.id, call.name, given(call))) };
+    next = { ...next, steps: addCall(next.steps, start(call.id, call.name, parsed(call.arguments))) };
   }
   for (const result of message.toolResults ?? []) {
     const { toolCallId: callId, name = '', content, ...rest } = result;
     next = { ...next, steps: endCall(next.steps, { type: 'tool_end', callId, name, result: content, ...rest }) };
   }
   return next;
-}
-
-function given(call: ToolCall): unknown {
-  return parsed(call.arguments);
 }
 
 /** A value that may have been stored as JSON text. */
@@ -229,28 +225,4 @@ export function parsed(value: unknown): unknown {
   } catch {
     return value;
   }
-}
-
-const KINDS: Record<string, string> = { image: 'image/', audio: 'audio/' };
-
-/** The files of a stored message. */
-function filesIn(message: Message): StoredFile[] {
-  const lists = [message.content, message.media].filter(Array.isArray) as unknown[][];
-  return lists.flat().flatMap((part): StoredFile[] => {
-    const it = object(part);
-    const file = typeof it['file'] === 'object' ? object(it['file']) : { ...it, id: it['file'] ?? it['id'] };
-    if (typeof file['id'] !== 'string' || it['type'] === 'text') return [];
-    const mediaType = file['mediaType'] ?? it['mediaType'] ?? KINDS[String(it['type'])];
-    const name = file['name'] ?? it['name'];
-    return [{ id: file['id'], ...(typeof name === 'string' && { name }), ...(typeof mediaType === 'string' && { mediaType }) }];
-  });
-}
-
-function plain(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content
-    .map((part: unknown) => (part && typeof part === 'object' && 'text' in part ? String(part.text) : ''))
-    .filter(Boolean)
-    .join('\n');
 }
