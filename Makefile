@@ -7,7 +7,7 @@ SHELL := /bin/bash
 DATA ?= .hob
 PORT ?= 4620
 LISTEN := $(if $(LAN),0.0.0.0,127.0.0.1):$(PORT)
-PAGE := $(shell find web/src web/public web/index.html web/package-lock.json web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
+PAGE := $(filter-out web/src/openapi.ts,$(shell find web/src web/public web/index.html web/package-lock.json web/openapi.mjs web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)) tests/golden/openapi.json
 
 ## Build everything and start Hob in .hob/ on loopback (LAN=1 opens it to the network).
 run: setup web/dist/index.html

@@ -85,18 +85,18 @@ test('the card says what, with what and why; one press allows, and the run goes 
   await begin(page);
   const it = card(page);
   await shows(() => it.innerText(), /Drive one output pin; it stays driven until changed\.\s+Pin\s+17\s+High\s+yes/);
-  await shows(() => it.innerText(), /Why it asks: Your autonomy is medium.*It waits until \d\d:\d\d\./s);
+  await shows(() => it.innerText(), /Why it asks: Your autonomy is medium.*Expires \d\d:\d\d\./s);
   await counted(it.getByText('after reading something from outside'), 0);
   await becomes(() => it.locator('pre').isVisible(), false, 'no JSON first');
   await becomes(() => page.evaluate(() => document.activeElement?.id), 'message', 'the focus is not stolen');
   await page.getByRole('status').getByText('Hob wants to use gpio_write', { exact: true }).waitFor();
-  await page.getByText('Hob waits for your decision').waitFor();
+  await page.getByText('Waiting for your decision').waitFor();
   assert.equal(await page.getByText('thinking…').count() + await page.locator('.flame.alive').count(), 0, 'waiting is not thinking');
   await counted(page.locator('details.did'), 0, 'the card stands in the place of the line');
-  await talkLink(page, /^Talk.*a decision waits$/).waitFor();
+  await talkLink(page, /^Talk.*1 decision for you$/).waitFor();
   await it.getByText('The exact call').click();
   await shows(() => it.locator('pre').innerText(), /^gpio_write \{\s+"pin": 17,\s+"high": true\s+\}$/);
-  await it.getByText('risk actuate, asked by the rule autonomy').waitFor();
+  await it.getByText('risk actuate, rule autonomy').waitFor();
   await button(it, 'Allow once').click();
   await page.getByText('You allowed gpio_write', { exact: true }).waitFor();
   assert.deepEqual(decided, [['a1', { decision: 'allow_once', nonce: 'n1' }, owner.csrfToken]]);
@@ -119,7 +119,7 @@ test('a no is a no', async () => {
   const { page, context, decided } = await staged();
   await begin(page);
   await button(card(page), 'Deny').click();
-  await page.getByText('You said no to gpio_write', { exact: true }).waitFor();
+  await page.getByText('You denied gpio_write', { exact: true }).waitFor();
   assert.deepEqual(decided[0][1], { decision: 'deny', nonce: 'n1' });
   await context.close();
 });
@@ -132,22 +132,22 @@ test('always: with these values, or with any; by the keyboard alone', async () =
     await button(it, name).focus();
     await page.keyboard.press('Enter');
   };
-  await press('Always…');
-  const choice = it.getByRole('group', { name: 'From now on, without asking' });
+  await press('Always allow…');
+  const choice = it.getByRole('group', { name: 'Always allow, without asking' });
   await choice.waitFor();
-  await becomes(() => button(choice, 'With just these values').evaluate((one) => one === document.activeElement), true);
+  await becomes(() => button(choice, 'These exact values').evaluate((one) => one === document.activeElement), true);
   await choice.getByText('Hob may do exactly this again.').waitFor();
-  await choice.getByText('Hob may use gpio_write whenever it sees fit.').waitFor();
+  await choice.getByText('Hob may use gpio_write however it likes.').waitFor();
   await accessible(page, 'the choice of always');
   await shot(page, 'approval-always');
   await page.keyboard.press('Escape');
   await choice.waitFor({ state: 'detached' });
-  await page.waitForFunction(() => document.activeElement?.textContent === 'Always…');
+  await page.waitForFunction(() => document.activeElement?.textContent === 'Always allow…');
   await page.keyboard.press('Enter');
-  await button(choice, 'With just these values').waitFor();
+  await button(choice, 'These exact values').waitFor();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await page.getByText('You allowed gpio_write, from now on too').waitFor();
+  await page.getByText('You always allow gpio_write').waitFor();
   assert.deepEqual(decided[0][1], { decision: 'allow_always', nonce: 'n1', pattern: '*' });
   await context.close();
 });
@@ -159,9 +159,9 @@ test('always with just these values: what was suggested, or where that is everyt
   ]) {
     const { page, context, decided } = await staged();
     await begin(page, ask(change));
-    await button(card(page), 'Always…').click();
-    await button(card(page), 'With just these values').click();
-    await page.getByText('You allowed gpio_write, from now on too').waitFor();
+    await button(card(page), 'Always allow…').click();
+    await button(card(page), 'These exact values').click();
+    await page.getByText('You always allow gpio_write').waitFor();
     assert.deepEqual(decided[0][1], { decision: 'allow_always', nonce: 'n1', ...sent });
     await context.close();
   }
@@ -172,7 +172,7 @@ test('what a tool wants while it runs goes by the name of the tool', async () =>
   const { page, context } = await staged({ 'POST /api/v1/approvals/a1/decide': good({ ...asked, state: 'denied', decision: 'deny' }) });
   await begin(page, asked, 'weather');
   await button(card(page, 'weather'), 'Deny').click();
-  await page.getByText('You said no to weather', { exact: true }).waitFor();
+  await page.getByText('You denied weather', { exact: true }).waitFor();
   await context.close();
 });
 
@@ -180,8 +180,8 @@ test('a pattern with stars is shown as one', async () => {
   const asked = ask({ tool: 'http_get', arguments: { url: 'https://example.org/a' }, pattern: { url: 'https://example.org/*' } });
   const { page, context } = await staged();
   await begin(page, asked);
-  await button(card(page, 'http_get'), 'Always…').click();
-  await button(card(page, 'http_get'), 'With values like these').waitFor();
+  await button(card(page, 'http_get'), 'Always allow…').click();
+  await button(card(page, 'http_get'), 'Values like these').waitFor();
   await card(page, 'http_get').getByText('https://example.org/*').waitFor();
   await context.close();
 });
@@ -190,11 +190,11 @@ test('after reading from outside it says so, and offers no blank cheque', async 
   const { page, context } = await staged();
   await begin(page, mail());
   const it = card(page, 'send_email');
-  await it.getByText('This came up after reading something from outside').waitFor();
+  await it.getByText('Hob read something from outside before this').waitFor();
   await shows(() => it.innerText(), /To\s+jonas@example.org, ida@example.org\s+Subject\s+The boiler\s+Body\s+It was serviced on 3 October\.\s+All is well\.\s+Urgent\s+no/);
-  await button(it, 'Always…').click();
-  await button(it, 'With just these values').waitFor();
-  await counted(button(it, 'With any values'), 0);
+  await button(it, 'Always allow…').click();
+  await button(it, 'These exact values').waitFor();
+  await counted(button(it, 'Any values'), 0);
   await context.close();
 });
 
@@ -202,7 +202,7 @@ test('answered elsewhere, and not answered in time', async () => {
   const { page, context } = await staged();
   await begin(page);
   await tell(page, 'approval:settled', { id: 'a1', state: 'denied', decision: 'deny', tool: 'gpio_write', runId: 'r1', conversationId: 'c1' });
-  await page.getByText('gpio_write was refused elsewhere').waitFor();
+  await page.getByText('gpio_write was denied elsewhere').waitFor();
   await say(page, 'tool_start', { callId: 'k2', name: 'send_email', arguments: {} });
   await say(page, 'approval', mail());
   await card(page, 'send_email').waitFor();
@@ -264,7 +264,7 @@ test('404, 500 and no answer at all are told in the card', async () => {
   await say(page, 'approval', mail());
   all['POST /api/v1/approvals/a2/decide'] = bad(404, 'not_found', 'there is no such approval');
   await button(card(page, 'send_email'), 'Deny').click();
-  await page.getByText('Nobody asks about send_email any more').waitFor();
+  await page.getByText('send_email no longer needs a decision').waitFor();
   await context.close();
 });
 
@@ -278,14 +278,14 @@ test('a run that rests says so, composing goes on, and after the answer it goes 
   await begin(page, mail());
   all['GET /api/v1/approvals'] = waiting(mail());
   await say(page, 'done', { response: 'I wait for your decision.', conversationId: 'c1', runId: 'r1', model: 'custom/test', waiting: ['a2'] });
-  await page.locator('.remark').getByText('Hob waits for your decision').waitFor();
+  await page.locator('.remark').getByText('Waiting for your decision').waitFor();
   await tell(page, 'run:ended', { runId: 'r1', conversationId: 'c1', outcome: 'parked' });
   await page.getByRole('button', { name: 'Send' }).waitFor();
   await message(page).fill('and another thing');
   await shot(page, 'approval-parked');
   await button(card(page, 'send_email'), 'Allow once').click();
   await page.getByText('You allowed send_email', { exact: true }).waitFor();
-  all['GET /api/v1/runs'] = good({ count: 1, runs: [{ id: 'r1', conversationId: 'c1', startedAt: NOW }] });
+  all['GET /api/v1/runs'] = good({ count: 1, runs: [{ id: 'r1', conversationId: 'c1', startedAt: NOW, state: 'running' }] });
   all['GET /api/v1/conversations/c1'] = parked();
   await tell(page, 'approval:settled', { id: 'a2', state: 'approved', decision: 'allow_once', tool: 'send_email', runId: 'r1', conversationId: 'c1' });
   await tell(page, 'run:started', { runId: 'r1', conversationId: 'c1' });
@@ -311,10 +311,10 @@ test('after a reload the card stands where its call stands', async () => {
   const article = exchanges(page).first();
   await article.locator('.asks').waitFor();
   await counted(page.locator('details.did'), 0, 'what was not done is not said to be done');
-  await article.locator('.remark').getByText('Hob waits for your decision').waitFor();
+  await article.locator('.remark').getByText('Waiting for your decision').waitFor();
   await counted(page.getByRole('region', { name: 'Waiting for your decision' }), 0);
   await button(card(page, 'send_email'), 'Deny').click();
-  await page.getByText('You said no to send_email', { exact: true }).waitFor();
+  await page.getByText('You denied send_email', { exact: true }).waitFor();
   await context.close();
 });
 
@@ -327,18 +327,18 @@ test('what belongs to no conversation here stands at the top, with the way to it
   const top = page.getByRole('region', { name: 'Waiting for your decision' });
   await top.waitFor();
   await counted(top.getByRole('group', { name: /^Hob wants/ }), 2);
-  await top.getByText('a program asked for it').waitFor();
-  await counted(top.getByRole('link', { name: 'Its conversation' }), 1);
-  await talkLink(page, /^Talk.*2 decisions wait$/).waitFor();
+  await top.getByText('from a program').waitFor();
+  await counted(top.getByRole('link', { name: 'Open conversation' }), 1);
+  await talkLink(page, /^Talk.*2 decisions for you$/).waitFor();
   await accessible(page, 'decisions at the top');
   await fits(page, phone, 'decisions at the top');
   await shot(page, 'approval-top');
   await visit(page, 'Device');
-  await talkLink(page, /^Talk.*2 decisions wait$/).waitFor();
+  await talkLink(page, /^Talk.*2 decisions for you$/).waitFor();
   await talkLink(page, /^Talk/).click();
   await button(card(page), 'Deny').click();
-  await top.getByText('You said no to gpio_write').waitFor();
-  await top.getByRole('link', { name: 'Its conversation' }).click();
+  await top.getByText('You denied gpio_write').waitFor();
+  await top.getByRole('link', { name: 'Open conversation' }).click();
   await exchanges(page).first().locator('.asks').waitFor();
   await counted(top, 0, 'the settled one is not kept for the next conversation');
   all['GET /api/v1/approvals'] = none;
@@ -352,14 +352,14 @@ test('at the end of a long conversation a word leads up to what waits', async ()
   }, { init: here });
   await exchanges(page).nth(14).waitFor();
   await tell(page, 'approval:asked', ask({ conversationId: null, toolCallId: null, channel: 'schedule' }));
-  const up = button(page, 'A decision waits above');
+  const up = button(page, 'A decision is waiting above');
   await up.waitFor();
-  await accessible(page, 'a decision waits above');
-  await fits(page, phone, 'a decision waits above');
+  await accessible(page, '1 decision for you above');
+  await fits(page, phone, '1 decision for you above');
   await shot(page, 'approval-above');
   await up.click();
   await up.waitFor({ state: 'detached' });
-  await card(page).getByText('a schedule asked for it').waitFor();
+  await card(page).getByText('from a schedule').waitFor();
   await page.waitForFunction(() => document.activeElement?.id === 'elsewhere');
   await context.close();
 });
@@ -370,7 +370,7 @@ test('two pages: what is answered on one is settled on the other after a resync 
   all['GET /api/v1/approvals'] = none;
   all['GET /api/v1/approvals/a1'] = good(ask({ state: 'denied', decision: 'deny' }));
   await tell(page, 'resync');
-  await page.getByText('gpio_write was refused elsewhere').waitFor();
+  await page.getByText('gpio_write was denied elsewhere').waitFor();
   await context.close();
 });
 
@@ -398,8 +398,8 @@ test('hostile and huge arguments stay text, and the card stays small', async () 
 test('an approval that lacks all it may lack does no harm', async () => {
   const { page, context, problems } = await staged({ 'GET /api/v1/approvals': good({ approvals: [{ id: 'a1', nonce: 'n1', tool: 'gpio_write', arguments: null, risk: 'actuate', rule: 'x', reason: '', state: 'pending', askedAt: NOW }] }) });
   await card(page).waitFor();
-  await button(card(page), 'Always…').click();
-  await button(card(page), 'With any values').waitFor();
+  await button(card(page), 'Always allow…').click();
+  await button(card(page), 'Any values').waitFor();
   assert.deepEqual(problems, []);
   await context.close();
 });
@@ -432,7 +432,7 @@ test('320 px, phone and desktop, light and dark', async () => {
       await accessible(page, `the card, ${name}, ${scheme}`);
       await fits(page, size, `the card, ${name}, ${scheme}`);
       await shot(page, `approval-${name}-${scheme}`);
-      await button(card(page, 'send_email'), 'Always…').click();
+      await button(card(page, 'send_email'), 'Always allow…').click();
       await accessible(page, `always, ${name}, ${scheme}`);
       await fits(page, size, `always, ${name}, ${scheme}`);
       await shot(page, `approval-always-${name}-${scheme}`);

@@ -43,7 +43,7 @@ test('what cannot be undone is asked about; a yes lets it happen once', async ()
   await say('forget about the bins', [calls(['forget', { memoryId: id }]), says('Forgotten.')]);
   await card('forget').waitFor();
   await shows(() => card('forget').innerText(), new RegExp(`Memory id\\s+${id}`));
-  await bar().getByRole('link', { name: /^Talk.*a decision waits$/ }).waitFor();
+  await bar().getByRole('link', { name: /^Talk.*1 decision for you$/ }).waitFor();
   await accessible(page, 'a real card');
   await fits(page, phone, 'a real card');
   await shot(page, 'approval-real');
@@ -59,7 +59,7 @@ test('a no is told to the model, and nothing happens', async () => {
   const id = await keep('the key is under the third pot');
   await say('forget about the key', [calls(['forget', { memoryId: id }]), says('Then I leave it.')]);
   await button(card('forget'), 'Deny').click();
-  await page.getByText('You said no to forget', { exact: true }).waitFor();
+  await page.getByText('You denied forget', { exact: true }).waitFor();
   await over('Then I leave it.');
   assert.equal(await kept(id), true);
 });
@@ -70,7 +70,7 @@ test('a second page sees the card, and what is answered on one is settled on bot
   await other.page.goto(`${hob}/#/home`);
   await other.page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
   await say('forget about the meter', [calls(['forget', { memoryId: id }]), says('Done with the meter.')]);
-  await bar(other.page).getByRole('link', { name: /^Talk.*a decision waits$/ }).click();
+  await bar(other.page).getByRole('link', { name: /^Talk.*1 decision for you$/ }).click();
   await button(card('forget', other.page), 'Allow once').click();
   await page.getByText('forget was allowed elsewhere').waitFor();
   await over('Done with the meter.');
@@ -82,9 +82,9 @@ test('always: the same is not asked again, until it is taken back in Tools', asy
   await api(context, 'PUT', '/api/v1/autonomy', { level: 'low' });
   const high = { pin: 17, high: true };
   await say('lamp on', [calls(['gpio_write', high]), says('The lamp is on.')]);
-  await button(card('gpio_write'), 'Always…').click();
-  await button(card('gpio_write'), 'With just these values').click();
-  await page.getByText('You allowed gpio_write, from now on too').waitFor();
+  await button(card('gpio_write'), 'Always allow…').click();
+  await button(card('gpio_write'), 'These exact values').click();
+  await page.getByText('You always allow gpio_write').waitFor();
   await over('The lamp is on.');
   await settled();
   await say('lamp on again', [calls(['gpio_write', high]), says('It is on again.')]);
@@ -103,8 +103,8 @@ test('always: the same is not asked again, until it is taken back in Tools', asy
   await accessible(page, 'how a tool stands');
   await fits(page, phone, 'how a tool stands');
   await shot(page, 'standing-real');
-  await how.getByRole('button', { name: /^Remove the yes/ }).click();
-  await how.getByText('Hob asks again from now on.').waitFor();
+  await how.getByRole('button', { name: /^Revoke/ }).click();
+  await how.getByText('Hob will ask again.').waitFor();
   await visit(page, 'Talk');
   await say('lamp on once more', [calls(['gpio_write', high]), says('Asked again.')]);
   await button(card('gpio_write'), 'Deny').click();
@@ -125,12 +125,12 @@ test('anything else rests, over a reload too, and goes on by itself after the an
   const id = await keep('the ladder is at the neighbours');
   await say('forget about the ladder', [calls(['forget', { memoryId: id }])]);
   await card('forget').waitFor();
-  await page.locator('.remark').getByText('Hob waits for your decision').waitFor();
+  await page.locator('.remark').getByText('Waiting for your decision').waitFor();
   await button(page, 'Send').waitFor();
   await page.reload();
   const last = exchanges(page).last();
   await last.locator('.asks').waitFor();
-  await last.locator('.remark').getByText('Hob waits for your decision').waitFor();
+  await last.locator('.remark').getByText('Waiting for your decision').waitFor();
   await counted(page.getByRole('region', { name: 'Waiting for your decision' }), 0);
   await shot(page, 'parked-real');
   model.script = [says('The ladder is forgotten.')];
@@ -145,7 +145,7 @@ test('anything else rests, over a reload too, and goes on by itself after the an
 test('without a reload it goes on by itself too', async () => {
   const id = await keep('the bulb is E14');
   await say('forget about the bulb', [calls(['forget', { memoryId: id }])]);
-  await page.locator('.remark').getByText('Hob waits for your decision').waitFor();
+  await page.locator('.remark').getByText('Waiting for your decision').waitFor();
   model.script = [says('The bulb is kept.')];
   await button(card('forget'), 'Deny').click();
   await over('The bulb is kept.');
@@ -158,7 +158,7 @@ test('in another conversation the question stands at the top, with the way to it
   await page.locator('.remark').waitFor();
   await button(page, 'New conversation').click();
   const top = page.getByRole('region', { name: 'Waiting for your decision' });
-  await top.getByRole('link', { name: 'Its conversation' }).click();
+  await top.getByRole('link', { name: 'Open conversation' }).click();
   await exchanges(page).last().locator('.asks').waitFor();
   model.script = [says('The tap is kept.')];
   await button(card('forget'), 'Deny').click();
@@ -190,19 +190,19 @@ test('a group is turned off and on again, and its tools with it', async () => {
 test('a service is set up, its key is told nowhere, and it is deleted', async () => {
   await page.goto(`${hob}/#/device/services`);
   await button(page, 'New service').click();
-  await page.getByLabel('Name').fill('weather');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('weather');
   await button(page, 'Add service').click();
   await button(page, 'Set up').click();
   await page.getByLabel('API key').fill('a-key-nobody-reads');
   await page.getByLabel('Address').fill('https://api.example.org');
   await button(page, 'Save').click();
   await page.getByText('Saved.').waitFor();
-  await page.getByText('is set', { exact: true }).waitFor();
+  await page.getByText('set', { exact: true }).waitFor();
   // The page reads once for itself and once when its line stands.
   let reads = 0;
   page.on('response', (told) => void (reads += told.url().endsWith('/api/v1/config-services')));
   await page.reload();
-  await page.getByText('is set', { exact: true }).waitFor();
+  await page.getByText('set', { exact: true }).waitFor();
   for (let n = 0; n < 100 && reads < 2; n++) await page.waitForTimeout(50);
   assert.equal((await page.content()).includes('a-key-nobody-reads'), false);
   await button(page, 'Change default').click();
@@ -222,12 +222,12 @@ test('a service is set up, its key is told nowhere, and it is deleted', async ()
 test('autonomy is kept', async () => {
   await page.goto(`${hob}/#/device/you`);
   const choices = page.getByRole('group', { name: 'What Hob does without asking you' });
-  await choices.getByRole('radio', { name: /^Much/ }).check();
+  await choices.getByRole('radio', { name: /^Most things/ }).check();
   await button(page, 'Save').click();
-  await page.getByText('So it is from now on.').waitFor();
+  await page.getByText('Saved.').waitFor();
   await page.reload();
   await choices.getByText('You chose this.').waitFor();
-  await becomes(() => choices.getByRole('radio', { name: /^Much/ }).isChecked(), true);
+  await becomes(() => choices.getByRole('radio', { name: /^Most things/ }).isChecked(), true);
 });
 
 test('what was done is told, with what was decided', async () => {
@@ -235,10 +235,10 @@ test('what was done is told, with what was decided', async () => {
   const acts = page.locator('.act');
   await acts.first().waitFor();
   await page.getByLabel('Tool').fill('gpio_write');
-  await page.getByLabel('How it ended').selectOption('denied');
+  await page.getByLabel('Outcome').selectOption('denied');
   await page.waitForFunction(() => [...document.querySelectorAll('.act a')].every((one) => one.textContent === 'gpio_write') && document.querySelector('.act.bad'));
-  await shows(() => acts.first().innerText(), /was not allowed.*Hob, for you/s);
-  await page.getByLabel('How it ended').selectOption('ok');
+  await shows(() => acts.first().innerText(), /denied.*Hob, for you/s);
+  await page.getByLabel('Outcome').selectOption('ok');
   await page.waitForFunction(() => document.querySelector('.act') && !document.querySelector('.act.bad'));
   await accessible(page, 'the real log');
   await shot(page, 'activity-real');
@@ -247,7 +247,7 @@ test('what was done is told, with what was decided', async () => {
 test('a member has a log and a standing of their own, and no switch of the household', async () => {
   const guest = await enterAs(browser, 'member', { size: phone });
   await guest.page.goto(`${hob}/#/tools/groups`);
-  await guest.page.getByText('An admin can switch them.').waitFor();
+  await guest.page.getByText('Only an admin can switch them.').waitFor();
   await counted(guest.page.getByRole('switch'), 0);
   await guest.page.goto(`${hob}/#/device/activity`);
   await guest.page.getByRole('heading', { level: 2, name: 'Activity' }).waitFor();

@@ -75,10 +75,10 @@ test('a tool whose group is off says which to turn on, and the group is turned o
   const it = house();
   const { page, context, problems } = await visit(it, { at: '#/tools', answers: shed(it), size: desktop });
   await row(page, 'send_email').getByText('off: turn on Web').waitFor();
-  await shows(() => row(page, 'gpio_write').innerText(), /moves things/);
+  await shows(() => row(page, 'gpio_write').innerText(), /controls devices/);
   await row(page, 'send_email').click();
   await page.getByText('This tool is off: turn on its group, Web.').waitFor();
-  await page.getByRole('link', { name: 'The group Web' }).click();
+  await page.getByRole('link', { name: 'Open group Web' }).click();
   await page.getByRole('heading', { name: 'Groups' }).waitFor();
   const web = page.locator('#group-web');
   await web.getByText('Reading pages and sending mail. Needs Pins. Missing here: browse_web.').waitFor();
@@ -105,7 +105,7 @@ test('a tool whose group is off says which to turn on, and the group is turned o
 test('whoever is no admin sees the groups and no switch', async () => {
   const it = house({ role: 'member' });
   const { page, context } = await visit(it, { at: '#/tools/groups', answers: shed(it) });
-  await page.getByText('An admin can switch them.').waitFor();
+  await page.getByText('Only an admin can switch them.').waitFor();
   await counted(page.getByRole('switch'), 0);
   await shows(() => page.locator('#group-web').innerText(), /Web\s*off/);
   await context.close();
@@ -124,7 +124,7 @@ test('a tool says whether Hob asks first and why, and every rule in order', asyn
   await page.goto(page.url().replace('send_email', 'gpio_write'));
   await how.getByText('Hob does this without asking.').waitFor();
   await page.goto(page.url().replace('gpio_write', 'read_page'));
-  await how.getByText('Hob may not do this for you: Its group web is off.').waitFor();
+  await how.getByText('Hob is not allowed to do this for you: Its group web is off.').waitFor();
   answers['GET /api/v1/tools/send_email/explain'] = bad(404, 'not_found', 'Nothing here.');
   await page.goto(page.url().replace('read_page', 'send_email'));
   await page.getByRole('heading', { level: 2, name: 'send_email' }).waitFor();
@@ -136,7 +136,7 @@ test('a tool says whether Hob asks first and why, and every rule in order', asyn
 test('a yes that was given for good is taken back', async () => {
   const it = house();
   it.grants = [
-    { id: 'g1', tool: 'send_email', version: 1, pattern: { to: 'jonas@example.org', subject: 'Boiler*' }, userId: 'p1', createdAt: NOW - 3 * DAY, lastUsedAt: NOW - DAY },
+    { id: 'g1', tool: 'send_email', version: 1, pattern: { to: 'jonas@example.org', subject: 'Boiler*' }, userId: 'p1', createdAt: NOW - 3 * DAY },
     { id: 'g2', tool: 'send_email', version: 1, pattern: '*', userId: 'p1', createdAt: NOW - 4 * DAY },
     { id: 'g3', tool: 'gpio_write', version: 1, pattern: '*', userId: 'p1', createdAt: NOW },
   ];
@@ -145,11 +145,11 @@ test('a yes that was given for good is taken back', async () => {
   const { page, context, problems } = await visit(it, { at: '#/tools/send_email', answers });
   const how = page.getByRole('region', { name: 'When Hob wants to use it' });
   await counted(how.locator('.grants li'), 2);
-  await shows(() => how.locator('.grants').innerText(), /To\s+jonas@example.org\s+Subject\s+Boiler\*\s+since .* last used .*with any values\s+since \d/s);
-  await button(how, 'Remove the yes jonas@example.org, Boiler*').click();
-  await how.getByText('Hob asks again from now on.').waitFor();
+  await shows(() => how.locator('.grants').innerText(), /To\s+jonas@example.org\s+Subject\s+Boiler\*\s+since .*with any values\s+since \d/s);
+  await button(how, 'Revoke jonas@example.org, Boiler*').click();
+  await how.getByText('Hob will ask again.').waitFor();
   await how.getByText('jonas@example.org').waitFor({ state: 'detached' });
-  await button(how, 'Remove the yes with any values').click();
+  await button(how, 'Revoke with any values').click();
   await how.getByRole('alert').getByText('The disk is full.').waitFor();
   assert.deepEqual(problems, []);
   await context.close();
@@ -223,19 +223,19 @@ test('a service that a tool needs is set up; its key goes in and never comes out
   const { page, context, problems } = await visit(it, { at: '#/device', answers: cellar(it), size: desktop });
   await ready(page);
   await part(page, 'Services').getByRole('link', { name: 'Services' }).click();
-  await shows(() => row(page, 'OpenWeather').innerText(), /not set up\s+forecasts\s+Used by forecast\s·\sasked for by a tool/);
+  await shows(() => row(page, 'OpenWeather').innerText(), /not set up\s+forecasts\s+Used by forecast\s·\sneeded by a tool/);
   await shows(() => row(page, 'Mail').innerText(), /2 entries/);
   await shows(() => row(page, 'Lamps').innerText(), /set up[^]*from hob.toml/);
   await row(page, 'OpenWeather').click();
   await page.getByRole('heading', { level: 2, name: 'OpenWeather' }).waitFor();
   await page.getByRole('link', { name: 'forecast', exact: true }).waitFor();
-  await becomes(() => page.getByRole('link', { name: 'Its documentation' }).getAttribute('rel'), 'noopener noreferrer');
+  await becomes(() => page.getByRole('link', { name: 'Documentation' }).getAttribute('rel'), 'noopener noreferrer');
   await button(page, 'Set up').click();
   await counted(page.getByLabel('Label'), 0, 'where there is one, it needs no name');
   await page.getByLabel('Address').fill('example');
   await button(page, 'Save').click();
-  await page.getByText('This is needed.').waitFor();
-  await page.getByText('Write it as https://example.org/api').waitFor();
+  await page.getByText('This is required.').waitFor();
+  await page.getByText('Enter an address such as https://example.org/api').waitFor();
   await accessible(page, 'a service with problems');
   const key = page.getByLabel('API key');
   await becomes(() => key.getAttribute('type'), 'password');
@@ -244,17 +244,17 @@ test('a service that a tool needs is set up; its key goes in and never comes out
   await button(page, 'Save').click();
   await page.getByText('Saved.').waitFor();
   assert.deepEqual(last(it)[2], { label: 'default', fields: { api_key: 'k-1234', base_url: 'https://api.example.org', raw: false } });
-  await shows(() => entry(page, 'default').innerText(), /API key\s+is set[^]*Address\s+https:\/\/api\.example\.org/);
+  await shows(() => entry(page, 'default').innerText(), /API key\s+set[^]*Address\s+https:\/\/api\.example\.org/);
   assert.equal((await page.content()).includes('k-1234'), false);
   assert.equal(await button(page, 'Add another entry').count() + await button(page, 'Set up').count(), 0, 'one entry is all it takes');
   await counted(button(page, 'Remove API key'), 0, 'what is needed is replaced, not removed');
   await button(page, 'Replace API key').click();
   await page.waitForFunction(() => document.activeElement?.type === 'password');
   await becomes(() => page.getByLabel('API key').inputValue(), '');
-  await page.getByText('One is set. Leave this empty to keep it.').waitFor();
+  await page.getByText('Already set. Leave empty to keep it.').waitFor();
   await page.getByLabel('Address').fill('');
   await button(page, 'Save').click();
-  await page.getByText('One is set. Leave this empty to keep it.').waitFor({ state: 'detached' });
+  await page.getByText('Already set. Leave empty to keep it.').waitFor({ state: 'detached' });
   assert.deepEqual(last(it)[2], { fields: { base_url: null, raw: false } }, 'a key that was not typed is not sent');
   assert.deepEqual(problems, []);
   await context.close();
@@ -263,16 +263,16 @@ test('a service that a tool needs is set up; its key goes in and never comes out
 test('several entries: another is added, made the default, changed, and deleted after a question', async () => {
   const it = house({ services: [postbox()] });
   const { page, context, problems } = await visit(it, { at: '#/device/services/mail', answers: cellar(it) });
-  await entry(page, 'home').getByText('used unless another is named').waitFor();
+  await entry(page, 'home').getByText('default').waitFor();
   await shows(() => entry(page, 'work').innerText(), /Server\s+work\.example\.org\s+Port\s+not set\s+Encrypted\s+no\s+Kind\s+pop3\s+Password\s+not set/);
   await button(page, 'Make default: work').click();
-  await entry(page, 'work').getByText('used unless another is named').waitFor();
+  await entry(page, 'work').getByText('default').waitFor();
   await button(page, 'Remove Password').click();
   await page.waitForFunction(() => !document.querySelector('[aria-label="Remove Password"]'));
   assert.deepEqual(last(it)[2], { fields: { password: null } });
   await button(page, 'Add another entry').click();
   await button(page, 'Save').click();
-  await page.getByText('Give it a label.').waitFor();
+  await page.getByText('Enter a label.').waitFor();
   await page.getByLabel('Label').fill('home');
   await page.getByLabel('Server').fill('third.example.org');
   await becomes(() => page.getByLabel('Port').inputValue(), '993', 'the default of the schema stands there');
@@ -307,14 +307,14 @@ test('a service is defined and deleted; what is wrong with its name is said', as
   const it = house({ services: [weather()] });
   const { page, context, problems } = await visit(it, { at: '#/device/services', size: desktop });
   await button(page, 'New service').click();
-  await page.getByLabel('Name').fill('Deep L');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Deep L');
   await button(page, 'Add service').click();
   await page.getByRole('alert').getByText('Use 1 to 64').waitFor();
-  await page.getByLabel('Name').fill('openweather');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('openweather');
   await button(page, 'Add service').click();
-  await page.getByRole('alert').getByText('There is a service of this name already.').waitFor();
-  await page.getByLabel('Name').fill('deepl');
-  await page.getByLabel('What people call it').fill('DeepL');
+  await page.getByRole('alert').getByText('There is already a service with this name.').waitFor();
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('deepl');
+  await page.getByLabel('Display name').fill('DeepL');
   await button(page, 'Add service').click();
   await page.getByRole('heading', { level: 2, name: 'DeepL' }).waitFor();
   assert.deepEqual(last(it).slice(0, 3), ['PUT', '/api/v1/config-services/deepl', { multiEntry: false, displayName: 'DeepL' }]);
@@ -330,7 +330,7 @@ test('what is in the file is shown and not changed, and a link that is none is n
   const it = house({ services: [lamps()] });
   const { page, context } = await visit(it, { at: '#/device/services/lamps' });
   await page.getByText('This comes from hob.toml').waitFor();
-  await entry(page, 'default').getByText('is set').waitFor();
+  await entry(page, 'default').getByText('set', { exact: true }).waitFor();
   await counted(page.locator('.page').getByRole('button'), 0);
   await counted(page.locator('a[href^="javascript"]'), 0);
   await context.close();
@@ -339,11 +339,11 @@ test('what is in the file is shown and not changed, and a link that is none is n
 test('a viewer sees the names and changes nothing; an unknown service is told', async () => {
   const it = house({ role: 'viewer', services: [postbox({ schema: [], entries: [], neededBy: [] })] });
   const { page, context } = await visit(it, { at: '#/device/services/no-such' });
-  await page.getByText('There is no service called “no-such” here.').waitFor();
+  await page.getByText('There is no service called “no-such”.').waitFor();
   await counted(button(page, 'New service'), 0);
   await counted(page.getByText('not set up'), 0, 'what one may not see is not said');
   await row(page, 'Mail').click();
-  await page.getByText('An admin can change this.').waitFor();
+  await page.getByText('Only an admin can change this.').waitFor();
   await counted(page.locator('.page').getByRole('button'), 0);
   await context.close();
 });
@@ -351,7 +351,7 @@ test('a viewer sees the names and changes nothing; an unknown service is told', 
 test('a tool that lacks its service says so and leads there', async () => {
   const it = house({ services: [weather({ neededBy: ['gpio_write'] })] });
   const { page, context } = await visit(it, { at: '#/tools/gpio_write', answers: { ...shed(it), ...cellar(it) } });
-  await page.getByText('It needs the service OpenWeather, which is not set up yet.').waitFor();
+  await page.getByText('Needs the service OpenWeather, which is not set up yet.').waitFor();
   await accessible(page, 'a tool that lacks its service');
   await page.getByRole('link', { name: 'Set it up' }).click();
   await button(page, 'Set up').waitFor();
@@ -365,13 +365,13 @@ test('how much Hob does without asking is chosen, then saved', async () => {
   const answers = {};
   const { page, context, problems } = await visit(it, { at: '#/device', answers, size: desktop });
   const choices = page.getByRole('group', { name: 'What Hob does without asking you' });
-  await choices.getByText('This is how Hob comes.').waitFor();
+  await choices.getByText('This is the default.').waitFor();
   await counted(choices.getByRole('radio'), 5);
-  const some = choices.getByRole('radio', { name: /^Some/ });
+  const some = choices.getByRole('radio', { name: /^Some things/ });
   await becomes(() => some.isChecked(), true);
   await some.focus();
   await page.keyboard.press('ArrowUp');
-  await becomes(() => choices.getByRole('radio', { name: /^Little/ }).isChecked(), true);
+  await becomes(() => choices.getByRole('radio', { name: /^A little/ }).isChecked(), true);
   assert.equal(it.calls.length, 0, 'an arrow key alone changes nothing');
   await accessible(page, 'choosing autonomy');
   await button(part(page, 'You'), 'Cancel').click();
@@ -381,9 +381,9 @@ test('how much Hob does without asking is chosen, then saved', async () => {
   await button(part(page, 'You'), 'Save').click();
   await part(page, 'You').getByRole('alert').getByText('The household keeps you at medium.').waitFor();
   delete answers['PUT /api/v1/autonomy'];
-  await choices.getByRole('radio', { name: /^Much/ }).check();
+  await choices.getByRole('radio', { name: /^Most things/ }).check();
   await button(part(page, 'You'), 'Save').click();
-  await part(page, 'You').getByText('So it is from now on.').waitFor();
+  await part(page, 'You').getByText('Saved.').waitFor();
   await choices.getByText('You chose this.').waitFor();
   assert.deepEqual(last(it), ['PUT', '/api/v1/autonomy', { level: 'high' }, 'c']);
   assert.deepEqual(problems, []);
@@ -414,21 +414,21 @@ test('what was done is told newest first, filtered, and paged', async () => {
   await part(page, 'Activity').getByRole('link', { name: 'Activity' }).click();
   const acts = page.locator('.act');
   await acts.nth(49).waitFor();
-  await shows(() => acts.first().innerText(), /recall\s+.*worked\s·\sHob, for you\s·\s4 ms\s+allowed by the rule default/s);
+  await shows(() => acts.first().innerText(), /recall\s+.*succeeded\s·\sHob, for you\s·\s4 ms\s+allowed by the rule default/s);
   await button(page, 'Older').click();
   await acts.nth(79).waitFor();
   await counted(acts, 80);
   await button(page, 'Older').waitFor({ state: 'detached' });
   await focused(page, 'recall');
-  await page.getByRole('switch', { name: 'Everybody’s' }).click();
+  await page.getByRole('switch', { name: 'Everyone' }).click();
   await page.locator('.act.bad').first().waitFor();
-  await shows(() => page.locator('.act.bad').first().innerText(), /gpio_write[^]*was not allowed\s·\sJonas\s·\s4 ms\s+refused by the rule role/);
+  await shows(() => page.locator('.act.bad').first().innerText(), /gpio_write[^]*denied\s·\sJonas\s·\s4 ms\s+denied by the rule role/);
   await page.getByLabel('Tool').fill('gpio_write');
-  await page.getByLabel('How it ended').selectOption('denied');
+  await page.getByLabel('Outcome').selectOption('denied');
   await page.waitForFunction(() => document.querySelectorAll('.act').length === 40 && !document.querySelector('.act:not(.bad)'));
   assert.equal(asked.at(-1), 'limit=50&tool=gpio_write&outcome=denied&everybody=true');
   await page.getByLabel('Tool').fill('no_such_tool');
-  await page.getByText('Nothing like that was done.').waitFor();
+  await page.getByText('No activity matches.').waitFor();
   answers['GET /api/v1/audit'] = bad(500, 'failed', 'the log could not be read');
   await page.getByLabel('Tool').fill('');
   await page.getByRole('alert').getByText('The log could not be read.').waitFor();
@@ -444,7 +444,7 @@ test('who is no admin has no switch for everybody; an entry of a later version d
   const { page, context, problems } = await visit(it, { at: '#/device/activity' });
   await page.getByText('maybe by the rule new-rule').waitFor();
   await page.getByText(/^exploded/).waitFor();
-  await page.getByText(/^came too often.*you.*1 ms$/).waitFor();
+  await page.getByText(/^rate limited.*you.*1 ms$/).waitFor();
   await counted(page.getByRole('switch'), 0);
   await fits(page, phone, 'a long name in the log');
   assert.deepEqual(problems, []);
@@ -480,7 +480,7 @@ test('each new place: 320 px, phone and desktop, light and dark', async () => {
   await everywhere('service form', show('#/device/services/mail', (page) => button(page, 'Change home').click()));
   await everywhere('activity', show('#/device/activity', (page) => page.locator('.act').nth(3).waitFor()));
   await everywhere('autonomy', show('#/device/you', async (page) => {
-    await page.getByRole('radio', { name: /^Much/ }).check();
+    await page.getByRole('radio', { name: /^Most things/ }).check();
     await ready(page);
   }));
 });

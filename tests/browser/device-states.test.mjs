@@ -43,10 +43,10 @@ test('claiming with the link, a name and a password', async () => {
   const { page, context, problems } = await visit(it, { at: '#claim=abcd-efgh-jkmn', answers: unclaimed(it), size: desktop });
   await page.getByText('The code ABCD-EFGH-JKMN came with the link').waitFor();
   await counted(page.getByLabel('Claim code'), 0);
-  const password = page.getByRole('textbox', { name: 'A password' });
+  const password = page.getByRole('textbox', { name: 'Password (optional)' });
   await becomes(() => password.getAttribute('autocomplete'), 'new-password');
-  await becomes(() => page.getByLabel('What are you called?').getAttribute('autocomplete'), 'username');
-  await page.getByLabel('What are you called?').fill('Marta');
+  await becomes(() => page.getByLabel('Your name').getAttribute('autocomplete'), 'username');
+  await page.getByLabel('Your name').fill('Marta');
   await password.fill('short');
   await page.getByText('5 more characters.').waitFor();
   await button(page, 'Claim this Hob').click();
@@ -72,13 +72,13 @@ test('a wrong code opens the field, an expired one says where a fresh one is', a
   const answers = unclaimed(it);
   const { page, context } = await visit(it, { at: '#claim=AAAA-AAAA-AAAA', answers });
   await button(page, 'Claim this Hob').click();
-  await page.getByRole('alert').getByText('code is not the one').waitFor();
+  await page.getByRole('alert').getByText('code is wrong').waitFor();
   const code = page.getByLabel('Claim code');
   await code.fill(`${hob}/#claim=abcd-efgh-jkmn`);
   await becomes(() => code.inputValue(), 'ABCD-EFGH-JKMN', 'a pasted link is understood');
   answers['POST /api/v1/claim'] = bad(401, 'code_expired', 'that code has expired');
   await button(page, 'Claim this Hob').click();
-  await page.getByRole('alert').getByText('printed a fresh one where it was started, and keeps it in the file claim-code').waitFor();
+  await page.getByRole('alert').getByText('printed a new one where it was started, and keeps it in the file claim-code').waitFor();
   await accessible(page, 'an expired code');
   await fits(page, phone, 'an expired code');
   await shot(page, 'claim-expired');
@@ -120,7 +120,7 @@ test('signing in with a name and a password, or with a token', async () => {
   await name.fill('Marta');
   await password.fill('something else');
   await password.press('Enter');
-  await page.getByRole('alert').getByText('do not fit together').waitFor();
+  await page.getByRole('alert').getByText('Wrong name or password').waitFor();
   await accessible(page, 'a wrong password');
   await shot(page, 'sign-in-wrong');
   await password.fill('four words in a row');
@@ -133,7 +133,7 @@ test('signing in with a name and a password, or with a token', async () => {
   await page.getByText('hob token new owner').waitFor();
   await page.getByLabel('Token').fill('hob_wrong');
   await page.getByLabel('Token').press('Enter');
-  await page.getByRole('alert').getByText('does not know that token').waitFor();
+  await page.getByRole('alert').getByText('That token is not valid').waitFor();
   await page.getByLabel('Token').fill(' hob_right ');
   await page.getByLabel('Token').press('Enter');
   await page.getByRole('navigation', { name: 'Rooms' }).waitFor();
@@ -149,7 +149,7 @@ test('after too many tries the button says how long to wait, and then works agai
   await page.getByLabel('Name').fill('Marta');
   await page.getByRole('textbox', { name: 'Password' }).fill('guess');
   await page.keyboard.press('Enter');
-  await page.getByRole('alert').getByText('Too many tries').waitFor();
+  await page.getByRole('alert').getByText('Too many attempts').waitFor();
   await page.getByRole('button', { name: /^Wait [12] s$/ }).waitFor();
   await accessible(page, 'too many tries');
   await shot(page, 'sign-in-wait');
@@ -175,7 +175,7 @@ test('the doors, both sizes, light and dark', async () => {
     const it = house({ in: false });
     const opened = await visit(it, { ...options, answers: unclaimed(it) });
     await opened.page.getByLabel('Claim code').fill('ABCD-EFGH');
-    await opened.page.getByRole('textbox', { name: 'A password' }).fill('pelican');
+    await opened.page.getByRole('textbox', { name: 'Password (optional)' }).fill('pelican');
     return opened;
   });
   await everywhere('sign in', async (options) => {
@@ -195,7 +195,7 @@ test('the room says how the device is, in words; what needs looking after stands
   const { page, context, problems } = await visit(it, { at: '#/device' });
   const health = part(page, 'Health');
   await health.getByText('All is well').waitFor();
-  for (const line of ['2.2 GB of 8.3 GB in use, 81 MB of it by Hob', '41.2 GB of 62.0 GB free', '51 °C', '0.4 of 4 processors busy', '3 days, since']) {
+  for (const line of ['2.2 GB of 8.3 GB in use, 81 MB of it by Hob', '41.2 GB of 62.0 GB free', '51 °C', '0.4 of 4 cores busy', '3 days, since']) {
     await health.locator('dd').getByText(line).waitFor();
   }
   await counted(health.getByRole('alert'), 0);
@@ -203,7 +203,7 @@ test('the room says how the device is, in words; what needs looking after stands
   it.say = 'Careful, the disk is nearly full and the processor is too hot: 27% of memory is in use.';
   await page.reload();
   await health.getByRole('alert').getByText('The processor is too hot.').waitFor();
-  await health.locator('dd').getByText('all of 4 processors busy, 2.3 times the work').waitFor();
+  await health.locator('dd').getByText('all 4 cores busy, 2.3 times overloaded').waitFor();
   await accessible(page, 'a device in trouble');
   await shot(page, 'device-concerns');
   assert.deepEqual(problems, []);
@@ -225,7 +225,7 @@ test('an admin renames the device, and compares its certificate', async () => {
   await button(self, 'Save').click();
   await self.getByRole('alert').getByText('letters, digits and dashes').waitFor();
   await self.getByRole('textbox', { name: 'Name' }).fill('Pantry');
-  await self.getByText('it becomes pantry.local').waitFor();
+  await self.getByText('On your network: pantry.local').waitFor();
   await button(self, 'Save').click();
   await self.getByText('pantry.local').waitFor();
   await page.locator('.top .where').getByText('Pantry').waitFor();
@@ -243,17 +243,17 @@ test('another model is chosen; its key is never shown and never goes to another 
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const model = part(page, 'Model');
   await model.getByText('Reflex answers').waitFor();
-  await model.getByText('Nobody has chosen').waitFor();
+  await model.getByText('This is the default').waitFor();
   await button(model, 'Change model').click();
-  await model.getByLabel('Who answers').selectOption('custom');
+  await model.getByLabel('Provider').selectOption('custom');
   await button(model, 'Save').click();
-  await model.getByText('Say which model.').waitFor();
+  await model.getByText('Enter a model.').waitFor();
   await model.getByLabel('Model', { exact: true }).fill('qwen3');
   await model.getByLabel('Address').fill('http://192.168.1.5:8080/v1');
   await model.getByLabel('Key').fill('sk-secret');
   await accessible(page, 'choosing a model');
   await button(model, 'Save').click();
-  await model.getByText('From now on qwen3 answers.').waitFor();
+  await model.getByText('qwen3 answers from now on.').waitFor();
   await focused(page, 'Change model');
   assert.deepEqual(last(it)[2], { model: 'custom/qwen3', url: 'http://192.168.1.5:8080/v1', key: 'sk-secret' });
   await model.getByText('A key is set').waitFor();
@@ -261,7 +261,7 @@ test('another model is chosen; its key is never shown and never goes to another 
   await becomes(() => model.getByLabel('Key').inputValue(), '');
   await model.getByLabel('Model', { exact: true }).fill('qwen4');
   await button(model, 'Save').click();
-  await model.getByText('From now on qwen4 answers.').waitFor();
+  await model.getByText('qwen4 answers from now on.').waitFor();
   assert.deepEqual(last(it)[2], { model: 'custom/qwen4', url: 'http://192.168.1.5:8080/v1' }, 'the key stays with its server');
   await button(model, 'Change model').click();
   await model.getByLabel('Address').fill('http://192.168.1.6:8080/v1');
@@ -269,8 +269,8 @@ test('another model is chosen; its key is never shown and never goes to another 
   await button(model, 'Save').click();
   await model.getByText('192.168.1.6').waitFor();
   assert.equal(last(it)[2].key, '', 'the key does not follow to another server');
-  await button(model, 'Forget this choice').click();
-  await model.getByText('hob.toml says so.').waitFor();
+  await button(model, 'Reset this choice').click();
+  await model.getByText('Set in hob.toml.').waitFor();
   assert.deepEqual(problems, []);
   await context.close();
 });
@@ -290,7 +290,7 @@ test('people are added, changed and removed', async () => {
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const people = part(page, 'People');
   await people.getByText('Jonas').waitFor();
-  await people.getByText('may look').first().waitFor();
+  await people.getByText('can view').first().waitFor();
   await counted(people.getByRole('button', { name: /Marta/ }), 0, 'oneself is changed under You');
   await button(people, 'Add a person').click();
   await people.getByLabel('Name').fill('jonas');
@@ -328,16 +328,16 @@ test('one changes the own password with the one so far', async () => {
   const it = house();
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const you = part(page, 'You');
-  await you.getByText('You are Marta, admin, and may do everything.').waitFor();
+  await you.getByText('You are Marta (admin): you can do everything.').waitFor();
   await button(you, 'Change password').click();
-  await you.getByRole('textbox', { name: 'Password so far' }).fill('not this one');
+  await you.getByRole('textbox', { name: 'Current password' }).fill('not this one');
   await you.getByRole('textbox', { name: 'New password' }).fill('another calm password');
   await button(you, 'Save').click();
-  await you.getByRole('alert').getByText('not the password so far').waitFor();
+  await you.getByRole('alert').getByText('not your current password').waitFor();
   await accessible(page, 'changing the password');
-  await you.getByRole('textbox', { name: 'Password so far' }).fill('four words in a row');
+  await you.getByRole('textbox', { name: 'Current password' }).fill('four words in a row');
   await button(you, 'Save').click();
-  await you.getByText('Your new password is in force.').waitFor();
+  await you.getByText('Password changed.').waitFor();
   assert.equal(it.password, 'another calm password');
   await button(you, 'Change name').click();
   await you.getByLabel('Your name').fill('Marta M');
@@ -351,18 +351,18 @@ test('a token is made for what it may reach, shown once, and taken back', async 
   const it = house();
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
   const tokens = part(page, 'Tokens');
-  await tokens.getByText('hear what happens, remember').waitFor();
+  await tokens.getByText('receive events, remember').waitFor();
   await button(tokens, 'New token').click();
-  await tokens.getByLabel('For whom or what').fill('porch-button');
-  await tokens.getByLabel('What it may reach').selectOption('some');
+  await tokens.getByLabel('Name').fill('porch-button');
+  await tokens.getByLabel('Access').selectOption('some');
   await button(tokens, 'New token').click();
   await tokens.getByRole('alert').getByText('Choose at least one').waitFor();
   await tokens.getByText('Talk with Hob').click();
   await tokens.getByLabel('Only these tools').fill('gpio_write, recall');
-  await tokens.getByLabel('Good for').selectOption('30');
+  await tokens.getByLabel('Expires').selectOption('30');
   await accessible(page, 'making a token');
   await button(tokens, 'New token').click();
-  await tokens.getByText('shown this once').waitFor();
+  await tokens.getByText('shown only once').waitFor();
   assert.deepEqual(last(it)[2], { name: 'porch-button', role: 'member', scope: ['chat', 'tool:gpio_write', 'tool:recall'], expiresInDays: 30 });
   await accessible(page, 'a new token');
   await shot(page, 'device-token');
@@ -371,8 +371,8 @@ test('a token is made for what it may reach, shown once, and taken back', async 
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^hob_[0-9a-f]{64}$/);
   await button(tokens, 'I have it').click();
   await counted(tokens.getByText(/hob_0123/), 0);
-  await button(tokens, 'Take back porch-button').click();
-  await button(tokens.getByRole('alertdialog'), 'Take back').click();
+  await button(tokens, 'Revoke porch-button').click();
+  await button(tokens.getByRole('alertdialog'), 'Revoke').click();
   await tokens.getByText('porch-button', { exact: true }).waitFor({ state: 'detached' });
   assert.deepEqual(problems, []);
   await context.close();
@@ -381,13 +381,13 @@ test('a token is made for what it may reach, shown once, and taken back', async 
 test('one sees where one is signed in, signs out elsewhere, and here', async () => {
   const it = house();
   const { page, context, problems } = await visit(it, { at: '#/device', size: desktop });
-  const sessions = part(page, 'Signed in');
+  const sessions = part(page, 'Sessions');
   await sessions.getByText('Firefox on Linux').waitFor();
   await button(sessions, 'Sign out Safari on iPhone').click();
   await sessions.getByText('Safari on iPhone').waitFor({ state: 'detached' });
   await counted(button(sessions, 'Sign out Firefox on Linux'), 0);
   await button(sessions, 'Sign out Chrome on Windows').click();
-  await sessions.getByText('signed in here only').waitFor();
+  await sessions.getByText('signed in only here').waitFor();
   await button(sessions, 'Sign out here').click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   assert.deepEqual(problems, []);
@@ -403,7 +403,7 @@ test('a backup is a download', async () => {
   const file = await coming;
   assert.match(file.suggestedFilename(), /^kitchen-\d{4}-\d\d-\d\d\.hob$/);
   assert.equal(readFileSync(await file.path(), 'utf8'), 'HOB1 everything');
-  await backup.getByText('went to your downloads').waitFor();
+  await backup.getByText('Backup downloaded').waitFor();
   assert.equal(last(it)[3], 'c', 'the backup is asked for by our page');
   await context.close();
 });
@@ -425,7 +425,7 @@ test('a backup is restored once that is confirmed', async () => {
   answers['POST /api/v1/restore'] = { status: 202, json: { success: true, data: { restarting: true, size: 8 } } };
   await choose();
   await button(backup, 'Replace everything').click();
-  await backup.getByText('Hob is starting again').waitFor();
+  await backup.getByText('Hob is restarting').waitFor();
   assert.equal(sent().at(-1)[3], 'c', 'it is sent by our page');
   await context.close();
 });
@@ -475,7 +475,7 @@ test('away: what was read stays, and what is asked for says that Hob did not ans
   await page.route((url) => /^\/(api\/|healthz$)/.test(url.pathname), (route) => route.abort('connectionrefused'));
   await button(part(page, 'Backup'), 'Download a backup').click();
   await part(page, 'Backup').getByRole('alert').getByText('Hob did not answer').waitFor();
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   await part(page, 'People').getByText('Jonas').waitFor();
   await accessible(page, 'the room, away');
   await shot(page, 'device-away');
@@ -487,7 +487,7 @@ test('a viewer sees what a viewer may, and no dead buttons', async () => {
   await everywhere('device for a viewer', async (options) => {
     const opened = await visit(it, { ...options, at: '#/device' });
     await ready(opened.page);
-    await part(opened.page, 'You').getByText('may look').waitFor();
+    await part(opened.page, 'You').getByText('can view').waitFor();
     for (const title of ['People', 'Tokens', 'Backup']) await counted(part(opened.page, title), 0, title);
     for (const title of ['Health', 'Model', 'About']) await counted(part(opened.page, title).getByRole('button'), 0, title);
     await counted(button(part(opened.page, 'This device'), 'Rename'), 0);
@@ -500,7 +500,7 @@ test('the whole room, both sizes, light and dark, calm and at work', async () =>
   await everywhere('device', async (options) => {
     const opened = await visit(house(), { ...options, at: '#/device' });
     await ready(opened.page);
-    await part(opened.page, 'Signed in').getByText('Firefox').waitFor();
+    await part(opened.page, 'Sessions').getByText('Firefox').waitFor();
     return opened;
   });
   await everywhere('device at work', async (options) => {
@@ -512,11 +512,11 @@ test('the whole room, both sizes, light and dark, calm and at work', async () =>
     const { page } = opened;
     await ready(page);
     await button(part(page, 'Model'), 'Change model').click();
-    await part(page, 'Model').getByLabel('Who answers').selectOption('custom');
+    await part(page, 'Model').getByLabel('Provider').selectOption('custom');
     await button(part(page, 'You'), 'Change password').click();
     await page.getByRole('button', { name: /^Change Maxi/ }).click();
     await button(part(page, 'Tokens'), 'New token').click();
-    await part(page, 'Tokens').getByLabel('What it may reach').selectOption('some');
+    await part(page, 'Tokens').getByLabel('Access').selectOption('some');
     return opened;
   });
 });

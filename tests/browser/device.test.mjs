@@ -34,12 +34,12 @@ async function signIn(person, password, options) {
 
 test('the first person claims it with a name and a password', async () => {
   await page.goto(`${hob}/#claim=${encodeURIComponent(code)}`);
-  await page.getByLabel('What are you called?').fill('Marta');
-  await page.getByRole('textbox', { name: 'A password' }).fill(PASSWORD);
+  await page.getByLabel('Your name').fill('Marta');
+  await page.getByRole('textbox', { name: 'Password (optional)' }).fill(PASSWORD);
   await button(page, 'Claim this Hob').click();
   await rooms(page).getByRole('link', { name: 'Device' }).click();
   await part(page, 'Health').getByText(/ in use, .* by Hob/).waitFor();
-  await part(page, 'You').getByText('You are Marta, admin').waitFor();
+  await part(page, 'You').getByText('You are Marta (admin)').waitFor();
   await part(page, 'About').getByText(/Hob \d+\.\d+/).waitFor();
 });
 
@@ -49,7 +49,7 @@ test('it says what it is, and how to compare its certificate', async () => {
   const shown = (await self.locator('.print code').textContent()).replace(/\s/g, '');
   assert.match(shown, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
   await self.getByRole('link', { name: /^https:/ }).waitFor();
-  await self.getByText('This device alone can open the page').waitFor();
+  await self.getByText('Only this device can open the page').waitFor();
 });
 
 test('a new name is known in every room', async () => {
@@ -58,7 +58,7 @@ test('a new name is known in every room', async () => {
     await button(self, 'Rename').click();
     const form = page.getByRole('form', { name: 'Rename' });
     await form.getByRole('textbox').fill(name);
-    await form.getByText(`it becomes ${name}.local`).waitFor();
+    await form.getByText(`On your network: ${name}.local`).waitFor();
     await button(form, 'Save').click();
     await self.getByText(name, { exact: true }).waitFor();
     await page.locator('.top .where').getByText(name).waitFor();
@@ -79,19 +79,19 @@ test('another person is let in, finds no dead buttons, and takes a password of t
   await people.getByText('Ida can sign in now.').waitFor();
   const ida = await signIn('Ida', 'told at breakfast', { size: phone });
   const you = part(ida.page, 'You');
-  await you.getByText('You are Ida, member').waitFor();
+  await you.getByText('You are Ida (member)').waitFor();
   await part(ida.page, 'Health').getByText(/ in use, .* by Hob/).waitFor();
   for (const title of ['People', 'Tokens', 'Backup']) await counted(part(ida.page, title), 0, title);
   await counted(button(ida.page, 'Rename'), 0);
   await counted(button(ida.page, 'Change model'), 0);
   await button(you, 'Change password').click();
-  await you.getByRole('textbox', { name: 'Password so far' }).fill('told at lunch');
+  await you.getByRole('textbox', { name: 'Current password' }).fill('told at lunch');
   await you.getByRole('textbox', { name: 'New password' }).fill('known to nobody else');
   await button(you, 'Save').click();
-  await you.getByRole('alert').getByText('not the password so far').waitFor();
-  await you.getByRole('textbox', { name: 'Password so far' }).fill('told at breakfast');
+  await you.getByRole('alert').getByText('not your current password').waitFor();
+  await you.getByRole('textbox', { name: 'Current password' }).fill('told at breakfast');
   await button(you, 'Save').click();
-  await you.getByText('Your new password is in force.').waitFor();
+  await you.getByText('Password changed.').waitFor();
   await accessible(ida.page, 'a member in the room');
   await fits(ida.page, phone, 'a member in the room');
   assert.deepEqual(ida.problems, []);
@@ -115,10 +115,10 @@ test('who leaves is out at once', async () => {
 test('a token opens what it was made for, until it is taken back', async () => {
   const tokens = part(page, 'Tokens');
   await button(tokens, 'New token').click();
-  await tokens.getByLabel('For whom or what').fill('thermometer');
-  await tokens.getByLabel('What it may reach').selectOption('some');
+  await tokens.getByLabel('Name').fill('thermometer');
+  await tokens.getByLabel('Access').selectOption('some');
   await tokens.getByLabel('Only these tools').fill('system_info');
-  await tokens.getByLabel('Good for').selectOption('7');
+  await tokens.getByLabel('Expires').selectOption('7');
   await button(tokens, 'New token').click();
   const token = (await tokens.locator('.once code').innerText()).trim();
   assert.match(token, /^hob_/);
@@ -128,8 +128,8 @@ test('a token opens what it was made for, until it is taken back', async () => {
   assert.equal((await use('gpio_list')).status(), 403);
   await part(page, 'People').getByText('thermometer', { exact: true }).waitFor();
   await button(tokens, 'I have it').click();
-  await button(tokens, 'Take back thermometer').click();
-  await button(tokens.getByRole('alertdialog'), 'Take back').click();
+  await button(tokens, 'Revoke thermometer').click();
+  await button(tokens.getByRole('alertdialog'), 'Revoke').click();
   await tokens.getByText('thermometer', { exact: true }).waitFor({ state: 'detached' });
   assert.equal((await use('system_info')).status(), 401);
   await bearer.close();
@@ -138,14 +138,14 @@ test('a token opens what it was made for, until it is taken back', async () => {
 test('one signs out elsewhere', async () => {
   const other = await signIn('Marta', PASSWORD);
   await page.reload();
-  const sessions = part(page, 'Signed in');
+  const sessions = part(page, 'Sessions');
   const out = sessions.getByRole('button', { name: /^Sign out Chrome on/ });
   await out.first().waitFor();
   for (let left = await out.count(); left > 0; left--) {
     await out.first().click();
     await page.waitForFunction((n) => document.querySelectorAll('#device-sessions .row button').length === n, left - 1);
   }
-  await sessions.getByText('signed in here only').waitFor();
+  await sessions.getByText('signed in only here').waitFor();
   await other.page.reload();
   await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await other.context.close();
@@ -156,12 +156,12 @@ test('another model is chosen, a second page hears of it, and the choice is forg
   await part(other.page, 'Model').getByText('Reflex answers').waitFor();
   const model = part(page, 'Model');
   await button(model, 'Change model').click();
-  await model.getByLabel('Who answers').selectOption('custom');
+  await model.getByLabel('Provider').selectOption('custom');
   await model.getByLabel('Model', { exact: true }).fill('qwen3');
   await model.getByLabel('Address').fill('http://127.0.0.1:9/v1');
   await model.getByLabel('Key').fill('a-key-nobody-reads');
   await button(model, 'Save').click();
-  await model.getByText('From now on qwen3 answers.').waitFor();
+  await model.getByText('qwen3 answers from now on.').waitFor();
   await model.getByText('A key is set').waitFor();
   await part(other.page, 'Model').getByText('qwen3 answers, on http://127.0.0.1:9/v1').waitFor();
   assert.deepEqual(other.problems, []);
@@ -172,7 +172,7 @@ test('another model is chosen, a second page hears of it, and the choice is forg
   await button(model, 'Remove key').click();
   await model.getByText('A key is set').waitFor({ state: 'detached' });
   await model.getByText('qwen3 answers, on http://127.0.0.1:9/v1').waitFor();
-  await button(model, 'Forget this choice').click();
+  await button(model, 'Reset this choice').click();
   await model.getByText('Reflex answers').waitFor();
 });
 
@@ -191,7 +191,7 @@ test('both sizes, light and dark: nothing sticks out and axe finds nothing', asy
       const other = await open(browser, { size, scheme, storageState });
       await other.page.goto(`${hob}/#/device`);
       await part(other.page, 'Health').getByText(/ in use, .* by Hob/).waitFor();
-      await part(other.page, 'Signed in').getByText('here', { exact: true }).waitFor();
+      await part(other.page, 'Sessions').getByText('this browser', { exact: true }).waitFor();
       await accessible(other.page, `the room, ${name}, ${scheme}`);
       await fits(other.page, size, `the room, ${name}, ${scheme}`);
       await shot(other.page, `device-${name}-${scheme}`);
@@ -202,11 +202,11 @@ test('both sizes, light and dark: nothing sticks out and axe finds nothing', asy
 });
 
 test('signing out here leads to the door, and the password back in', async () => {
-  await button(part(page, 'Signed in'), 'Sign out here').click();
+  await button(part(page, 'Sessions'), 'Sign out here').click();
   await page.getByLabel('Name').fill('Marta');
   await page.getByRole('textbox', { name: 'Password' }).fill('not the right one');
   await page.keyboard.press('Enter');
-  await page.getByRole('alert').getByText('do not fit together').waitFor();
+  await page.getByRole('alert').getByText('Wrong name or password').waitFor();
   await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
   await page.keyboard.press('Enter');
   await rooms(page).waitFor();

@@ -87,7 +87,7 @@ test('both sizes, light and dark: nothing sticks out and axe finds nothing', asy
   for (const [name, size] of Object.entries(sizes)) {
     for (const scheme of schemes) {
       const { page, context, problems } = await atHome(await enter(browser, { size, scheme }));
-      await page.getByText('Looking around').waitFor({ state: 'detached' });
+      await page.getByText('Scanning the network').waitFor({ state: 'detached' });
       await accessible(page, `home, ${name}, ${scheme}`);
       await fits(page, size, `home, ${name}, ${scheme}`);
       await shot(page, `home-${name}-${scheme}`);
@@ -136,15 +136,15 @@ test('what is on the network is listed, with links that lead there and nowhere e
       'POST /api/v1/tools/gpio_list/execute': bad(409, 'unavailable', 'no pins here'),
       'GET /api/v1/discover': (route) => route.fulfill(good({ count: 4, found: answers++ % 2 ? found : found.slice(0, 1) })),
     }, { at: '#/home', size });
-    await page.getByText('Nothing else has made itself known here.').waitFor();
+    await page.getByText('No other devices found.').waitFor();
     await shot(page, `network-empty-${name}`);
-    await page.getByRole('button', { name: 'Look again' }).click();
+    await page.getByRole('button', { name: 'Scan again' }).click();
     const network = page.getByRole('region', { name: 'On the network' });
     await network.getByRole('link', { name: 'workshop' }).waitFor();
     const links = await network.getByRole('link').evaluateAll((all) => all.map((a) => [a.innerText, a.getAttribute('href')]));
     assert.deepEqual(links, [['workshop', 'http://workshop.local:4620'], ['Home', 'http://homeassistant.local:8123']]);
-    await network.getByText('this one').waitFor();
-    await network.getByText('belongs to nobody yet').waitFor();
+    await network.getByText('this device').waitFor();
+    await network.getByText('not claimed yet').waitFor();
     await network.getByText('<b>evil</b>').waitFor();
     await accessible(page, 'the network');
     await fits(page, size, 'the network');

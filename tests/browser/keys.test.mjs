@@ -58,7 +58,7 @@ for (const room of ROOMS) {
 test('a tool that waits is decided about by the keyboard, and the mark in the bar goes', async () => {
   const bar = page.getByRole('navigation', { name: 'Rooms' });
   await visit(page, 'Home');
-  await bar.getByRole('link', { name: /a tool waits for a decision/ }).focus();
+  await bar.getByRole('link', { name: /a tool needs approval/ }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: /restart_radio/ }).focus();
   await page.keyboard.press('Enter');
@@ -76,7 +76,7 @@ test('what is decided elsewhere is known in every room', async () => {
   const { id } = await api(context, 'POST', '/api/v1/custom-tools', {
     name: 'restart_router', description: 'Restarts the router.', createdBy: 'llm', permissions: ['shell'], parameters: { type: 'object' }, code: 'return 1;',
   });
-  await bar.getByRole('link', { name: /a tool waits for a decision/ }).waitFor();
+  await bar.getByRole('link', { name: /a tool needs approval/ }).waitFor();
   await api(context, 'POST', `/api/v1/custom-tools/${id}/reject`);
   await bar.getByRole('link', { name: 'Tools', exact: true }).waitFor();
 });

@@ -19,12 +19,12 @@ export function lists(the) {
   const press = (name, on = the()) => on.getByRole('button', { name, exact: true }).click();
   const form = (on = the()) => on.locator('form.writing');
   // What may not stay empty says so within its label.
-  const field = (label, on = the()) => form(on).getByLabel(new RegExp(`^${label}(needed)?$`));
+  const field = (label, on = the()) => form(on).getByLabel(new RegExp(`^${label}(required)?$`));
   const more = (on = the()) => form(on).locator('summary').filter({ hasText: 'More' }).click();
 
   /** Opens a part of the room by its tab. */
   const section = async (name, on = the()) => {
-    await on.getByRole('navigation', { name: 'What is kept' }).getByRole('link', { name, exact: true }).click();
+    await on.getByRole('navigation', { name: 'Lists' }).getByRole('link', { name, exact: true }).click();
     await on.locator('.lists').waitFor();
   };
 
@@ -32,7 +32,7 @@ export function lists(the) {
     await on.getByRole('button', { name: `Delete: ${name}`, exact: true }).click();
     await on.getByRole('alertdialog').getByRole('button', { name: 'Yes, delete it' }).click();
     await line(name, on).waitFor({ state: 'detached' });
-    await heard(`“${name}” is deleted.`, on).waitFor();
+    await heard(`“${name}” deleted.`, on).waitFor();
   };
   return { lines, line, search, heard, press, form, field, more, section, remove };
 }

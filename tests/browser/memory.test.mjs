@@ -18,24 +18,24 @@ const search = (on = page) => on.getByRole('searchbox', { name: 'Search memory' 
 const lines = (on = page) => on.locator('.memories > li');
 const line = (words, on = page) => lines(on).filter({ hasText: words });
 const call = async (tool, args = {}) => (await api(context, 'POST', `/api/v1/tools/${tool}/execute`, { arguments: args })).result;
-const content = (on = page) => on.getByLabel('What is to be remembered');
+const content = (on = page) => on.getByLabel('What to remember');
 const heard = (words) => page.getByRole('status').getByText(words, { exact: true });
 
 test('the empty room says how something comes in, and something does', async () => {
   await page.goto(hob);
   await visit(page, 'Memory');
-  await page.getByText('Nothing is remembered yet.').waitFor();
+  await page.getByText('No memories yet.').waitFor();
   await page.getByRole('button', { name: 'Remember something' }).click();
   await page.getByRole('button', { name: 'Remember', exact: true }).click();
-  await page.getByText('Write down what is to be remembered.').waitFor();
+  await page.getByText('Write what to remember.').waitFor();
   await content().fill('Marta serviced the boiler on 3 October');
-  await page.getByRole('combobox', { name: 'Sort' }).selectOption('event');
+  await page.getByRole('combobox', { name: 'Kind' }).selectOption('event');
   await page.getByLabel('Tags').fill('house, #boiler, house');
-  await page.getByLabel('How much it matters').fill('0.9');
+  await page.getByLabel('Importance').fill('0.9');
   await page.getByRole('button', { name: 'Remember', exact: true }).click();
   await line('Marta serviced the boiler').waitFor();
   await heard('Remembered.').waitFor();
-  await shows(() => lines().innerText(), /event[^]*matters a lot[^]*#house[^]*#boiler/);
+  await shows(() => lines().innerText(), /event[^]*important[^]*#house[^]*#boiler/);
   await page.getByText('1 memory', { exact: true }).waitFor();
   const { memories } = await call('list_memories');
   assert.deepEqual(memories.map((m) => [m.type, m.tags, m.shared]), [['event', ['house', 'boiler'], false]]);
@@ -57,11 +57,11 @@ test('the words of a question find what means the same, and why is told', async 
   await search().fill('who looked after the heating?');
   await page.getByText('similar meaning').first().waitFor();
   await shows(() => lines().first().innerText(), /Marta serviced the boiler/);
-  await shows(() => lines().first().getByRole('img').getAttribute('aria-label'), /^Fits \d+ of 100$/);
+  await shows(() => lines().first().getByRole('img').getAttribute('aria-label'), /^\d+ % match$/);
   await search().fill('E24');
   await page.getByText(/same words: e24/).waitFor();
   await search().fill('quantum chromodynamics lecture notes');
-  await page.getByText('Nothing in memory is about that.').waitFor();
+  await page.getByText('No memories match.').waitFor();
   await page.getByRole('button', { name: 'Clear' }).click();
   await line('Anna likes green tea').waitFor();
   await counted(lines(), 4);
@@ -101,11 +101,11 @@ test('without the model for meanings the page says so', async () => {
     await route.fulfill({ json: body });
   });
   await search().fill('router');
-  await page.getByText('only the same words are found').waitFor();
+  await page.getByText('only exact words are found').waitFor();
   await page.unroute('**/tools/recall/execute');
   await search().fill('');
   await line('Anna likes green tea').waitFor();
-  await counted(page.getByText('only the same words are found'), 0);
+  await counted(page.getByText('only exact words are found'), 0);
 });
 
 test('sorts and tags narrow the list', async () => {
@@ -113,14 +113,14 @@ test('sorts and tags narrow the list', async () => {
   await line('Marta').waitFor({ state: 'detached' });
   await counted(lines(), 1);
   await page.getByRole('button', { name: 'All 4' }).click();
-  await page.getByRole('button', { name: 'Only what is tagged house' }).first().click();
+  await page.getByRole('button', { name: 'Only tagged house' }).first().click();
   await line('Anna likes green tea').waitFor({ state: 'detached' });
   await counted(lines(), 2);
   await search().fill('boiler');
   await line('wifi').waitFor({ state: 'detached' });
   await counted(lines(), 1);
   await search().fill('');
-  await page.getByRole('button', { name: 'No longer only house' }).click();
+  await page.getByRole('button', { name: 'Remove the filter house' }).click();
   await line('Anna likes green tea').waitFor();
 });
 
@@ -130,22 +130,22 @@ test('a memory is changed in its place', async () => {
   await becomes(() => content().inputValue(), 'Anna likes green tea');
   await content().fill(' ');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Write down what is to be remembered.').waitFor();
+  await page.getByText('Write what to remember.').waitFor();
   // What is being changed stays when another is looked for meanwhile.
   await search().fill('who serviced the boiler');
   await line('Marta').waitFor();
   await content().fill('Anna is allergic to peanuts');
   await search().fill('');
   await content().and(page.locator(':visible')).waitFor();
-  await page.getByRole('combobox', { name: 'Sort' }).selectOption('fact');
-  await page.getByRole('switch', { name: 'Everybody in the household' }).click();
+  await page.getByRole('combobox', { name: 'Kind' }).selectOption('fact');
+  await page.getByRole('switch', { name: 'Share with the household' }).click();
   await content().press('Control+Enter');
-  await heard('Changed.').waitFor();
-  await line('Anna is allergic to peanuts').getByText('the household sees it').waitFor();
+  await heard('Saved.').waitFor();
+  await line('Anna is allergic to peanuts').getByText('shared').waitFor();
   await search().fill('food that makes somebody ill');
   await line('Anna is allergic to peanuts').waitFor();
   await search().fill('green tea');
-  await page.getByText('Nothing in memory is about that.').waitFor();
+  await page.getByText('No memories match.').waitFor();
   await search().fill('');
   await line('Marta').waitFor();
   const now = (await call('list_memories')).memories.find((m) => m.id === before.id);
@@ -202,7 +202,7 @@ test('while Hob is away nothing typed is lost, and the search carries on when it
   await page.route('**/api/v1/**', (route) => route.abort());
   await page.route('**/healthz', (route) => route.abort());
   await search().fill('boiler');
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   await becomes(() => search().inputValue(), 'boiler');
   await page.unroute('**/api/v1/**');
   await page.unroute('**/healthz');
@@ -227,7 +227,7 @@ for (const [name, size] of Object.entries(sizes)) {
       await it.page.getByText('similar meaning').first().waitFor();
       await look('found');
       await search(it.page).fill('quantum chromodynamics lecture notes');
-      await it.page.getByText('Nothing in memory is about that.').waitFor();
+      await it.page.getByText('No memories match.').waitFor();
       await look('none');
       await search(it.page).fill('');
       await it.page.getByRole('button', { name: /^Edit: Marta/ }).click();

@@ -90,7 +90,7 @@ test('a question with options: a card, a badge, an answer with one press', async
     return opened;
   });
   const { page, context, it } = await waiting({ question: 'Which room?', options: ['Hall', 'Kitchen'] });
-  await page.getByRole('navigation', { name: 'Rooms' }).getByRole('link', { name: /^Talk.*a question waits$/ }).waitFor();
+  await page.getByRole('navigation', { name: 'Rooms' }).getByRole('link', { name: /^Talk.*1 question for you$/ }).waitFor();
   await button(card(page), 'Kitchen').click();
   await page.locator('.asked-answered').getByText('Kitchen').waitFor();
   assert.deepEqual(it.sent, [{ answer: 'Kitchen' }]);
@@ -130,10 +130,10 @@ test('blocks of all kinds are drawn, and put aside with one press', async () => 
   const { page, context, it, problems } = await waiting({ kind: 'blocks', title: 'The house this week', blocks: BLOCKS });
   await counted(card(page).locator('.chart'), 4);
   await counted(card(page).locator('.blocks img'), 1, 'no picture is fetched from elsewhere');
-  await card(page).locator('.chart').first().getByText('The numbers').click();
+  await card(page).locator('.chart').first().getByText('Show the data').click();
   await shows(() => card(page).locator('.chart table').first().innerText(), /Thu\s+2\s+6/);
   await button(card(page), 'Done').click();
-  await page.getByText('You put “The house this week” aside').waitFor();
+  await page.getByText('You dismissed “The house this week”').waitFor();
   assert.deepEqual(it.sent, [{ action: 'dismiss' }]);
   assert.deepEqual(problems, []);
   await context.close();
@@ -152,8 +152,8 @@ test('a form: defaults, what is needed, what the device says of a field, and wha
   await becomes(() => form.getByLabel('Day').inputValue(), '2026-12-01');
   await form.getByLabel('Seats').fill('many');
   await button(form, 'Book it').click();
-  await counted(form.getByText('This is needed.'), 2);
-  await form.getByText('This is not a number.').waitFor();
+  await counted(form.getByText('This is required.'), 2);
+  await form.getByText('Enter a number.').waitFor();
   assert.deepEqual(it.sent, []);
   await form.getByLabel('Who').fill('Anna');
   await form.getByLabel('Seats').fill('9');
@@ -192,7 +192,7 @@ test('a component runs in a frame without origin and network, and answers throug
 test('a component in JSX, a broken one, and one without a frame are told in a sentence', async () => {
   for (const [code, told] of [
     ['export default function App() { return <div>hello</div>; }', /written in JSX/],
-    ['function Component() { throw new Error("no such thing"); }', /It does not work: no such thing/],
+    ['function Component() { throw new Error("no such thing"); }', /This failed: no such thing/],
   ]) {
     const { page, context } = await waiting({ kind: 'component', title: 'x', code });
     await card(page).getByText(told).waitFor();
@@ -201,9 +201,9 @@ test('a component in JSX, a broken one, and one without a frame are told in a se
   const { page, context, it } = await waiting({ kind: 'component', title: 'x', code: COMPONENT }, { size: desktop });
   await page.route('**/frame.html', (route) => route.fulfill({ body: '<p>nothing</p>', contentType: 'text/html' }));
   await page.reload();
-  await card(page).getByText('it cannot be shown here').waitFor();
-  await button(card(page), 'No answer').click();
-  await page.getByText('You put “x” aside').waitFor();
+  await card(page).getByText('this one cannot be shown').waitFor();
+  await button(card(page), 'Dismiss').click();
+  await page.getByText('You dismissed “x”').waitFor();
   assert.deepEqual(it.sent, [null]);
   await context.close();
 });
@@ -214,7 +214,7 @@ test('told words, a summary, pictures and an earlier answer stand quietly in the
     { role: 'tool', content: '', toolResults: [{ toolCallId: id, name, content, isError: false, durationMs: 4 }], runId: 'r1', id: `t-${id}` },
   ];
   const messages = [
-    { id: 'm1', runId: 'r1', role: 'user', content: 'look at this', parts: [{ type: 'image', file: 'f1', name: 'roof.png', mediaType: 'image/png' }, { type: 'file', file: 'f2', name: 'bill.pdf', mediaType: 'application/pdf' }] },
+    { id: 'm1', runId: 'r1', role: 'user', content: 'look at this', media: [{ id: 'f1', name: 'roof.png', mediaType: 'image/png' }, { id: 'f2', name: 'bill.pdf', mediaType: 'application/pdf' }] },
     ...call('k1', 'send_message', { text: 'Still **looking**…' }, { ok: true }),
     ...call('k2', 'ask_user', { question: 'Is it the north side?' }, { answer: 'South' }),
     ...call('k3', 'render_blocks', { title: 'The roof', blocks: BLOCKS.slice(0, 2) }, { action: 'dismiss' }),
@@ -238,7 +238,7 @@ test('told words, a summary, pictures and an earlier answer stand quietly in the
     await message(page).fill('and now?');
     await message(page).press('Enter');
     const last = exchanges(page).last();
-    await last.getByText('12 earlier messages were summed up for Hob').waitFor();
+    await last.getByText('12 earlier messages were summarized for Hob').waitFor();
     await last.locator('.aside-words').getByText('One moment.').waitFor();
     await last.getByText('There.').waitFor();
     await counted(last.locator('.media img'), 1);
@@ -260,14 +260,14 @@ test('while Hob works, a message waits for its turn and can be taken back', asyn
   await button(page, 'Stop').waitFor();
   await message(page).fill('and then the plants');
   await button(page, 'Send').click();
-  await page.getByRole('list', { name: 'waits for its turn' }).getByText('and then the plants').waitFor();
+  await page.getByRole('list', { name: 'queued' }).getByText('and then the plants').waitFor();
   await counted(exchanges(page), 1);
   assert.deepEqual(sent[1], { message: 'and then the plants', stream: true, whileBusy: 'queue' });
   await accessible(page, 'a queue');
   await fits(page, phone, 'a queue');
   await shot(page, 'queued');
-  await button(page, 'Take back: and then the plants').click();
-  await page.getByRole('list', { name: 'waits for its turn' }).waitFor({ state: 'detached' });
+  await button(page, 'Remove from the queue: and then the plants').click();
+  await page.getByRole('list', { name: 'queued' }).waitFor({ state: 'detached' });
   await button(page, 'Stop').click();
   await page.getByText('stopped').first().waitFor();
   await context.close();
@@ -329,15 +329,15 @@ test('files are pasted and dropped too; one that cannot be kept says why, and is
   await page.locator('.attached').getByRole('alert').getByText('There is no room for more files: delete some.').waitFor();
   await becomes(() => button(page, 'Send').getAttribute('aria-disabled'), 'true');
   await give('dragover', '.conversation', 'b.txt');
-  await page.getByText('Drop them here').waitFor();
+  await page.getByText('Drop here').waitFor();
   await accessible(page, 'a file held over the room');
   await shot(page, 'dropping');
   await give('drop', '.conversation', 'b.txt');
   await page.locator('.attached').getByText('b.txt').waitFor();
   await page.waitForFunction(() => !document.querySelector('.attached progress'));
   await becomes(() => button(page, 'Send').getAttribute('aria-disabled'), 'false', 'a file alone can be sent');
-  await button(page, 'Leave out a.txt').click();
-  await button(page, 'Leave out b.txt').click();
+  await button(page, 'Remove a.txt').click();
+  await button(page, 'Remove b.txt').click();
   await page.locator('.attached').waitFor({ state: 'detached' });
   assert.deepEqual(dropped, ['f2'], 'what nobody was told of is not kept');
   assert.deepEqual(problems, []);
@@ -385,32 +385,32 @@ test('models: who stands in, budget, keys, a try, what was spent', async () => {
   });
   const { page, context, problems } = await staged(browser, answers, { at: '#/device/models', size: desktop });
   await button(page, 'Move ollama/qwen3 up').click();
-  await page.getByText('ollama/qwen3 is number 1 now.').waitFor();
+  await page.getByText('ollama/qwen3 is now number 1.').waitFor();
   assert.deepEqual(it.asked.at(-1), { fallback: ['ollama/qwen3', 'anthropic/claude-haiku'] });
   await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Move ollama/qwen3 down');
   await button(page, 'Remove anthropic/claude-haiku').click();
-  await page.getByText('anthropic/claude-haiku no longer stands in.').waitFor();
-  await button(page, 'Add one').click();
+  await page.getByText('anthropic/claude-haiku removed.').waitFor();
+  await button(page, 'Add a fallback').click();
   await page.getByLabel('Model to add').fill('haiku');
-  await button(page, 'Add one').click();
-  await page.getByText('Write it as provider/model').waitFor();
+  await button(page, 'Add a fallback').click();
+  await page.getByText('Enter it as provider/model').waitFor();
   await page.getByLabel('Model to add').fill('anthropic/claude-haiku');
-  await button(page, 'Add one').click();
+  await button(page, 'Add a fallback').click();
   await page.locator('.stand-ins li').nth(1).waitFor();
-  await page.getByLabel('Who is asked first').selectOption('cheapest');
-  await page.getByRole('switch', { name: 'Commands first to reflex' }).press('Space');
+  await page.getByLabel('Which model goes first').selectOption('cheapest');
+  await page.getByRole('switch', { name: 'Try reflex first' }).press('Space');
   await page.waitForFunction(() => document.querySelector('[role="switch"]').checked);
   await page.getByLabel('US dollars a day').fill('much');
   await button(page, 'Save').click();
-  await page.getByText('Write an amount such as 2').waitFor();
+  await page.getByText('Enter an amount such as 2').waitFor();
   await page.getByLabel('US dollars a day').fill('');
   await button(page, 'Save').click();
-  await page.getByText('Any amount may be spent').waitFor();
+  await page.getByText('Limit removed').waitFor();
   assert.deepEqual(it.asked.slice(-3), [{ strategy: 'cheapest' }, { preferReflex: true }, { dailyBudget: null }]);
   await page.getByText('1 more without a key').click();
   await button(page, 'Set up Anthropic').click();
   await page.getByLabel('Key').fill('sk-ant');
-  await button(page, 'Try').click();
+  await button(page, 'Test').click();
   await page.getByText('It offers 15 models:').waitFor();
   await accessible(page, 'a tried key');
   await shot(page, 'models-tried');
@@ -418,9 +418,9 @@ test('models: who stands in, budget, keys, a try, what was spent', async () => {
   await page.getByText('Saved.').waitFor();
   assert.deepEqual(it.asked.at(-1), { key: 'sk-ant' });
   await page.getByRole('button', { name: 'Change model' }).click();
-  await page.getByLabel('Who answers').selectOption('anthropic');
+  await page.getByLabel('Provider', { exact: true }).selectOption('anthropic');
   await page.getByLabel('Model', { exact: true }).fill('claude-haiku');
-  await page.getByText('read, ').first().waitFor();
+  await page.getByText('per million tokens').first().waitFor();
   await button(page.getByRole('form', { name: 'Change model' }), 'Save').click();
   await page.getByText('claude-haiku answers, at Anthropic').waitFor();
   assert.deepEqual(it.asked.at(-1), { model: 'anthropic/claude-haiku' });
@@ -434,8 +434,8 @@ test('a member sees the models and changes nothing', async () => {
     'GET /api/v1/model': good({ model: 'reflex', url: '', hasKey: false, from: 'key', changeable: true, fallback: ['openai/gpt-5-mini'], automaticFallback: true, strategy: 'fallback', preferReflex: true, dailyBudget: null }),
     'GET /api/v1/models': good({ models: known, source: 'built-in', updatedAt: null }),
   }, { at: '#/device/models' });
-  await page.getByText('An admin can change this.').waitFor();
-  await page.getByText('Nobody chose these: their keys are in the environment.').waitFor();
+  await page.getByText('Only an admin can change this.').waitFor();
+  await page.getByText('Chosen automatically, because their keys are in the environment.').waitFor();
   await page.locator('.stand-ins').getByText('gpt-5-mini').first().waitFor();
   await counted(page.locator('.page button'), 0);
   await accessible(page, 'the models for a member');
@@ -484,7 +484,7 @@ test('documents: read, changed, a conflict, history, rolled back; what the model
   it.version = 4;
   it.text = 'Theirs.';
   await button(page, 'Save').click();
-  await page.getByText('Somebody changed it meanwhile').waitFor();
+  await page.getByText('Somebody else has changed it').waitFor();
   await becomes(() => page.getByLabel('Text', { exact: true }).inputValue(), 'Mine.', 'what was typed stays');
   await button(page, 'See the newer text').click();
   await page.getByText('Theirs.').waitFor();
@@ -494,13 +494,13 @@ test('documents: read, changed, a conflict, history, rolled back; what the model
   await button(page, 'Save mine over it').click();
   await page.getByText('Saved as version 5.').waitFor();
   assert.deepEqual(it.sent.map(({ version }) => version), [3, 4]);
-  await button(page, 'Look at version 1').click();
+  await button(page, 'View version 1').click();
   await page.getByText('The very first words.').waitFor();
-  await button(page, 'Go back to this version').click();
+  await button(page, 'Restore this version').click();
   await accessible(page, 'before going back');
   await shot(page, 'document-rollback');
-  await button(page, 'Yes, go back').click();
-  await page.getByText('Version 6 is as version 1 was.').waitFor();
+  await button(page, 'Yes, restore it').click();
+  await page.getByText('Version 6 restores version 1.').waitFor();
   assert.deepEqual(it.sent.at(-1), { version: 1 });
   assert.deepEqual(problems, []);
   await context.close();
@@ -540,9 +540,9 @@ test('runs: how each stands, its steps, stopped and taken up again', async () =>
   });
   const { page, context } = await staged(browser, answers, { at: '#/device/runs' });
   await page.getByRole('button', { name: /^Stop the run/ }).click();
-  await page.getByText('It was stopped.').waitFor();
-  await page.getByRole('button', { name: /^Go on with the run/ }).click();
-  await page.getByText('It goes on.').waitFor();
+  await page.getByText('Stopped.').waitFor();
+  await page.getByRole('button', { name: /^Resume the run/ }).click();
+  await page.getByText('Resumed.').waitFor();
   assert.deepEqual(asked, ['cancel', 'resume']);
   await context.close();
 });
@@ -560,7 +560,7 @@ test('a conversation is saved as a file, brought back, and gone on with elsewher
     'GET /api/v1/conversations/c3': good({ id: 'c3', messages: [{ id: 'n1', runId: 'r1', role: 'user', content: 'brought back' }] }),
   }, { at: '#/talk/c1' });
   await exchanges(page).first().waitFor();
-  await page.getByRole('button', { name: 'Branch off at “look”' }).click();
+  await page.getByRole('button', { name: 'Branch from “look”' }).click();
   await page.getByText('This is a new conversation').waitFor();
   assert.deepEqual(brought.pop(), { messageId: 'm2' });
   await button(page, 'Conversations').click();
@@ -572,7 +572,7 @@ test('a conversation is saved as a file, brought back, and gone on with elsewher
   await shot(page, 'drawer-files');
   const picker = drawer.locator('input[type="file"]');
   await picker.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('no json') });
-  await drawer.getByRole('alert').getByText('no conversation of Hob’s').waitFor();
+  await drawer.getByRole('alert').getByText('not a saved conversation').waitFor();
   await picker.setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(whole)) });
   await exchanges(page).getByText('brought back').waitFor();
   assert.deepEqual(brought, [whole]);

@@ -38,7 +38,7 @@ const QUESTION = { question: 'Which room is to be warmer?', options: ['Hall', 'K
 test('a question with options is answered with one press, and the run goes on with it', async () => {
   await say('make it warmer', [calls(['ask_user', QUESTION]), says('The kitchen it is.')]);
   await card().getByText(QUESTION.question).waitFor();
-  await bar().getByRole('link', { name: /^Talk.*a question waits$/ }).waitFor();
+  await bar().getByRole('link', { name: /^Talk.*1 question for you$/ }).waitFor();
   await accessible(page, 'a real question');
   await fits(page, phone, 'a real question');
   await shot(page, 'ask-real');
@@ -52,7 +52,7 @@ test('a question with options is answered with one press, and the run goes on wi
 
 test('one that is not answered at once rests, over a reload, and is answered on another page', async () => {
   await say('make it cooler', [calls(['ask_user', { question: 'How cool?' }])]);
-  await page.locator('.remark').getByText('Hob waits for your answer').waitFor();
+  await page.locator('.remark').getByText('Waiting for your answer').waitFor();
   await page.reload();
   await exchanges(page).last().locator('.interaction').getByText('How cool?').waitFor();
   const other = await enter(browser, { size: desktop });
@@ -94,7 +94,7 @@ test('blocks with a form: what was filled in reaches the model', async () => {
   await card().getByText('Two trains go.').waitFor();
   await counted(card().locator('.chart'), 1);
   await button(card(), 'Book').click();
-  await counted(card().getByText('This is needed.'), 2);
+  await counted(card().getByText('This is required.'), 2);
   await card().getByLabel('Who').fill('Anna');
   await card().getByLabel('Class').selectOption('second');
   await card().getByText('Quiet car').click();
@@ -205,7 +205,7 @@ test('a large photo is made smaller and upright before it leaves; what this brow
   await page.locator('.attached').getByText('raw.heic').waitFor();
   await page.getByRole('progressbar').waitFor({ state: 'detached' });
   await page.locator('.attached').getByText('3.6 MB').waitFor();
-  await button(page, 'Leave out raw.heic').click();
+  await button(page, 'Remove raw.heic').click();
   await counted(page.locator('.attached li'), 0);
 });
 
@@ -216,21 +216,21 @@ test('while Hob works, the next message waits for its turn', async () => {
   await button(page, 'Stop').waitFor();
   await message(page).fill('second');
   await button(page, 'Send').click();
-  await page.getByRole('list', { name: 'waits for its turn' }).getByText('second').waitFor();
+  await page.getByRole('list', { name: 'queued' }).getByText('second').waitFor();
   await shot(page, 'queue-real');
   model.hold = null;
   go();
   await over('One.');
   await over('Two.');
   await settled();
-  await counted(page.getByRole('list', { name: 'waits for its turn' }), 0);
+  await counted(page.getByRole('list', { name: 'queued' }), 0);
   const said = await exchanges(page).evaluateAll((all) => all.slice(-2).map((one) => one.innerText.replace(/\s+/g, ' ')));
   assert.match(said[0], /first.*One\./);
   assert.match(said[1], /second.*Two\./);
 });
 
 test('a conversation branches off, is saved as a file and brought back', async () => {
-  await page.getByRole('button', { name: 'Branch off at “make it warmer”' }).click();
+  await page.getByRole('button', { name: 'Branch from “make it warmer”' }).click();
   await page.getByText('This is a new conversation').waitFor();
   await exchanges(page).first().getByText('The kitchen it is.').waitFor();
   await counted(exchanges(page), 1);
@@ -253,6 +253,6 @@ test('the runs are listed with their steps', async () => {
   await fits(page, phone, 'the real runs');
   await shot(page, 'runs-real');
   await page.getByLabel('State').selectOption('failed');
-  await page.getByText('No run is in that state.').waitFor();
+  await page.getByText('No runs in that state.').waitFor();
   assert.deepEqual(problems, []);
 });

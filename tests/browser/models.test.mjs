@@ -19,16 +19,16 @@ const button = (place, name) => place.getByRole('button', { name, exact: true })
 
 test('a key is set for an address, tried, and told nowhere', async () => {
   await page.goto(`${hob}/#/device/models`);
-  await page.getByRole('heading', { name: 'Who offers models' }).waitFor();
+  await page.getByRole('heading', { name: 'Providers' }).waitFor();
   await page.locator('summary').getByText('more without a key').click();
   await button(page, 'Set up DeepSeek').click();
   const form = page.getByRole('form', { name: 'Set up DeepSeek' });
   await form.getByLabel('Key').fill('a-key-nobody-reads');
   await form.getByLabel('Address').fill('nowhere');
   await button(form, 'Save').click();
-  await form.getByText('Write the address as').waitFor();
+  await form.getByText('Enter an address such as').waitFor();
   await form.getByLabel('Address').fill(model.url);
-  await button(form, 'Try').click();
+  await button(form, 'Test').click();
   await form.getByText('It offers 2 models:').waitFor();
   await form.getByText('scripted-large').waitFor();
   await accessible(page, 'a real try');
@@ -44,10 +44,10 @@ test('a key is set for an address, tried, and told nowhere', async () => {
 
 test('a model of it is chosen and answers', async () => {
   await button(page, 'Change model').click();
-  await page.getByLabel('Who answers').selectOption('deepseek');
+  await page.getByLabel('Provider', { exact: true }).selectOption('deepseek');
   await page.getByLabel('Model', { exact: true }).fill('deepseek-chat');
   await button(page.getByRole('form', { name: 'Change model' }), 'Save').click();
-  await page.getByText('From now on deepseek-chat answers.').waitFor();
+  await page.getByText('deepseek-chat answers from now on.').waitFor();
   model.usage = { prompt_tokens: 120_000, completion_tokens: 30_000, total_tokens: 150_000 };
   model.script = [says('Deep and sought.')];
   await page.goto(`${hob}/#/talk`);
@@ -77,16 +77,16 @@ test('others stand in, in an order that is changed by buttons', async () => {
   await page.goto(`${hob}/#/device/models`);
   await api(context, 'PUT', '/api/v1/providers/custom', { url: model.url });
   for (const name of ['custom/scripted', 'ollama/qwen3']) {
-    await button(page, 'Add one').click();
+    await button(page, 'Add a fallback').click();
     await page.getByLabel('Model to add').fill(name);
-    await button(page.getByRole('form', { name: 'Add one' }), 'Add one').click();
+    await button(page.getByRole('form', { name: 'Add a fallback' }), 'Add a fallback').click();
     await page.locator('.stand-ins').getByText(name).waitFor().catch(async () => assert.fail(await page.locator('main').innerText()));
   }
   await button(page, 'Move ollama/qwen3 up').click();
-  await page.getByText('ollama/qwen3 is number 1 now.').waitFor();
+  await page.getByText('ollama/qwen3 is now number 1.').waitFor();
   assert.deepEqual((await api(context, 'GET', '/api/v1/model')).fallback, ['ollama/qwen3', 'custom/scripted']);
-  await page.getByLabel('Who is asked first').selectOption('cheapest');
-  await page.getByRole('switch', { name: 'Commands first to reflex' }).press('Space');
+  await page.getByLabel('Which model goes first').selectOption('cheapest');
+  await page.getByRole('switch', { name: 'Try reflex first' }).press('Space');
   for (let n = 0; n < 100 && !(await api(context, 'GET', '/api/v1/model')).preferReflex; n++) await page.waitForTimeout(50);
   const { strategy, preferReflex } = await api(context, 'GET', '/api/v1/model');
   assert.deepEqual({ strategy, preferReflex }, { strategy: 'cheapest', preferReflex: true });
@@ -95,7 +95,7 @@ test('others stand in, in an order that is changed by buttons', async () => {
 test('a key is removed', async () => {
   await button(page, 'Change DeepSeek').click();
   await button(page.getByRole('form', { name: 'Set up DeepSeek' }), 'Remove key').click();
-  await page.getByText('The key is gone.').waitFor();
+  await page.getByText('Key removed.').waitFor();
   assert.equal((await api(context, 'GET', '/api/v1/providers')).providers.find(({ id }) => id === 'deepseek').hasKey, false);
   assert.deepEqual(problems, []);
 });
@@ -115,7 +115,7 @@ test('both sizes, light and dark; a member may look', async () => {
   }
   const guest = await enterAs(browser, 'member', { size: phone });
   await guest.page.goto(`${hob}/#/device/models`);
-  await guest.page.getByText('An admin can change this.').waitFor();
+  await guest.page.getByText('Only an admin can change this.').waitFor();
   await counted(guest.page.locator('.page button'), 0);
   assert.deepEqual(guest.problems, []);
   await guest.context.close();

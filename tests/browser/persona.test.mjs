@@ -22,7 +22,7 @@ const AT = '/api/v1/documents/learned_notes';
 
 test('the documents are listed, and one is written', async () => {
   await page.goto(`${hob}/#/device`);
-  await page.getByRole('link', { name: 'Read and change it' }).click();
+  await page.getByRole('link', { name: 'View and edit' }).click();
   const list = page.getByRole('list', { name: 'Documents' });
   await list.getByRole('link').nth(5).waitFor();
   await accessible(page, 'the documents');
@@ -70,7 +70,7 @@ test('what Hob changed of itself is a notice, and one press undoes it', async ()
   await button(card, 'Undo').waitFor();
   await api(context, 'PUT', AT, { text: 'Marta likes it warm.\nJonas likes it cool.', version: 4 });
   await button(card, 'Undo').click();
-  await card.getByText('It was changed again meanwhile').waitFor();
+  await card.getByText('It has changed again since').waitFor();
   assert.equal((await api(context, 'GET', AT)).version, 5);
   await card.getByRole('button', { name: /^Dismiss: / }).click();
   await card.waitFor({ state: 'detached' });
@@ -81,7 +81,7 @@ test('two who change it at once: the second is told, and loses nothing', async (
   await text().fill('Mine.');
   await api(context, 'PUT', AT, { text: 'Theirs.', version: 5 });
   await button(page, 'Save').click();
-  await page.getByText('Somebody changed it meanwhile').waitFor();
+  await page.getByText('Somebody else has changed it').waitFor();
   await becomes(() => text().inputValue(), 'Mine.');
   await button(page, 'See the newer text').click();
   await page.getByText('Theirs.').waitFor();
@@ -91,11 +91,11 @@ test('two who change it at once: the second is told, and loses nothing', async (
 });
 
 test('an earlier version is looked at and put back', async () => {
-  await button(page, 'Look at version 1').click();
+  await button(page, 'View version 1').click();
   await page.getByText('Marta likes it warm.').waitFor();
-  await button(page, 'Go back to this version').click();
-  await button(page, 'Yes, go back').click();
-  await page.getByText('Version 8 is as version 1 was.').waitFor();
+  await button(page, 'Restore this version').click();
+  await button(page, 'Yes, restore it').click();
+  await page.getByText('Version 8 restores version 1.').waitFor();
   const now = await api(context, 'GET', AT);
   assert.deepEqual([now.text, now.version], ['Marta likes it warm.', 8]);
 });

@@ -25,7 +25,7 @@ test('the tabs lead to every part; the address keeps it, and the back button goe
     await section(name);
     await page.locator('.where').getByText(name, { exact: true }).waitFor();
     await becomes(() => page.evaluate(() => location.hash), `#/memory/${name.toLowerCase()}`);
-    await becomes(() => page.getByRole('navigation', { name: 'What is kept' }).locator('[aria-current="page"]').innerText(), name);
+    await becomes(() => page.getByRole('navigation', { name: 'Lists' }).locator('[aria-current="page"]').innerText(), name);
   }
   await page.goBack();
   await page.locator('.where').getByText('Tables', { exact: true }).waitFor();
@@ -39,40 +39,40 @@ test('a task is added, refused with nothing lost, ticked off, opened again, chan
   await page.getByText('Say “add milk to the shopping list”').waitFor();
   await press('Add a task');
   await press('Add');
-  await page.getByText('This is needed.').waitFor();
-  await field('What is to be done').fill('Milk');
+  await page.getByText('This is required.').waitFor();
+  await field('Task').fill('Milk');
   await field('Due: time').fill('10:00');
   await press('Add');
-  await page.getByText('A time needs a day, too.').waitFor();
+  await page.getByText('Choose a day as well.').waitFor();
   await field('Due: day').fill(iso(1));
   await field('List').fill('shopping');
   await more();
   await field('Priority').selectOption('high');
   await field('Notes').fill('The one with the red cap');
   await press('Add');
-  await heard('“Milk” is added.').waitFor();
+  await heard('“Milk” added.').waitFor();
   await line('Milk').waitFor();
   await shows(() => line('Milk').innerText(), /The one with the red cap[^]*due tomorrow, 10:00[^]*high[^]*shopping/);
   const [kept] = (await call('list_tasks')).tasks;
   assert.deepEqual([kept.title, kept.category, kept.priority, kept.shared, kept.dueDate.slice(0, 16)], ['Milk', 'shopping', 'high', false, `${iso(1)}T10:00`]);
 
   await page.getByRole('checkbox', { name: 'Done: Milk' }).click();
-  await heard('“Milk” is done.').waitFor();
-  await page.getByRole('checkbox', { name: 'Open again: Milk' }).waitFor();
+  await heard('“Milk” done.').waitFor();
+  await page.getByRole('checkbox', { name: 'Reopen: Milk' }).waitFor();
   assert.equal((await call('list_tasks')).tasks[0].status, 'completed');
-  await page.getByRole('checkbox', { name: 'Open again: Milk' }).click();
-  await heard('“Milk” is open again.').waitFor();
+  await page.getByRole('checkbox', { name: 'Reopen: Milk' }).click();
+  await heard('“Milk” reopened.').waitFor();
   assert.equal((await call('list_tasks')).tasks[0].status, 'pending');
 
   await press('Edit: Milk');
   await becomes(() => field('Due: day').inputValue(), iso(1));
   await becomes(() => field('Due: time').inputValue(), '10:00');
-  await field('What is to be done').fill('Oat milk');
+  await field('Task').fill('Oat milk');
   await field('Due: day').fill('');
   await field('Due: time').fill('');
   await field('List').fill('');
-  await field('What is to be done').press('Control+Enter');
-  await heard('“Oat milk” is changed.').waitFor();
+  await field('Task').press('Control+Enter');
+  await heard('“Oat milk” saved.').waitFor();
   await line('Oat milk').waitFor();
   const [now] = (await call('list_tasks')).tasks;
   assert.deepEqual([now.id, now.title, now.dueDate, now.category, now.notes], [kept.id, 'Oat milk', null, null, 'The one with the red cap']);
@@ -82,16 +82,16 @@ test('a task is added, refused with nothing lost, ticked off, opened again, chan
 
 test('what Hob refuses is said at its field or under the form, and nothing typed is lost', async () => {
   await press('Add a task');
-  await field('What is to be done').fill('x'.repeat(301));
+  await field('Task').fill('x'.repeat(301));
   await field('List').fill('attic');
   await press('Add');
   const said = form().locator('.problem');
   await said.getByText(/300/).waitFor();
-  await becomes(() => field('What is to be done').getAttribute('aria-invalid'), 'true');
+  await becomes(() => field('Task').getAttribute('aria-invalid'), 'true');
   await becomes(() => page.evaluate(() => document.activeElement?.getAttribute('aria-invalid')), 'true');
-  assert.equal((await field('What is to be done').inputValue()).length, 301);
+  assert.equal((await field('Task').inputValue()).length, 301);
   await shot(page, 'records-refused-field');
-  await field('What is to be done').fill('Clear out the attic');
+  await field('Task').fill('Clear out the attic');
   await page.route('**/tools/add_task/execute', (route) =>
     route.fulfill({ status: 503, json: { success: false, error: { code: 'unavailable', message: 'the disk is full: make room' } } }));
   await press('Add');
@@ -102,12 +102,12 @@ test('what Hob refuses is said at its field or under the form, and nothing typed
   await press('Add');
   await form().getByRole('alert').getByText('Hob did not answer.').waitFor();
   await page.unroute('**/tools/add_task/execute');
-  await page.getByText('Hob is away; trying again').waitFor({ state: 'detached' });
+  await page.getByText('Hob is offline; reconnecting…').waitFor({ state: 'detached' });
   // What is half written stays while one looks elsewhere.
   await section('Notes');
   await section('Tasks');
   await press('Add a task');
-  await becomes(() => field('What is to be done').inputValue(), 'Clear out the attic');
+  await becomes(() => field('Task').inputValue(), 'Clear out the attic');
   await press('Add');
   await line('Clear out the attic').waitFor();
 });
@@ -136,14 +136,14 @@ test('tasks are filtered, searched and read on, and what comes in by another doo
   await section('Tasks');
   await line('Bread').waitFor();
   await counted(lines(), 1);
-  await press('No longer only shopping');
+  await press('Remove the filter shopping');
   await search('Search tasks').fill('nothing like it');
-  await page.getByText('Nothing here fits.').waitFor();
+  await page.getByText('Nothing matches.').waitFor();
   await press('Clear');
   await line('Rent').waitFor();
-  await page.getByRole('combobox', { name: 'Which' }).selectOption('completed');
-  await page.getByText('Nothing here fits.').waitFor();
-  await page.getByRole('combobox', { name: 'Which' }).selectOption('');
+  await page.getByRole('combobox', { name: 'Status filter' }).selectOption('completed');
+  await page.getByText('Nothing matches.').waitFor();
+  await page.getByRole('combobox', { name: 'Status filter' }).selectOption('');
 
   await call('batch_add_tasks', { tasks: Array.from({ length: 40 }, (_, n) => ({ title: `Nail ${n}`, category: 'nails' })) });
   await page.getByRole('button', { name: 'Show more' }).waitFor();
@@ -173,12 +173,12 @@ test('the focus goes on to the next line when one is deleted', async () => {
 test('a note is written, found, shortened in the list, read and changed as a whole', async () => {
   await section('Notes');
   await page.getByText('No notes yet.').waitFor();
-  await press('Write a note');
+  await press('Add a note');
   await field('Title').fill('Paint');
   await field('Text').fill('The hall is RAL 9010');
   await more();
   await field('Tags').fill('house, #paint');
-  await form().getByRole('switch', { name: 'Keep it at the top' }).click();
+  await form().getByRole('switch', { name: 'Pin to the top' }).click();
   await press('Add');
   await line('Paint').waitFor();
   const long = `${'The roof was mended. '.repeat(60)}The end.`;
@@ -186,7 +186,7 @@ test('a note is written, found, shortened in the list, read and changed as a who
   await line('Roof').waitFor();
   await shows(() => lines().first().innerText(), /Paint[^]*pinned[^]*#house[^]*#paint/);
   assert.doesNotMatch(await line('Roof').innerText(), /The end\./);
-  await line('Roof').getByRole('button', { name: 'Show all of it: Roof' }).click();
+  await line('Roof').getByRole('button', { name: 'Show all: Roof' }).click();
   await line('Roof').getByText('The end.').waitFor();
   await line('Roof').getByRole('button', { name: 'Show less: Roof' }).click();
   await press('Edit: Roof');
@@ -198,10 +198,10 @@ test('a note is written, found, shortened in the list, read and changed as a who
   assert.equal((await call('get_note', { noteId: notes[0].id })).content, long);
   await line('Paint').getByRole('button', { name: 'Only #paint' }).click();
   await line('The roof').waitFor({ state: 'detached' });
-  await press('No longer only paint');
-  await page.getByRole('group', { name: 'Which' }).getByRole('button', { name: 'Pinned' }).click();
+  await press('Remove the filter paint');
+  await page.getByRole('group', { name: 'Filter' }).getByRole('button', { name: 'Pinned' }).click();
   await line('The roof').waitFor({ state: 'detached' });
-  await page.getByRole('group', { name: 'Which' }).getByRole('button', { name: 'All' }).click();
+  await page.getByRole('group', { name: 'Filter' }).getByRole('button', { name: 'All' }).click();
   await search('Search notes').fill('mended');
   await line('Paint').waitFor({ state: 'detached' });
   await remove('The roof');
@@ -212,12 +212,12 @@ test('a contact is added with a wrong address first, changed, made a favourite a
   await section('Contacts');
   await press('Add a contact');
   await field('Name').fill('Anna Berger');
-  await field('E-mail').fill('anna at home');
+  await field('Email').fill('anna at home');
   await field('Phone').fill('0664 1234567');
   await press('Add');
-  await form().locator('.field', { has: page.getByLabel('E-mail') }).locator('.problem').waitFor();
+  await form().locator('.field', { has: page.getByLabel('Email') }).locator('.problem').waitFor();
   await becomes(() => field('Phone').inputValue(), '0664 1234567');
-  await field('E-mail').fill('anna@example.org');
+  await field('Email').fill('anna@example.org');
   await more();
   await field('Birthday').fill('--10-03');
   await press('Add');
@@ -226,14 +226,14 @@ test('a contact is added with a wrong address first, changed, made a favourite a
   await call('add_contact', { name: 'Ben', company: 'Novak' });
   await line('Ben').waitFor();
   await press('Edit: Ben');
-  await form().getByRole('switch', { name: 'A favourite' }).click();
+  await form().getByRole('switch', { name: 'Favourite' }).click();
   await press('Save');
-  await heard('“Ben” is changed.').waitFor();
-  await page.getByRole('group', { name: 'Which' }).getByRole('button', { name: 'Favourites' }).click();
+  await heard('“Ben” saved.').waitFor();
+  await page.getByRole('group', { name: 'Filter' }).getByRole('button', { name: 'Favourites' }).click();
   await line('Anna').waitFor({ state: 'detached' });
   await line('Ben').getByRole('button', { name: 'Only Novak' }).click();
-  await page.getByRole('group', { name: 'Which' }).getByRole('button', { name: 'All' }).click();
-  await press('No longer only Novak');
+  await page.getByRole('group', { name: 'Filter' }).getByRole('button', { name: 'All' }).click();
+  await press('Remove the filter Novak');
   await search('Search contacts').fill('berger');
   await line('Ben').waitFor({ state: 'detached' });
   await search('Search contacts').fill('');
@@ -242,7 +242,7 @@ test('a contact is added with a wrong address first, changed, made a favourite a
 
 test('a bookmark leads outside in a tab of its own, and only to the web', async () => {
   await section('Bookmarks');
-  await press('Keep a link');
+  await press('Add a bookmark');
   await field('Address').fill('javascript:alert(1)');
   await press('Add');
   await form().locator('.problem').first().waitFor();
@@ -261,7 +261,7 @@ test('a bookmark leads outside in a tab of its own, and only to the web', async 
   await line('Garden').waitFor();
   await line('Boiler manual').getByRole('button', { name: 'Only #house' }).click();
   await line('Garden').waitFor({ state: 'detached' });
-  await press('No longer only house');
+  await press('Remove the filter house');
   await search('Search bookmarks').fill('garden');
   await line('Boiler').waitFor({ state: 'detached' });
   await remove('Garden');
@@ -271,12 +271,12 @@ test('a bookmark leads outside in a tab of its own, and only to the web', async 
 test('a goal has steps: added, ticked, opened again, and when all are done it is asked whether it is reached', async () => {
   await section('Goals');
   await press('Set a goal');
-  await field('What is to be reached').fill('Learn Italian');
+  await field('Goal').fill('Learn Italian');
   await field('Description').fill('Enough for a holiday');
   await more();
   await field('Priority').fill('12');
   await press('Add');
-  await form().getByText('This can be 10 at most.').waitFor();
+  await form().getByText('Enter 10 or less.').waitFor();
   await field('Priority').fill('8');
   await press('Add');
   await line('Learn Italian').waitFor();
@@ -287,16 +287,16 @@ test('a goal has steps: added, ticked, opened again, and when all are done it is
   await step.press('Enter');
   await page.getByRole('checkbox', { name: 'Done: Find a course' }).waitFor();
   await step.fill('Learn 100 words');
-  await press('Add the step');
+  await press('Add step');
   await page.getByRole('checkbox', { name: 'Done: Learn 100 words' }).waitFor();
   await page.getByRole('checkbox', { name: 'Done: Find a course' }).click();
   await line('Learn Italian').getByText('50 %').waitFor();
   await page.getByRole('button', { name: 'Steps 1/2: Learn Italian' }).waitFor();
-  await page.getByRole('checkbox', { name: 'Open again: Find a course' }).click();
+  await page.getByRole('checkbox', { name: 'Reopen: Find a course' }).click();
   await line('Learn Italian').getByText('0 %', { exact: true }).waitFor();
   await page.getByRole('checkbox', { name: 'Done: Find a course' }).click();
   await page.getByRole('checkbox', { name: 'Done: Learn 100 words' }).click();
-  await press('Yes, it is reached');
+  await press('Yes, goal reached');
   await line('Learn Italian').getByText('reached', { exact: true }).waitFor();
   assert.equal((await call('list_goals')).goals[0].status, 'completed');
   await call('create_goal', { title: 'Run 10 km' });
@@ -305,11 +305,11 @@ test('a goal has steps: added, ticked, opened again, and when all are done it is
   await form().locator('summary').click();
   await field('Part of').selectOption({ label: 'Learn Italian' });
   await press('Save');
-  await heard('“Run 10 km” is changed.').waitFor();
+  await heard('“Run 10 km” saved.').waitFor();
   await page.getByRole('group', { name: 'Steps: Learn Italian' }).getByText('Run 10 km').waitFor();
-  await page.getByRole('combobox', { name: 'Which' }).selectOption('active');
+  await page.getByRole('combobox', { name: 'Status filter' }).selectOption('active');
   await line('Learn Italian').waitFor({ state: 'detached' });
-  await page.getByRole('combobox', { name: 'Which' }).selectOption('');
+  await page.getByRole('combobox', { name: 'Status filter' }).selectOption('');
   await remove('Run 10 km');
 });
 
@@ -320,16 +320,16 @@ test('what is private is shown to nobody else; what is shared can be read and no
   const other = await open(browser, { size: desktop });
   await api(other.context, 'POST', '/api/v1/session', { person: 'Jonas', password: 'told at breakfast' });
   await other.page.goto(`${hob}/#/memory/tasks`);
-  await line('Water the plants', other.page).getByText('the household sees it').waitFor();
+  await line('Water the plants', other.page).getByText('shared').waitFor();
   await counted(line('A secret present', other.page), 0);
   await other.page.getByRole('button', { name: 'Delete: Water the plants' }).click();
   await other.page.getByRole('button', { name: 'Yes, delete it' }).click();
   await other.page.getByText('Only they can change it.').waitFor();
   await other.page.getByRole('button', { name: 'Edit: Water the plants' }).click();
-  await field('What is to be done', other.page).fill('Mine now');
+  await field('Task', other.page).fill('Mine now');
   await press('Save', other.page);
   await form(other.page).getByText('Only they can change it.').waitFor();
-  await becomes(() => field('What is to be done', other.page).inputValue(), 'Mine now');
+  await becomes(() => field('Task', other.page).inputValue(), 'Mine now');
   // Shared no longer, it goes from the page of the others by itself.
   await press('Cancel', other.page);
   await call('update_task', { taskId: 'Water the plants', shared: false });
@@ -364,10 +364,10 @@ test('when the lists do not arrive, the page says so', async () => {
   const it = await enter(browser, { size: phone });
   await it.page.route('**/assets/records-*.js', (route) => route.abort());
   await it.page.goto(`${hob}/#/memory/tasks`);
-  await it.page.getByText('This part of the page did not arrive.').waitFor();
+  await it.page.getByText('This part of the page could not be loaded.').waitFor();
   await accessible(it.page, 'lists that did not arrive');
   await it.page.unroute('**/assets/records-*.js');
-  await press('Load the page again', it.page);
+  await press('Reload the page', it.page);
   await it.page.locator('.lists').waitFor();
   await it.context.close();
 });

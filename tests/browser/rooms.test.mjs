@@ -153,7 +153,7 @@ test('two pages of one person in one conversation: what is said on one appears o
 
 const QUESTION = { role: 'user', content: 'tell me a long story', createdAt: 1_760_000_000_000 };
 const story = (words) => good({ id: 'c1', title: 'a story', messages: words ? [QUESTION, { role: 'assistant', content: words, model: 'custom/test' }] : [QUESTION] });
-const underWay = good({ count: 1, runs: [{ id: 'r9', conversationId: 'c1', startedAt: 1_760_000_000_000 }] });
+const underWay = good({ count: 1, runs: [{ id: 'r9', conversationId: 'c1', startedAt: 1_760_000_000_000, state: 'running' }] });
 const none = good({ count: 0, runs: [] });
 
 /** A page loaded anew while run r9 answers in conversation c1. */
@@ -221,7 +221,7 @@ test('an answer goes on while one looks into another room, and the bar says so',
   await message(page).press('Enter');
   await page.getByText('The first half').first().waitFor();
   await visit(page, 'Home');
-  await page.getByRole('link', { name: /^Talk.*Hob is at work$/ }).waitFor();
+  await page.getByRole('link', { name: /^Talk.*Hob is working$/ }).waitFor();
   await accessible(page, 'Home while Hob is at work');
   await shot(page, 'working-elsewhere');
   await page.evaluate(() => globalThis.finish());
@@ -242,13 +242,13 @@ test('a device that goes away is noticed without a touch, and the page catches u
   let answers = false;
   all['GET /healthz'] = (route) => (answers ? route.fulfill(good({})) : route.abort('connectionrefused'));
   await page.evaluate(() => globalThis.cutLine());
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   await visit(page, 'Home');
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   await accessible(page, 'Home while away');
   await shot(page, 'away-home');
   answers = true;
-  await page.getByText('Hob is away; trying again').waitFor({ state: 'detached' });
+  await page.getByText('Hob is offline; reconnecting…').waitFor({ state: 'detached' });
   await page.waitForFunction(() => globalThis.asked.length === 2);
   assert.deepEqual(await page.evaluate(() => globalThis.asked), ['/api/v1/events', '/api/v1/events?after=2']);
   await visit(page, 'Talk');
@@ -260,7 +260,7 @@ test('after a resync the pins are read anew', async () => {
   const pins = (high) => good({ tool: 'gpio_list', result: { driver: 'sim', why: 'simulated', pins: [{ pin: 17, high, driven: true }] } });
   const { page, context, all } = await staged({ 'POST /api/v1/tools/gpio_list/execute': pins(false), 'GET /api/v1/discover': good({ count: 0, found: [] }) }, { at: '#/home' });
   await page.getByRole('button', { name: 'GPIO 17, physical pin 11, off' }).waitFor();
-  await shows(() => page.locator('[data-pin="18"]').getAttribute('aria-label'), /held by another program/);
+  await shows(() => page.locator('[data-pin="18"]').getAttribute('aria-label'), /in use by another program/);
   all['POST /api/v1/tools/gpio_list/execute'] = pins(true);
   await page.evaluate(() => globalThis.tell('resync'));
   await page.getByRole('button', { name: 'GPIO 17, physical pin 11, on' }).waitFor();

@@ -34,15 +34,15 @@ async function remove(name) {
 }
 
 test('a reminder for every day: refused while it says nothing, then a sentence with its next time', async () => {
-  await page.getByText('Nothing is planned.').waitFor();
-  await page.getByText('Nothing waits for something to happen.').waitFor();
+  await page.getByText('No schedules yet.').waitFor();
+  await page.getByText('No triggers yet.').waitFor();
   await press('Add a schedule');
   await press('Add');
-  await form().getByText('This is needed.').waitFor();
-  await field('What it tells').fill('Take out the bins');
+  await form().getByText('This is required.').waitFor();
+  await field('Message').fill('Take out the bins');
   await field('Time').fill('');
   await press('Add');
-  await form().getByText('This is needed.').waitFor();
+  await form().getByText('This is required.').waitFor();
   await field('Time').fill('07:30');
   await press('Add');
   await line('Take out the bins').waitFor();
@@ -63,7 +63,7 @@ test('every way to say when becomes what the tool takes, and stands in the form 
     ['monthly', async () => {
       await field('Day of the month').fill('40');
       await press('Add');
-      await form().getByText('A day from 1 to 31.').waitFor();
+      await form().getByText('Enter a day from 1 to 31.').waitFor();
       await field('Day of the month').fill('3');
     }, '0 7 3 * *', () => becomes(() => field('Day of the month').inputValue(), '3')],
     ['interval', async () => {
@@ -76,7 +76,7 @@ test('every way to say when becomes what the tool takes, and stands in the form 
       await press('Add');
       // Hob itself says that this is over.
       await form().locator('.problem').first().waitFor();
-      await becomes(() => field('What it tells').inputValue(), 'When: once');
+      await becomes(() => field('Message').inputValue(), 'When: once');
       await form().getByLabel('Day and time: day').fill(iso(3));
     }, `${iso(3)}T10:00`, () => becomes(() => form().getByLabel('Day and time: time').inputValue(), '10:00')],
     ['cron', async () => field('Schedule').fill('*/20 6-9 * * 1-5'), '*/20 6-9 * * 1-5', () => becomes(() => field('Schedule').inputValue(), '*/20 6-9 * * 1-5')],
@@ -84,7 +84,7 @@ test('every way to say when becomes what the tool takes, and stands in the form 
   for (const [kind, fill, written, look] of ways) {
     const name = `When: ${kind}`;
     await press('Add a schedule');
-    await field('What it tells').fill(name);
+    await field('Message').fill(name);
     await field('When').selectOption(kind);
     await fill();
     await press('Add');
@@ -103,26 +103,26 @@ test('it is changed, paused, goes on, runs now with a card that tells, and has a
   await field('Time').fill('06:00');
   await more();
   await field('Name').fill('Bins');
-  await field('If Hob was off at its time').selectOption('skip');
-  await field('Tries again if it does not work').fill('99');
+  await field('If Hob was off').selectOption('skip');
+  await field('Retries after a failure').fill('99');
   await press('Save');
-  await form().locator('.problem').getByText('0 to 10 times.').waitFor();
-  await field('Tries again if it does not work').fill('0');
+  await form().locator('.problem').getByText('Enter 10 or less.').waitFor();
+  await field('Retries after a failure').fill('0');
   await press('Save');
   await line('Bins').getByText('every day at 06:00').waitFor();
   const kept = await schedule('Bins');
   assert.deepEqual([kept.name, kept.schedule, kept.missed, kept.retries, kept.action.message], ['Bins', '0 6 * * *', 'skip', 0, 'Take out the bins']);
   await press('Pause: Bins');
-  await heard('“Bins” is paused.').waitFor();
+  await heard('“Bins” paused.').waitFor();
   await line('Bins').getByText('paused', { exact: true }).waitFor();
   assert.equal((await schedule('Bins')).enabled, false);
-  await press('Go on: Bins');
+  await press('Resume: Bins');
   await line('Bins').getByText(/^next/).waitFor();
   await press('History: Bins');
-  await page.getByText('It has not run yet.').waitFor();
+  await page.getByText('No runs yet.').waitFor();
   await press('Run now: Bins');
   await card().getByText('Take out the bins').waitFor();
-  await page.getByRole('group', { name: 'History: Bins' }).getByText('by hand').waitFor();
+  await page.getByRole('group', { name: 'History: Bins' }).getByText('run by hand').waitFor();
   await line('Bins').getByText(/^ok, today/).waitFor();
   await page.getByRole('button', { name: /^Dismiss: / }).click();
   await card().waitFor({ state: 'detached' });
@@ -131,12 +131,12 @@ test('it is changed, paused, goes on, runs now with a card that tells, and has a
 
 test('a tool is used later, with a form of its own', async () => {
   await press('Add a schedule');
-  await field('What happens').selectOption('tool');
+  await field('Do this').selectOption('tool');
   await press('Add');
   await form().getByText('Choose a tool').last().waitFor();
   await field('Tool').selectOption('gpio_write');
   await press('Add');
-  await form().getByText('This is needed.').first().waitFor();
+  await form().getByText('This is required.').first().waitFor();
   await form().getByLabel(/^Pin/).fill('17');
   const level = form().getByLabel(/^High/);
   if (await level.evaluate((it) => it.matches('select'))) await level.selectOption('true');
@@ -159,7 +159,7 @@ test('what needs a yes is asked about in the form, before it is kept', async () 
   });
   await api(context, 'POST', `/api/v1/custom-tools/${id}/approve`);
   await press('Add a schedule');
-  await field('What happens').selectOption('tool');
+  await field('Do this').selectOption('tool');
   await field('Tool').selectOption('water_plants');
   await press('Add');
   await form().getByRole('button', { name: 'Deny' }).click();
@@ -184,31 +184,31 @@ test('a trigger waits for an event, tells, is looked at, paused and deleted', as
   await field('Name').fill('Bell');
   await field('Event').fill('pin:changed');
   await field('Only if').fill('{"pin": 17');
-  await field('What it tells').fill('Somebody is at the door');
+  await field('Message').fill('Somebody is at the door');
   await press('Add');
-  await form().getByText(/This is not JSON yet/).waitFor();
+  await form().getByText(/This is not valid JSON/).waitFor();
   await field('Only if').fill('{"pin": 17, "high": true}');
   await press('Add');
   await line('Bell').waitFor();
   await shows(() => line('Bell').innerText(), /pin:changed[^]*17/);
   await call('gpio_write', { pin: 17, high: true });
   await card().getByText('Somebody is at the door').waitFor();
-  await line('Bell').getByText(/^acted once/).waitFor();
+  await line('Bell').getByText(/^fired once/).waitFor();
   await press('History: Bell');
   await page.getByRole('group', { name: 'History: Bell' }).getByText('ok', { exact: true }).waitFor();
   await page.getByRole('button', { name: /^Dismiss: / }).click();
   await press('Edit: Bell');
   assert.deepEqual(JSON.parse(await field('Only if').inputValue()), { pin: 17, high: true });
-  await field('What it tells').fill('The bell rang');
+  await field('Message').fill('The bell rang');
   await press('Save');
   await line('Bell').getByText('The bell rang').waitFor();
-  await press('Act now: Bell');
+  await press('Fire now: Bell');
   await card().getByText('The bell rang').waitFor();
   await page.getByRole('button', { name: /^Dismiss: / }).click();
   await press('Pause: Bell');
   await line('Bell').getByText('paused', { exact: true }).waitFor();
   await remove('Bell');
-  await page.getByText('Nothing waits for something to happen.').waitFor();
+  await page.getByText('No triggers yet.').waitFor();
 });
 
 test('a trigger looks with a tool, again and again', async () => {
@@ -218,20 +218,20 @@ test('a trigger looks with a tool, again and again', async () => {
   const tools = await field('Tool').locator('option').allInnerTexts();
   assert.ok(tools.includes('system_info') && !tools.includes('gpio_write'), 'a condition only looks');
   await field('Tool').selectOption('system_info');
-  await field('What of its result').fill('disk.free');
-  await field('How it compares').selectOption('lt');
-  await field('With what').fill('1000000');
-  await field('Looked at every … seconds').fill('5');
-  await field('What it tells').fill('The disk is nearly full');
+  await field('Field of the result').fill('disk.free');
+  await field('Comparison').selectOption('lt');
+  await field('Value').fill('1000000');
+  await field('Check every … seconds').fill('5');
+  await field('Message').fill('The disk is nearly full');
   await press('Add');
-  await form().locator('.problem').getByText('At least 10.').waitFor();
-  await field('Looked at every … seconds').fill('60');
+  await form().locator('.problem').getByText('Enter 10 or more.').waitFor();
+  await field('Check every … seconds').fill('60');
   await press('Add');
   await line('Too warm').waitFor();
   const [kept] = (await call('list_triggers')).triggers;
   assert.deepEqual([kept.type, kept.config.check.op, kept.config.check.value, kept.config.everySeconds], ['condition', 'lt', 1_000_000, 60]);
   await press('Edit: Too warm');
-  await becomes(() => field('With what').inputValue(), '1000000');
+  await becomes(() => field('Value').inputValue(), '1000000');
   await press('Cancel');
   await remove('Too warm');
   assert.deepEqual(problems, []);
@@ -276,7 +276,7 @@ test('a notice is for one person alone', async () => {
   const other = await open(browser, { size: desktop });
   await api(other.context, 'POST', '/api/v1/session', { person: 'Jonas', password: 'told at breakfast' });
   await other.page.goto(`${hob}/#/memory/schedules`);
-  await other.page.getByText('Nothing is planned.').waitFor();
+  await other.page.getByText('No schedules yet.').waitFor();
   await call('notify', { text: 'For the owner alone' });
   await card().getByText('For the owner alone').waitFor();
   await counted(card(other.page), 0);

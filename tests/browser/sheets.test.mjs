@@ -20,15 +20,15 @@ const { field, form, heard, line, lines, press, remove, search } = lists(() => p
 
 test('money: a month as a picture with its numbers, filtered by pressing a category, saved as a file', async () => {
   await page.goto(`${hob}/#/memory/money`);
-  await page.getByText('Nothing spent.').waitFor();
+  await page.getByText('No expenses.').waitFor();
   await press('Add an expense');
   await field('Amount').fill('nothing');
   await press('Add');
-  await form().getByText('This is not a number.').waitFor();
+  await form().getByText('Enter a number.').waitFor();
   await field('Amount').fill('12,50');
-  await field('What for').fill('Lunch');
+  await field('Description').fill('Lunch');
   await press('Add');
-  await heard('“Lunch” is added.').waitFor();
+  await heard('“Lunch” added.').waitFor();
   const today = iso(0);
   await call('batch_add_expenses', {
     expenses: [
@@ -37,7 +37,7 @@ test('money: a month as a picture with its numbers, filtered by pressing a categ
     ],
   });
   await page.locator('.spent .called').getByText('€839.80').waitFor();
-  await page.getByText('3 expenses, €279.93 each on average').waitFor();
+  await page.getByText('3 expenses, €279.93 on average').waitFor();
   const picture = page.getByRole('region', { name: 'Spent' });
   await shows(() => picture.getByRole('table').innerText(), /€19\.80/);
   assert.match((await picture.getByRole('list', { name: 'By category' }).innerText()).replace(/\s+/g, ' '), /Housing €820\.00 98 % Food €19\.80 2 %/);
@@ -46,16 +46,16 @@ test('money: a month as a picture with its numbers, filtered by pressing a categ
   await picture.getByRole('combobox', { name: 'Currency' }).selectOption('EUR');
   await picture.getByRole('button', { name: /^Food/ }).click();
   await line('Rent').waitFor({ state: 'detached' });
-  await press('No longer only food');
+  await press('Remove the filter food');
   await search('Search expenses').fill('cheese');
   await line('Rent').waitFor({ state: 'detached' });
   await search('Search expenses').fill('');
-  await press('Month before');
-  await page.getByText('Nothing spent.').waitFor();
+  await press('Previous month');
+  await page.getByText('No expenses.').waitFor();
   assert.match(await page.evaluate(() => location.hash), /^#\/memory\/money\/\d{4}-\d\d$/);
   await press('This month');
   await line('Lunch').waitFor();
-  const [file] = await Promise.all([page.waitForEvent('download'), press('Save as a CSV file')]);
+  const [file] = await Promise.all([page.waitForEvent('download'), press('Export as CSV')]);
   const { readFileSync } = await import('node:fs');
   const csv = readFileSync(await file.path(), 'utf8');
   assert.match(csv, /^date,amount,currency/);
@@ -76,21 +76,21 @@ test('the calendar: a month that is walked over by keys, and below it the day', 
   await page.goto(`${hob}/#/memory/calendar/2027-03-10`);
   const month = page.getByRole('grid', { name: 'March 2027' });
   await month.waitFor();
-  await page.getByText('Nothing planned.').waitFor();
+  await page.getByText('No events.').waitFor();
   await press('Add an event');
-  await becomes(() => field('Begins: day').inputValue(), '2027-03-10');
-  await field('What').fill('Dentist');
-  await field('Begins: time').fill('15:00');
-  await field('Where').fill('Ring 4');
+  await becomes(() => field('Starts: day').inputValue(), '2027-03-10');
+  await field('Event').fill('Dentist');
+  await field('Starts: time').fill('15:00');
+  await field('Location').fill('Ring 4');
   await field('Ends: day').fill('2027-03-09');
   await press('Add');
   await form().locator('.problem').first().waitFor();
-  await becomes(() => field('Where').inputValue(), 'Ring 4');
+  await becomes(() => field('Location').inputValue(), 'Ring 4');
   await field('Ends: day').fill('');
   await field('Remind me').selectOption('60');
   await press('Add');
   await line('Dentist').waitFor();
-  await shows(() => line('Dentist').innerText(), /15:00 – 16:00[^]*Ring 4[^]*reminds 1 hour before/);
+  await shows(() => line('Dentist').innerText(), /15:00 – 16:00[^]*Ring 4[^]*reminder 1 hour before/);
   await call('batch_add_calendar_events', {
     events: [
       { title: 'Holidays', startTime: '2027-03-12', endTime: '2027-03-16' }, { title: 'Night train', startTime: '2027-03-31T22:00', endTime: '2027-04-01T07:00' },
@@ -117,16 +117,16 @@ test('the calendar: a month that is walked over by keys, and below it the day', 
   // Moved to another day, the calendar stays; its time goes and comes.
   await cell('Wednesday, 10 March 2027: 15:00 Dentist').click();
   await press('Edit: Dentist');
-  await field('Begins: time').fill('');
+  await field('Starts: time').fill('');
   await press('Save');
   await line('Dentist').getByText('all day').waitFor();
   await press('Edit: Dentist');
-  await field('Begins: time').fill('09:30');
+  await field('Starts: time').fill('09:30');
   await press('Save');
   await cell('Wednesday, 10 March 2027: 09:30 Dentist').waitFor();
   const { events } = await call('list_calendar_events', { startDate: '2027-03-10', endDate: '2027-03-10' });
   assert.deepEqual(events.map((event) => [event.isAllDay, event.startTime.slice(0, 16)]), [[false, '2027-03-10T09:30']]);
-  await press('Month after');
+  await press('Next month');
   await page.getByRole('grid', { name: 'April 2027' }).waitFor();
   await press('Today');
   await page.locator('td.now[aria-selected="true"]').waitFor();
@@ -149,29 +149,29 @@ test('a table is made, filled, sorted, filtered, given a column and deleted', as
   await column(1).getByLabel(/^Name/).fill('plant');
   await press('Add a column');
   await column(2).getByLabel(/^Name/).fill('plant');
-  await column(2).getByLabel('Sort').selectOption('number');
-  await press('Make the table');
+  await column(2).getByLabel('Type').selectOption('number');
+  await press('Create table');
   await form().getByText('Another column has this name.').waitFor();
   await column(2).getByLabel(/^Name/).fill('height');
-  await press('Make the table');
+  await press('Create table');
   // Tasks have tools of their own.
   await form().getByRole('alert').waitFor();
   await field('Name').first().fill('House plants');
   await press('Add a column');
   await column(3).getByLabel(/^Name/).fill('light');
-  await column(3).getByLabel('Sort').selectOption('select');
-  await column(3).getByLabel(/^Which/).fill('sun, shade');
+  await column(3).getByLabel('Type').selectOption('select');
+  await column(3).getByLabel(/^Choices/).fill('sun, shade');
   await press('Add a column');
   await column(4).getByLabel(/^Name/).fill('alive');
-  await column(4).getByLabel('Sort').selectOption('boolean');
-  await press('Make the table');
+  await column(4).getByLabel('Type').selectOption('boolean');
+  await press('Create table');
   await page.getByRole('heading', { name: 'house_plants' }).waitFor();
   await page.getByText('No rows yet.').waitFor();
 
   await press('Add a row');
   await field('height').fill('1.5');
   await press('Add');
-  await form().getByText('This is needed.').waitFor();
+  await form().getByText('This is required.').waitFor();
   await field('plant').fill('Monstera');
   await field('light').selectOption('shade');
   await field('alive').selectOption('true');
@@ -190,7 +190,7 @@ test('a table is made, filled, sorted, filtered, given a column and deleted', as
   await page.waitForFunction(() => document.querySelector('.grid tbody td')?.textContent === 'Palm');
   const sieve = page.getByRole('group', { name: 'Filter' });
   await sieve.getByLabel('Column').selectOption('height');
-  await sieve.getByLabel('How').selectOption('gte');
+  await sieve.getByLabel('Comparison').selectOption('gte');
   await sieve.getByLabel('Value').fill('1.5');
   await page.waitForFunction(() => document.querySelectorAll('.grid tbody tr').length === 2);
   await sieve.getByLabel('Column').selectOption('');
@@ -199,24 +199,24 @@ test('a table is made, filled, sorted, filtered, given a column and deleted', as
   await press('Edit: Basil');
   await field('height').fill('tall');
   await press('Save');
-  await form().getByText('This is not a number.').waitFor();
+  await form().getByText('Enter a number.').waitFor();
   await field('height').fill('');
   await field('alive').selectOption('');
   await press('Save');
-  await heard('“Basil” is changed.').waitFor();
+  await heard('“Basil” saved.').waitFor();
   const { records } = await call('search_custom_records', { table: 'house_plants', query: 'basil' });
   assert.deepEqual([records[0].data.height, records[0].data.alive], [null, null]);
   await press('Delete: Basil');
   await page.getByRole('alertdialog').getByRole('button', { name: 'Yes, delete it' }).click();
-  await page.getByText('Nothing here fits.').waitFor();
+  await page.getByText('Nothing matches.').waitFor();
   await search('Search this table').fill('');
 
-  await press('Change the table');
+  await press('Edit table');
   await press('Add a column');
   await column(1).getByLabel(/^Name/).fill('pot');
   await press('Save');
   await page.getByRole('button', { name: 'Sort by pot' }).waitFor();
-  await press('Delete the table');
+  await press('Delete table');
   await page.getByRole('alertdialog', { name: 'Delete the table house_plants and its 2 rows for good?' }).getByRole('button', { name: 'Yes, delete all of it' }).click();
   await page.getByText('No tables yet.').waitFor();
   await page.goto(`${hob}/#/memory/tables/house_plants`);

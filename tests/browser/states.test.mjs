@@ -78,7 +78,7 @@ test('away: the banner shows, the words come back into the box, survive a reload
   all['GET /healthz'] = gone(good({}));
   all['POST /api/v1/chat'] = gone(stream([run, ...said('Hello.'), done]));
   await say(page, 'are you there?');
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   await page.waitForFunction(() => document.querySelector('textarea').value === 'are you there?');
   await counted(exchanges(page), 0);
   await accessible(page, 'away');
@@ -86,7 +86,7 @@ test('away: the banner shows, the words come back into the box, survive a reload
   await page.reload();
   await page.waitForFunction(() => document.querySelector('textarea')?.value === 'are you there?');
   await message(page).press('Enter');
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   away = false;
   await page.locator('.banner span').waitFor({ state: 'detached' });
   await message(page).press('Enter');
@@ -103,7 +103,7 @@ test('away from the start: the page waits and then opens', async () => {
     'GET /api/v1/session': (route) => (away ? route.abort() : route.fulfill(good(owner))),
     'GET /healthz': (route) => (away ? route.abort() : route.fulfill(good({}))),
   });
-  await page.getByText('Hob is away; trying again').waitFor();
+  await page.getByText('Hob is offline; reconnecting…').waitFor();
   await accessible(page, 'away from the start');
   await shot(page, 'away-start');
   away = false;
@@ -143,7 +143,7 @@ test('an error in the stream keeps what was said and what was done, with the rea
   await page.locator('.trouble').getByText('The model did not answer.').waitFor();
   await page.getByText('Let me look.').first().waitFor();
   const line = page.locator('details.did.failed');
-  await shows(() => line.locator('summary').innerText(), /searched the web · did not work · 1\.2 s/);
+  await shows(() => line.locator('summary').innerText(), /searched the web · failed · 1\.2 s/);
   await line.locator('summary').click();
   await line.getByText('Check the cable').waitFor();
   await shows(() => page.locator('[aria-live="polite"]').innerText(), /Check that it runs/);
@@ -156,7 +156,7 @@ test('a stream cut off is said so, and made whole from what the device stored', 
   const { page, context, all } = await staged({ 'POST /api/v1/chat': stream([run, ...said('I was about to')]) });
   all['GET /healthz'] = (route) => route.abort();
   await say(page, 'go on');
-  await page.getByText('The line to Hob broke here').first().waitFor();
+  await page.getByText('The connection to Hob broke here').first().waitFor();
   await page.getByText('I was about to').first().waitFor();
   await shot(page, 'broken');
   all['GET /api/v1/conversations/c1'] = good({
@@ -321,7 +321,7 @@ test('the doors, both sizes, light and dark', async () => {
       await fits(page, size, 'claim');
       await shot(page, `claim-${name}-${scheme}`);
       await page.getByRole('button', { name: 'Claim this Hob' }).click();
-      await page.getByText('Too many tries').waitFor();
+      await page.getByText('Too many attempts').waitFor();
       door.at = bad(401, 'unauthorized', 'Sign in.');
       await page.reload();
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();

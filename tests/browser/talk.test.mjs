@@ -44,7 +44,7 @@ test('a wrong code is told so in a sentence', async () => {
   await page.getByRole('button', { name: 'Claim this Hob' }).click();
   const told = page.getByRole('alert');
   await told.waitFor();
-  await shows(() => told.innerText(), /code is not the one.*\./);
+  await shows(() => told.innerText(), /code is wrong.*\./);
   await accessible(page, 'the claim screen');
   await fits(page, phone, 'the claim screen');
   await shot(page, 'claim-wrong');
@@ -53,7 +53,7 @@ test('a wrong code is told so in a sentence', async () => {
 test('the printed link claims with one press and leaves no code in the address', async () => {
   await claim(page, link);
   assert.equal(new URL(page.url()).hash, '');
-  await page.getByText('Ask, tell, or have something done').waitFor();
+  await page.getByText('Ask, tell, or get something done').waitFor();
   await accessible(page, 'the empty room');
   await fits(page, phone, 'the empty room');
   await shot(page, 'empty');
@@ -73,13 +73,13 @@ test('it remembers, and the line of what it did opens', async () => {
   const summary = line.locator('summary');
   await shows(() => summary.innerText(), /memory.* · \d+(\.\d)? m?s/s);
   await summary.click();
-  assert.ok(await line.getByText('Asked with').isVisible());
+  assert.ok(await line.getByText('Arguments').isVisible());
   await shows(() => line.innerText(), /Marta/);
   await shows(() => line.innerText(), /Took/);
   await accessible(page, 'an open tool line');
   await shot(page, 'tool-line');
   await summary.click();
-  assert.ok(!(await line.getByText('Asked with').isVisible()));
+  assert.ok(!(await line.getByText('Arguments').isVisible()));
 });
 
 test('it sets a pin', async () => {
@@ -133,7 +133,7 @@ test('both sizes, light and dark: nothing sticks out and axe finds nothing', asy
 
 test('a new conversation is empty, and the old one is in the drawer', async () => {
   await page.getByRole('button', { name: 'New conversation' }).click();
-  await page.getByText('Ask, tell, or have something done').waitFor();
+  await page.getByText('Ask, tell, or get something done').waitFor();
   await page.getByRole('button', { name: 'Conversations' }).click();
   await page.getByRole('dialog').locator('.line').first().click();
   await exchanges(page).nth(3).waitFor();
@@ -147,7 +147,7 @@ test('the conversations are searched, by what was said in them too', async () =>
   await page.getByRole('button', { name: 'Conversations' }).click();
   const lines = drawer(page).locator('.line');
   await lines.nth(1).waitFor();
-  await drawer(page).getByRole('searchbox', { name: 'Search what was said' }).fill('boiler');
+  await drawer(page).getByRole('searchbox', { name: 'Search conversations' }).fill('boiler');
   await lines.nth(1).waitFor({ state: 'detached' });
   await shows(() => lines.innerText(), /12 \* 12[^]*boiler/, 'the excerpt shows where');
   await accessible(page, 'a search in the conversations');
@@ -165,7 +165,7 @@ test('a conversation is deleted, after a question', async () => {
   await lines.nth(1).waitFor();
   await page.getByRole('button', { name: 'Delete “what is 3 * 5?”' }).click();
   const question = page.getByRole('alertdialog');
-  await question.getByText('cannot be brought back').waitFor();
+  await question.getByText('cannot be undone').waitFor();
   await accessible(page, 'the question before deleting');
   await fits(page, phone, 'the question before deleting');
   await shot(page, 'delete');
@@ -175,7 +175,7 @@ test('a conversation is deleted, after a question', async () => {
   await question.getByRole('button', { name: 'Delete' }).click();
   await lines.nth(1).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Close' }).click();
-  await page.getByText('Ask, tell, or have something done').waitFor();
+  await page.getByText('Ask, tell, or get something done').waitFor();
   await page.getByRole('button', { name: 'Conversations' }).click();
   await lines.first().click();
   await exchanges(page).nth(3).waitFor();
@@ -209,12 +209,12 @@ test('signing out leads to the sign-in screen, which knows a wrong token', async
   await page.getByRole('button', { name: 'Use a token instead' }).click();
   await page.getByLabel('Token').fill('not-a-token-of-this-hob-at-all-000000');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await shows(() => page.getByRole('alert').innerText(), /does not know that token/);
+  await shows(() => page.getByRole('alert').innerText(), /That token is not valid/);
   await accessible(page, 'the sign-in screen');
   await fits(page, phone, 'the sign-in screen');
   await shot(page, 'sign-in-wrong');
   await page.goto(link);
   await page.reload();
-  await page.getByText('has been claimed already').waitFor();
+  await page.getByText('has already been claimed').waitFor();
   assert.deepEqual(problems, []);
 });

@@ -32,15 +32,15 @@ test('every tool is in its family, and one field finds among them', async () => 
   await unfold(page);
   await row('calculate').waitFor();
   await counted(page.locator('.family a.tool-row'), tools.length);
-  await shows(() => row('recall').innerText(), /looks[^]*Also called memory_recall/);
-  await shows(() => row('gpio_write').innerText(), /moves things/);
+  await shows(() => row('recall').innerText(), /reads[^]*Also called memory_recall/);
+  await shows(() => row('gpio_write').innerText(), /controls devices/);
   for (const [typed, name] of [['remember bat', 'batch_remember'], ['memory_recall', 'recall'], ['MATHEMATICAL', 'calculate']]) {
     await filter().fill(typed);
     await row(name).waitFor();
     await counted(page.locator('a.tool-row'), 1, typed);
   }
   await filter().fill('no such thing');
-  await page.getByText('No tool fits “no such thing”.').waitFor();
+  await page.getByText('No tools match “no such thing”.').waitFor();
   await filter().press('Escape');
   await becomes(() => filter().inputValue(), '');
   await row('calculate').waitFor();
@@ -52,13 +52,13 @@ test('bad input is told in words, by the page and by Hob', async () => {
   assert.equal(new URL(page.url()).hash, '#/tools/calculate');
   await page.getByLabel('Precision').fill('eleven');
   await run().click();
-  await page.getByText('This is needed.').waitFor();
-  await page.getByText('This is not a number.').waitFor();
-  await page.getByText('2 things above are not right yet.').waitFor();
+  await page.getByText('This is required.').waitFor();
+  await page.getByText('Enter a number.').waitFor();
+  await page.getByText('Fix 2 fields above.').waitFor();
   await page.getByLabel('Precision').fill('2.5');
-  await page.getByText('This has to be a whole number.').waitFor();
+  await page.getByText('Enter a whole number.').waitFor();
   await page.getByLabel('Precision').fill('11');
-  await page.getByText('This can be 10 at most.').waitFor();
+  await page.getByText('Enter 10 or less.').waitFor();
   await page.getByLabel('Precision').fill('');
   await page.getByLabel('Expression').fill('2 +');
   await page.getByLabel('Expression').press('Control+Enter');
@@ -93,7 +93,7 @@ test('what moves something in the world asks first', async () => {
   await page.getByRole('switch', { name: 'High' }).click();
   await run().click();
   const question = page.getByRole('alertdialog', { name: 'Do this now?' });
-  await shows(() => question.innerText(), /Moves something in the world[^]*gpio_write \{\s*"pin": 22,\s*"high": true/);
+  await shows(() => question.innerText(), /Controls something in the real world[^]*gpio_write \{\s*"pin": 22,\s*"high": true/);
   await becomes(() => question.getByRole('button', { name: 'No' }).evaluate((button) => button === document.activeElement), true);
   await page.keyboard.press('Escape');
   await question.waitFor({ state: 'detached' });
@@ -116,7 +116,7 @@ test('a form of rows, lists and choices gives what the tool takes', async () => 
   await page.keyboard.type('neighbours');
   await page.getByRole('button', { name: 'Add another' }).last().click();
   await run().click();
-  await page.getByText('This is needed.').waitFor();
+  await page.getByText('This is required.').waitFor();
   await content.nth(1).fill('The meter is in the cellar');
   await run().click();
   await result().getByText('I will remember 2 things.').waitFor();
@@ -157,13 +157,13 @@ test('every sort of field has its form, and the rest is JSON', async () => {
   await page.reload();
   await becomes(() => page.getByLabel('Share').inputValue(), '0.1');
   await run().click();
-  await page.getByText('2 things above are not right yet.').waitFor();
+  await page.getByText('Fix 2 fields above.').waitFor();
   await page.getByLabel('Sort').selectOption('cold');
   await page.getByRole('textbox', { name: 'Room' }).fill('ab');
-  await page.getByText('This needs at least 3 characters.').waitFor();
+  await page.getByText('Enter at least 3 characters.').waitFor();
   await page.getByRole('textbox', { name: 'Room' }).fill('attic');
   await page.getByLabel('Extra').fill('{"a": ');
-  await page.getByText(/This is not JSON yet/).waitFor();
+  await page.getByText(/This is not valid JSON/).waitFor();
   await run().click();
   assert.equal(sent, undefined);
   await page.getByLabel('Extra').fill('{"a": [1]}');
@@ -189,7 +189,7 @@ test('a tool that is off says how it comes on', async () => {
   await page.getByRole('status').getByText('This tool is off: turn on its group, Weather.').waitFor();
   await becomes(() => run().getAttribute('aria-disabled'), 'true');
   await run().press('Enter');
-  await counted(page.getByText('This is needed.'), 0);
+  await counted(page.getByText('This is required.'), 0);
   await page.unroute('**/api/v1/tools');
   await at('');
   await page.reload();
@@ -202,20 +202,20 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   const code = page.getByLabel('Code', { exact: false }).and(page.locator('textarea'));
   await name.fill('Bottle Count');
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByText('Begin with a lower-case letter').waitFor();
+  await page.getByText('Start with a lowercase letter').waitFor();
   await name.fill('bottle_count');
   await page.getByLabel('What it does').fill('Counts bottles in crates.');
   await page.getByLabel('Parameters').fill('{"type": "object", "properties": {"crates": {"type": "integer", "minimum": 1}}, "required": ["crates"]');
-  await page.getByText(/This is not JSON yet/).waitFor();
+  await page.getByText(/This is not valid JSON/).waitFor();
   await page.getByLabel('Parameters').fill('{"type": "object", "properties": {"crates": {"type": "integer", "minimum": 1}}, "required": ["crates"]}');
   await code.fill('console.log("counting"); return args.crates.of.twelve;');
 
   const test = page.getByRole('button', { name: 'Test' });
   await test.click();
-  await page.getByText('This is needed.').waitFor();
+  await page.getByText('This is required.').waitFor();
   await page.getByLabel('Crates').fill('3');
   await test.click();
-  await result().getByText('That did not work').waitFor();
+  await result().getByText('That failed').waitFor();
   await shows(() => result().innerText(), /bottle_count. failed: TypeError/);
   await code.fill('console.log("counting"); return { bottles: args.crates * 12 };');
   await test.click();
@@ -228,7 +228,7 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   await becomes(() => name.inputValue(), 'bottle_count');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { level: 2, name: 'bottle_count' }).waitFor();
-  await shows(() => page.locator('.status-line').innerText(), /active\s*made by a person\s*version 1\s*never used/);
+  await shows(() => page.locator('.status-line').innerText(), /active\s*by a person\s*version 1\s*never used/);
 
   await page.getByRole('link', { name: 'Run' }).click();
   await page.getByLabel('Crates').fill('2');
@@ -244,7 +244,7 @@ test('a tool is written, tried, kept, used, switched off and deleted', async () 
   await page.getByRole('button', { name: 'Turn off' }).click();
   await page.locator('.status-line').getByText('off').waitFor();
   await at('');
-  await shows(() => row('bottle_count').innerText(), /off\s*made by a person\s*version 2/);
+  await shows(() => row('bottle_count').innerText(), /off\s*by a person\s*version 2/);
   await row('bottle_count').click();
   await page.getByRole('button', { name: 'Turn on' }).click();
   await page.locator('.status-line').getByText('active').waitFor();
@@ -268,10 +268,10 @@ test('what Hob wrote waits for a decision', async () => {
   for (const name of ['restart_radio', 'restart_router']) await api(context, 'POST', '/api/v1/custom-tools', byHob(name));
   await at('');
   await page.reload();
-  await shows(() => row('restart_radio').innerText(), /waits for a decision\s*made by Hob/);
-  await page.getByRole('link', { name: /2 tools wait for a decision/ }).waitFor();
+  await shows(() => row('restart_radio').innerText(), /needs approval\s*by Hob/);
+  await page.getByRole('link', { name: /2 tools need approval/ }).waitFor();
   await row('restart_radio').click();
-  const card = page.getByRole('region', { name: 'Hob wrote this tool. May it be used?' });
+  const card = page.getByRole('region', { name: 'Hob wrote this tool. Approve it?' });
   await card.getByText('It wants to run commands.').waitFor();
   await card.getByRole('button', { name: 'Approve' }).click();
   await card.waitFor({ state: 'detached' });
@@ -300,7 +300,7 @@ test('whoever may only look is told so in words', async () => {
 
 test('a tool that is not there says so', async () => {
   await at('no_such_tool');
-  await page.getByText('There is no tool called “no_such_tool” here').waitFor();
+  await page.getByText('There is no tool called “no_such_tool”').waitFor();
   await page.getByRole('link', { name: 'All tools' }).click();
   await filter().waitFor();
   assert.deepEqual(problems, []);
@@ -327,7 +327,7 @@ for (const [name, size] of Object.entries(sizes)) {
       await at('calculate', it.page);
       await it.page.getByLabel('Precision').fill('99');
       await run(it.page).click();
-      await it.page.getByText('This is needed.').waitFor();
+      await it.page.getByText('This is required.').waitFor();
       await look('wrong');
       await it.page.getByLabel('Precision').fill('');
       await it.page.getByLabel('Expression').fill('2 * (3 + 4)');
@@ -344,7 +344,7 @@ for (const [name, size] of Object.entries(sizes)) {
       await look('confirm');
       await at('', it.page);
       await row('restart_router', it.page).click();
-      await it.page.locator('.tool .status-line').getByText('made by Hob').waitFor();
+      await it.page.locator('.tool .status-line').getByText('by Hob').waitFor();
       await look('custom');
       await it.page.getByRole('button', { name: 'Edit' }).click();
       await it.page.getByRole('heading', { name: 'Edit restart_router' }).waitFor();

@@ -1,24 +1,19 @@
 // Whether the device can be reached: any failed request says it is away; /healthz is asked until it is back.
-import { useEffect, useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
 
 const FIRST_MS = 1000;
 const LONGEST_MS = 10_000;
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
-let away = false;
+/** Whether the device is out of reach. */
+export const deviceAway = signal(false);
+
 let wait = FIRST_MS;
 let timer: ReturnType<typeof setTimeout> | undefined;
-const listeners = new Set<(away: boolean) => void>();
-
-function set(value: boolean): void {
-  if (away === value) return;
-  away = value;
-  for (const listener of listeners) listener(value);
-}
 
 async function isHome(): Promise<boolean> {
   try {
-    const answer = await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE_MS) });
+    const answer = await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
     return answer.ok;
   } catch {
     return false;
@@ -26,48 +21,37 @@ async function isHome(): Promise<boolean> {
 }
 
 /** Called when a request did not reach the device. */
-export function lost(): void {
-  if (away) return;
-  set(true);
+export function reportUnreachable(): void {
+  if (deviceAway.value) return;
+  deviceAway.value = true;
   wait = FIRST_MS;
-  timer = setTimeout(() => void knock(), wait);
+  timer = setTimeout(() => void checkReachable(), wait);
 }
 
 /** Asks once, now, and keeps asking while there is no answer. */
-export async function knock(): Promise<void> {
+export async function checkReachable(): Promise<void> {
   clearTimeout(timer);
-  if (await isHome()) return set(false);
-  set(true);
+  deviceAway.value = !(await isHome());
+  if (!deviceAway.value) return;
   clearTimeout(timer);
-  timer = setTimeout(() => void knock(), wait);
+  timer = setTimeout(() => void checkReachable(), wait);
   wait = Math.min(wait * 1.6, LONGEST_MS);
 }
 
 /** Resolves while the device is within reach, or when it is again. */
-export function home(): Promise<void> {
-  if (!away) return Promise.resolve();
+export function untilReachable(): Promise<void> {
   return new Promise((resolve) => {
-    const listener = (value: boolean) => {
-      if (value) return;
-      listeners.delete(listener);
+    const stop = deviceAway.subscribe((away) => {
+      if (away) return;
       resolve();
-    };
-    listeners.add(listener);
+      // The first call comes before `stop` is set.
+      queueMicrotask(() => stop());
+    });
   });
 }
 
-export function useAway(): boolean {
-  const [value, setValue] = useState(away);
-  useEffect(() => {
-    listeners.add(setValue);
-    setValue(away);
-    return () => void listeners.delete(setValue);
-  }, []);
-  return value;
-}
-
-addEventListener('online', () => void knock());
-addEventListener('offline', () => void knock());
+addEventListener('online', () => void checkReachable());
+addEventListener('offline', () => void checkReachable());
 document.addEventListener('visibilitychange', () => {
-  if (!document.hidden) void knock();
+  if (!document.hidden) void checkReachable();
 });

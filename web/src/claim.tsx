@@ -1,8 +1,8 @@
-// The first screen of a new device: the code it printed, what its first person is called, and a password for them.
+// The claim screen of a new device: its code, the owner's name, and an optional password.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { Door, told, Trouble, useWait, type Told } from './door';
+import { Door, refusalFor, Trouble, useWait, type Refusal } from './door';
 import { Field } from './form';
 import { long, PasswordField, SHORTEST } from './password';
 import { text } from './text';
@@ -24,7 +24,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
   const [person, setPerson] = useState('');
   const [password, setPassword] = useState('');
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Told | null>(null);
+  const [problem, setProblem] = useState<Refusal | null>(null);
   const [wrongCode, setWrongCode] = useState('');
   const [short, setShort] = useState('');
   const [taken, setTaken] = useState(false);
@@ -34,7 +34,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
   const passwordField = useRef<HTMLInputElement>(null);
 
   useLayoutEffect(() => {
-    // On a phone the keyboard would cover the button, and with a link the button is all one needs.
+    // On a phone the keyboard would cover the button.
     if (!linked) codeField.current?.focus();
     else if (matchMedia('(pointer: fine)').matches) nameField.current?.focus();
     const again = () => {
@@ -49,7 +49,7 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
     return () => removeEventListener('hashchange', again);
   }, []);
 
-  // The field opens when the code of the link did not do.
+  // The field opens when the link's code was rejected.
   useEffect(() => {
     if (wrongCode) codeField.current?.select();
   }, [wrongCode]);
@@ -65,10 +65,10 @@ export function Claim({ onDone, onClaimed }: { onDone: () => Promise<void>; onCl
     }
     setBusy(true);
     try {
-      await api.claim(code.trim(), person.trim() || undefined, password || undefined);
+      await api.claim({ code: code.trim(), ...(person.trim() && { person: person.trim() }), ...(password && { password }) });
       await onDone();
     } catch (cause) {
-      const answer = told(cause, `#claim=${encodeURIComponent(code.trim())}`);
+      const answer = refusalFor(cause, `#claim=${encodeURIComponent(code.trim())}`);
       const which = cause instanceof api.Refused ? cause.code : '';
       if (which === 'wrong_code' || which === 'code_expired') {
         setLinked(false);

@@ -1,9 +1,9 @@
-// A button that copies. Browsers keep the clipboard from pages without encryption; there the older way is tried.
+// A copy button. Without encryption browsers have no clipboard API; the old command is used there.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { text } from './text';
 
-/** How long the button says that it is done. */
+/** How long the confirmation is shown. */
 const SHOWN_MS = 3000;
 
 function olderWay(value: string): boolean {
@@ -32,7 +32,7 @@ async function copied(value: string): Promise<boolean> {
 interface Props {
   value: string;
   label?: string;
-  /** Where it stands on the page: selected, to be copied by hand, where the browser refuses. */
+  /** The element to select when the browser refuses to copy. */
   shown?: { current: HTMLElement | null };
 }
 

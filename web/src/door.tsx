@@ -1,13 +1,13 @@
-// What the two doors share: the sheet with the flame, the line that says what is wrong, and the wait after too many tries.
+// What claim and sign-in share: the sheet, the line for problems, and the wait after too many attempts.
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import * as api from './api';
-import { useAway } from './away';
+import { deviceAway } from './away';
 import { Flame } from './icons';
-import { Said } from './said';
+import { Sentence } from './sentence';
 import { text, trouble } from './text';
 
-/** How long to wait where Hob does not say. */
+/** The wait, where the daemon does not say. */
 const WAIT_S = 60;
 
 interface DoorProps {
@@ -38,33 +38,33 @@ export function Door({ title, why, busy, onSubmit, children }: DoorProps): JSX.E
   );
 }
 
-/** What Hob answered, as far as a door shows it. */
-export interface Told {
+/** The daemon's answer, as far as it is shown. */
+export interface Refusal {
   words: string;
-  /** The encrypted address to go to instead. */
+  /** The encrypted address to use instead. */
   instead?: string;
 }
 
-/** The encrypted address a refusal names, whole or by its port alone; '' when there is none. */
+/** The encrypted address in a refusal, whole or by its port; '' when there is none. */
 function encrypted(message: string): string {
   const whole = /https:\/\/[^\s<>"'`#]+/.exec(message)?.[0].replace(/[.,;:!?)/]+$/, '');
   const port = /\bport (\d+)/.exec(message)?.[1];
   return whole ?? (port ? `https://${location.hostname}:${port}` : '');
 }
 
-/** A sentence for a refusal; to an encrypted address `fragment` is carried along. */
-export function told(cause: unknown, fragment = ''): Told {
+/** A refusal as a sentence; `fragment` is added to the encrypted address. */
+export function refusalFor(cause: unknown, fragment = ''): Refusal {
   const address = cause instanceof api.Refused && cause.code === 'tls_required' ? encrypted(cause.message) : '';
   return address ? { words: text.signIn.plain, instead: `${address}/${fragment}` } : { words: trouble(cause) };
 }
 
-/** The line over the button: what is wrong, or that Hob is away. */
-export function Trouble({ told }: { told: Told | null }): JSX.Element {
-  const away = useAway();
+/** The line above the button: a problem, or that the device is away. */
+export function Trouble({ told }: { told: Refusal | null }): JSX.Element {
+  const away = deviceAway.value;
   if (!told) return <p class="told soft" role="status">{away && text.away}</p>;
   return (
     <div class="told" role="alert">
-      <p class="problem"><Said words={told.words} /></p>
+      <p class="problem"><Sentence words={told.words} /></p>
       {told.instead && (
         <>
           <p><a href={told.instead}>{told.instead.replace(/\/(#.*)?$/, '')}</a></p>
@@ -75,7 +75,7 @@ export function Trouble({ told }: { told: Told | null }): JSX.Element {
   );
 }
 
-/** The seconds still to wait after too many tries, and what starts the wait. */
+/** The seconds left to wait after too many attempts, and what starts the wait. */
 export function useWait(): [number, (cause: unknown) => void] {
   const [until, setUntil] = useState(0);
   const [now, setNow] = useState(0);

@@ -8,12 +8,12 @@ import { Close, Find } from './icons';
 import { SECTIONS, type Section } from './memory/sections';
 import { href, ICONS, ROOMS, type Room } from './rooms';
 import { text, when } from './text';
-import { knownTools } from './tools/use-tools';
+import { allTools } from './tools/use-tools';
 
 interface Hit {
   key: string;
   title: string;
-  /** A quiet word beside it. */
+  /** A secondary text. */
   more?: string | undefined;
   room: Room;
   to: string;
@@ -25,7 +25,7 @@ type Source = (query: string) => Promise<Hit[]> | Hit[];
 const DEBOUNCE_MS = 180;
 /** How many of a kind are shown. */
 const FEW = 5;
-/** Memories are searched by meaning, which one letter has not. */
+/** Search by meaning needs a few letters. */
 const MEANING = 3;
 
 const has = (query: string, ...words: (string | undefined)[]) => {
@@ -33,7 +33,7 @@ const has = (query: string, ...words: (string | undefined)[]) => {
   return query.toLowerCase().split(/\s+/).every((part) => there.includes(part));
 };
 
-/** The lists are asked all at once, and only when typing rests: each of them is a call. */
+/** The lists are searched in one call, after typing pauses. */
 const LISTS: { tool: string; plural: string; section: Section; args?: object; name?: string; at?: (found: Listed) => string }[] = [
   { tool: 'list_tasks', plural: 'tasks', section: 'tasks' },
   { tool: 'list_notes', plural: 'notes', section: 'notes' },
@@ -46,10 +46,6 @@ const EACH = 3;
 
 type Listed = Record<string, unknown> & { id: string };
 
-interface Batch {
-  results: { success: boolean; result?: Record<string, Listed[]> }[];
-}
-
 let newest = '';
 
 async function inLists(query: string): Promise<Hit[]> {
@@ -57,7 +53,7 @@ async function inLists(query: string): Promise<Hit[]> {
   await new Promise((done) => setTimeout(done, LISTS_REST_MS));
   if (newest !== query) return [];
   const operations = LISTS.map(({ tool, args }) => ({ tool, args: { ...args, search: query, limit: EACH } }));
-  const { results } = (await api.execute<Batch>('batch_use_tool', { operations })).result;
+  const { results } = (await api.execute('batch_use_tool', { operations })).result;
   return LISTS.flatMap(({ plural, section, name = 'title', at }, n) =>
     (results[n]?.result?.[plural] ?? []).map((found): Hit => {
       const title = String(found[name] ?? '');
@@ -65,27 +61,21 @@ async function inLists(query: string): Promise<Hit[]> {
     }));
 }
 
-interface Remembered {
-  id: string;
-  content: string;
-  type?: string;
-}
-
-/** The parts of the Memory room, as far as they are meant. */
+/** The parts of the Memory room that match. */
 const sections = (query: string): Hit[] =>
   SECTIONS.filter((section) => has(query, text.memoryRoom.sections[section], text.memoryRoom.sectionWords[section]))
     .map((section) => ({ key: section, title: text.memoryRoom.sections[section], more: text.memoryRoom.sectionWords[section], room: 'memory', to: href('memory', section) }));
 
-/** The pages of the Device room, as far as they are meant. */
+/** The pages of the Device room that match. */
 const pages = (query: string): Hit[] =>
   Object.entries(text.find.pages).filter(([, [title, more]]) => has(query, title, more))
     .map(([page, [title = '', more]]) => ({ key: `page-${page}`, title, more, room: 'device', to: href('device', page) }));
 
-/** Where each group is looked for; the pins are asked for once while the search is open. */
+/** The sources by group; pins are loaded once while the search is open. */
 function sources(): Record<Group, Source> {
   let levels: Promise<Map<number, boolean>> | undefined;
   const pins = async () =>
-    new Map((await api.execute<{ pins: { pin: number; high: boolean }[] }>('gpio_list')).result.pins.map(({ pin, high }) => [pin, high]));
+    new Map((await api.execute('gpio_list')).result.pins.map(({ pin, high }) => [pin, high]));
   return {
     rooms: (query) =>
       ROOMS.filter((room) => has(query, text.rooms[room], text.find.rooms[room]))
@@ -97,7 +87,7 @@ function sources(): Record<Group, Source> {
       const wanted = HEADER.filter(({ pin, physical, bus }) =>
         pin !== undefined && has(query, text.home.pin(pin), `pin ${pin}`, text.home.physical(physical), bus && text.home.buses[bus].short));
       if (!wanted.length) return [];
-      // `17` is first of all GPIO 17, not physical pin 17.
+      // `17` means GPIO 17 before physical pin 17.
       const exact = (pin: number) => new RegExp(`(^|\\D)${pin}$`).test(query);
       const known = await (levels ??= pins());
       return wanted
@@ -114,7 +104,7 @@ function sources(): Record<Group, Source> {
 
     tools: async (query) => {
       if (!query) return [];
-      const all = await knownTools();
+      const all = await allTools();
       const plain = query.toLowerCase().replaceAll(' ', '_');
       const rank = (name: string) => (name === plain ? 0 : name.startsWith(plain) ? 1 : name.includes(plain) ? 2 : 3);
       return all
@@ -125,7 +115,7 @@ function sources(): Record<Group, Source> {
 
     memories: async (query) => {
       if (query.length < MEANING) return [];
-      const { memories } = (await api.execute<{ memories: Remembered[] }>('recall', { query, limit: FEW })).result;
+      const { memories } = (await api.execute('recall', { query, limit: FEW })).result;
       return memories.map((one) => ({ key: `memory-${one.id}`, title: one.content, room: 'memory', to: href('memory', one.id, query) }));
     },
 
@@ -147,22 +137,6 @@ function sources(): Record<Group, Source> {
 
 const ORDER: Group[] = ['rooms', 'pins', 'tools', 'memories', 'lists', 'conversations'];
 
-/** Calls `open` on `/` (not while one types) and on Ctrl+K. */
-export function useFindKeys(open: () => void): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]');
-      const slash = event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
-      const k = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-      if (event.defaultPrevented || !(slash || k) || document.querySelector('dialog[open]')) return;
-      event.preventDefault();
-      open();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, [open]);
-}
-
 export function Finder({ onClose }: { onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const asked = useRef<Record<Group, Source>>(undefined);
@@ -179,7 +153,7 @@ export function Finder({ onClose }: { onClose: () => void }): JSX.Element {
     let over = false;
     const ask = async () => {
       const first = ORDER.map(async (group) => {
-        // A source that cannot answer (no board, no network) is left out: the others are worth seeing.
+        // A source that fails is left out.
         const hits = await Promise.resolve(all[group](words)).catch(() => []);
         if (!over) setFound((old) => ({ ...old, [group]: hits.slice(0, FEW) }));
       });

@@ -1,12 +1,12 @@
-// The form pieces every room uses: a label, what to type into, help, and what is wrong with it, in one shape.
+// The form controls of every room: label, control, help and problem.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Close, Fresh } from './icons';
-import { Said } from './said';
+import { Sentence } from './sentence';
 import { text } from './text';
 
-/** What a control inside a [`Field`] has to carry, so that its label, help and problem are read with it. */
-export interface Wired {
+/** The attributes that connect a control with its label, help and problem. */
+export interface ControlProps {
   id: string;
   'aria-describedby': string | undefined;
   'aria-invalid': true | undefined;
@@ -21,14 +21,14 @@ interface About {
   required?: boolean;
 }
 
-type FieldProps = About & { children: (wired: Wired) => ComponentChildren };
+type FieldProps = About & { children: (wired: ControlProps) => ComponentChildren };
 
 export function Field({ label, help, error, required, children }: FieldProps): JSX.Element {
   const id = useId();
   const described = [help ? `${id}-help` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
   return (
     <div class="field">
-      <label for={id}>{label}{required && <Needed />}</label>
+      <label for={id}>{label}{required && <RequiredMark />}</label>
       {help && <Help id={id} words={help} />}
       {children({
         id,
@@ -36,21 +36,21 @@ export function Field({ label, help, error, required, children }: FieldProps): J
         'aria-invalid': error ? true : undefined,
         'aria-required': required || undefined,
       })}
-      {error && <Wrong id={id} words={error} />}
+      {error && <FieldError id={id} words={error} />}
     </div>
   );
 }
 
 export function Help({ id, words }: { id?: string; words: string }): JSX.Element {
-  return <p id={id && `${id}-help`} class="help"><Said words={words} /></p>;
+  return <p id={id && `${id}-help`} class="help"><Sentence words={words} /></p>;
 }
 
-export function Wrong({ id, words }: { id?: string; words: string }): JSX.Element {
-  return <p id={id && `${id}-error`} class="problem small" role="alert"><Said words={words} /></p>;
+export function FieldError({ id, words }: { id?: string; words: string }): JSX.Element {
+  return <p id={id && `${id}-error`} class="problem small" role="alert"><Sentence words={words} /></p>;
 }
 
-/** The quiet word beside a label that says a field may not stay empty. */
-export function Needed(): JSX.Element {
+/** Marks a required field. */
+export function RequiredMark(): JSX.Element {
   return <span class="needed" aria-hidden="true">{text.form.needed}</span>;
 }
 
@@ -64,9 +64,9 @@ interface Typed extends About {
 type InputProps = Typed & {
   type?: 'text' | 'password' | 'search' | 'url' | 'email' | 'tel';
   autocomplete?: string;
-  /** For names, addresses and keys: a fixed-width face and no spelling help. */
+  /** For names, addresses and keys: monospaced, without spelling help. */
   code?: boolean;
-  /** The id of a list of what may be meant. */
+  /** The id of a datalist. */
   list?: string;
 };
 
@@ -91,7 +91,7 @@ export function TextField({ value, onInput, placeholder, disabled, type = 'text'
   );
 }
 
-/** A number as it is typed: text, so that half a number is never lost; the caller reads it. */
+/** A number as typed text, so that half a number is not lost. */
 export function NumberField({ value, onInput, placeholder, disabled, whole, ...about }: Typed & { whole?: boolean }): JSX.Element {
   return (
     <Field {...about}>
@@ -111,7 +111,7 @@ export function NumberField({ value, onInput, placeholder, disabled, whole, ...a
   );
 }
 
-/** Grows with its text, up to half of the window. */
+/** Grows with its text, up to half the window. */
 export function AreaField({ value, onInput, placeholder, disabled, code, rows = 2, ...about }: Typed & { code?: boolean; rows?: number }): JSX.Element {
   const area = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
@@ -139,18 +139,21 @@ export function AreaField({ value, onInput, placeholder, disabled, code, rows = 
   );
 }
 
-interface SelectProps extends About {
-  value: string;
-  onInput: (value: string) => void;
-  options: readonly { value: string; label: string }[];
+interface SelectProps<V extends string> extends About {
+  value: V;
+  onInput: (value: V) => void;
+  options: readonly { value: V; label: string }[];
   disabled?: boolean;
 }
 
-export function SelectField({ value, onInput, options, disabled, ...about }: SelectProps): JSX.Element {
+/** The options of a table of labels. */
+export const optionsOf = <V extends string>(labels: Record<V, string>) => Object.entries(labels).map(([value, label]) => ({ value: value as V, label: label as string }));
+
+export function SelectField<V extends string>({ value, onInput, options, disabled, ...about }: SelectProps<V>): JSX.Element {
   return (
     <Field {...about}>
       {(wired) => (
-        <select {...wired} value={value} disabled={disabled} onChange={(event) => onInput(event.currentTarget.value)}>
+        <select {...wired} value={value} disabled={disabled} onChange={(event) => onInput(event.currentTarget.value as V)}>
           {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
         </select>
       )}
@@ -166,7 +169,7 @@ interface SwitchProps {
   disabled?: boolean;
 }
 
-/** On or off, at once: the label is part of what is pressed. */
+/** A switch; its label is part of the touch target. */
 export function SwitchField({ label, help, checked, onInput, disabled }: SwitchProps): JSX.Element {
   const id = useId();
   return (
@@ -193,7 +196,7 @@ interface ListProps extends About {
   onInput: (values: string[]) => void;
 }
 
-/** Several short texts: a line each, Enter begins the next. */
+/** A list of short texts; Enter adds the next. */
 export function ListField({ label, help, error, required, values, onInput }: ListProps): JSX.Element {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
@@ -219,7 +222,7 @@ export function ListField({ label, help, error, required, values, onInput }: Lis
   const described = [help ? `${id}-help` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ') || undefined;
   return (
     <div class="field" role="group" aria-labelledby={id} aria-describedby={described} ref={box}>
-      <span class="label" id={id}>{label}{required && <Needed />}</span>
+      <span class="label" id={id}>{label}{required && <RequiredMark />}</span>
       {help && <Help id={id} words={help} />}
       <ul class="lines">
         {shown.map((value, n) => (
@@ -249,25 +252,25 @@ export function ListField({ label, help, error, required, values, onInput }: Lis
         ))}
       </ul>
       <button type="button" class="quiet" onClick={() => add(shown.length - 1)}><Fresh />{text.form.another}</button>
-      {error && <Wrong id={id} words={error} />}
+      {error && <FieldError id={id} words={error} />}
     </div>
   );
 }
 
-/** The buttons under a form, side by side; the first is what one came for. */
+/** The buttons under a form; the first is the main one. */
 export function Buttons({ children }: { children: ComponentChildren }): JSX.Element {
   return <div class="buttons">{children}</div>;
 }
 
-/** A sentence about what was just done, what went wrong with it, or (`quiet`) how things are; read out when it appears. */
+/** A message: success, a problem (`bad`) or a state (`quiet`). Announced when it appears. */
 export function Notice({ bad = false, quiet = false, children }: { bad?: boolean; quiet?: boolean; children: string }): JSX.Element {
-  return <p class={`notice${bad ? ' problem' : quiet ? ' aside' : ''}`} role={bad ? 'alert' : 'status'}><Said words={children} /></p>;
+  return <p class={`notice${bad ? ' problem' : quiet ? ' aside' : ''}`} role={bad ? 'alert' : 'status'}><Sentence words={children} /></p>;
 }
 
 interface ConfirmProps {
   /** The question, in plain words. */
   title: string;
-  /** What will happen, and the exact call where there is one. */
+  /** What will happen. */
   children?: ComponentChildren;
   yes: string;
   no?: string;
@@ -276,7 +279,7 @@ interface ConfirmProps {
   onNo: () => void;
 }
 
-/** A question in the flow of the page, before what cannot be undone. It takes the focus on "No", and Escape is no. */
+/** A confirmation in the flow of the page. "No" has the focus, and Escape is no. */
 export function Confirm({ title, children, yes, no = text.form.no, busy = false, onYes, onNo }: ConfirmProps): JSX.Element {
   const id = useId();
   const card = useRef<HTMLDivElement>(null);

@@ -1,4 +1,4 @@
-// The few line drawings the page uses; all hidden from readers, their buttons carry the words.
+// The icons, hidden from screen readers: their buttons have labels.
 import type { JSX } from 'preact';
 
 const line = (d: string) => () => (

@@ -1,16 +1,16 @@
-// What happens on the device, as it happens: one stream for the whole page, which comes back by itself and catches up.
+// The event stream of the device: one for the page, reconnected with the events it missed.
 import { useEffect, useRef } from 'preact/hooks';
 import * as api from './api';
-import { home, knock } from './away';
+import { untilReachable, checkReachable } from './away';
 
-/** A page nobody looks at lets go of its line after this; a browser has only six for one device. */
+/** A hidden page closes its stream after this; browsers allow six connections to a host. */
 const UNSEEN_MS = 30_000;
 const FIRST_MS = 500;
 const LONGEST_MS = 10_000;
-/** A device that refuses the stream is asked again after this. */
+/** The retry delay after a refusal. */
 const LATER_MS = 60_000;
 
-type Handler = (event: api.Happening) => void;
+type Handler = (event: api.DeviceEvent) => void;
 
 const handlers = new Set<Handler>();
 
@@ -28,7 +28,7 @@ function seen(): Promise<void> {
   });
 }
 
-function tell(event: api.Happening): void {
+function tell(event: api.DeviceEvent): void {
   for (const handler of [...handlers]) handler(event);
 }
 
@@ -38,7 +38,7 @@ async function keep(over: AbortSignal): Promise<void> {
   let wait = FIRST_MS;
   while (!over.aborted) {
     await seen();
-    await home();
+    await untilReachable();
     if (over.aborted) return;
     const line = new AbortController();
     const hangUp = () => line.abort();
@@ -52,10 +52,10 @@ async function keep(over: AbortSignal): Promise<void> {
     try {
       const opened = () => {
         wait = FIRST_MS;
-        // What was read before the line stood may be old already.
+        // What was read before the stream opened may be outdated.
         if (last === undefined) tell({ seq: 0, topic: 'resync', data: {} });
       };
-      for await (const event of api.happenings(last, line, opened)) {
+      for await (const event of api.deviceEvents(last, line, opened)) {
         if (event.seq) last = event.seq;
         tell(event);
       }
@@ -67,13 +67,13 @@ async function keep(over: AbortSignal): Promise<void> {
       document.removeEventListener('visibilitychange', onSeen);
     }
     if (over.aborted) return;
-    if (!document.hidden && wait < LATER_MS) await knock();
+    if (!document.hidden && wait < LATER_MS) await checkReachable();
     await sleep(wait);
     wait = Math.min(wait * 2, LONGEST_MS);
   }
 }
 
-/** Opens the stream for as long as the caller is on screen; once for the page. */
+/** Keeps the stream open while mounted; used once. */
 export function useLine(): void {
   useEffect(() => {
     const over = new AbortController();
@@ -82,7 +82,7 @@ export function useLine(): void {
   }, []);
 }
 
-/** Calls `handler` for every event of these topics, and with topic `resync` when everything is to be read anew. */
+/** Calls `handler` for events of these topics, and for `resync`, after which everything has to be read again. */
 export function useLive(topics: readonly string[], handler: Handler): void {
   const newest = useRef(handler);
   newest.current = handler;
@@ -97,7 +97,7 @@ export function useLive(topics: readonly string[], handler: Handler): void {
   }, [key]);
 }
 
-/** Several changes at once are one reading; where they do not end, the readings become as rare as this. */
+/** The debounce of events, and the longest pause between reads. */
 const SETTLE_MS = 300;
 const CALM_MS = 10_000;
 

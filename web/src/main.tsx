@@ -1,22 +1,20 @@
-// The page's front door: asks Hob who we are and shows the claim, the sign-in or the rooms.
+// The entry of the page: reads the session and shows claim, sign-in or the rooms.
 import './style.css';
 import './form.css';
 import './door.css';
 import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { isPending, useApprovals, useApprovalsRead } from './approvals';
-import { useAway } from './away';
+import { deviceAway } from './away';
 import { Claim, codeIn } from './claim';
-import { Device } from './device/device';
-import { Finder, useFindKeys } from './find';
 import { Home } from './home/home';
 import { Flame } from './icons';
-import { isOpen, useInteractions, useInteractionsRead } from './interactions';
+import { lazy } from './lazy';
 import { useLine, useLive } from './live';
 import { Memory } from './memory/memory';
 import { Notices } from './notices';
-import { Bar, go, mark, usePlace, type RoomProps } from './rooms';
+import { isApproval, pendingQuestions, useQuestionUpdates, type InteractionQuestion } from './questions';
+import { Bar, currentPlace, go, mark, useFindKeys, type RoomProps } from './rooms';
 import { SignIn } from './sign-in';
 import { Talk } from './talk/talk';
 import { useTalk } from './talk/use-talk';
@@ -31,7 +29,11 @@ type Door =
   | { at: 'sign-in'; note?: string }
   | { at: 'inside'; session: api.Session };
 
-/** A spent code does not stay in the address; a room does. */
+/** Fetched once somebody is signed in: the Device room, and the search over everything. */
+const Device = lazy<RoomProps>(() => import('./device/device').then((part) => part.Device));
+const Finder = lazy<{ onClose: () => void }>(() => import('./find').then((part) => part.Finder));
+
+/** Removes a used claim code from the address. */
 function dropCode(): void {
   if (codeIn(location.hash)) history.replaceState(null, '', location.pathname + location.search);
 }
@@ -41,43 +43,43 @@ interface InsideProps {
   onChanged: () => void;
 }
 
-/** The rooms and the bar between them. What is being said goes on while one looks into another room. */
+/** The rooms and the bar. A running answer continues while another room is open. */
 function Inside({ session, onChanged }: InsideProps): JSX.Element {
-  const place = usePlace();
+  const place = currentPlace.value;
   const talk = useTalk();
   const asked = place.room === 'talk' ? (place.path[0] ?? '') : '';
   const came = useRef(place.room);
-  const decisions = useApprovals();
-  const pending = decisions.filter(isPending);
-  const newest = pending.at(-1);
-  const cards = useInteractions();
-  const open = cards.filter(isOpen);
-  const asking = open.at(-1);
+  const pending = pendingQuestions.value;
+  const approval = pending.filter(isApproval).at(-1);
+  const asking = pending.filter((one): one is InteractionQuestion => !isApproval(one)).at(-1);
 
   const [finding, setFinding] = useState(false);
   const find = useCallback(() => setFinding(true), []);
 
   useFindKeys(find);
+  useEffect(() => {
+    Device.prefetch();
+    Finder.prefetch();
+  }, []);
   useLine();
-  // A tool that waits for a decision is marked in the bar, whatever room one is in.
+  // Tools that need approval have a badge in every room.
   useToolsRead();
-  useApprovalsRead();
-  useInteractionsRead();
-  // The session holds the device's name and who may do what.
+  useQuestionUpdates();
+  // The session holds the device's name and the person's role.
   useLive(['device:changed', 'model:changed'], ({ topic }) => topic !== 'resync' && onChanged());
 
   useEffect(() => {
     if (asked && asked !== talk.conversationId) talk.open(asked);
   }, [asked]);
 
-  // The address names a conversation only while that is the one on screen.
+  // The address names the conversation on screen only.
   useEffect(() => {
     if (asked && asked !== talk.conversationId) go('talk', [], true);
   }, [talk.conversationId]);
 
-  const waiting = pending.length + open.length;
+  const waiting = pending.length;
   useEffect(() => {
-    mark('talk', waiting ? (pending.length ? text.approvals.badge(waiting) : text.asks.badge(waiting)) : talk.busy && place.room !== 'talk' ? text.rooms.working : '');
+    mark('talk', waiting ? (approval ? text.approvals.badge(waiting) : text.asks.badge(waiting)) : talk.busy && place.room !== 'talk' ? text.rooms.working : '');
   }, [waiting, talk.busy, place.room]);
 
   useLayoutEffect(() => {
@@ -85,7 +87,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
     if (came.current === place.room) return;
     came.current = place.room;
     if (place.room !== 'talk') scrollTo(0, 0);
-    // Where there are keys, Talk is for typing at once; its composer has taken the focus.
+    // With a keyboard, Talk's composer has taken the focus already.
     if (document.activeElement?.id !== 'message') document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
   }, [place.room]);
 
@@ -102,10 +104,10 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
 
   return (
     <div class="house">
-      {room ?? <Talk session={session} talk={talk} asked={decisions} cards={cards} />}
+      {room ?? <Talk session={session} talk={talk} />}
       <Bar room={place.room} alive={talk.busy && !waiting} onFind={find} />
       <Notices />
-      <p class="unseen" role="status">{newest && text.approvals.wants(toolOf(newest.tool))}</p>
+      <p class="unseen" role="status">{approval && text.approvals.wants(toolOf(approval.tool))}</p>
       <p class="unseen" role="status">{asking && (asking.kind === 'ask' ? text.asks.asks(asking.question ?? '') : text.asks.shows(asking.title ?? ''))}</p>
       {finding && <Finder onClose={() => setFinding(false)} />}
     </div>
@@ -114,7 +116,7 @@ function Inside({ session, onChanged }: InsideProps): JSX.Element {
 
 function App(): JSX.Element {
   const [door, setDoor] = useState<Door>({ at: 'opening' });
-  const away = useAway();
+  const away = deviceAway.value;
 
   const enter = useCallback(async () => {
     try {

@@ -1,8 +1,8 @@
-// What Hob tells a person of its own accord: a small card over any room, until it is dismissed here or elsewhere.
+// Notices: a small card over any room, until it is dismissed here or elsewhere.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { useAway } from './away';
+import { deviceAway } from './away';
 import { Close } from './icons';
 import { useLive, useNews } from './live';
 import { rollback } from './mind/api';
@@ -12,31 +12,31 @@ import { text, trouble, when } from './text';
 
 const words = text.notices;
 
-interface Told {
+interface Notice {
   id: string;
   title?: string | null;
   text: string;
   createdAt?: string;
-  /** A document that Hob changed, and the versions it made and found. */
+  /** A document that Hob changed, with the new version and the one before. */
   document?: { name: string; version: number; before: number };
 }
 
-/** So many are known of; one is shown, the others wait their turn. */
+/** The most notices loaded; one is shown at a time. */
 const MOST = 50;
 
-const isTold = (one: unknown): one is Told => typeof (one as Told | null)?.id === 'string' && typeof (one as Told).text === 'string';
+const isNotice = (one: unknown): one is Notice => typeof (one as Notice | null)?.id === 'string' && typeof (one as Notice).text === 'string';
 
 function useNotices() {
-  const [notices, setNotices] = useState<Told[]>([]);
-  const away = useAway();
+  const [notices, setNotices] = useState<Notice[]>([]);
+  const away = deviceAway.value;
   const turn = useRef(0);
   const read = useCallback(async () => {
     const mine = ++turn.current;
     try {
-      const { result } = await api.execute<{ notices?: unknown[] }>('list_notices', { unseen: true, limit: MOST });
-      if (mine === turn.current) setNotices((result.notices ?? []).filter(isTold));
+      const { result } = await api.execute('list_notices', { unseen: true, limit: MOST });
+      if (mine === turn.current) setNotices((result.notices ?? []).filter(isNotice));
     } catch {
-      // Hob is away and says so, or has nothing to tell this person.
+      // The device is away, or has no notices for this person.
     }
   }, []);
   useEffect(() => {
@@ -44,7 +44,7 @@ function useNotices() {
   }, [away]);
   useLive(['notice:new'], ({ topic, data }) => {
     const fresh = { ...data, createdAt: new Date().toISOString() };
-    if (topic === 'resync' || !isTold(fresh)) return;
+    if (topic === 'resync' || !isNotice(fresh)) return;
     turn.current++;
     setNotices((old) => [fresh, ...old.filter((one) => one.id !== fresh.id)]);
   });
@@ -52,13 +52,13 @@ function useNotices() {
   useNews(['notices:changed'], () => void read());
   const dismiss = async (which: string) => {
     const before = notices;
-    // An answer under way still has it.
+    // A pending response still includes it.
     turn.current++;
     setNotices(which === 'all' ? [] : notices.filter((one) => one.id !== which));
     try {
       await api.execute('dismiss_notice', { noticeId: which });
     } catch (cause) {
-      // One that is gone already is dismissed; any other comes back.
+      // A missing notice counts as dismissed; after any other error it is shown again.
       if (cause instanceof api.Refused && cause.status === 404) return;
       setNotices((now) => [...now, ...before.filter((one) => !now.some((other) => other.id === one.id))]);
     }
@@ -71,7 +71,7 @@ export function Notices(): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const newest = notices[0];
 
-  // The room makes room for the card: nothing of it is covered.
+  // The room is moved down by the card's height.
   useLayoutEffect(() => {
     const card = box.current?.querySelector<HTMLElement>('.notices');
     const root = document.documentElement.style;
@@ -88,7 +88,7 @@ export function Notices(): JSX.Element {
 
   const drop = (which: string) => {
     void dismiss(which);
-    // Whoever dismissed one by the keyboard is at the next, or back in the room.
+    // The focus moves to the next notice, or back into the room.
     requestAnimationFrame(() => {
       if (document.activeElement && document.activeElement !== document.body) return;
       const next = box.current?.querySelector<HTMLElement>('button') ?? document.querySelector<HTMLElement>('main h1');
@@ -103,7 +103,7 @@ export function Notices(): JSX.Element {
   );
 }
 
-function Card({ notice, rest, onDrop }: { notice: Told; rest: number; onDrop: (which: string) => void }): JSX.Element {
+function Card({ notice, rest, onDrop }: { notice: Notice; rest: number; onDrop: (which: string) => void }): JSX.Element {
   const { id, title, createdAt, document } = notice;
   return (
     <aside class="notices" aria-label={words.label}>
@@ -124,8 +124,8 @@ function Card({ notice, rest, onDrop }: { notice: Told; rest: number; onDrop: (w
   );
 }
 
-/** Takes back what Hob changed of itself, unless it was changed again meanwhile. */
-function Undo({ change: { name, version, before }, onDone }: { change: NonNullable<Told['document']>; onDone: () => void }): JSX.Element {
+/** Rolls the document back, unless it has changed again since. */
+function Undo({ change: { name, version, before }, onDone }: { change: NonNullable<Notice['document']>; onDone: () => void }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const undo = async () => {

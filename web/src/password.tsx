@@ -1,19 +1,19 @@
-// A password field: what is typed can be looked at, and a new one hears how good it is in a few calm words.
+// A password field with a show button and advice on new passwords.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field } from './form';
 import { text } from './text';
 
-/** The shortest password Hob takes, in characters. */
+/** The shortest accepted password, in characters. */
 export const SHORTEST = 10;
 
 interface Props {
   label: string;
   value: string;
   onInput: (value: string) => void;
-  /** A password that is being made, as opposed to one that is known. */
+  /** A new password. */
   fresh?: boolean;
-  /** What stands below an empty field, instead of the advice for a new password. */
+  /** The help below an empty field, instead of the advice. */
   help?: string;
   error?: string;
   field?: { current: HTMLInputElement | null };
@@ -21,7 +21,7 @@ interface Props {
 
 export const long = (value: string): number => [...value].length;
 
-/** What is said about a new password while it is typed: length first, then whether it is one of the obvious. */
+/** The advice on a new password: its length first, then whether it is easy to guess. */
 export function advice(value: string): string {
   const length = long(value);
   if (!length) return text.password.start;

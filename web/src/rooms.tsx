@@ -1,6 +1,7 @@
-// The five rooms: where one is (the hash of the address), the bar that leads from one to the other, and the marks on it.
+// The five rooms: the current place (the hash of the address), the bar that links them, and its badges.
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { Session } from './api';
 import { DeviceIcon, Find, Flame, HomeIcon, MemoryIcon, TalkIcon, ToolsIcon } from './icons';
 import { text } from './text';
@@ -8,12 +9,12 @@ import { text } from './text';
 export const ROOMS = ['talk', 'home', 'tools', 'memory', 'device'] as const;
 export type Room = (typeof ROOMS)[number];
 
-/** What every room is given. */
+/** The props of every room. */
 export interface RoomProps {
   session: Session;
-  /** What follows the room in the address: `#/tools/gpio_write` is `['gpio_write']`. */
+  /** The rest of the address: `#/tools/gpio_write` is `['gpio_write']`. */
   path: string[];
-  /** Reads the session anew: who one is, and what the device is called. */
+  /** Reloads the session: the person, their role and the device's name. */
   onChanged: () => void;
 }
 
@@ -42,7 +43,7 @@ export function href(room: Room, ...path: string[]): string {
   return `#/${[room, ...path].map(encodeURIComponent).join('/')}`;
 }
 
-/** Goes to a place; with `replace` the one before is not kept for the back button. */
+/** Navigates; with `replace` the back button skips the current place. */
 export function go(room: Room, path: string[] = [], replace = false): void {
   const to = href(room, ...path);
   if (to === location.hash) return;
@@ -54,47 +55,45 @@ export function go(room: Room, path: string[] = [], replace = false): void {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeIn(location.hash));
-  useEffect(() => {
-    const look = () => setPlace(placeIn(location.hash));
-    addEventListener('hashchange', look);
-    look();
-    return () => removeEventListener('hashchange', look);
-  }, []);
-  return place;
+/** The place the address names. */
+export const currentPlace = signal(placeIn(location.hash));
+addEventListener('hashchange', () => void (currentPlace.value = placeIn(location.hash)));
+
+const marks = signal<Partial<Record<Room, string>>>({});
+
+/** Sets the badge of a room in words; '' removes it. */
+export function mark(room: Room, words: string): void {
+  if ((marks.value[room] ?? '') !== words) marks.value = { ...marks.value, [room]: words };
 }
 
-const marks = new Map<Room, string>();
-const watching = new Set<() => void>();
-
-/** Marks a room in the bar as one where something waits or is alive, in words for those who do not see the dot; '' takes the mark away. */
-export function mark(room: Room, words: string): void {
-  if ((marks.get(room) ?? '') === words) return;
-  if (words) marks.set(room, words);
-  else marks.delete(room);
-  for (const look of watching) look();
+/** Calls `open` on `/` (not while typing) and on Ctrl+K. */
+export function useFindKeys(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]');
+      const slash = event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+      const k = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+      if (event.defaultPrevented || !(slash || k) || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [open]);
 }
 
 export const ICONS: Record<Room, () => JSX.Element> = {
   talk: TalkIcon, home: HomeIcon, tools: ToolsIcon, memory: MemoryIcon, device: DeviceIcon,
 };
 
-/** The bar: at the bottom of a phone, at the left of a desktop. */
+/** The bar: at the bottom on a phone, at the left on a desktop. */
 export function Bar({ room, alive, onFind }: { room: Room; alive: boolean; onFind: () => void }): JSX.Element {
-  const [, look] = useState(0);
-  useEffect(() => {
-    const again = () => look((n) => n + 1);
-    watching.add(again);
-    again();
-    return () => void watching.delete(again);
-  }, []);
   return (
     <nav class="bar" aria-label={text.rooms.label}>
       <Flame alive={alive} />
       {ROOMS.map((name) => {
         const Icon = ICONS[name];
-        const words = marks.get(name);
+        const words = marks.value[name];
         return (
           <a key={name} href={href(name)} aria-current={name === room ? 'page' : undefined}>
             <Icon />

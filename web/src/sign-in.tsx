@@ -1,8 +1,8 @@
-// Signing in: a name and a password, or a token the device gave out.
+// Sign-in with name and password, or with a token.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from './api';
-import { Door, told, Trouble, useWait, type Told } from './door';
+import { Door, refusalFor, Trouble, useWait, type Refusal } from './door';
 import { Field } from './form';
 import { PasswordField } from './password';
 import { badToken, text } from './text';
@@ -14,7 +14,7 @@ export function SignIn({ note, onDone }: { note?: string | undefined; onDone: ()
   const [token, setToken] = useState('');
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState('');
-  const [problem, setProblem] = useState<Told | null>(null);
+  const [problem, setProblem] = useState<Refusal | null>(null);
   const [wait, startWait] = useWait();
   const nameField = useRef<HTMLInputElement>(null);
   const passwordField = useRef<HTMLInputElement>(null);
@@ -41,7 +41,7 @@ export function SignIn({ note, onDone }: { note?: string | undefined; onDone: ()
       await onDone();
     } catch (cause) {
       if (cause instanceof api.Refused && cause.status === 401) setWrong(byToken ? badToken : text.password.wrongPair);
-      else setProblem(told(cause));
+      else setProblem(refusalFor(cause));
       startWait(cause);
       if (cause instanceof api.Refused) secret.current?.select();
     } finally {

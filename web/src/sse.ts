@@ -6,7 +6,7 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Yields each event; `heard` is called whenever anything arrives, be it a comment. Throws what the body throws. */
+/** Yields each event; calls `heard` for every chunk, comments included. Throws what the body throws. */
 export async function* serverEvents(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<ServerEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -18,7 +18,7 @@ export async function* serverEvents(body: ReadableStream<Uint8Array>, heard: () 
       const { done, value } = await reader.read();
       heard();
       buffer += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      // A carriage return at the very end may be half of a line ending: leave it for the next read.
+      // A carriage return at the end may be half of a line ending: leave it for the next read.
       const held = !done && buffer.endsWith('\r') ? '\r' : '';
       const lines = (held ? buffer.slice(0, -1) : buffer).split(/\r\n|\r|\n/);
       buffer = (lines.pop() ?? '') + held;

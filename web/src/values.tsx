@@ -1,17 +1,17 @@
-// Arguments, and the patterns that cover them, as a person reads them: a name and a value in each line.
+// Arguments and grant patterns as lines of name and value.
 import type { JSX } from 'preact';
 import type { Pattern } from './policy';
 import { text } from './text';
-import { label } from './tools/schema';
+import { label } from './forms/schema';
 
 const words = text.approvals;
 
-/** So many values stand on the card; the rest is in the exact call. */
+/** The most values shown; the rest is in the exact call. */
 const LINES = 8;
-/** A value up to this long stands whole. */
+/** Longer values are truncated. */
 const LONG = 240;
 
-/** A value as a person reads it. */
+/** Formats a value for people. */
 function readable(value: unknown): string {
   if (value === null || value === undefined || value === '') return words.nothing;
   if (typeof value === 'boolean') return value ? words.yes : words.no;
@@ -23,7 +23,7 @@ function readable(value: unknown): string {
 const object = (value: unknown): [string, unknown][] =>
   (value && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : []);
 
-/** Values by their names, a line each; what is left out is said. */
+/** Values by name, with a count of those left out. */
 export function Values({ of }: { of: unknown }): JSX.Element | null {
   const all = object(of);
   if (!all.length) return null;
@@ -43,22 +43,22 @@ export function Values({ of }: { of: unknown }): JSX.Element | null {
   );
 }
 
-/** Whether there is a pattern that covers less than everything. */
+/** Whether the pattern covers less than everything. */
 export const narrow = (pattern: Pattern | undefined): pattern is Record<string, unknown> => pattern !== undefined && pattern !== '*';
 
-/** Whether a pattern leaves nothing open: a text with a star that is not escaped would. */
+/** Whether a pattern has no wildcard: no star that is not escaped. */
 export function exact(pattern: Pattern): boolean {
   const open = (value: unknown): boolean =>
     typeof value === 'string' ? /(^|[^\\])(\\\\)*\*/.test(value) : typeof value === 'object' && value !== null && Object.values(value).some(open);
   return pattern !== '*' && !open(pattern);
 }
 
-/** A pattern that fits these values alone. */
-export function exactly(value: unknown): unknown {
+/** The pattern that matches exactly these values. */
+export function exactPattern(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/[\\*]/g, '\\$&');
-  if (Array.isArray(value)) return value.map(exactly);
-  return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, exactly(one)])) : value;
+  if (Array.isArray(value)) return value.map(exactPattern);
+  return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, exactPattern(one)])) : value;
 }
 
-/** The tool behind a name: `weather#fetch` is something `weather` wants while it runs. */
+/** The tool of a call: `weather#fetch` is a call that `weather` makes. */
 export const toolOf = (name: string) => name.split('#')[0] ?? name;

@@ -1,4 +1,4 @@
-// The eight kinds of blocks that Hob shows, and the buttons under them. What a block holds comes from a model: it is looked at before it is drawn.
+// The eight kinds of blocks Hob shows. Their content comes from a model and is checked before it is drawn.
 import type { JSX } from 'preact';
 import { Notice } from '../form';
 import { Markdown } from '../talk/markdown';
@@ -15,7 +15,7 @@ export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value
 export const plain = (value: unknown): string =>
   (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
 
-/** More rows than this would make the page heavy. */
+/** The most rows shown. */
 const ROWS = 500;
 
 function Table({ block }: { block: Fields }): JSX.Element {
@@ -37,7 +37,7 @@ function Table({ block }: { block: Fields }): JSX.Element {
   );
 }
 
-/** A picture of this device or one that is given whole; others are only told of, for nothing on this page comes from elsewhere. */
+/** An inline picture or one stored on this device; others become a link, because the page loads nothing from elsewhere. */
 function Picture({ block }: { block: Fields }): JSX.Element {
   const url = plain(block['url']);
   const alt = plain(block['alt']) || words.picture;
@@ -65,7 +65,7 @@ function One({ block, reply }: { block: Fields; reply?: Reply | undefined }): JS
   }
 }
 
-/** Blocks, one below the other; with `reply` a form can be sent, and what has none is put aside with one press. */
+/** A column of blocks; with `reply` a form can be submitted, and the rest dismissed. */
 export function Blocks({ blocks, reply }: { blocks: unknown[]; reply?: Reply | undefined }): JSX.Element {
   const all = blocks.map(object);
   const asks = all.some((block) => block['type'] === 'form');
@@ -82,4 +82,4 @@ export function Blocks({ blocks, reply }: { blocks: unknown[]; reply?: Reply | u
 }
 
 /** Blocks that were shown before. */
-export const Shown = ({ blocks }: { blocks: unknown[] }): JSX.Element => <Blocks blocks={blocks} />;
+export const ShownBlocks = ({ blocks }: { blocks: unknown[] }): JSX.Element => <Blocks blocks={blocks} />;

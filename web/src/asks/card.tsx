@@ -1,9 +1,9 @@
-// What Hob asks or shows and waits for: a quiet card with the question, the blocks or the component, and one line once it has ended.
+// An interaction as a card: a question, blocks or a component, and one line once it is answered.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Refused } from '../api';
 import { Notice, TextField } from '../form';
-import { isOpen, respond, type Interaction } from '../interactions';
+import { isPending, respond, type InteractionQuestion } from '../questions';
 import { Answered } from '../talk/asides';
 import { Markdown } from '../talk/markdown';
 import { moment, text, trouble } from '../text';
@@ -14,22 +14,22 @@ import { Blocks } from './blocks';
 import { Frame } from './frame';
 
 interface Props {
-  it: Interaction;
-  /** Where it comes from, for one that stands outside of its conversation. */
+  it: InteractionQuestion;
+  /** Its origin, when shown outside its conversation. */
   children?: ComponentChildren;
 }
 
-/** Answers it, one at a time; what was refused is told here, or beside the field it is about. */
+/** Sends one answer at a time; a refusal is shown here or beside its field. */
 export interface Reply {
   busy: boolean;
   problem: string;
-  give: (given: object | null) => Promise<Refused | null>;
+  give: (given: Record<string, unknown> | null) => Promise<Refused | null>;
 }
 
-function useReply(it: Interaction): Reply {
+function useReply(it: InteractionQuestion): Reply {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
-  const give = async (given: object | null) => {
+  const give = async (given: Record<string, unknown> | null) => {
     if (busy) return null;
     setBusy(true);
     setProblem('');
@@ -48,8 +48,8 @@ function useReply(it: Interaction): Reply {
 
 const object = (value: unknown): Record<string, unknown> => (value && typeof value === 'object' ? (value as Record<string, unknown>) : {});
 
-/** How it ended. */
-function Ended({ it }: { it: Interaction }): JSX.Element {
+/** The settled interaction. */
+function Ended({ it }: { it: InteractionQuestion }): JSX.Element {
   const answer = object(it.answer);
   const line = (what: string) => <p class="answered"><span class="dot" /><span>{what}</span></p>;
   if (it.gone) return line(words.gone);
@@ -76,9 +76,9 @@ export function Card({ it, children }: Props): JSX.Element {
   const held = useRef(false);
   const id = useId();
   const reply = useReply(it);
-  const open = isOpen(it);
+  const open = isPending(it);
 
-  // Whoever pressed something in the card is not lost when it becomes a line.
+  // Keeps the focus when the card becomes a line.
   if (!open && card.current?.contains(document.activeElement)) held.current = true;
   useLayoutEffect(() => {
     if (!open && held.current) end.current?.focus({ preventScroll: true });
@@ -101,8 +101,8 @@ export function Card({ it, children }: Props): JSX.Element {
   );
 }
 
-/** Buttons where there are options; a field for one's own words always. */
-function Question({ it, reply, labelled }: { it: Interaction; reply: Reply; labelled: string }): JSX.Element {
+/** Buttons for the options, and a field for a free answer. */
+function Question({ it, reply, labelled }: { it: InteractionQuestion; reply: Reply; labelled: string }): JSX.Element {
   const [typed, setTyped] = useState('');
   const [wrong, setWrong] = useState('');
   const options = it.options ?? [];

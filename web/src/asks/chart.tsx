@@ -1,4 +1,4 @@
-// Line, bar, area and pie charts as small drawings, with their numbers as a table for those who hear the page or want them exactly.
+// Line, bar, area and pie charts, with their data as a table.
 import type { JSX } from 'preact';
 import { Notice } from '../form';
 import { Chevron } from '../icons';
@@ -20,7 +20,7 @@ const figure = (value: unknown): number | null => {
   return Number.isFinite(found) ? found : null;
 };
 
-/** More points than this are not told apart. */
+/** The most points drawn. */
 const POINTS = 400;
 const SERIES = 6;
 
@@ -64,7 +64,7 @@ const WIDE = 320;
 const HIGH = 140;
 const said = (value: number | null) => (value === null ? '' : value.toLocaleString([], { maximumFractionDigits: 3 }));
 
-/** The least and the most on the axis: round, and with nothing left out below. */
+/** The range of the axis: round numbers that include all values. */
 function bounds({ series }: Numbers): [number, number] {
   const all = series.flatMap(({ values }) => values).filter((value): value is number => value !== null);
   const least = Math.min(0, ...all);
@@ -106,7 +106,7 @@ function Plot({ kind, numbers }: { kind: string; numbers: Numbers }): JSX.Elemen
   );
 }
 
-/** The parts of a whole; what is negative has no part. */
+/** The slices of a pie; negative values have none. */
 function Pie({ numbers }: { numbers: Numbers }): JSX.Element {
   const parts = (numbers.series[0]?.values ?? []).map((value) => Math.max(0, value ?? 0));
   const whole = parts.reduce((sum, part) => sum + part, 0) || 1;

@@ -7,18 +7,18 @@ import preact from '../../node_modules/preact/dist/preact.mjs?raw';
 import hooks from '../../node_modules/preact/hooks/dist/hooks.mjs?raw';
 import runner from './component-worker.js?raw';
 import { Notice } from '../form';
-import type { Interaction } from '../interactions';
+import type { Interaction } from '../api';
 import { asks } from '../text/asks';
 import type { Reply } from './card';
 
 const words = asks.frame;
 
-/** A frame that says nothing for so long is not there. */
+/** A frame that stays silent this long is missing. */
 const PATIENCE_MS = 6000;
 const LOWEST = 44;
 const HIGHEST = 640;
 
-/** A module's text as the body of a function that answers what it exports. */
+/** A module's source as a function body that returns its exports. */
 function body(source: string): string {
   return source
     .replace(/\/\/# sourceMappingURL.*$/m, '')
@@ -38,13 +38,13 @@ export function Frame({ it, reply }: { it: Interaction; reply: Reply }): JSX.Ele
     if (!code) return;
     const timer = setTimeout(() => setState((now) => (now === 'loading' ? 'silent' : now)), PATIENCE_MS);
     const hear = (event: MessageEvent) => {
-      // Only this frame is listened to; what it says is data and nothing more.
+      // Accepts messages of this frame only, as plain data.
       if (event.source !== frame.current?.contentWindow) return;
       const said = event.data as { hob?: unknown; why?: unknown; height?: unknown; action?: unknown; payload?: unknown } | null;
       switch (said?.hob) {
         case 'ready': {
           const dark = matchMedia('(prefers-color-scheme: dark)').matches;
-          // It has no origin that could be named here.
+          // The frame has no origin to name.
           frame.current?.contentWindow?.postMessage({ hob: 'run', preact: body(preact), hooks: body(hooks), runner, code, props: it.props ?? {}, dark }, '*');
           break;
         }

@@ -1,4 +1,4 @@
-// What this is, and under which licence.
+// Version and licences.
 import type { JSX } from 'preact';
 import { text } from '../text';
 import { Part, useHouse } from './part';

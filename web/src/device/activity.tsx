@@ -1,8 +1,8 @@
-// What was done: every call of a tool, newest first, with who made it, what was decided and how it ended.
+// The audit log: every tool call, newest first, with its caller, decision and outcome.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Notice, SelectField, SwitchField, TextField } from '../form';
 import { Chevron } from '../icons';
 import * as policy from '../policy';
@@ -16,7 +16,7 @@ const COUNT = 50;
 const DEBOUNCE_MS = 250;
 const OUTCOMES = [{ value: '', label: words.any }, ...Object.entries(words.outcomes).map(([value, label]) => ({ value, label }))];
 
-/** How the dot before a line looks; what is not here went wrong. */
+/** The dot of an outcome; any other is a failure. */
 const LOOKS: Record<string, string> = { ok: '', parked: 'rests' };
 
 function Entry({ entry, people }: { entry: policy.AuditEntry; people: Map<string, string> }): JSX.Element {
@@ -30,7 +30,7 @@ function Entry({ entry, people }: { entry: policy.AuditEntry; people: Map<string
         <p class="small">
           {facts(
             words.outcomes[entry.outcome] ?? entry.outcome, (entry.runId ? words.by.run : words.by.hand)(who),
-            // What took less is not nothing.
+            // Shorter calls still took some time.
             duration(Math.max(1, entry.micros / 1000)),
           )}
         </p>
@@ -42,7 +42,7 @@ function Entry({ entry, people }: { entry: policy.AuditEntry; people: Map<string
 
 export function Activity(): JSX.Element {
   const admin = useAdmin();
-  const away = useAway();
+  const away = deviceAway.value;
   const [query, setQuery] = useState<policy.AuditQuery>({ tool: '', outcome: '', everybody: false });
   const [entries, setEntries] = useState<policy.AuditEntry[] | null>(null);
   const [next, setNext] = useState<number | null>(null);
@@ -51,7 +51,7 @@ export function Activity(): JSX.Element {
   const asked = useRef(0);
   const list = useRef<HTMLUListElement>(null);
 
-  /** Reads from the newest, or what came before the last that is shown. */
+  /** Loads the newest entries, or those before the last one shown. */
   const read = async (after: policy.AuditEntry[] = [], before?: number | null) => {
     const turn = ++asked.current;
     try {
@@ -74,7 +74,7 @@ export function Activity(): JSX.Element {
 
   useEffect(() => {
     if (!query.everybody || people.size) return;
-    // Without their names they are somebody.
+    // Unknown people are "somebody".
     void api.people().then((all) => setPeople(new Map(all.people.map((one) => [one.id, one.name]))), () => undefined);
   }, [query.everybody]);
 

@@ -1,15 +1,15 @@
-// A copy of everything, as a download.
+// The backup of all data: downloaded and restored.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm, Notice } from '../form';
 import { text } from '../text';
-import { Part, useAct, useHouse } from './part';
+import { Part, useAction, useHouse } from './part';
 import { size } from './units';
 
 const words = text.device.backup;
 
-/** "kitchen-2026-11-20.hob" where Hob itself gave no better name. */
+/** "kitchen-2026-11-20.hob", where the daemon names none. */
 function fileName(given: string, device: string | undefined): string {
   const now = new Date();
   const two = (n: number) => String(n).padStart(2, '0');
@@ -21,7 +21,7 @@ function download(file: Blob, name: string): void {
   link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
-  // The browser has taken hold of it by then.
+  // The download has started by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
@@ -30,7 +30,7 @@ export function Backup(): JSX.Element {
   const [done, setDone] = useState('');
   const [chosen, setChosen] = useState<File>();
   const picker = useRef<HTMLInputElement>(null);
-  const act = useAct();
+  const act = useAction();
   const make = async () => {
     setDone('');
     await act.run(async () => {
@@ -49,7 +49,7 @@ export function Backup(): JSX.Element {
     setDone('');
     act.clear();
     setChosen(input.files?.[0]);
-    // The same file can be chosen again.
+    // Allows choosing the same file again.
     input.value = '';
   };
   return (

@@ -1,6 +1,6 @@
-// What a browser says of itself, in two words a person knows.
+// Names the browser and system of a User-Agent.
 
-/** In the order in which they are looked for: most browsers also claim to be another one. */
+/** In order of precedence: most browsers also claim to be another one. */
 const BROWSERS: [RegExp, string][] = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -21,7 +21,7 @@ const SYSTEMS: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** The browser and the system in a User-Agent text; '' for what it does not tell. */
+/** The browser and system; '' where unknown. */
 export function browserIn(agent: string): [string, string] {
   const find = (list: [RegExp, string][]) => list.find(([sign]) => sign.test(agent))?.[1] ?? '';
   return [find(BROWSERS), find(SYSTEMS)];

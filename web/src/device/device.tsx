@@ -1,4 +1,4 @@
-// The Device room: how it is, what it is, who may use it, a copy of what it keeps; and the pages of services and of what was done.
+// The Device room: health, settings, people, tokens and backup, with pages for services, models and activity.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -6,12 +6,12 @@ import { useLive } from '../live';
 import type { RoomProps } from '../rooms';
 import { text } from '../text';
 import { Top } from '../top';
-import { later } from '../later';
+import { lazy } from '../lazy';
 import { About } from './about';
 import { Backup } from './backup';
 import { useFocusKept } from './focus';
 import { Health } from './health';
-import { Looking, Onward, Part, useRead } from './part';
+import { HouseContext, LinkedPart, Part, useRead } from './part';
 import { People } from './people';
 import { Self } from './self';
 import { Sessions } from './sessions';
@@ -19,16 +19,16 @@ import { Tokens } from './tokens';
 import { You } from './you';
 import './device.css';
 
-/** How long a part that was asked for by its address is held in place, unless somebody moves first. */
+/** How long the part in the address is kept in view while others load. */
 const SETTLED_MS = 3000;
 const MOVES = ['wheel', 'touchstart', 'keydown', 'pointerdown'] as const;
 
-/** What has a page of its own; these come when they are first opened. */
+/** Parts with their own page, loaded on demand. */
 const PAGES = new Set(['services', 'activity', 'models', 'persona', 'prompt', 'runs']);
-const Services = later<{ wanted: string }>(() => import('./services').then((part) => part.Services));
-const Activity = later<object>(() => import('./activity').then((part) => part.Activity));
-const Model = later<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
-const MindPages = later<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
+const Services = lazy<{ wanted: string }>(() => import('./services').then((part) => part.Services));
+const Activity = lazy<object>(() => import('./activity').then((part) => part.Activity));
+const Model = lazy<{ onward?: boolean }>(() => import('./model').then((part) => part.Model));
+const MindPages = lazy<{ path: string[] }>(() => import('../mind/pages').then((part) => part.MindPages));
 
 function pageAt(path: string[]): JSX.Element | null {
   switch (path[0]) {
@@ -39,11 +39,11 @@ function pageAt(path: string[]): JSX.Element | null {
   }
 }
 
-/** The parts for this person: an admin also looks after people, tokens and the backup. */
+/** The parts for this person; admins also see people, tokens and backup. */
 function Parts({ admin }: { admin: boolean }): JSX.Element {
   const facts = useRead(api.device);
   const room = useRef<HTMLDivElement>(null);
-  // A new token may bring a new person, and with a person their tokens go: each list reads what the other changed.
+  // A token may create a person, and removing a person removes tokens: each list reloads after the other changes.
   const [round, setRound] = useState(0);
   const next = () => setRound((n) => n + 1);
   useLive(['device:changed'], () => void facts.again());
@@ -53,13 +53,13 @@ function Parts({ admin }: { admin: boolean }): JSX.Element {
       <Health />
       <Self read={facts} />
       <Part id="model" title={text.device.model.title} why={text.device.model.why}><Model onward /></Part>
-      <Onward id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
+      <LinkedPart id="persona" title={text.device.mind.personaTitle} why={text.device.mind.personaWhy} open={text.device.mind.persona} />
       <You />
       {admin && <People round={round} onChanged={next} />}
       {admin && <Tokens round={round} onChanged={next} />}
       <Sessions />
-      <Onward id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
-      <Onward id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
+      <LinkedPart id="services" title={text.services.title} why={text.services.why} open={text.services.open} />
+      <LinkedPart id="activity" title={text.activity.title} why={text.activity.why} open={text.activity.open} />
       {admin && <Backup />}
       <About />
     </div>
@@ -78,7 +78,7 @@ export function Device({ session, path, onChanged }: RoomProps): JSX.Element {
     const show = () => section.scrollIntoView({ block: 'start' });
     show();
     title.focus({ preventScroll: true });
-    // What stands above it is still being read, and grows.
+    // The parts above are still loading and growing.
     const grown = new ResizeObserver(show);
     grown.observe(section.parentElement);
     const stop = () => grown.disconnect();
@@ -94,9 +94,9 @@ export function Device({ session, path, onChanged }: RoomProps): JSX.Element {
   return (
     <main class="room device">
       <Top title={text.rooms.device} where={session.name} />
-      <Looking.Provider value={house}>
+      <HouseContext.Provider value={house}>
         {pageAt(path) ?? <Parts admin={admin} />}
-      </Looking.Provider>
+      </HouseContext.Provider>
     </main>
   );
 }

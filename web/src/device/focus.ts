@@ -1,7 +1,7 @@
-// The focus does not get lost: when what had it goes (a form was saved, a row was removed), it moves to what is nearest.
+// Keeps the focus: when the focused element goes away, the nearest one takes it.
 import { useEffect } from 'preact/hooks';
 
-/** Where the focus goes, from the nearest: the button that opened the form again, else the heading of the part. */
+/** Candidates for the focus: the button that opened the form, else the part's heading. */
 function nearest(places: (Element | null)[]): HTMLElement | null {
   for (const place of places) {
     const found = place?.isConnected ? place.querySelector<HTMLElement>('[data-back]') : null;

@@ -1,31 +1,17 @@
-// How the machine is, in plain words; what a person should look after stands first.
+// The machine's health; concerns come first.
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api';
-import { Said } from '../said';
+import type { SystemInfo } from '../results';
+import { Sentence } from '../sentence';
 import { facts, text, when } from '../text';
-import { Part, Reading, useRead } from './part';
+import { Part, LoadState, useRead } from './part';
 import { size, span } from './units';
 
-/** Every half minute, while somebody looks. */
+/** The polling interval while the page is visible. */
 const EVERY_MS = 30_000;
 
-interface State {
-  model?: string;
-  os?: string;
-  arch?: string;
-  cpus?: number;
-  load?: number[];
-  memory?: { total: number; available: number };
-  ownMemory?: number;
-  disk?: { total: number; free: number };
-  temperature?: number;
-  uptime?: number;
-  startedAt?: string;
-  concerns?: string[];
-}
-
-function lines(state: State): [string, string][] {
+function lines(state: SystemInfo): [string, string][] {
   const words = text.device.health;
   const all: [string, string][] = [];
   const { memory, disk, load, temperature, uptime } = state;
@@ -57,15 +43,15 @@ export function Health(): JSX.Element {
     };
   }, []);
 
-  const state = (read.data?.result ?? {}) as State;
+  const state: SystemInfo = read.data?.result ?? {};
   const concerns = state.concerns ?? [];
   return (
     <Part id="health" title={text.device.health.title} why={text.device.health.why}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {read.data && (
         <>
-          {/* The sentence would only say them once more. */}
-          {concerns.length === 0 ? <p class="say"><Said words={read.data.say ?? text.device.health.well} /></p> : (
+          {/* The sentence would repeat the concerns. */}
+          {concerns.length === 0 ? <p class="say"><Sentence words={read.data.say ?? text.device.health.well} /></p> : (
             <div role="alert">
               <ul class="concerns">{concerns.map((concern) => <li key={concern}>{text.device.health.concern(concern)}</li>)}</ul>
             </div>

@@ -1,4 +1,4 @@
-// What thinks of the answers: which model, who chose it, and, for an admin, another one of any provider that has a key.
+// The model in use, and for admins a form to choose another.
 import type { JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -10,7 +10,7 @@ import { about, Choices, useKnownModels } from '../mind/known-models';
 import { href } from '../rooms';
 import { text } from '../text';
 import { mind } from '../text/mind';
-import { Edit, Reading, SaveRow, useAct, useAdmin, useHouse, useRead } from './part';
+import { Edit, LoadState, SaveRow, useAction, useAdmin, useHouse, useRead } from './part';
 
 const words = mind.model;
 
@@ -23,17 +23,17 @@ function parts(model: string): [string, string] {
 
 const nameOf = (kind: string, all: Provider[]) => all.find(({ id }) => id === kind)?.name ?? `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 
-function sentence(choice: api.ModelChoice, all: Provider[]): string {
+function sentence(choice: api.ModelInUse, all: Provider[]): string {
   const [kind, name] = parts(choice.model);
   if (kind === 'reflex') return words.reflexIs;
   if (kind === 'custom') return words.customIs(name, choice.url ?? '');
-  // An address that is not OpenAI's own means that another server stands in for it.
+  // An address other than OpenAI's is another server with the same API.
   if (kind === 'openai') return /^(https:\/\/([\w-]+\.)*openai\.com\/|$)/.test(choice.url ?? '') ? words.openaiIs(name) : words.customIs(name, choice.url ?? '');
   if (all.find(({ id }) => id === kind)?.local) return words.customIs(name, choice.url ?? '');
   return words.providerIs(name, nameOf(kind, all));
 }
 
-function origin(choice: api.ModelChoice): string {
+function origin(choice: api.ModelInUse): string {
   return (choice.from && words.from[choice.from]) ?? (choice.changeable === false ? words.fixed : '');
 }
 
@@ -44,17 +44,17 @@ interface Draft {
   key: string;
 }
 
-/** Whether the key that is kept may stay: a key goes to no other server than the one it was given for. */
-function sameServer(draft: Draft, choice: api.ModelChoice): boolean {
+/** Whether the stored key may stay: a key is sent only to the server it was given for. */
+function sameServer(draft: Draft, choice: api.ModelInUse): boolean {
   const [kind] = parts(choice.model);
   return kind === draft.kind && (kind !== 'custom' || (choice.url ?? '') === draft.url.trim());
 }
 
-/** Whether a key is there for what is chosen. */
-const hasKey = (draft: Draft, choice: api.ModelChoice, all: Provider[]) =>
+/** Whether there is a key for the choice. */
+const hasKey = (draft: Draft, choice: api.ModelInUse, all: Provider[]) =>
   (choice.hasKey && sameServer(draft, choice)) || (draft.kind !== 'custom' && all.some(({ id, hasKey }) => id === draft.kind && hasKey));
 
-function lacks(draft: Draft, choice: api.ModelChoice, all: Provider[]): Partial<Record<'name' | 'url' | 'key', string>> {
+function lacks(draft: Draft, choice: api.ModelInUse, all: Provider[]): Partial<Record<'name' | 'url' | 'key', string>> {
   if (draft.kind === 'reflex') return {};
   const wanted = draft.kind === 'openai' || (all.find(({ id }) => id === draft.kind)?.needsKey ?? false);
   return {
@@ -64,8 +64,8 @@ function lacks(draft: Draft, choice: api.ModelChoice, all: Provider[]): Partial<
   };
 }
 
-/** What is sent: the key only when there is something to say about it. */
-function asked(draft: Draft, choice: api.ModelChoice): Parameters<typeof api.chooseModel>[0] {
+/** The request: the key only when it changes. */
+function asked(draft: Draft, choice: api.ModelInUse): Parameters<typeof api.chooseModel>[0] {
   if (draft.kind === 'reflex') return { model: 'reflex' };
   const leaves = draft.kind === 'custom' && choice.hasKey && !sameServer(draft, choice);
   const key = draft.key.trim() || (leaves ? '' : undefined);
@@ -77,9 +77,9 @@ function asked(draft: Draft, choice: api.ModelChoice): Parameters<typeof api.cho
 }
 
 interface ChooseProps {
-  choice: api.ModelChoice;
+  choice: api.ModelInUse;
   all: Provider[];
-  onDone: (choice: api.ModelChoice) => void;
+  onDone: (choice: api.ModelInUse) => void;
   onCancel: () => void;
 }
 
@@ -87,7 +87,7 @@ function Choose({ choice, all, onDone, onCancel }: ChooseProps): JSX.Element {
   const [kind, name] = parts(choice.model);
   const [draft, setDraft] = useState<Draft>({ kind, name, url: choice.url ?? '', key: '' });
   const [wrong, setWrong] = useState<ReturnType<typeof lacks>>({});
-  const act = useAct();
+  const act = useAction();
   const known = useKnownModels();
   const id = useId();
   const put = (change: Partial<Draft>) => {
@@ -101,7 +101,7 @@ function Choose({ choice, all, onDone, onCancel }: ChooseProps): JSX.Element {
     if (Object.keys(found).length) return;
     await act.run(async () => onDone(await api.chooseModel(asked(draft, choice))));
   };
-  // Those that can be asked at once, the one in use, and the three there always are.
+  // Providers with a key, the one in use, and the three built-in choices.
   const [reflex, openai, custom] = words.kinds;
   const usable = all.filter(({ id: which, hasKey: has, local }) => which !== 'openai' && which !== 'custom' && (has || local || which === kind));
   const rest = kind === 'reflex' || kind === 'openai' || kind === 'custom' || usable.some(({ id: which }) => which === kind) ? [] : [{ value: kind, label: nameOf(kind, all) }];
@@ -137,7 +137,7 @@ function Choose({ choice, all, onDone, onCancel }: ChooseProps): JSX.Element {
   );
 }
 
-/** `onward`: with the way to the page about all models. */
+/** `onward`: with a link to the Models page. */
 export function Model({ onward = false }: { onward?: boolean }): JSX.Element {
   const read = useRead(api.model);
   const admin = useAdmin();
@@ -151,11 +151,11 @@ export function Model({ onward = false }: { onward?: boolean }): JSX.Element {
   useEffect(readAll, [admin]);
   const [open, setOpen] = useState(false);
   const [done, setDone] = useState('');
-  const act = useAct();
+  const act = useAction();
   const choice = read.data;
   const free = admin && choice?.changeable !== false;
 
-  const took = (fresh: api.ModelChoice, said: string) => {
+  const took = (fresh: api.ModelInUse, said: string) => {
     read.set(fresh);
     setOpen(false);
     setDone(said);
@@ -166,7 +166,7 @@ export function Model({ onward = false }: { onward?: boolean }): JSX.Element {
 
   return (
     <>
-      <Reading of={read} />
+      <LoadState of={read} />
       {choice && !open && (
         <>
           <p class="say">{sentence(choice, all)}</p>

@@ -1,9 +1,9 @@
-// One part of the Device room: its heading at the side, what it holds beside it; and how a part reads and changes things.
+// The building blocks of the Device room: parts, pages, loading and actions.
 import type { ComponentChildren, JSX } from 'preact';
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Notice } from '../form';
 import { Chevron } from '../icons';
 import { href } from '../rooms';
@@ -12,14 +12,17 @@ import { Back } from '../tools/back';
 
 interface House {
   session: api.Session;
-  /** Reads the session anew. */
+  /** Reloads the session. */
   onChanged: () => void;
 }
 
-/** Who looks at the room; every part reads it from here. */
-export const Looking = createContext<House>({ session: { user: '', person: '', role: 'viewer' }, onChanged: () => undefined });
+/** The session, for every part of the room. */
+export const HouseContext = createContext<House>({
+  session: { user: '', person: '', role: 'viewer', name: '', version: '', model: '', hasPassword: false, csrfToken: '' },
+  onChanged: () => undefined,
+});
 
-export const useHouse = () => useContext(Looking);
+export const useHouse = () => useContext(HouseContext);
 export const useAdmin = () => useHouse().session.role === 'admin';
 
 export function Part({ id, title, why, children }: { id: string; title: string; why?: ComponentChildren; children: ComponentChildren }): JSX.Element {
@@ -34,7 +37,7 @@ export function Part({ id, title, why, children }: { id: string; title: string; 
   );
 }
 
-/** A page of the room: the way back, and its heading, which has the focus when it appears. */
+/** A page of the room: a link back and a heading, which takes the focus. */
 export function Page({ title, back, to, children }: { title: string; back: string; to: string; children: ComponentChildren }): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
@@ -50,8 +53,8 @@ export function Page({ title, back, to, children }: { title: string; back: strin
   );
 }
 
-/** A part that is a page of its own: what it is for, and the way there. */
-export function Onward({ id, title, why, open }: { id: string; title: string; why: string; open: string }): JSX.Element {
+/** A part that links to its own page. */
+export function LinkedPart({ id, title, why, open }: { id: string; title: string; why: string; open: string }): JSX.Element {
   return (
     <Part id={id} title={title}>
       <p>{why}</p>
@@ -67,11 +70,11 @@ export interface Read<T> {
   set: (data: T) => void;
 }
 
-/** Reads something when the part appears, in every new `round`, and when the device is back; what was read before stays while it is away. */
+/** Loads a value on mount, in every new `round`, and when the device is back; keeps the old value while it is away. */
 export function useRead<T>(read: () => Promise<T>, round = 0): Read<T> {
   const [data, set] = useState<T | null>(null);
   const [problem, setProblem] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const alive = useRef(true);
   const again = useCallback(async () => {
     try {
@@ -81,7 +84,7 @@ export function useRead<T>(read: () => Promise<T>, round = 0): Read<T> {
       setProblem('');
     } catch (cause) {
       if (!alive.current) return;
-      // The banner says that Hob is away; here only a refusal is news.
+      // The banner covers an unreachable device; only a refusal is shown here.
       if (cause instanceof api.Refused) setProblem(trouble(cause));
     }
   }, []);
@@ -92,22 +95,22 @@ export function useRead<T>(read: () => Promise<T>, round = 0): Read<T> {
   return { data, problem, again, set };
 }
 
-/** What the lists of people and of tokens are given: the round to read in, and how to begin the next. */
+/** The props of the lists of people and tokens, which reload each other. */
 export interface ListProps {
   round: number;
   onChanged: () => void;
 }
 
-export interface Act {
+export interface Action {
   busy: boolean;
   problem: string;
-  /** Does it; answers whether it went well. */
+  /** Runs an action; resolves to whether it succeeded. */
   run: (what: () => Promise<unknown>) => Promise<boolean>;
   clear: () => void;
 }
 
-/** Something a person does here: one at a time, with what went wrong in a sentence. */
-export function useAct(words?: (cause: unknown) => string | undefined): Act {
+/** An action of a person: one at a time, with its error as a sentence. */
+export function useAction(words?: (cause: unknown) => string | undefined): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const run = async (what: () => Promise<unknown>) => {
@@ -127,8 +130,8 @@ export function useAct(words?: (cause: unknown) => string | undefined): Act {
   return { busy, problem, run, clear: () => setProblem('') };
 }
 
-/** What stands in a part until it has read its things: a quiet word, or why it could not. */
-export function Reading({ of }: { of: Pick<Read<unknown>, 'data' | 'problem' | 'again'> }): JSX.Element | null {
+/** The loading state of a part, or its error. */
+export function LoadState({ of }: { of: Pick<Read<unknown>, 'data' | 'problem' | 'again'> }): JSX.Element | null {
   if (of.problem) {
     return (
       <>
@@ -140,7 +143,7 @@ export function Reading({ of }: { of: Pick<Read<unknown>, 'data' | 'problem' | '
   return of.data === null ? <p class="soft small">{text.device.loading}</p> : null;
 }
 
-/** The buttons under a form of this room: save, and back. */
+/** Save and cancel. */
 export function SaveRow({ busy, save, saving = text.device.saving, onCancel }: { busy: boolean; save: string; saving?: string; onCancel: () => void }): JSX.Element {
   return (
     <div class="buttons">

@@ -1,11 +1,11 @@
-// Who may use this Hob: their roles and passwords, new ones, and the way out for those who left.
+// The people of this Hob: their roles and passwords, added and removed.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm, Notice, SelectField, TextField } from '../form';
 import { long, PasswordField, SHORTEST } from '../password';
 import { facts, text } from '../text';
-import { Edit, Part, Reading, SaveRow, useAct, useHouse, useRead, type ListProps } from './part';
+import { Edit, Part, LoadState, SaveRow, useAction, useHouse, useRead, type ListProps } from './part';
 import { day } from './units';
 
 const words = text.device.people;
@@ -14,13 +14,13 @@ export function roleName(role: string): string {
   return text.device.roles.find((one) => one.value === role)?.label ?? role;
 }
 
-export function RoleField({ value, onInput, disabled = false }: { value: string; onInput: (value: string) => void; disabled?: boolean }): JSX.Element {
+export function RoleField({ value, onInput, disabled = false }: { value: api.Role; onInput: (value: api.Role) => void; disabled?: boolean }): JSX.Element {
   const says = text.device.roles.find((one) => one.value === value)?.says ?? '';
   return <SelectField label={words.role} help={`${roleName(value)}: ${says}.`} value={value} options={text.device.roles} disabled={disabled} onInput={onInput} />;
 }
 
 interface FormProps {
-  /** The one who is changed; none when it is somebody new. */
+  /** The person being edited; none for a new one. */
   person?: api.Person;
   onDone: (person: api.Person) => void;
   onCancel: () => void;
@@ -29,12 +29,12 @@ interface FormProps {
 
 function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Element {
   const [name, setName] = useState(person?.name ?? '');
-  const [role, setRole] = useState<string>(person?.role ?? 'member');
+  const [role, setRole] = useState<api.Role>(person?.role ?? 'member');
   const [password, setPassword] = useState('');
   const [wrong, setWrong] = useState<{ name?: string; password?: string }>({});
   const field = useRef<HTMLInputElement>(null);
-  const act = useAct();
-  const put = (set: (value: string) => void) => (value: string) => {
+  const act = useAction();
+  const put = <V extends string>(set: (value: V) => void) => (value: V) => {
     set(value);
     setWrong({});
     act.clear();
@@ -44,7 +44,7 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
     if (password && long(password) < SHORTEST) return setWrong({ password: text.password.short(long(password)) }), field.current?.focus();
     const given = { name: name.trim(), role, ...(password && { password }) };
     if (!person) return void (await act.run(async () => onDone(await api.addPerson(given))));
-    const change: api.PersonChange = {
+    const change: Parameters<typeof api.changePerson>[1] = {
       ...(given.name !== person.name && { name: given.name }),
       ...(role !== person.role && { role }),
       ...(password && { password }),
@@ -55,7 +55,7 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
   return (
     <Edit label={person ? text.device.changeOf(person.name) : words.add} onSubmit={() => void save()} onCancel={onCancel}>
       <TextField label={words.name} error={wrong.name} value={name} onInput={put(setName)} />
-      {!person?.owner && <RoleField value={role} onInput={put(setRole)} />}
+      {!person?.owner && <RoleField value={role} onInput={put<api.Role>(setRole)} />}
       <PasswordField
         fresh
         label={words.password}
@@ -77,7 +77,7 @@ function PersonForm({ person, onDone, onCancel, onRemove }: FormProps): JSX.Elem
 function Row({ person, onChanged, onGone }: { person: api.Person; onChanged: (person: api.Person) => void; onGone: () => void }): JSX.Element {
   const { session } = useHouse();
   const [open, setOpen] = useState<'' | 'change' | 'remove'>('');
-  const act = useAct();
+  const act = useAction();
   const self = person.id === session.user;
   const remove = async () => {
     if (await act.run(() => api.removePerson(person.id))) onGone();
@@ -131,16 +131,16 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
   );
   return (
     <Part id="people" title={words.title} why={why}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {all && (
         <ul class="rows">
           {all.map((person) => (
             <Row
               key={person.id}
               person={person}
-              onChanged={(fresh) => read.set({ people: all.map((old) => (old.id === fresh.id ? { ...old, ...fresh } : old)) })}
+              onChanged={(fresh) => read.set({ count: all.length, people: all.map((old) => (old.id === fresh.id ? { ...old, ...fresh } : old)) })}
               onGone={() => {
-                read.set({ people: all.filter((old) => old.id !== person.id) });
+                read.set({ count: all.length - 1, people: all.filter((old) => old.id !== person.id) });
                 onChanged();
               }}
             />
@@ -154,7 +154,7 @@ export function People({ round, onChanged }: ListProps): JSX.Element {
           onDone={(fresh) => {
             setAdding(false);
             setDone(fresh.hasPassword ? words.added(fresh.name) : words.addedBare(fresh.name));
-            read.set({ people: [...all, fresh] });
+            read.set({ count: all.length + 1, people: [...all, fresh] });
           }}
         />
       )}

@@ -1,16 +1,16 @@
-// The device as such: what it is called, where it answers, and how to know that it is really this one.
+// This device: its name, addresses and certificate fingerprint.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Copy } from '../copy';
 import { TextField } from '../form';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { text, when } from '../text';
-import { Edit, Part, Reading, SaveRow, useAct, useAdmin, useHouse, type Read } from './part';
+import { Edit, Part, LoadState, SaveRow, useAction, useAdmin, useHouse, type Read } from './part';
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
-/** "AB:CD:…" in groups of four bytes, as one compares it by eye. */
+/** "AB:CD:…" in groups of four bytes, for comparison by eye. */
 function groups(fingerprint: string): string[] {
   const bytes = fingerprint.split(':');
   const all: string[] = [];
@@ -32,12 +32,12 @@ function Fingerprint({ value }: { value: string }): JSX.Element {
   );
 }
 
-function Name({ read, facts }: { read: Read<api.DeviceFacts>; facts: api.DeviceFacts }): JSX.Element {
+function Name({ read, facts }: { read: Read<api.Device>; facts: api.Device }): JSX.Element {
   const admin = useAdmin();
   const { onChanged } = useHouse();
   const [name, setName] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
-  const act = useAct();
+  const act = useAction();
   const words = text.device.self;
 
   const save = async () => {
@@ -47,7 +47,7 @@ function Name({ read, facts }: { read: Read<api.DeviceFacts>; facts: api.DeviceF
     const went = await act.run(async () => read.set(await api.renameDevice(given)));
     if (!went) return;
     setName(null);
-    // The session tells the other rooms what the device is called.
+    // The other rooms read the device's name from the session.
     onChanged();
   };
 
@@ -81,17 +81,17 @@ function Name({ read, facts }: { read: Read<api.DeviceFacts>; facts: api.DeviceF
   );
 }
 
-/** Whether an address is one that only the device itself can use. */
-function lonely(listensOn: string | undefined): boolean {
+/** Whether only the device itself can reach an address. */
+function lonely(listensOn: string | null): boolean {
   return /^(127\.|localhost|\[::1\])/.test(listensOn ?? '');
 }
 
-export function Self({ read }: { read: Read<api.DeviceFacts> }): JSX.Element {
+export function Self({ read }: { read: Read<api.Device> }): JSX.Element {
   const words = text.device.self;
   const facts = read.data;
   return (
     <Part id="self" title={words.title}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {facts && (
         <>
           <Name read={read} facts={facts} />
@@ -102,7 +102,7 @@ export function Self({ read }: { read: Read<api.DeviceFacts> }): JSX.Element {
               <dt>{words.addresses}</dt>
               <dd>
                 <ul>{facts.addresses?.map((address) => <li key={address}>{address}</li>)}</ul>
-                {lonely(facts.listensOn) && <p class="soft small"><Said words={words.alone} /></p>}
+                {lonely(facts.listensOn) && <p class="soft small"><Sentence words={words.alone} /></p>}
               </dd>
             </div>
             {facts.tls && (

@@ -1,53 +1,50 @@
-// One service: what it is for, who uses it, and its entries. Keys go in and never come out.
+// One service: its description, users and entries. Keys are write-only.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Confirm, Notice, TextField } from '../form';
+import { blank, readAll } from '../forms/draft';
+import { Fields } from '../forms/fields';
+import { groupOf, label as labelled, type Group, type GroupDraft, type Schema } from '../forms/schema';
 import * as policy from '../policy';
 import { go, href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { sentence, text } from '../text';
-import { blank, label as labelled, read as readForm, type Draft, type Field, type Group, type Problems, type Shape } from '../tools/schema';
-import { Fields } from '../tools/schema-form';
+
 import { useFocusKept } from './focus';
-import { Edit, Page, SaveRow, useAct, useAdmin, useHouse } from './part';
+import { Edit, Page, SaveRow, useAction, useAdmin, useHouse } from './part';
 
 const words = text.services;
 
 const isSecret = (field: policy.ServiceField) => field.secret || field.type === 'secret';
 
-function shapeOf(field: policy.ServiceField, kept: boolean): Shape {
-  if (isSecret(field)) return { kind: 'secret', kept };
-  switch (field.type) {
-    case 'number': return { kind: 'number', whole: false, schema: {} };
-    case 'boolean': return { kind: 'flag', three: !field.required && typeof field.default !== 'boolean' };
-    case 'select': return { kind: 'choice', options: (field.options ?? []).map((value) => ({ value, label: value })) };
-    default: return { kind: 'text', long: false, code: false, url: field.type === 'url', schema: {} };
-  }
-}
+const TYPES: Record<string, Schema> = { number: { type: 'number' }, boolean: { type: 'boolean' }, url: { type: 'string', format: 'uri' } };
 
-/** What every entry may have besides. */
-const EXTRAS: Field[] = [
-  { name: 'hosts', label: words.hosts, help: words.hostsHelp, required: false, default: undefined, shape: { kind: 'list', item: { kind: 'text', long: false, code: false, schema: {} }, schema: {} } },
-  { name: 'raw', label: words.raw, help: words.rawHelp, required: false, default: false, shape: { kind: 'flag', three: false } },
-];
+/** What every entry with secrets may have besides. */
+const EXTRAS: Record<'hosts' | 'raw', Schema> = {
+  hosts: { type: 'array', items: { type: 'string', format: 'line' }, title: words.hosts, description: words.hostsHelp },
+  raw: { type: 'boolean', title: words.raw, description: words.rawHelp, default: false },
+};
 
-/** The form of an entry, in the order of the schema. `entry`: the one that is changed. */
-function formOf(schema: policy.ServiceField[], entry?: policy.ServiceEntry): Group {
-  const fields = schema.map((field): Field => {
+/** The form of an entry, in the order of the service's fields. `entry`: the one that is changed. */
+function formOf(fields: policy.ServiceField[], entry?: policy.ServiceEntry): Group {
+  const schemaOf = (field: policy.ServiceField): Schema => {
     const kept = entry?.secretsSet.includes(field.name) ?? false;
-    const help = [field.description && sentence(field.description), isSecret(field) && (kept ? words.secretKept : words.secretHelp)];
+    const secret = isSecret(field);
+    const help = [field.description && sentence(field.description), secret && (kept ? words.secretKept : words.secretHelp)];
     return {
-      name: field.name, label: field.label || labelled(field.name), help: help.filter(Boolean).join(' '),
-      required: field.required, shape: shapeOf(field, kept), default: entry ? undefined : field.default,
+      ...(secret ? { writeOnly: true, kept } : field.type === 'select' ? { enum: field.options ?? [] } : TYPES[field.type] ?? { type: 'string', format: 'line' }),
+      title: field.label || labelled(field.name), description: help.filter(Boolean).join(' '),
+      ...(!entry && { default: field.default }),
     };
-  });
-  return { kind: 'group', fields: [...fields, ...(schema.some(isSecret) ? EXTRAS : [])] };
+  };
+  const properties = Object.fromEntries(fields.map((field) => [field.name, schemaOf(field)]));
+  return groupOf({ required: fields.filter((field) => field.required).map((field) => field.name), properties: { ...properties, ...(fields.some(isSecret) && EXTRAS) } }, true);
 }
 
 interface EntryFormProps {
   service: policy.Service;
   entry?: policy.ServiceEntry;
-  /** The name of the key that is to be replaced. */
+  /** The key field to focus. */
   replacing?: string;
   onDone: () => void;
   onCancel: () => void;
@@ -55,13 +52,12 @@ interface EntryFormProps {
 
 function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormProps): JSX.Element {
   const form = formOf(service.schema, entry);
-  const [draft, setDraft] = useState(() => blank(form, entry?.fields) as Record<string, Draft>);
+  const [draft, setDraft] = useState(() => blank(form, entry?.fields) as GroupDraft);
   const [label, setLabel] = useState(entry?.label ?? (service.entries.length ? '' : words.first));
   const [tried, setTried] = useState(false);
   const box = useRef<HTMLDivElement>(null);
-  const act = useAct();
-  const problems: Problems = {};
-  const fields = readForm(form, draft, true, '', problems) as Record<string, unknown>;
+  const act = useAction();
+  const { values: fields, problems } = readAll(form, draft);
   useLayoutEffect(() => {
     const at = service.schema.filter(isSecret).findIndex((field) => field.name === replacing);
     if (at >= 0) box.current?.querySelectorAll<HTMLElement>('input[type="password"]')[at]?.focus();
@@ -73,7 +69,7 @@ function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormPro
       requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus());
       return;
     }
-    // What was there and is empty now goes away; a key that was not typed stays.
+    // Emptied fields are deleted; a key that was not typed stays.
     const emptied = Object.keys(entry?.fields ?? {}).filter((name) => form.fields.some((field) => field.name === name) && !(name in fields));
     const given = { fields: { ...fields, ...Object.fromEntries(emptied.map((name) => [name, null])) } };
     const done = await act.run(() => (entry
@@ -95,7 +91,7 @@ function EntryForm({ service, entry, replacing, onDone, onCancel }: EntryFormPro
   );
 }
 
-/** A plain value as it is read. */
+/** Formats a plain value. */
 function shown(value: unknown): string {
   if (typeof value === 'boolean') return value ? words.yes : words.no;
   if (Array.isArray(value)) return value.join(', ');
@@ -112,13 +108,13 @@ interface EntryProps {
 function Entry({ service, entry, may, onChanged }: EntryProps): JSX.Element {
   const [open, setOpen] = useState<'' | 'change' | 'drop'>('');
   const [replacing, setReplacing] = useState('');
-  const act = useAct();
+  const act = useAction();
   const free = may && entry.from !== 'file';
   const change = async (given: policy.EntryChange) => {
     if (await act.run(() => policy.changeEntry(service.name, entry.label, given))) onChanged(words.saved);
   };
   const drop = async () => {
-    if (await act.run(() => policy.dropEntry(service.name, entry.label))) onChanged(words.dropped);
+    if (await act.run(() => policy.deleteEntry(service.name, entry.label))) onChanged(words.dropped);
   };
   const edit = (key = '') => {
     setReplacing(key);
@@ -158,9 +154,9 @@ function Entry({ service, entry, may, onChanged }: EntryProps): JSX.Element {
               </div>
             );
           })}
-          {EXTRAS.filter(({ name }) => entry.fields[name] !== undefined).map(({ name, label }) => (
+          {Object.entries(EXTRAS).filter(([name]) => entry.fields[name] !== undefined).map(([name, { title }]) => (
             <div key={name}>
-              <dt>{label}</dt>
+              <dt>{title}</dt>
               <dd>{shown(entry.fields[name])}</dd>
             </div>
           ))}
@@ -191,26 +187,26 @@ export function ServicePage({ service, onChanged }: { service: policy.Service; o
   const [removing, setRemoving] = useState(false);
   const [done, setDone] = useState('');
   const box = useRef<HTMLDivElement>(null);
-  const act = useAct();
+  const act = useAction();
   useFocusKept(box);
   const may = admin && service.from !== 'file';
   const { session } = useHouse();
   const { entries } = service;
-  // An entry of a person stands before the one of the file.
+  // A person's entry overrides the one in the file.
   const free = service.multiEntry || entries.every((entry) => entry.from === 'file');
   const changed = (said: string) => {
     setDone(said);
     void onChanged();
   };
   const remove = async () => {
-    if (!(await act.run(() => policy.dropService(service.name)))) return;
+    if (!(await act.run(() => policy.deleteService(service.name)))) return;
     go('device', ['services'], true);
     await onChanged();
   };
   return (
-    <Page title={policy.nameOf(service)} back={words.all} to={href('device', 'services')}>
+    <Page title={policy.serviceName(service)} back={words.all} to={href('device', 'services')}>
       <div class="part-body" ref={box}>
-        {service.description && <p><Said words={sentence(service.description)} /></p>}
+        {service.description && <p><Sentence words={sentence(service.description)} /></p>}
         <p class="dotted">
           <code>{service.name}</code>
           {words.from[service.from] && <span>{words.from[service.from]}</span>}
@@ -231,7 +227,7 @@ export function ServicePage({ service, onChanged }: { service: policy.Service; o
         {adding && <EntryForm service={service} onCancel={() => setAdding(false)} onDone={() => (setAdding(false), changed(words.saved))} />}
         {act.problem && <Notice bad>{act.problem}</Notice>}
         {removing && (
-          <Confirm title={words.removeAsk(policy.nameOf(service))} yes={words.removeYes} busy={act.busy} onYes={() => void remove()} onNo={() => setRemoving(false)} />
+          <Confirm title={words.removeAsk(policy.serviceName(service))} yes={words.removeYes} busy={act.busy} onYes={() => void remove()} onNo={() => setRemoving(false)} />
         )}
         {may && !adding && !removing && (
           <div class="buttons">

@@ -1,4 +1,4 @@
-// The services that tools use elsewhere: which there are, who uses them, and whether they are set up.
+// The services tools depend on, and whether they are set up.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Notice, SwitchField, TextField } from '../form';
@@ -7,7 +7,7 @@ import { useLive } from '../live';
 import * as policy from '../policy';
 import { go, href } from '../rooms';
 import { facts, text } from '../text';
-import { Edit, Page, Reading, SaveRow, useAct, useAdmin, useHouse, useRead } from './part';
+import { Edit, Page, LoadState, SaveRow, useAction, useAdmin, useHouse, useRead } from './part';
 import { ServicePage } from './service';
 
 const words = text.services;
@@ -21,7 +21,7 @@ export function Services({ wanted }: { wanted: string }): JSX.Element {
   return (
     <Page title={words.title} back={words.back} to={href('device')}>
       <p class="soft small">{words.why}</p>
-      <Reading of={read} />
+      <LoadState of={read} />
       {all && wanted && <Notice quiet>{words.unknown(wanted)}</Notice>}
       {all && <List all={all} onDefined={(name) => void read.again().then(() => go('device', ['services', name]))} />}
     </Page>
@@ -40,7 +40,7 @@ function List({ all, onDefined }: { all: policy.Service[]; onDefined: (name: str
         {all.map((service) => (
           <li key={service.name}>
             <a class="tool-row" href={href('device', 'services', service.name)}>
-              <span><b>{policy.nameOf(service)}</b></span>
+              <span><b>{policy.serviceName(service)}</b></span>
               <span class="tool-risk">{session.role !== 'viewer' && setUp(service)}</span>
               {service.description && <span class="tool-about">{service.description}</span>}
               <span class="tool-also">{facts(service.neededBy.length > 0 && `${words.neededBy} ${service.neededBy.join(', ')}`, words.from[service.from])}</span>
@@ -57,7 +57,7 @@ function List({ all, onDefined }: { all: policy.Service[]; onDefined: (name: str
 function Define({ taken, onDone, onCancel }: { taken: string[]; onDone: (name: string) => void; onCancel: () => void }): JSX.Element {
   const [draft, setDraft] = useState({ name: '', displayName: '', description: '', multiEntry: false });
   const [wrong, setWrong] = useState('');
-  const act = useAct();
+  const act = useAction();
   const put = (change: Partial<typeof draft>) => {
     setDraft({ ...draft, ...change });
     setWrong('');
@@ -68,7 +68,7 @@ function Define({ taken, onDone, onCancel }: { taken: string[]; onDone: (name: s
     if (!/^[a-z0-9_-]{1,64}$/.test(name)) return setWrong(words.nameWrong);
     if (taken.includes(name)) return setWrong(words.nameTaken);
     const about = { displayName: draft.displayName.trim(), description: draft.description.trim() };
-    const given: policy.ServiceDraft = {
+    const given: Parameters<typeof policy.defineService>[1] = {
       multiEntry: draft.multiEntry,
       ...(about.displayName && { displayName: about.displayName }),
       ...(about.description && { description: about.description }),

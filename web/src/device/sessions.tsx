@@ -1,12 +1,12 @@
-// Where this person is signed in, and signing out: here, there, or everywhere else.
+// The person's sessions, and signing out of them.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import * as api from '../api';
 import { Notice } from '../form';
-import { lastConversation } from '../keep';
+import { lastConversation } from '../storage';
 import { text } from '../text';
 import { browserIn } from './browser';
-import { Part, Reading, useAct, useHouse, useRead } from './part';
+import { Part, LoadState, useAction, useHouse, useRead } from './part';
 import { day } from './units';
 
 const words = text.device.sessions;
@@ -15,8 +15,8 @@ export function Sessions(): JSX.Element {
   const read = useRead(api.sessions);
   const { onChanged } = useHouse();
   const [done, setDone] = useState('');
-  const act = useAct();
-  // The one that is looked at first, then the newest.
+  const act = useAction();
+  // The current session first, then the newest.
   const all = read.data?.sessions.slice().sort((a, b) => Number(b.current) - Number(a.current) || b.createdAt - a.createdAt);
   const others = all?.filter((one) => !one.current) ?? [];
 
@@ -36,7 +36,7 @@ export function Sessions(): JSX.Element {
 
   return (
     <Part id="sessions" title={words.title} why={words.why}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {all && (
         <ul class="rows">
           {all.map((one) => {

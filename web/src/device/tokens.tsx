@@ -1,11 +1,11 @@
-// Keys for programs: which there are, a new one (shown once), and taking one back.
+// API tokens: listed, created (shown once) and revoked.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Copy } from '../copy';
 import { Confirm, Notice, SelectField, SwitchField, TextField } from '../form';
 import { facts, text } from '../text';
-import { Edit, Part, Reading, SaveRow, useAct, useRead, type ListProps } from './part';
+import { Edit, Part, LoadState, SaveRow, useAction, useRead, type ListProps } from './part';
 import { RoleField, roleName } from './people';
 import { day } from './units';
 
@@ -23,9 +23,9 @@ function lasts(token: api.Token): string {
 
 function Row({ token, onGone }: { token: api.Token; onGone: () => void }): JSX.Element {
   const [asking, setAsking] = useState(false);
-  const act = useAct();
+  const act = useAction();
   const takeBack = async () => {
-    if (await act.run(() => api.takeBack(token.id))) onGone();
+    if (await act.run(() => api.revokeToken(token.id))) onGone();
   };
   return (
     <li>
@@ -55,13 +55,13 @@ interface Made {
 
 function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCancel: () => void }): JSX.Element {
   const [name, setName] = useState('');
-  const [role, setRole] = useState('member');
+  const [role, setRole] = useState<api.Role>('member');
   const [some, setSome] = useState(false);
   const [scopes, setScopes] = useState<string[]>([]);
   const [tools, setTools] = useState('');
   const [days, setDays] = useState('');
   const [wrong, setWrong] = useState<{ name?: string; scope?: string }>({});
-  const act = useAct();
+  const act = useAction();
 
   const scope = () => {
     if (!some) return [];
@@ -73,7 +73,7 @@ function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCance
     const chosen = scope();
     if (some && !chosen.length) return setWrong({ scope: words.needScope });
     setWrong({});
-    const asked: api.NewToken = { name: name.trim(), role, ...(some && { scope: chosen }), ...(days && { expiresInDays: Number(days) }) };
+    const asked: Parameters<typeof api.newToken>[0] = { name: name.trim(), role, ...(some && { scope: chosen }), ...(days && { expiresInDays: Number(days) }) };
     await act.run(async () => onDone(await api.newToken(asked)));
   };
   return (
@@ -107,7 +107,7 @@ function TokenForm({ onDone, onCancel }: { onDone: (made: Made) => void; onCance
   );
 }
 
-/** The one moment in which a token can be read. */
+/** The new token, shown once. */
 function Once({ made, onSeen }: { made: Made; onSeen: () => void }): JSX.Element {
   const shown = useRef<HTMLElement>(null);
   const box = useRef<HTMLDivElement>(null);
@@ -131,12 +131,12 @@ export function Tokens({ round, onChanged }: ListProps): JSX.Element {
   const all = read.data?.tokens;
   return (
     <Part id="tokens" title={words.title} why={words.why}>
-      <Reading of={read} />
+      <LoadState of={read} />
       {all?.length === 0 && !adding && !made && <p class="soft small">{words.empty}</p>}
       {all && all.length > 0 && (
         <ul class="rows">
           {all.map((token) => (
-            <Row key={token.id} token={token} onGone={() => read.set({ tokens: all.filter((old) => old.id !== token.id) })} />
+            <Row key={token.id} token={token} onGone={() => read.set({ count: all.length - 1, tokens: all.filter((old) => old.id !== token.id) })} />
           ))}
         </ul>
       )}

@@ -1,4 +1,4 @@
-// Sizes and spans of time in words, as Hob itself says them; a number and its unit stay on one line.
+// Formats sizes and durations as the daemon does, without line breaks inside.
 
 /** "12.3 GB", "400 MB". */
 export function size(bytes: number): string {
@@ -8,7 +8,7 @@ export function size(bytes: number): string {
   return `${Math.max(1, Math.round(bytes / 1e3))}\u00a0kB`;
 }
 
-/** The largest unit that says something: "3 days", "5 hours", "12 minutes". */
+/** The largest suitable unit: "3 days", "5 hours", "12 minutes". */
 export function span(seconds: number): string {
   if (seconds < 120) return 'a minute';
   if (seconds < 7200) return `${Math.floor(seconds / 60)} minutes`;
@@ -16,7 +16,7 @@ export function span(seconds: number): string {
   return `${Math.floor(seconds / 86_400)} days`;
 }
 
-/** The day of a time, with its year where it is not this one: "3 Oct". */
+/** "3 Oct", with the year when it is another one. */
 export function day(at: number | null | undefined): string {
   if (at === null || at === undefined) return '';
   const date = new Date(at);

@@ -1,4 +1,4 @@
-// The person who looks: what they are called, what they may, their password, and what Hob does without asking them.
+// The current person: name, role, password and autonomy.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -6,7 +6,7 @@ import { Notice, TextField } from '../form';
 import { long, PasswordField, SHORTEST } from '../password';
 import { text } from '../text';
 import { Autonomy } from './autonomy';
-import { Edit, Part, SaveRow, useAct, useHouse } from './part';
+import { Edit, Part, SaveRow, useAction, useHouse } from './part';
 
 const words = text.device.you;
 
@@ -14,7 +14,7 @@ function Rename({ onDone, onCancel }: { onDone: () => void; onCancel: () => void
   const { session } = useHouse();
   const [name, setName] = useState(session.person);
   const [wrong, setWrong] = useState('');
-  const act = useAct();
+  const act = useAction();
   const save = async () => {
     if (!name.trim()) return setWrong(words.needName);
     if (await act.run(() => api.changePerson(session.user, { name: name.trim() }))) onDone();
@@ -34,7 +34,7 @@ function Password({ onDone, onCancel }: { onDone: () => void; onCancel: () => vo
   const [wrong, setWrong] = useState<{ current?: string; fresh?: string }>({});
   const currentField = useRef<HTMLInputElement>(null);
   const freshField = useRef<HTMLInputElement>(null);
-  const act = useAct((cause) => {
+  const act = useAction((cause) => {
     if (!(cause instanceof api.Refused) || cause.code !== 'wrong_password') return undefined;
     setWrong({ current: text.password.wrong });
     currentField.current?.select();
@@ -53,7 +53,7 @@ function Password({ onDone, onCancel }: { onDone: () => void; onCancel: () => vo
   };
   return (
     <Edit label={session.hasPassword ? words.changePassword : words.setPassword} onSubmit={() => void save()} onCancel={onCancel}>
-      {/* A password manager files the new password under this name. */}
+      {/* Password managers store the new password under this name. */}
       <input hidden type="text" autocomplete="username" value={session.person} readOnly />
       {session.hasPassword && (
         <PasswordField label={words.current} value={current} onInput={put(setCurrent)} error={wrong.current} field={currentField} />

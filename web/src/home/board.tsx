@@ -1,10 +1,11 @@
-// The header of the board, drawn as one looks down on it: lit where a pin is high, switched with a tap.
+// The header as a drawing seen from above: lit where a pin is high, switched with a tap.
 import type { JSX, TargetedKeyboardEvent } from 'preact';
+import type { Level } from '../results';
 import { text } from '../text';
 import { HEADER, type Place } from './header';
-import type { BoardState, Level } from './use-board';
+import type { BoardState } from './use-board';
 
-/** Four looks: on or off, driven by Hob or only read. */
+/** Four states: on or off, driven or only read. */
 function look(level: Level | undefined): string {
   if (!level) return 'held';
   return `${level.high ? 'high' : 'low'}${level.driven ? ' driven' : ''}`;
@@ -19,7 +20,7 @@ function label(place: Place, level: Level | undefined): string {
   return words.join(', ');
 }
 
-/** Arrow keys walk over the header as it lies there; what cannot be switched is stepped over. */
+/** Arrow keys move over the header and skip fixed pins. */
 function onKeyDown(event: TargetedKeyboardEvent<HTMLElement>): void {
   const step = { ArrowUp: -2, ArrowDown: 2, ArrowLeft: -1, ArrowRight: 1 }[event.key];
   const from = Number((event.target as HTMLElement).dataset['physical']);
@@ -33,7 +34,7 @@ function onKeyDown(event: TargetedKeyboardEvent<HTMLElement>): void {
   }
 }
 
-/** The number is drawn by the style sheet: the label of the pin says it already. */
+/** The style sheet draws the number: the pin's label has it already. */
 function Pad({ place }: { place: Place }): JSX.Element {
   return <span class={`pad${place.physical === 1 ? ' first' : ''}`} data-words={place.physical} />;
 }

@@ -1,15 +1,15 @@
-// The 40-pin header as it is on the board: which physical pin carries what.
+// The 40-pin header: what each physical pin carries.
 
 export type Bus = 'i2c' | 'uart' | 'spi' | 'id';
 
 export interface Place {
-  /** 1 to 40; odd ones at the left, even ones at the right. */
+  /** 1 to 40; odd pins left, even pins right. */
   physical: number;
   /** The BCM number, for pins that can be switched. */
   pin?: number;
-  /** What the board may use it for besides. */
+  /** Its alternative function. */
   bus?: Bus;
-  /** What it is when it cannot be switched. */
+  /** Its fixed function. */
   fixed?: '3V3' | '5V' | 'GND';
 }
 
@@ -17,7 +17,7 @@ const BUSES: Record<number, Bus> = {
   0: 'id', 1: 'id', 2: 'i2c', 3: 'i2c', 7: 'spi', 8: 'spi', 9: 'spi', 10: 'spi', 11: 'spi', 14: 'uart', 15: 'uart',
 };
 
-// Two by two from the end with the square pad, as one looks down on the board.
+// In pairs from the square pad, seen from above.
 const LAYOUT = `
   3V3 5V    2 5V     3 GND    4 14   GND 15
   17 18     27 GND   22 23    3V3 24 10 GND

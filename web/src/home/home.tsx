@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Notice } from '../form';
 import type { RoomProps } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { sentence, text } from '../text';
 import { Top } from '../top';
 import { Board } from './board';
@@ -17,7 +17,7 @@ export function Home({ session, path }: RoomProps): JSX.Element {
   const wanted = path[0];
   const drawn = board !== null;
 
-  // `#/home/17` leads to that pin.
+  // `#/home/17` focuses that pin.
   useEffect(() => {
     if (!wanted || !drawn) return;
     const pin = document.querySelector<HTMLElement>(`[data-pin="${CSS.escape(wanted)}"]`);
@@ -31,12 +31,12 @@ export function Home({ session, path }: RoomProps): JSX.Element {
       <div class="home-parts">
         <section class="pins" aria-labelledby="pins">
           <div class="part-top"><h2 id="pins">{text.home.title}</h2></div>
-          {none && <p class="soft"><Said words={none} /></p>}
+          {none && <p class="soft"><Sentence words={none} /></p>}
           {board && (
             <>
               <p class="soft small">{board.driver === 'sim' ? text.home.simulated : text.home.invite}</p>
               <Board state={state} />
-              {board.driver !== 'sim' && <p class="soft small why"><Said words={text.home.driver(board.driver, sentence(board.why))} /></p>}
+              {board.driver !== 'sim' && <p class="soft small why"><Sentence words={text.home.driver(board.driver, sentence(board.why))} /></p>}
             </>
           )}
           {problem && <div class="told"><Notice bad>{problem}</Notice></div>}

@@ -1,18 +1,18 @@
-// What else is on the network: other Hobs, Home Assistant, voices. Everything here was said by strangers and is shown as text.
+// Other devices on the network. Everything here comes from strangers and is shown as text.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Again } from '../icons';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence, text, trouble } from '../text';
 
-/** An address one can open; a stranger may announce anything. */
-function opens(found: api.Found): string | undefined {
+/** Only web addresses become links: a stranger may announce anything. */
+function opens(found: api.Neighbour): string | undefined {
   return found.url && /^https?:\/\//i.test(found.url) ? found.url : undefined;
 }
 
-function Line({ found }: { found: api.Found }): JSX.Element {
+function Line({ found }: { found: api.Neighbour }): JSX.Element {
   const url = opens(found);
   const where = found.host && (found.port ? `${found.host}:${found.port}` : found.host);
   return (
@@ -28,10 +28,10 @@ function Line({ found }: { found: api.Found }): JSX.Element {
 }
 
 export function Network(): JSX.Element {
-  const [found, setFound] = useState<api.Found[] | null>(null);
+  const [found, setFound] = useState<api.Neighbour[] | null>(null);
   const [why, setWhy] = useState('');
   const [looking, setLooking] = useState(false);
-  const away = useAway();
+  const away = deviceAway.value;
 
   const look = useCallback(async () => {
     setLooking(true);
@@ -63,7 +63,7 @@ export function Network(): JSX.Element {
       </div>
       {found && found.length > 0 && <ul>{found.map((one) => <Line key={`${one.kind} ${one.name} ${one.host} ${one.port}`} found={one} />)}</ul>}
       <p class="soft small" role="status">
-        {looking ? text.network.looking : why ? <Said words={why} /> : found && !others ? text.network.alone : ''}
+        {looking ? text.network.looking : why ? <Sentence words={why} /> : found && !others ? text.network.alone : ''}
       </p>
     </section>
   );

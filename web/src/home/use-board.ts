@@ -1,39 +1,28 @@
-// The levels at the pins: read once, kept true by what happens on the device, switched by a tool.
+// The pin levels: read once, updated by events, switched by a tool.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { useLive } from '../live';
+import type { Level } from '../results';
 import { sentence, trouble } from '../text';
-
-export interface Level {
-  pin: number;
-  high: boolean;
-  driven: boolean;
-}
-
-interface Listed {
-  driver: string;
-  why: string;
-  pins: Level[];
-}
 
 export interface BoardState {
   /** null until the device has answered. */
   board: { driver: string; why: string; levels: Map<number, Level> } | null;
-  /** Why there are no pins, in a sentence of the device. */
+  /** Why there are no pins, as the device words it. */
   none: string;
-  /** Why the last switch did not happen. */
+  /** Why the last switch failed. */
   problem: string;
-  /** Pins on their way. */
+  /** Pins being switched. */
   busy: ReadonlySet<number>;
-  /** The last change that was not made here. */
+  /** The last change made elsewhere. */
   elsewhere: Level | null;
   toggle: (pin: number) => void;
 }
 
-/** A level change says nothing about who drives the pin: the list is read again, once for a burst of changes. */
+/** An event does not say who drives the pin: the list is reloaded, once per burst. */
 const SETTLE_MS = 400;
-/** Nobody tells when something outside moves an input: it is looked at this often while somebody watches. */
+/** Inputs send no events: they are polled at this interval while the page is visible. */
 const LOOK_MS = 5000;
 
 export function useBoard(): BoardState {
@@ -42,7 +31,7 @@ export function useBoard(): BoardState {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState<ReadonlySet<number>>(new Set());
   const [elsewhere, setElsewhere] = useState<Level | null>(null);
-  const away = useAway();
+  const away = deviceAway.value;
   const soon = useRef<ReturnType<typeof setTimeout>>(undefined);
   const going = useRef(new Set<number>());
   const reads = useRef(0);
@@ -54,7 +43,7 @@ export function useBoard(): BoardState {
     clearTimeout(soon.current);
     const turn = ++reads.current;
     try {
-      const { result } = await api.execute<Listed>('gpio_list');
+      const { result } = await api.execute('gpio_list');
       if (turn !== reads.current) return;
       setBoard({ driver: result.driver, why: result.why, levels: new Map(result.pins.map((level) => [level.pin, level])) });
       setNone('');
@@ -107,7 +96,7 @@ export function useBoard(): BoardState {
     mark(pin, true);
     setProblem('');
     try {
-      put((await api.execute<Level>('gpio_write', { pin, high: !level.high })).result);
+      put((await api.execute('gpio_write', { pin, high: !level.high })).result);
     } catch (cause) {
       setProblem(cause instanceof api.Refused ? sentence(cause.message) : trouble(cause));
     } finally {

@@ -1,26 +1,27 @@
-// One memory: its words, what is known about it, why it was found; it can be edited here and forgotten.
+// One memory: its text, facts and match, edited and forgotten in place.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Confirm, Notice } from '../form';
+import type { Memory } from '../results';
 import { text, trouble, when } from '../text';
 import { Writing } from './writing';
 
 const words = text.memoryRoom;
 
 interface Props {
-  memory: api.Memory;
-  /** The one that was asked for: it is brought into view. */
+  memory: Memory;
+  /** The memory in the address: it is scrolled into view. */
   sought: boolean;
-  /** Those that are filtered by already. */
+  /** The tags of the current filter. */
   tags: string[];
   onTag: (tag: string) => void;
-  /** It is being changed, or no longer. */
+  /** Whether it is being edited. */
   onHold: (holding: boolean) => void;
   onChanged: (what: string) => void;
 }
 
-/** From here on a memory is said to matter a lot. */
+/** Memories at or above this importance are marked. */
 const MATTERS = 0.8;
 
 export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props): JSX.Element {
@@ -115,12 +116,12 @@ export function Line({ memory, sought, tags, onTag, onHold, onChanged }: Props):
   );
 }
 
-/** A shared memory of somebody else is there to be read only; Hob then says it knows none of that id. */
-export function refusal(cause: unknown, memory: api.Memory): string {
+/** A shared memory of somebody else is read-only; the daemon then answers "not found". */
+export function refusal(cause: unknown, memory: Memory): string {
   return memory.shared && cause instanceof api.Refused && cause.status === 404 ? words.notYours : trouble(cause);
 }
 
-function Why({ memory }: { memory: api.Memory }): JSX.Element {
+function Why({ memory }: { memory: Memory }): JSX.Element {
   const score = Math.max(0, Math.min(1, memory.score ?? 0));
   return (
     <p class="why">

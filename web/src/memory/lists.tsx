@@ -1,8 +1,8 @@
-// The way to the lists: their part of the page is fetched when the first of them is opened.
+// The lists of the Memory room, loaded on demand.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Session } from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Notice } from '../form';
 import { text } from '../text';
 import type { Section } from './sections';
@@ -21,7 +21,7 @@ interface Props {
 export function Lists(props: Props): JSX.Element {
   const [part, setPart] = useState(arrived);
   const [failed, setFailed] = useState(false);
-  const away = useAway();
+  const away = deviceAway.value;
   useEffect(() => {
     if (part || away) return;
     import('../records/records').then(

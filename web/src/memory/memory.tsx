@@ -1,7 +1,7 @@
-// The Memory room: what Hob remembers, found as one types, changed and forgotten in place; and beside it the lists it keeps.
+// The Memory room: memories with search and editing, and the lists beside them.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Memory as Remembered } from '../api';
+import type { Memory as Remembered, MemoryStats } from '../results';
 import { Notice } from '../form';
 import { Close, Find, Fresh } from '../icons';
 import type { RoomProps } from '../rooms';
@@ -11,20 +11,20 @@ import { Line } from './line';
 import { Lists } from './lists';
 import { sectionIn } from './sections';
 import { Tabs } from './tabs';
-import { useMemories, type Stats, type Wanted } from './use-memories';
+import { useMemories, type MemoryFilter } from './use-memories';
 import { Writing } from './writing';
 import './memory.css';
 
 const words = text.memoryRoom;
 
-/** What was looked for, kept while one is in another room. */
-let before: Wanted = { query: '', kind: '', tags: [] };
+/** The filter, kept while another room is open. */
+let before: MemoryFilter = { query: '', kind: '', tags: [] };
 
 const KINDS = { fact: 'facts', preference: 'preferences', event: 'events', skill: 'skills' } as const;
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/;
 
-/** `#/memory/ID/WORDS` is one memory among those that the words find, `#/memory/WORDS` all of them. */
+/** `#/memory/ID/WORDS` is one memory among the results for WORDS, `#/memory/WORDS` all results. */
 function sought(path: string[]): { id: string; query: string } {
   const [first = '', second = ''] = path;
   return ID.test(first) ? { id: first, query: second } : { id: '', query: first };
@@ -46,10 +46,10 @@ export function Memory({ session, path }: RoomProps): JSX.Element {
 
 function Memories({ path, onCount }: { path: string[]; onCount: (count: number | undefined) => void }): JSX.Element {
   const { id, query } = sought(path);
-  const [wanted, setWanted] = useState<Wanted>(() => (path.length ? { query, kind: '', tags: [] } : before));
+  const [wanted, setWanted] = useState<MemoryFilter>(() => (path.length ? { query, kind: '', tags: [] } : before));
   const [writing, setWriting] = useState(false);
   const [said, setSaid] = useState('');
-  // One that is being changed stays, whatever the list becomes meanwhile.
+  // The memory being edited stays in the list.
   const [held, setHeld] = useState<Remembered | null>(null);
   const { shown, stats, problem, renew } = useMemories(wanted);
   const field = useRef<HTMLInputElement>(null);
@@ -57,7 +57,7 @@ function Memories({ path, onCount }: { path: string[]; onCount: (count: number |
   const place = useRef(path);
   useEffect(() => onCount(stats?.total), [stats?.total]);
 
-  const want = (change: Partial<Wanted>) => {
+  const want = (change: Partial<MemoryFilter>) => {
     before = { ...wanted, ...change };
     setWanted(before);
   };
@@ -109,7 +109,7 @@ function Memories({ path, onCount }: { path: string[]; onCount: (count: number |
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       {shown && (
         <ul class="memories">
-          {withHeld(shown.memories, held).map((memory) => (
+          {withEdited(shown.memories, held).map((memory) => (
             <Line
               key={memory.id}
               memory={memory}
@@ -134,11 +134,11 @@ function Memories({ path, onCount }: { path: string[]; onCount: (count: number |
   );
 }
 
-function withHeld(memories: Remembered[], held: Remembered | null): Remembered[] {
+function withEdited(memories: Remembered[], held: Remembered | null): Remembered[] {
   return held && !memories.some((memory) => memory.id === held.id) ? [held, ...memories] : memories;
 }
 
-function Nothing({ wanted, total }: { wanted: Wanted; total: number | undefined }): JSX.Element {
+function Nothing({ wanted, total }: { wanted: MemoryFilter; total: number | undefined }): JSX.Element {
   if (wanted.query.trim()) return <p class="soft nothing">{words.noMatch}</p>;
   if (total || wanted.kind || wanted.tags.length) return <p class="soft nothing">{words.noneOfKind}</p>;
   return (
@@ -149,8 +149,8 @@ function Nothing({ wanted, total }: { wanted: Wanted; total: number | undefined 
   );
 }
 
-/** Which sort, and which tags: a row of small switches with how many there are. */
-function Filters({ wanted, stats, onInput }: { wanted: Wanted; stats: Stats | null; onInput: (change: Partial<Wanted>) => void }): JSX.Element {
+/** The filters by kind and tag, with counts. */
+function Filters({ wanted, stats, onInput }: { wanted: MemoryFilter; stats: MemoryStats | null; onInput: (change: Partial<MemoryFilter>) => void }): JSX.Element {
   const kinds = useMemo(() => Object.entries(KINDS), []);
   const chip = (kind: string, label: string, count: number | undefined) => (
     <button key={kind} type="button" class="chip" aria-pressed={wanted.kind === kind} onClick={() => onInput({ kind })}>

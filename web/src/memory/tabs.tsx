@@ -1,4 +1,4 @@
-// The parts of the Memory room, a quiet row of links; on a phone it scrolls sideways.
+// The parts of the Memory room as a row of links, which scrolls on a phone.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { href } from '../rooms';
@@ -12,7 +12,7 @@ export function Tabs({ at }: { at: Section | undefined }): JSX.Element {
   useLayoutEffect(() => {
     const box = row.current;
     const here = box?.querySelector<HTMLElement>('[aria-current]');
-    // Only the row moves: the page stays where it is.
+    // Scrolls the row, not the page.
     if (box && here) box.scrollLeft = here.offsetLeft - (box.clientWidth - here.offsetWidth) / 2;
   }, [at]);
   const tab = (section: Section | undefined, label: string) => (

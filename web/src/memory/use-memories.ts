@@ -1,52 +1,45 @@
-// What the Memory room shows: the newest memories, or those that fit what is being typed; stale answers are dropped.
+// Loads the newest memories, or search results; outdated responses are dropped.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { useLive } from '../live';
+import type { Memory, MemoryStats } from '../results';
 import { trouble } from '../text';
 
-/** Typing rests this long before the search begins. */
+/** The debounce of typing. */
 const REST_MS = 180;
-/** The most that one call gives. */
+/** The page size. */
 const MOST = 50;
 
-export interface Stats {
-  total: number;
-  facts: number;
-  preferences: number;
-  events: number;
-  skills: number;
-}
-
-export interface Wanted {
+export interface MemoryFilter {
   query: string;
-  /** '' is every sort. */
+  /** '' is every kind. */
   kind: string;
   tags: string[];
 }
 
-export interface Shown {
-  memories: api.Memory[];
-  /** What they are the answer to. */
-  wanted: Wanted;
-  /** False when the model could not be had and the same words alone decided. */
+export interface LoadedMemories {
+  memories: Memory[];
+  /** The filter they were loaded with. */
+  wanted: MemoryFilter;
+  /** False when the embedding model was unavailable. */
   byMeaning: boolean;
 }
 
-/** The tools by which another door changes memories. */
+/** The tools that change memories. */
 const CHANGERS = new Set(['remember', 'batch_remember', 'forget', 'update_memory', 'boost_memory']);
 
-export function useMemories(wanted: Wanted) {
-  const [shown, setShown] = useState<Shown | null>(null);
-  const [stats, setStats] = useState<Stats | null>(null);
+export function useMemories(wanted: MemoryFilter) {
+  const [shown, setShown] = useState<LoadedMemories | null>(null);
+  const [stats, setStats] = useState<MemoryStats | null>(null);
   const [problem, setProblem] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const asked = useRef(0);
   const now = useRef(wanted);
   now.current = wanted;
 
   const refused = useCallback((cause: unknown) => {
-    // While Hob is away the banner says so, and all is read anew when it is back.
+    // While the device is away, the banner says so, and this is loaded again afterwards.
     setProblem(cause instanceof api.Unreachable ? '' : trouble(cause));
   }, []);
 
@@ -57,8 +50,8 @@ export function useMemories(wanted: Wanted) {
     const words = query.trim();
     try {
       const { result } = words
-        ? await api.execute<{ memories: api.Memory[]; byMeaning: boolean }>('recall', { query: words, ...filter })
-        : await api.execute<{ memories: api.Memory[]; byMeaning?: boolean }>('list_memories', filter);
+        ? await api.execute('recall', { query: words, ...filter })
+        : await api.execute('list_memories', filter);
       if (mine !== asked.current) return;
       setShown({ memories: result.memories, wanted: { query, kind, tags }, byMeaning: result.byMeaning !== false });
       setProblem('');
@@ -68,7 +61,7 @@ export function useMemories(wanted: Wanted) {
   }, [refused]);
 
   const count = useCallback(() => {
-    api.execute<Stats>('memory_stats').then(({ result }) => setStats(result), refused);
+    api.execute('memory_stats').then(({ result }) => setStats(result), refused);
   }, [refused]);
 
   const renew = useCallback(async () => {
@@ -78,7 +71,7 @@ export function useMemories(wanted: Wanted) {
 
   const first = useRef(true);
   useEffect(() => {
-    // Only typing waits: a filter that is pressed, or an emptied field, is answered at once.
+    // Only typing is debounced.
     const rest = first.current || !wanted.query.trim() ? 0 : REST_MS;
     first.current = false;
     const timer = setTimeout(() => void look(), rest);

@@ -1,17 +1,18 @@
-// Writing a memory: a new one, or an old one in its place.
+// The form of a memory: a new one, or an existing one in its place.
 import type { JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { AreaField, Buttons, Notice, SelectField, SwitchField, TextField } from '../form';
+import type { Memory } from '../results';
 import { text, trouble } from '../text';
 import { refusal } from './line';
 
 const words = text.memoryRoom;
-/** The longest text one memory may have, in characters. */
+/** The longest memory, in characters. */
 const LONGEST = 8000;
 
 interface Props {
-  memory?: api.Memory;
+  memory?: Memory;
   onDone: () => void;
   onCancel: () => void;
 }
@@ -26,7 +27,7 @@ interface Draft {
 
 const BEGIN: Draft = { content: '', type: 'fact', importance: 0.5, tags: '', shared: false };
 
-/** What is half written stays so while one looks elsewhere. */
+/** An unfinished memory is kept while another place is open. */
 let unfinished: Draft = BEGIN;
 
 export function Writing({ memory, onDone, onCancel }: Props): JSX.Element {
@@ -83,7 +84,7 @@ export function Writing({ memory, onDone, onCancel }: Props): JSX.Element {
       aria-label={memory ? words.edit : words.add}
       onSubmit={submit}
       onKeyDown={(event) => {
-        // A new one is kept half written; of an old one nothing typed is thrown away by one key.
+        // A new memory keeps its draft; an edit is not discarded by Escape.
         if (event.key === 'Escape' && !memory) return onCancel();
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
         event.preventDefault();
@@ -128,9 +129,9 @@ export function Writing({ memory, onDone, onCancel }: Props): JSX.Element {
 
 class NothingNew extends Error {}
 
-/** What differs: Hob changes only what it is given. */
-function changes(old: api.Memory, now: Pick<api.Memory, 'content' | 'type' | 'importance' | 'tags' | 'shared'>): object {
-  const changed = Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(old[key as keyof api.Memory]));
+/** The changed fields: only those are sent. */
+function changes(old: Memory, now: Pick<Memory, 'content' | 'type' | 'importance' | 'tags' | 'shared'>): object {
+  const changed = Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(old[key as keyof Memory]));
   if (!changed.length) throw new NothingNew();
   return Object.fromEntries(changed);
 }

@@ -1,6 +1,6 @@
-// Money and counts as they are written on these pages.
+// Formats money and counts.
 
-/** "$2.40"; less than a cent with as many digits as say something: "$0.0031". */
+/** "$2.40"; below a cent with two significant digits: "$0.0031". */
 export function dollars(value: number): string {
   const small = value !== 0 && Math.abs(value) < 0.01;
   return new Intl.NumberFormat([], {
@@ -8,7 +8,7 @@ export function dollars(value: number): string {
   }).format(value);
 }
 
-/** "812", "12.4k", "3.1M": tokens, of which nobody wants the last one. */
+/** "812", "12.4k", "3.1M". */
 export function short(count: number): string {
   if (count >= 999_500) return `${(count / 1e6).toFixed(count < 1e7 ? 1 : 0)}M`;
   if (count >= 9_950) return `${Math.round(count / 1e3)}k`;

@@ -1,164 +1,40 @@
-// What the pages about Hob's mind ask over HTTP: models and their cost, the documents it goes by, its runs.
-import { call, id } from '../api';
+// The operations behind the pages about models, documents and runs.
+import { call, type Body, type Data } from '../http';
+import type { ModelInUse, Run, RunDetails } from '../api';
 
-export interface ModelTerms {
-  fallback: string[];
-  /** Nobody chose those: their keys are in the environment. */
-  automaticFallback?: boolean;
-  strategy: string;
-  preferReflex: boolean;
-  /** US dollars; null is any amount. */
-  dailyBudget: number | null;
-}
+export type ModelTerms = Pick<ModelInUse, 'fallback' | 'automaticFallback' | 'strategy' | 'preferReflex' | 'dailyBudget'>;
+export type Provider = Data<'GET /api/v1/providers'>['providers'][number];
+export type ProviderChange = Body<'PUT /api/v1/providers/{id}'>;
+export type ProviderTest = Data<'POST /api/v1/providers/{id}/try'>;
+export type KnownModel = Data<'GET /api/v1/models'>['models'][number];
+export type Usage = Data<'GET /api/v1/usage'>;
+export type Document = Data<'GET /api/v1/documents/{name}'>;
+export type DocumentLine = Data<'GET /api/v1/documents'>['documents'][number];
+export type Version = Data<'GET /api/v1/documents/{name}/history'>['versions'][number];
+export type RunStep = RunDetails['steps'][number];
+export type Routing = NonNullable<RunDetails['routing']>;
+export type { Run } from '../api';
 
-export interface Provider {
-  id: string;
-  name: string;
-  url: string;
-  defaultUrl: string;
-  needsKey: boolean;
-  hasKey: boolean;
-  local: boolean;
-  keyFrom?: 'environment' | 'page' | null;
-  keyHint?: string;
-}
+export const adjust = (body: Body<'PATCH /api/v1/model'>) => call('PATCH /api/v1/model', { body });
+export const providers = () => call('GET /api/v1/providers');
+export const changeProvider = (id: string, body: ProviderChange) => call('PUT /api/v1/providers/{id}', { path: { id }, body });
+export const testProvider = (id: string, body: ProviderChange) => call('POST /api/v1/providers/{id}/try', { path: { id }, body });
+export const models = () => call('GET /api/v1/models');
+export const refreshModels = () => call('POST /api/v1/models/refresh', { body: {} });
+export const usage = () => call('GET /api/v1/usage', { query: { days: 30 } });
 
-export interface ProviderChange {
-  url?: string;
-  /** '' forgets it; left out it stays. */
-  key?: string;
-}
-
-export interface Tried {
-  ok: boolean;
-  models: string[];
-  message: string;
-}
-
-export interface KnownModel {
-  /** As provider/name. */
-  model: string;
-  name: string;
-  context: number;
-  output: number;
-  /** US dollars for a million tokens. */
-  inputPrice: number | null;
-  outputPrice: number | null;
-  tools: boolean;
-  images: boolean;
-  audio: boolean;
-  files: boolean;
-}
-
-export interface Use {
-  requests: number;
-  promptTokens: number;
-  cachedTokens: number;
-  completionTokens: number;
-  cost: number;
-}
-
-export interface Usage {
-  today: { cost: number; tokens: number; requests: number; budget: number | null; left: number | null };
-  days: (Use & { date: string; models: (Use & { model: string; unpriced?: number })[] })[];
-}
-
-export const adjust = (terms: Partial<ModelTerms>) => call<ModelTerms>('PATCH', '/api/v1/model', terms);
-export const providers = () => call<{ providers: Provider[] }>('GET', '/api/v1/providers');
-export const changeProvider = (which: string, change: ProviderChange) => call<Provider>('PUT', `/api/v1/providers/${id(which)}`, change);
-export const tryProvider = (which: string, change: ProviderChange) => call<Tried>('POST', `/api/v1/providers/${id(which)}/try`, change);
-export const models = () => call<{ models: KnownModel[]; source: string; updatedAt?: number | null }>('GET', '/api/v1/models');
-export const refreshModels = () => call<{ models: number; source: string }>('POST', '/api/v1/models/refresh', {});
-export const usage = () => call<Usage>('GET', '/api/v1/usage?days=30');
-
-export interface DocumentLine {
-  name: string;
-  title: string;
-  about: string;
-  version: number;
-  length: number;
-  updatedAt?: number | null;
-}
-
-export interface Document {
-  name: string;
-  text: string;
-  version: number;
-  updatedAt?: number | null;
-  /** What Hob goes by where nobody wrote one. */
-  builtIn?: string | null;
-}
-
-export interface Version {
-  version: number;
-  at: number;
-  by: string;
-  /** Who wrote it, or in whose name Hob did. */
-  person?: string;
-  operation: string;
-  length?: number;
-  text?: string;
-}
-
-const at = (name: string, what = '') => `/api/v1/documents/${id(name)}${what}`;
-
-export const documents = () => call<{ documents: DocumentLine[] }>('GET', '/api/v1/documents');
-export const readDocument = (name: string) => call<Document>('GET', at(name));
-export const writeDocument = (name: string, text: string, version?: number) => call<Document>('PUT', at(name), { text, ...(version !== undefined && { version }) });
-export const history = (name: string, limit: number, offset = 0) => call<{ count: number; versions: Version[] }>('GET', at(name, `/history?limit=${limit}&offset=${offset}`));
-export const version = (name: string, which: number) => call<Version & { text: string }>('GET', at(name, `/history/${which}`));
+export const documents = () => call('GET /api/v1/documents');
+export const readDocument = (name: string) => call('GET /api/v1/documents/{name}', { path: { name } });
+export const writeDocument = (name: string, text: string, version?: number) =>
+  call('PUT /api/v1/documents/{name}', { path: { name }, body: { text, ...(version !== undefined && { version }) } });
+export const history = (name: string, limit: number, offset = 0) => call('GET /api/v1/documents/{name}/history', { path: { name }, query: { limit, offset } });
+export const version = (name: string, which: number) => call('GET /api/v1/documents/{name}/history/{version}', { path: { name, version: String(which) } });
 export const rollback = (name: string, which: number, current?: number) =>
-  call<Document>('POST', at(name, '/rollback'), { version: which, ...(current !== undefined && { current }) });
+  call('POST /api/v1/documents/{name}/rollback', { path: { name }, body: { version: which, ...(current !== undefined && { current }) } });
 
-export interface Prompt {
-  prompt: string;
-  sections: { name: string; length: number; shown: boolean }[];
-  length: number;
-  tokens: number;
-}
+export const prompt = (message: string) => call('GET /api/v1/prompt', { query: { message } });
 
-export const prompt = (message: string) => call<Prompt>('GET', `/api/v1/prompt${message && `?message=${id(message)}`}`);
-
-export interface Run {
-  id: string;
-  conversationId?: string | null;
-  state: string;
-  startedAt: number;
-  endedAt?: number | null;
-  model?: string;
-  channel?: string;
-  turns?: number;
-  toolCalls?: number;
-  usage?: Record<string, number> | null;
-  cost?: number | null;
-  error?: { code: string; message: string } | null;
-  resumed?: number;
-  steps?: RunStep[];
-  routing?: Routing | null;
-}
-
-/** Which models were tried, and why one of them answered. */
-export interface Routing {
-  model?: string | null;
-  reason?: string;
-  attempts?: { model: string; outcome: string; error?: string | null; durationMs?: number }[];
-}
-
-export interface RunStep {
-  kind: string;
-  at?: number;
-  text?: string;
-  content?: unknown;
-  model?: string;
-  callId?: string;
-  name?: string;
-  arguments?: unknown;
-  state?: string;
-  isError?: boolean;
-  durationMs?: number;
-}
-
-export const runs = (state: string, limit: number, offset = 0) =>
-  call<{ count: number; runs: Run[] }>('GET', `/api/v1/runs?limit=${limit}&offset=${offset}${state && `&state=${id(state)}`}`);
-export const run = (which: string) => call<Run>('GET', `/api/v1/runs/${id(which)}`);
-export const resume = (which: string) => call<unknown>('POST', `/api/v1/runs/${id(which)}/resume`);
+export const runs = (state: Run['state'] | '', limit: number, offset = 0) =>
+  call('GET /api/v1/runs', { query: { limit, offset, ...(state && { state }) } });
+export const run = (id: string) => call('GET /api/v1/runs/{id}', { path: { id } });
+export const resume = (id: string) => call('POST /api/v1/runs/{id}/resume', { path: { id } });

@@ -1,8 +1,8 @@
-// One document Hob goes by: read, changed with its version in hand, looked back at, and put back as it was.
+// One persona document: viewed, edited with a version check, and rolled back.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Refused } from '../api';
-import { Page, Reading, useAct, useHouse, useRead } from '../device/part';
+import { Page, LoadState, useAction, useHouse, useRead } from '../device/part';
 import { AreaField, Buttons, Confirm, Notice } from '../form';
 import { useLive } from '../live';
 import { href } from '../rooms';
@@ -23,7 +23,7 @@ interface EditorProps {
   onCancel: () => void;
 }
 
-/** Changes the text; where somebody else was faster, both texts stay and the person decides. */
+/** The editor; on a conflict both texts stay and the person decides. */
 function Editor({ document, onSaved, onCancel }: EditorProps): JSX.Element {
   const [value, setValue] = useState(document.text);
   const [base, setBase] = useState(document.version);
@@ -31,7 +31,7 @@ function Editor({ document, onSaved, onCancel }: EditorProps): JSX.Element {
   const [see, setSee] = useState(false);
   const [wrong, setWrong] = useState('');
   const form = useRef<HTMLFormElement>(null);
-  const act = useAct();
+  const act = useAction();
   useLayoutEffect(() => form.current?.querySelector('textarea')?.focus(), []);
 
   const save = async (version: number) => {
@@ -104,7 +104,7 @@ function History({ document, writer, onRolled }: HistoryProps): JSX.Element {
   const [open, setOpen] = useState<api.Version & { text: string } | null>(null);
   const [asking, setAsking] = useState(false);
   const [problem, setProblem] = useState('');
-  const act = useAct();
+  const act = useAction();
   const list = useRef<HTMLUListElement>(null);
 
   const read = async (after: api.Version[] = []) => {
@@ -184,7 +184,7 @@ export function Document({ name }: { name: string }): JSX.Element {
   return (
     <Page title={line?.title ?? name} back={words.back} to={href('device', 'persona')}>
       {line?.about && <p class="soft small">{sentence(line.about)}</p>}
-      <Reading of={read} />
+      <LoadState of={read} />
       {done && <Notice>{done}</Notice>}
       {document && !editing && (
         <>

@@ -1,4 +1,4 @@
-// The models that are known, to choose from while one types; and what one is like in a line.
+// The known models: suggestions while typing, and a model's facts in one line.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { facts } from '../text';
@@ -8,7 +8,7 @@ import * as api from './api';
 
 const words = mind.models;
 
-/** All that are known; empty while they are read, and where this Hob knows none. */
+/** All known models; empty while they are loading. */
 export function useKnownModels(): api.KnownModel[] {
   const [all, setAll] = useState<api.KnownModel[]>([]);
   useEffect(() => {
@@ -25,7 +25,7 @@ export function about({ context, inputPrice, outputPrice, images, audio, files, 
   return facts(context > 0 && words.context(short(context)), price, images && words.sees, audio && words.hears, files && words.reads, !tools && words.noTools);
 }
 
-/** What a field may be filled with; the browser shows it while one types. */
+/** Suggestions for a field, shown by the browser. */
 export function Choices({ id, models, whole }: { id: string; models: api.KnownModel[]; whole?: boolean }): JSX.Element {
   return <datalist id={id}>{models.map((one) => <option key={one.model} value={whole ? one.model : one.name} label={about(one)} />)}</datalist>;
 }

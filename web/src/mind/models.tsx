@@ -1,10 +1,10 @@
-// The page about models: the one in use, what stands in for it, what may be spent, who offers models and with which key, and what was spent.
+// The Models page: model in use, fallbacks, budget, providers and spending.
 import type { JSX } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import * as house from '../api';
 import { Model } from '../device/model';
-import { Page, Reading, useAct, useAdmin, useRead } from '../device/part';
-import { Buttons, Notice, SelectField, SwitchField, TextField } from '../form';
+import { Page, LoadState, useAction, useAdmin, useRead } from '../device/part';
+import { Buttons, Notice, optionsOf, SelectField, SwitchField, TextField } from '../form';
 import { Close, Down, Fresh, Up } from '../icons';
 import { useLive } from '../live';
 import { href } from '../rooms';
@@ -18,8 +18,6 @@ import { Spending } from './spending';
 
 const words = mind.models;
 
-type Terms = house.ModelChoice & Partial<api.ModelTerms>;
-
 interface TermsProps {
   terms: api.ModelTerms;
   admin: boolean;
@@ -27,12 +25,12 @@ interface TermsProps {
   onDone: (terms: api.ModelTerms) => void;
 }
 
-/** Who stands in, and in what order: one is added, moved and removed by buttons, each saved at once. */
+/** The fallback models: added, moved and removed, each change saved immediately. */
 function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
   const [adding, setAdding] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
-  const [said, setSaid] = useState('');
-  const act = useAct();
+  const [announced, setAnnounced] = useState('');
+  const act = useAction();
   const id = useId();
   const list = useRef<HTMLOListElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
@@ -41,14 +39,14 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
   const save = (next: string[], say: string, then?: () => void) =>
     act.run(async () => {
       onDone(await api.adjust({ fallback: next }));
-      setSaid(say);
+      setAnnounced(say);
       requestAnimationFrame(() => then?.());
     });
   const move = (from: number, to: number) => {
     const name = fallback[from] ?? '';
     const next = fallback.filter((_, n) => n !== from);
     next.splice(to, 0, name);
-    // The focus goes with what was moved; at an end its other arrow is what is left.
+    // The focus follows the moved line; at an end, its other arrow takes it.
     const focus = () => {
       const row = list.current?.children[to];
       const [up, down] = [...(row?.querySelectorAll<HTMLButtonElement>('.arrow') ?? [])];
@@ -94,7 +92,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
           );
         })}
       </ol>
-      {admin && adding === null && <Buttons><button type="button" ref={opener} onClick={() => (setAdding(''), setWrong(''), setSaid(''))}><Fresh />{words.add}</button></Buttons>}
+      {admin && adding === null && <Buttons><button type="button" ref={opener} onClick={() => (setAdding(''), setWrong(''), setAnnounced(''))}><Fresh />{words.add}</button></Buttons>}
       {admin && adding !== null && (
         <form
           class="edit fields"
@@ -113,7 +111,7 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
           </Buttons>
         </form>
       )}
-      <p class="unseen" role="status">{said}</p>
+      <p class="unseen" role="status">{announced}</p>
       {act.problem && <Notice bad>{act.problem}</Notice>}
       <Strategy terms={terms} admin={admin} onDone={onDone} />
     </section>
@@ -121,16 +119,16 @@ function StandIns({ terms, admin, known, onDone }: TermsProps): JSX.Element {
 }
 
 function Strategy({ terms, admin, onDone }: Pick<TermsProps, 'terms' | 'admin' | 'onDone'>): JSX.Element {
-  // One does not wait for the other.
-  const order = useAct();
-  const reflex = useAct();
+  // The two settings are saved independently.
+  const order = useAction();
+  const reflex = useAction();
   return (
     <div class="fields">
       <SelectField
         label={words.strategy}
         value={terms.strategy}
         disabled={!admin}
-        options={Object.entries(words.strategies).map(([value, label]) => ({ value, label }))}
+        options={optionsOf(words.strategies)}
         onInput={(strategy) => void order.run(async () => onDone(await api.adjust({ strategy })))}
       />
       <SwitchField
@@ -145,12 +143,12 @@ function Strategy({ terms, admin, onDone }: Pick<TermsProps, 'terms' | 'admin' |
   );
 }
 
-/** What may be spent in a day, and what of it is. */
+/** The daily budget, and how much of it is spent. */
 function Budget({ terms, usage, admin, onDone }: Pick<TermsProps, 'terms' | 'admin' | 'onDone'> & { usage: api.Usage | null }): JSX.Element {
   const [typed, setTyped] = useState<string | null>(null);
   const [wrong, setWrong] = useState('');
   const [done, setDone] = useState('');
-  const act = useAct();
+  const act = useAction();
   const id = useId();
   const budget = terms.dailyBudget;
   const value = typed ?? (budget === null ? '' : String(budget));
@@ -209,16 +207,13 @@ export function Models(): JSX.Element {
     if (topic !== 'run:ended') void read.again();
     void usage.again();
   });
-  const choice = read.data as Terms | null;
-  const terms: api.ModelTerms | null = choice && {
-    fallback: choice.fallback ?? [], automaticFallback: choice.automaticFallback ?? false, strategy: choice.strategy ?? 'fallback', preferReflex: choice.preferReflex ?? false, dailyBudget: choice.dailyBudget ?? null,
-  };
-  const put = (fresh: api.ModelTerms) => choice && read.set({ ...choice, ...fresh } as house.ModelChoice);
+  const terms = read.data;
+  const put = (fresh: api.ModelTerms) => terms && read.set({ ...terms, ...fresh });
   return (
     <Page title={words.title} back={mind.back} to={href('device')}>
       {!admin && <p class="soft small">{words.adminOnly}</p>}
       <section class="first"><Model /></section>
-      <Reading of={read} />
+      <LoadState of={read} />
       {terms && (
         <>
           <StandIns terms={terms} admin={admin} known={known} onDone={put} />

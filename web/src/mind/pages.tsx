@@ -1,4 +1,4 @@
-// The pages of the Device room about Hob's mind; fetched when the first of them is opened.
+// The pages about models, persona, prompt and runs; loaded on demand.
 import type { JSX } from 'preact';
 import { Document } from './document';
 import './mind.css';

@@ -1,11 +1,11 @@
-// Who Hob is: the documents it goes by, as a list; what the model is told is put together from them.
+// The persona: the documents that form the system prompt.
 import type { JSX } from 'preact';
-import { Page, Reading, useRead } from '../device/part';
+import { Page, LoadState, useRead } from '../device/part';
 import { day } from '../device/units';
 import { Chevron } from '../icons';
 import { useLive } from '../live';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence } from '../text';
 import { mind } from '../text/mind';
 import * as api from './api';
@@ -17,14 +17,14 @@ export function Persona(): JSX.Element {
   useLive(['document:changed'], () => void read.again());
   return (
     <Page title={words.title} back={mind.back} to={href('device')}>
-      <Reading of={read} />
+      <LoadState of={read} />
       <ul class="documents" aria-label={words.documents}>
         {read.data?.documents.map((one) => (
           <li key={one.name}>
             <a href={href('device', 'persona', one.name)}>
               <span>
                 <b>{one.title || one.name}</b>
-                <small><Said words={sentence(one.about)} /></small>
+                <small><Sentence words={sentence(one.about)} /></small>
                 <small>{facts(one.length ? words.length(one.length.toLocaleString()) : one.version ? words.hollow : words.builtIn, one.updatedAt && words.changed(day(one.updatedAt)))}</small>
               </span>
               <Chevron />

@@ -1,7 +1,7 @@
-// What the model is told before the conversation: its parts with their lengths, and the whole text.
+// The system prompt: its parts with their lengths, and the full text.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Page, Reading, useAct, useRead } from '../device/part';
+import { Page, LoadState, useAction, useRead } from '../device/part';
 import { Buttons, Notice, TextField } from '../form';
 import { useLive } from '../live';
 import { href } from '../rooms';
@@ -15,7 +15,7 @@ const plain = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1).
 export function Prompt(): JSX.Element {
   const [message, setMessage] = useState('');
   const read = useRead(() => api.prompt(''));
-  const act = useAct();
+  const act = useAction();
   useLive(['document:changed'], () => void (message || read.again()));
   const told = read.data;
   return (
@@ -32,7 +32,7 @@ export function Prompt(): JSX.Element {
         <Buttons><button aria-disabled={act.busy}>{words.show}</button></Buttons>
       </form>
       {act.problem && <Notice bad>{act.problem}</Notice>}
-      <Reading of={read} />
+      <LoadState of={read} />
       {told && (
         <>
           <p role="status">{words.whole(told.length.toLocaleString(), told.tokens.toLocaleString())}</p>

@@ -1,25 +1,25 @@
-// Who offers models: whether there is a key, a new one, another address, and a try that says what came back.
+// The model providers: their keys and addresses, with a connection test.
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { Edit, Reading, useAct, useRead } from '../device/part';
+import { Edit, LoadState, useAction, useRead } from '../device/part';
 import { Buttons, Notice, TextField } from '../form';
 import { Chevron } from '../icons';
 import { useLive } from '../live';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence, text } from '../text';
 import { mind } from '../text/mind';
 import * as api from './api';
 
 const words = mind.models;
 
-/** So many names of models are shown after a try. */
+/** How many model names a test shows. */
 const NAMES = 12;
 
 function standing({ hasKey, keyFrom, needsKey, local }: api.Provider): string {
   return facts(hasKey ? (keyFrom === 'environment' ? words.envKey : words.ownKey) : needsKey ? words.noKey : words.noNeed, local && words.own);
 }
 
-function Outcome({ tried }: { tried: api.Tried }): JSX.Element {
+function Outcome({ tried }: { tried: api.ProviderTest }): JSX.Element {
   const rest = tried.models.length - NAMES;
   return (
     <div class="tried">
@@ -39,9 +39,9 @@ function SetUp({ provider, onDone, onCancel }: { provider: api.Provider; onDone:
   const own = provider.url === provider.defaultUrl ? '' : provider.url;
   const [url, setUrl] = useState(own);
   const [wrong, setWrong] = useState('');
-  const [tried, setTried] = useState<api.Tried | null>(null);
-  const save = useAct();
-  const trial = useAct();
+  const [tried, setTried] = useState<api.ProviderTest | null>(null);
+  const save = useAction();
+  const trial = useAction();
   const moved = url.trim() !== own;
   const change = (): api.ProviderChange => ({ ...(moved && { url: url.trim() }), ...(key.trim() && { key: key.trim() }) });
   const right = () => {
@@ -65,7 +65,7 @@ function SetUp({ provider, onDone, onCancel }: { provider: api.Provider; onDone:
       <div class="with-remove">
         <Buttons>
           <button class="main" aria-disabled={save.busy}>{save.busy ? text.device.saving : words.save}</button>
-          <button type="button" aria-disabled={trial.busy} onClick={() => void (right() && trial.run(async () => setTried(await api.tryProvider(provider.id, change()))))}>{trial.busy ? words.trying : words.try}</button>
+          <button type="button" aria-disabled={trial.busy} onClick={() => void (right() && trial.run(async () => setTried(await api.testProvider(provider.id, change()))))}>{trial.busy ? words.trying : words.try}</button>
           <button type="button" class="quiet" onClick={onCancel}>{text.device.cancel}</button>
         </Buttons>
         {provider.hasKey && provider.keyFrom === 'page' && (
@@ -103,7 +103,7 @@ export function Providers(): JSX.Element {
             </div>
             {open !== one.id && <button type="button" class="small" data-back aria-label={one.hasKey ? text.device.changeOf(one.name) : words.setUp(one.name)} onClick={() => (setOpen(one.id), setDone({ id: '', words: '' }))}>{one.hasKey ? text.device.change : words.setUpShort}</button>}
           </div>
-          {one.keyHint && open !== one.id && !one.hasKey && one.needsKey && <p class="soft small"><Said words={sentence(one.keyHint)} /></p>}
+          {one.keyHint && open !== one.id && !one.hasKey && one.needsKey && <p class="soft small"><Sentence words={sentence(one.keyHint)} /></p>}
           {done.id === one.id && <Notice>{done.words}</Notice>}
           {open === one.id && <SetUp provider={one} onDone={took} onCancel={() => setOpen('')} />}
         </li>
@@ -114,7 +114,7 @@ export function Providers(): JSX.Element {
     <section aria-labelledby={`${id}-h`}>
       <h3 id={`${id}-h`}>{words.providers}</h3>
       <p class="soft small">{words.providersWhy}</p>
-      <Reading of={read} />
+      <LoadState of={read} />
       {set.length > 0 && rows(set)}
       {others.length > 0 && (
         <details class="others" open={set.length === 0 || undefined}>
@@ -127,11 +127,11 @@ export function Providers(): JSX.Element {
   );
 }
 
-/** How much is known of models, and the way to know it better. */
+/** The list of known models, and a button to refresh it. */
 function Catalogue(): JSX.Element | null {
   const read = useRead(api.models);
   const [done, setDone] = useState('');
-  const act = useAct();
+  const act = useAction();
   if (!read.data) return null;
   const { models, source } = read.data;
   return (

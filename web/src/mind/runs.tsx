@@ -1,10 +1,10 @@
-// Recent runs: how each stands, its steps when it is opened, stopped while it is under way, taken up again where it broke off.
+// Recent runs: their state and steps, stopped while running, resumed after a failure.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { cancel } from '../api';
-import { useAway } from '../away';
-import { Page, useAct } from '../device/part';
-import { Notice, SelectField } from '../form';
+import { deviceAway } from '../away';
+import { Page, useAction } from '../device/part';
+import { Notice, optionsOf, SelectField } from '../form';
 import { Chevron } from '../icons';
 import { useNews } from '../live';
 import { href } from '../rooms';
@@ -16,9 +16,9 @@ import * as api from './api';
 const words = mind.runs;
 
 const COUNT = 25;
-const STATES = [{ value: '', label: words.any }, ...Object.entries(words.states).map(([value, label]) => ({ value, label }))];
+const STATES = [{ value: '' as const, label: words.any }, ...optionsOf(words.states)];
 const LOOKS: Record<string, string> = { done: '', running: 'rests', queued: 'rests', waiting: 'rests' };
-/** A step's text up to this long is shown. */
+/** The longest text of a step that is shown. */
 const LONG = 600;
 
 const cut = (value: unknown): string => {
@@ -27,30 +27,31 @@ const cut = (value: unknown): string => {
 };
 
 function tokensOf(usage: api.Run['usage']): number {
-  return (usage?.['promptTokens'] ?? 0) + (usage?.['completionTokens'] ?? 0) || (usage?.['totalTokens'] ?? 0);
+  return usage.promptTokens + usage.completionTokens || usage.totalTokens;
 }
 
 function Step({ step }: { step: api.RunStep }): JSX.Element {
-  const name = step.name && <code>{step.name}</code>;
-  const said = step.kind === 'call' ? cut(step.arguments) : cut(step.text ?? step.content);
+  const name = 'name' in step && <code>{step.name}</code>;
+  const said = cut(step.kind === 'call' ? step.arguments : step.kind === 'result' ? step.content : step.text);
   return (
     <li>
       <p class="small">
         <b>{words.kinds[step.kind] ?? step.kind}</b> {name}{' '}
-        <span class="soft">{facts(step.state && (words.callStates[step.state] ?? step.state), step.isError && words.failed, step.durationMs !== undefined && duration(Math.max(1, step.durationMs)), step.kind === 'answer' && step.model)}</span>
+        <span class="soft">{step.kind === 'call' ? (words.callStates[step.state] ?? step.state)
+          : step.kind === 'result' ? facts(step.isError && words.failed, duration(Math.max(1, step.durationMs))) : step.kind === 'answer' && step.model}</span>
       </p>
       {said && said !== '{}' && <pre tabIndex={0} role="group" aria-label={words.kinds[step.kind] ?? step.kind}>{said}</pre>}
     </li>
   );
 }
 
-/** Which models were tried for an answer: only the last where the first one answered. */
+/** The models tried for an answer. */
 function Routed({ routing }: { routing: api.Routing }): JSX.Element {
   return (
     <ul class="routed small soft" aria-label={words.routing}>
-      {routing.attempts?.map((attempt, n) => (
+      {routing.attempts.map((attempt, n) => (
         <li key={n}>
-          {facts(attempt.model, attempt.outcome === 'answered' ? words.answered(routing.reason ?? '') : words.unanswered(sentence(attempt.error ?? '')))}
+          {facts(attempt.model, attempt.outcome === 'answered' ? words.answered(routing.reason) : words.unanswered(sentence(attempt.error ?? '')))}
         </li>
       ))}
     </ul>
@@ -60,17 +61,17 @@ function Routed({ routing }: { routing: api.Routing }): JSX.Element {
 function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => void }): JSX.Element {
   const [steps, setSteps] = useState<api.RunStep[] | null>(null);
   const [routing, setRouting] = useState<api.Routing | null>(null);
-  const act = useAct();
+  const act = useAction();
   const at = moment(run.startedAt, true);
   const over = run.endedAt ?? 0;
   const alive = run.state === 'running' || run.state === 'queued' || run.state === 'waiting';
   const tokens = tokensOf(run.usage);
   const open = () => act.run(async () => {
-    const { steps: all, routing: how } = await api.run(run.id);
-    setSteps(all ?? []);
-    setRouting(how ?? null);
+    const found = await api.run(run.id);
+    setSteps(found.steps);
+    setRouting(found.routing);
   });
-  // What is open grows with the run.
+  // Reloads the open steps as the run proceeds.
   useEffect(() => {
     if (steps) void open();
   }, [run]);
@@ -103,12 +104,12 @@ function Entry({ run, onChanged }: { run: api.Run; onChanged: (said: string) => 
 }
 
 export function Runs(): JSX.Element {
-  const [state, setState] = useState('');
+  const [state, setState] = useState<api.Run['state'] | ''>('');
   const [runs, setRuns] = useState<api.Run[] | null>(null);
   const [count, setCount] = useState(0);
   const [problem, setProblem] = useState('');
   const [done, setDone] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const asked = useRef(0);
   const read = async (many: number) => {
     const turn = ++asked.current;
@@ -130,7 +131,7 @@ export function Runs(): JSX.Element {
   return (
     <Page title={words.title} back={words.back} to={href('device', 'activity')}>
       <p class="soft small">{words.why}</p>
-      <div class="sieve"><SelectField label={words.state} value={state} options={STATES} onInput={setState} /></div>
+      <div class="sieve"><SelectField label={words.state} value={state} options={STATES} onInput={(value) => setState(value)} /></div>
       {problem && <Notice bad>{problem}</Notice>}
       {done && <Notice>{done}</Notice>}
       <p class="soft" role="status">{!problem && (runs === null ? mind.loading : !runs.length && (state ? words.noneLike : words.none))}</p>

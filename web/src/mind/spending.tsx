@@ -4,12 +4,14 @@ import { useId, useState } from 'preact/hooks';
 import { Notice, SelectField } from '../form';
 import { mind } from '../text/mind';
 import { dollars, short } from './amounts';
-import type { Usage, Use } from './api';
+import type { Usage } from './api';
 
 const words = mind.spending;
 const DAYS = 30;
 
-/** Every one of the last days, asked on or not, the earliest first; the newest day is the device's own, or this browser's. */
+type Use = Omit<Usage['days'][number], 'date' | 'models' | 'guessed'>;
+
+/** All of the last days, earliest first; the newest is the device's day or this browser's. */
 function lastDays(usage: Usage): { date: string; use: Use | undefined }[] {
   const by = new Map(usage.days.map((day) => [day.date, day]));
   const now = new Date();
@@ -48,7 +50,7 @@ export function Spending({ usage, problem }: { usage: Usage | null; problem: str
   const cost = uses.reduce((sum, use) => sum + use.cost, 0);
   const tokens = uses.reduce((sum, use) => sum + tokensOf(use), 0);
   const requests = uses.reduce((sum, use) => sum + use.requests, 0);
-  // Where nothing cost anything, the tokens say more.
+  // If nothing cost money, show tokens.
   const shown = what || (cost > 0 ? 'money' : 'tokens');
   const value = (use: Use | undefined) => (use ? (shown === 'money' ? use.cost : tokensOf(use)) : 0);
   const said = (n: number) => (shown === 'money' ? dollars(n) : short(n));

@@ -1,37 +1,39 @@
-// What a schedule or a trigger does, in a form: tells something, asks Hob something, or uses a tool with its own little form.
+// What a schedule or a trigger does, as a field: send a message, ask Hob something, or call a tool with its own form.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Tool } from '../api';
-import { AreaField, SelectField } from '../form';
-import { blank, formOf, read, type Draft, type Problems } from '../tools/schema';
-import { Fields } from '../tools/schema-form';
-import { useTools } from '../tools/use-tools';
+import { AreaField, optionsOf, SelectField } from '../form';
+import { blank, read } from '../forms/draft';
+import { Fields } from '../forms/fields';
+import { formOf, type Custom, type CustomProps, type Draft, type GroupDraft, type Problems } from '../forms/schema';
+import { text } from '../text';
 import { schedules as words } from '../text/schedules';
+import { knownTools } from '../tools/use-tools';
 
-export type ActionKind = 'message' | 'prompt' | 'tool';
+type ActionKind = keyof typeof words.kinds;
 
-export interface CallDraft {
+export type CallDraft = {
   tool: string;
-  /** What was typed into its form; null until somebody does. */
+  /** What was typed into the tool's form; null until somebody types. */
   draft: Draft | null;
-  /** What it was called with before. */
+  /** The stored arguments. */
   given: unknown;
+};
+
+export type ActionDraft = { kind: ActionKind; message: string; prompt: string; call: CallDraft };
+
+const NO_CALL: CallDraft = { tool: '', draft: null, given: {} };
+const EMPTY: ActionDraft = { kind: 'message', message: '', prompt: '', call: NO_CALL };
+
+/** The tools that an action will call. */
+export const toolsBehind = ({ kind, call }: ActionDraft): string[] => [{ message: 'notify', prompt: 'run_prompt', tool: call.tool }[kind]];
+
+/** The name of what nobody named: what it does. */
+export function usualName(action: ActionDraft): string {
+  const does = action.kind === 'tool' ? action.call.tool.replaceAll('_', ' ') : action[action.kind].trim();
+  return [...(does.split('\n')[0] ?? '')].slice(0, 60).join('');
 }
 
-export interface ActionDraft {
-  kind: ActionKind;
-  message: string;
-  prompt: string;
-  call: CallDraft;
-}
-
-export const NO_CALL: CallDraft = { tool: '', draft: null, given: {} };
-export const BEGIN: ActionDraft = { kind: 'message', message: '', prompt: '', call: NO_CALL };
-
-/** The tool that does it. */
-export const toolBehind = ({ kind, call }: ActionDraft) => ({ message: 'notify', prompt: 'run_prompt', tool: call.tool })[kind];
-
-/** What a tool tells of an action: `{type, message | prompt | tool, arguments}`. */
+/** A stored action. */
 export interface Action {
   type?: string;
   message?: string;
@@ -40,98 +42,93 @@ export interface Action {
   arguments?: unknown;
 }
 
-export function actionOf(action: Action | undefined): ActionDraft {
-  if (action?.tool) return { ...BEGIN, kind: 'tool', call: { tool: action.tool, draft: null, given: action.arguments ?? {} } };
-  if (action?.prompt !== undefined) return { ...BEGIN, kind: 'prompt', prompt: action.prompt };
-  return { ...BEGIN, message: action?.message ?? '' };
-}
-
-/** What it does, as a sentence. */
 export function actionSentence(action: Action | undefined): string {
   if (action?.tool) return words.uses(action.tool);
   if (action?.prompt !== undefined) return words.asks(action.prompt);
   return action?.message !== undefined ? words.tells(action.message) : '';
 }
 
-const draftFor = (tool: Tool, call: CallDraft) => call.draft ?? blank(formOf(tool.parameters), call.given);
+const toolNamed = (name: string) => knownTools.value?.tools.find((one) => one.name === name);
 
-/** The arguments of a call; what is wrong goes to `problems`, under `arguments.` and the field. */
-export function callArgs(tools: Tool[], call: CallDraft, problems: Problems, at = 'arguments'): object {
-  if (!call.tool) problems['tool'] = words.toolNone;
-  const tool = tools.find((one) => one.name === call.tool);
-  if (!tool) return (call.given ?? {}) as object;
-  return (read(formOf(tool.parameters), draftFor(tool, call), true, at, problems) ?? {}) as object;
-}
+/** A tool and its arguments; `looksOnly`: only tools that change nothing. */
+export const toolCall = (looksOnly: boolean): Custom => ({
+  begin: (given) => {
+    const { tool = '', arguments: args = {} } = (given ?? {}) as Action;
+    return { tool, draft: null, given: args } as unknown as Draft;
+  },
+  read: (draft, _, path, problems) => {
+    const call = draft as unknown as CallDraft;
+    if (!call.tool) problems[`${path}.tool`] = words.toolNone;
+    const tool = toolNamed(call.tool);
+    if (!tool) return { tool: call.tool, arguments: call.given ?? {} };
+    const form = formOf(tool.parameters);
+    return { tool: call.tool, arguments: read(form, call.draft ?? blank(form, call.given), true, `${path}.arguments`, problems) ?? {} };
+  },
+  Component: (props) => <CallFields {...props} looksOnly={looksOnly} />,
+});
 
-/** The parameters of the tools that make schedules and triggers. */
-export function actionArgs(tools: Tool[], action: ActionDraft, problems: Problems): object {
-  if (action.kind === 'tool') return { tool: action.call.tool, arguments: callArgs(tools, action.call, problems) };
-  const said = action[action.kind].trim();
-  if (!said) problems[action.kind] = words.needed;
-  return { [action.kind]: said };
-}
-
-interface Props {
-  action: ActionDraft;
-  problems: Problems;
-  onInput: (action: ActionDraft) => void;
-}
-
-export function ActionFields({ action, problems, onInput }: Props): JSX.Element {
-  return (
-    <>
-      <SelectField
-        label={words.what}
-        value={action.kind}
-        options={Object.entries(words.kinds).map(([value, label]) => ({ value, label }))}
-        onInput={(kind) => onInput({ ...action, kind: kind as ActionKind })}
-      />
-      {action.kind === 'message' && <AreaField required label={words.message} value={action.message} error={problems['message']} onInput={(message) => onInput({ ...action, message })} />}
-      {action.kind === 'prompt' && (
-        <AreaField required label={words.prompt} help={words.promptHelp} value={action.prompt} error={problems['prompt']} onInput={(prompt) => onInput({ ...action, prompt })} />
-      )}
-      {action.kind === 'tool' && <CallFields call={action.call} problems={problems} onInput={(call) => onInput({ ...action, call })} />}
-    </>
-  );
-}
-
-interface CallProps {
-  call: CallDraft;
-  problems: Problems;
-  onInput: (call: CallDraft) => void;
-  /** Only those that look, and change nothing. */
-  looksOnly?: boolean;
-}
-
-/** A tool, and what it is called with. */
-export function CallFields({ call, problems, onInput, looksOnly = false }: CallProps): JSX.Element {
-  const { known } = useTools();
+function CallFields({ draft, onInput, problems, path, looksOnly }: CustomProps & { looksOnly: boolean }): JSX.Element {
+  const call = draft as unknown as CallDraft;
   const [first] = useState(call.tool);
-  const all = (known?.tools ?? []).filter((tool) => tool.enabled && (!looksOnly || tool.risk === 'observe') && !META.has(tool.name));
+  const put = (change: CallDraft) => onInput(change as unknown as Draft);
+  const all = (knownTools.value?.tools ?? []).filter((tool) => tool.enabled && (!looksOnly || tool.risk === 'observe') && !META.has(tool.name));
   const names = all.map((tool) => tool.name).sort();
   if (first && !names.includes(first)) names.unshift(first);
   const tool = all.find((one) => one.name === call.tool);
-  const shape = tool && formOf(tool.parameters);
+  const form = tool && formOf(tool.parameters);
   return (
     <>
       <SelectField
         required
         label={words.tool}
         value={call.tool}
-        error={problems['tool']}
+        error={problems[`${path}.tool`]}
         options={[{ value: '', label: words.toolNone }, ...names.map((name) => ({ value: name, label: name }))]}
-        onInput={(name) => onInput({ tool: name, draft: null, given: {} })}
+        onInput={(name) => put({ ...NO_CALL, tool: name })}
       />
       {tool && <p class="soft small">{tool.description}</p>}
-      {tool && shape?.kind === 'group' && shape.fields.length > 0 && (
+      {form?.kind === 'group' && form.fields.length > 0 && (
         <div class="under">
-          <Fields group={shape} draft={draftFor(tool, call) as Record<string, Draft>} problems={problems} path="arguments" onInput={(draft) => onInput({ ...call, draft })} />
+          <Fields group={form} draft={(call.draft ?? blank(form, call.given)) as GroupDraft} problems={problems} path={`${path}.arguments`} onInput={(typed) => put({ ...call, draft: typed })} />
         </div>
       )}
-      {call.tool && known && !tool && <p class="soft small">{words.toolUnknown}</p>}
+      {call.tool && knownTools.value && !tool && <p class="soft small">{words.toolUnknown}</p>}
     </>
   );
 }
 
 /** These only lead to other tools. */
 const META = new Set(['use_tool', 'batch_use_tool', 'search_tools', 'get_tool_help']);
+
+const CALL = toolCall(false);
+const TYPES: Record<ActionKind, string> = { message: 'notify', prompt: 'prompt', tool: 'tool' };
+
+function ActionFields({ field, draft, onInput, problems, path }: CustomProps): JSX.Element {
+  const action = draft as unknown as ActionDraft;
+  const put = (change: Partial<ActionDraft>) => onInput({ ...action, ...change } as unknown as Draft);
+  return (
+    <>
+      <SelectField label={field.label} value={action.kind} options={optionsOf(words.kinds)} onInput={(kind) => put({ kind })} />
+      {action.kind === 'message' && <AreaField required label={words.message} value={action.message} error={problems[`${path}.message`]} onInput={(message) => put({ message })} />}
+      {action.kind === 'prompt' && <AreaField required label={words.prompt} help={words.promptHelp} value={action.prompt} error={problems[`${path}.prompt`]} onInput={(prompt) => put({ prompt })} />}
+      {action.kind === 'tool' && <CALL.Component field={field} draft={action.call as unknown as Draft} problems={problems} path={path} onInput={(call) => put({ call: call as unknown as CallDraft })} />}
+    </>
+  );
+}
+
+export const action: Custom = {
+  begin: (given) => {
+    const stored = (given ?? {}) as Action;
+    const kind: ActionKind = stored.tool ? 'tool' : stored.prompt !== undefined ? 'prompt' : 'message';
+    return { ...EMPTY, kind, message: stored.message ?? '', prompt: stored.prompt ?? '', call: CALL.begin(stored) } as unknown as Draft;
+  },
+  read: (draft, required, path, problems: Problems) => {
+    const now = draft as unknown as ActionDraft;
+    const type = TYPES[now.kind];
+    if (now.kind === 'tool') return { type, ...(CALL.read(now.call as unknown as Draft, required, path, problems) as object) };
+    const typed = now[now.kind].trim();
+    if (!typed) problems[`${path}.${now.kind}`] = text.toolsRoom.wrong.needed;
+    return { type, [now.kind]: typed };
+  },
+  Component: ActionFields,
+};

@@ -1,4 +1,4 @@
-// Amounts of money as they are written here.
+// Formats amounts of money for the browser's locale.
 
 const known = new Map<string, Intl.NumberFormat | null>();
 
@@ -8,7 +8,7 @@ function format(currency: string): Intl.NumberFormat | null {
     try {
       found = new Intl.NumberFormat([], { style: 'currency', currency });
     } catch {
-      // A currency that this browser cannot name stands beside its number.
+      // A currency unknown to this browser is written after its number.
       found = null;
     }
     known.set(currency, found);

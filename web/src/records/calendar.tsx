@@ -1,4 +1,4 @@
-// The calendar: a month as a sheet, and below it what is on the day that is looked at; a search goes through all events.
+// The calendar: a month sheet, the selected day's events below it, and a search over all events.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Notice } from '../form';
@@ -6,8 +6,8 @@ import { Chevron } from '../icons';
 import { records as words } from '../text/records';
 import { longDay, monthName, plusMonths, today, wall, type Day } from './days';
 import { events as family } from './families';
-import { Picked, Searcher } from './filters';
-import { Adder, More, Nothing, Said, samePick, useWanted, withHeld } from './list';
+import { Picks, Searcher } from './filters';
+import { Adder, More, Nothing, Announcement, samePick, useWanted, withEdited } from './list';
 import type { Entry, Pick } from './kinds';
 import { Lines } from './lines';
 import { byDay, daysOf, Month, sheet } from './month';
@@ -15,9 +15,9 @@ import { RecordForm } from './record-form';
 import { useList } from './use-list';
 import { go } from '../rooms';
 
-/** The most events that are drawn into one month. */
+/** The most events shown in a month. */
 const MOST = 300;
-/** A search looks from here on. */
+/** A search begins at this day. */
 const EVER = '1970-01-01';
 
 const SOURCE = { tool: family.tools.list, plural: family.plural, topics: family.topics };
@@ -29,7 +29,7 @@ const dayIn = (path: string[]): Day => wall(path[1])?.day ?? today();
 export function Calendar({ path, writer }: { path: string[]; writer: boolean }): JSX.Element {
   const at = dayIn(path);
   const [wanted, want] = useWanted(family.section);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
   const search = wanted.search.trim();
   const looking = search !== '' || wanted.picks.length > 0;
@@ -41,7 +41,7 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
 
   const toDay = (day: Day) => go('memory', ['calendar', day], true);
   const changed = (words: string, saved?: Entry) => {
-    setSaid(words);
+    setAnnounced(words);
     const day = saved && daysOf(saved)[0];
     if (day && day !== at) toDay(day);
     void (looking ? found : month).renew();
@@ -51,8 +51,8 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
   const entries = looking ? (found.shown?.entries ?? []) : (byDay(shown?.entries ?? []).get(at) ?? []);
   return (
     <>
-      <Searcher label={family.words.search ?? ''} value={wanted.search} onInput={(value) => (want({ search: value }), setSaid(''))} />
-      <Picked picks={wanted.picks} onDrop={(dropped) => want({ picks: wanted.picks.filter((one) => !samePick(one, dropped)) })} />
+      <Searcher label={family.words.search ?? ''} value={wanted.search} onInput={(value) => (want({ search: value }), setAnnounced(''))} />
+      <Picks picks={wanted.picks} onDrop={(dropped) => want({ picks: wanted.picks.filter((one) => !samePick(one, dropped)) })} />
       {!looking && (
         <>
           <Turn at={at} onGo={toDay} />
@@ -65,9 +65,9 @@ export function Calendar({ path, writer }: { path: string[]; writer: boolean }):
         {!looking && <h2 aria-live="polite">{longDay(at)}</h2>}
         {writer && <Adder add={family.words.add} onAdded={changed} form={(end) => <RecordForm family={family} begin={{ startTime: at }} {...end} />} />}
       </div>
-      <Said words={said} shown={found.shown} looking={looking} />
+      <Announcement words={announced} shown={found.shown} looking={looking} />
       {list.problem && <Notice bad>{list.problem}</Notice>}
-      <Lines family={family} entries={withHeld(entries, held)} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
+      <Lines family={family} entries={withEdited(entries, held)} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
       {list.shown && !entries.length && <Empty looking={looking} any={(shown?.entries.length ?? 0) > 0} />}
       {looking && found.shown?.more && <More busy={found.growing} onPress={() => void found.grow()} />}
     </>
@@ -79,7 +79,7 @@ function Empty({ looking, any }: { looking: boolean; any: boolean }): JSX.Elemen
   return <Nothing narrow={looking} words={family.words} />;
 }
 
-/** From month to month, and back to today. */
+/** Previous and next month, and today. */
 function Turn({ at, onGo }: { at: Day; onGo: (day: Day) => void }): JSX.Element {
   return <MonthTurn name={monthName(at)} before={words.calendar.before} after={words.calendar.after} onTurn={(n) => onGo(plusMonths(at, n))} now={at === today() ? null : { words: words.calendar.now, press: () => onGo(today()) }} />;
 }

@@ -1,4 +1,4 @@
-// Days and times as the household's clock shows them: what a tool tells is read as it stands there, whatever the clock of this browser says.
+// Days and times in the household's time zone: values are read as written, whatever this browser's clock says.
 import { records as words } from '../text/records';
 
 /** A day, "2026-11-20". */
@@ -6,7 +6,7 @@ export type Day = string;
 
 interface Wall {
   day: Day;
-  /** "14:30"; '' where only the day is meant. */
+  /** "14:30"; '' for a whole day. */
   time: string;
 }
 
@@ -17,7 +17,7 @@ export function wall(value: unknown): Wall | null {
   return found && { day: `${found[1]}-${found[2]}-${found[3]}`, time: found[4] ? `${found[4]}:${found[5]}` : '' };
 }
 
-/** Noon of a day: no change of the clocks moves it to another. */
+/** Noon of a day, so that daylight saving cannot move it to another. */
 export function dateOf(day: Day): Date {
   const [year = 1970, month = 1, date = 1] = day.split('-').map(Number);
   const at = new Date(2000, 0, 1, 12);
@@ -80,7 +80,7 @@ export const longDay = (day: Day) => show(day, { weekday: 'long', day: 'numeric'
 export const weekdayName = (day: Day, how: 'long' | 'short' | 'narrow') => show(day, { weekday: how });
 
 /** "today", "tomorrow", "Fri 27 Nov", "3 Oct 2024". */
-export function nearDay(day: Day): string {
+export function relativeDay(day: Day): string {
   const now = today();
   if (day === now) return words.today;
   if (day === plusDays(now, 1)) return words.tomorrow;
@@ -89,20 +89,20 @@ export function nearDay(day: Day): string {
   return show(day, { weekday: 'short', day: 'numeric', month: 'short' });
 }
 
-/** "today", "tomorrow, 14:30"; what is no time stays as it is. */
-export function near(value: unknown): string {
+/** "today", "tomorrow, 14:30"; anything that is no time is returned unchanged. */
+export function relativeTime(value: unknown): string {
   const at = wall(value);
   if (!at) return typeof value === 'string' ? value : '';
-  return at.time ? `${nearDay(at.day)}, ${at.time}` : nearDay(at.day);
+  return at.time ? `${relativeDay(at.day)}, ${at.time}` : relativeDay(at.day);
 }
 
 /** "14:30 – 15:30", "all day", "today, 22:00 – tomorrow, 02:00". */
 export function span(from: unknown, to: unknown, allDay: boolean): string {
   const [start, end] = [wall(from), wall(to)];
   if (!start) return '';
-  if (allDay) return end && end.day > start.day ? `${nearDay(start.day)} – ${nearDay(end.day)}` : words.allDay;
+  if (allDay) return end && end.day > start.day ? `${relativeDay(start.day)} – ${relativeDay(end.day)}` : words.allDay;
   if (!end || (end.day === start.day && end.time === start.time)) return start.time;
-  return end.day === start.day ? `${start.time} – ${end.time}` : `${near(from)} – ${near(to)}`;
+  return end.day === start.day ? `${start.time} – ${end.time}` : `${relativeTime(from)} – ${relativeTime(to)}`;
 }
 
 /** A birthday, with or without its year ("--10-03"): "3 October". */

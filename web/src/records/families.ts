@@ -1,7 +1,9 @@
-// The kinds of records: their tools, their fields, how they are narrowed, and how one of them looks in a line.
+// The record families: their tools, fields, filters, and how a record reads in one line.
 import { records as words } from '../text/records';
-import { birthday, near, nearDay, plusDays, span, today, wall } from './days';
-import { listOf, numberOf, textOf, type Entry, type Facts, type Family, type Field, type Filter, type Way } from './kinds';
+import { birthday, relativeTime, relativeDay, plusDays, span, today, wall } from './days';
+import type { Schema } from '../forms/schema';
+import { goal, moment, tags as tagLine } from './customs';
+import { listOf, numberOf, textOf, type Entry, type Facts, type Family, type Filter, type Way } from './kinds';
 import { amount } from './amounts';
 
 type Table = Record<string, string>;
@@ -12,12 +14,14 @@ const every: Way = { value: '', label: words.all, args: {} };
 const any = (label: string): Way => ({ ...every, label });
 const flag = (name: string, label: string, only: string): Filter => ({ name, label, ways: [every, { value: 'yes', label: only, args: { [name]: true } }] });
 
-const title = (label: string): Field => ({ name: 'title', kind: 'line', label, required: true });
-const description: Field = { name: 'description', kind: 'area', label: words.fields.description };
-const category: Field = { name: 'category', kind: 'line', label: words.fields.category };
-const tags: Field = { name: 'tags', kind: 'tags', label: words.fields.tags, help: words.tagsHelp };
-const shared: Field = { name: 'shared', kind: 'switch', label: words.share };
-const rare = (field: Field): Field => ({ ...field, rare: true });
+/** Common fields, by their label. */
+const line = (title: string, description = ''): Schema => ({ title, description, format: 'line' });
+const area = (title: string): Schema => ({ title, format: 'textarea' });
+const rare = (schema: Schema): Schema => ({ ...schema, rare: true });
+const at = (title: string, description = ''): Schema => ({ title, description, custom: moment });
+const category = line(words.fields.category);
+const tags: Schema = { title: words.fields.tags, description: words.tagsHelp, custom: tagLine };
+const shared: Schema = { title: words.share, rare: true };
 
 const named = (name: string) => (entry: Entry) => textOf(entry, name) || words.unnamed;
 const picked = (entry: Entry, name: string) => {
@@ -27,7 +31,7 @@ const picked = (entry: Entry, name: string) => {
 const sharedFact = (entry: Entry) => entry['shared'] === true && words.shared;
 
 function dueFact(entry: Entry): Facts[number] {
-  const due = near(entry['dueDate']);
+  const due = relativeTime(entry['dueDate']);
   if (!due) return '';
   return entry['overdue'] === true ? { words: words.tasks.overdue(due), bad: true } : words.tasks.due(due);
 }
@@ -39,15 +43,15 @@ export const tasks: Family = {
   which: 'taskId',
   topics: ['tasks:changed'],
   words: words.tasks.words,
-  fields: [
-    title(words.tasks.title),
-    { name: 'dueDate', kind: 'moment', label: words.fields.due },
-    { ...category, label: words.tasks.list, help: words.tasks.listHelp },
-    rare({ name: 'priority', kind: 'choice', label: words.fields.priority, options: pairs(words.tasks.priorities), begin: 'normal' }),
-    { name: 'status', kind: 'choice', label: words.fields.status, options: pairs(words.tasks.statuses), laterOnly: true, rare: true },
-    rare({ name: 'notes', kind: 'area', label: words.fields.notes }),
-    rare(shared),
-  ],
+  fields: {
+    title: line(words.tasks.title),
+    dueDate: at(words.fields.due),
+    category: line(words.tasks.list, words.tasks.listHelp),
+    priority: { title: words.fields.priority, labels: words.tasks.priorities, rare: true },
+    status: { title: words.fields.status, labels: words.tasks.statuses, default: 'pending', rare: true },
+    notes: rare(area(words.fields.notes)),
+    shared,
+  },
   filters: [
     { name: 'status', label: words.tasks.statusLabel, ways: [any(words.tasks.statusAny), ...ways('status', words.tasks.statuses)] },
     {
@@ -67,7 +71,7 @@ export const tasks: Family = {
     const status = textOf(entry, 'status');
     const priority = textOf(entry, 'priority');
     return [
-      status === 'completed' ? words.tasks.doneAt(near(entry['completedAt'])) : dueFact(entry),
+      status === 'completed' ? words.tasks.doneAt(relativeTime(entry['completedAt'])) : dueFact(entry),
       (status === 'in_progress' || status === 'cancelled') && (words.tasks.statuses[status] ?? status).toLowerCase(),
       priority !== 'normal' && { words: (words.tasks.priorities[priority] ?? priority).toLowerCase(), pick: { name: 'priority', value: priority } },
       picked(entry, 'category'),
@@ -84,19 +88,19 @@ export const notes: Family = {
   which: 'noteId',
   topics: ['notes:changed'],
   words: words.notes.words,
-  fields: [
-    title(words.fields.title),
-    { name: 'content', kind: 'area', label: words.notes.content, required: true },
-    rare(category),
-    rare(tags),
-    rare({ name: 'isPinned', kind: 'switch', label: words.notes.pin }),
-    rare(shared),
-  ],
+  fields: {
+    title: line(words.fields.title),
+    content: area(words.notes.content),
+    category: rare(category),
+    tags: rare(tags),
+    isPinned: { title: words.notes.pin, rare: true },
+    shared,
+  },
   filters: [flag('isPinned', words.notes.pinnedLabel, words.notes.pinnedOnly)],
   title: named('title'),
   facts: (entry) => [
     entry['isPinned'] === true && words.notes.pinned,
-    near(entry['createdAt']),
+    relativeTime(entry['createdAt']),
     picked(entry, 'category'),
     sharedFact(entry),
   ],
@@ -112,19 +116,16 @@ export const events: Family = {
   which: 'eventId',
   topics: ['calendar:changed'],
   words: words.calendar.words,
-  fields: [
-    title(words.calendar.title),
-    { name: 'startTime', kind: 'moment', label: words.calendar.start, help: words.calendar.startHelp, required: true },
-    { name: 'endTime', kind: 'moment', label: words.calendar.end, help: words.calendar.endHelp },
-    { name: 'location', kind: 'line', label: words.calendar.location },
-    {
-      name: 'reminder', kind: 'choice', label: words.calendar.reminder, whole: true, other: (value) => words.calendar.minutesBefore(Number(value)),
-      options: ['', '0', '10', '30', '60', '1440'].map((value) => [value, words.calendar.reminders[value] ?? value] as const),
-    },
-    rare(description),
-    rare(category),
-    rare(shared),
-  ],
+  fields: {
+    title: line(words.calendar.title),
+    startTime: at(words.calendar.start, words.calendar.startHelp),
+    endTime: at(words.calendar.end, words.calendar.endHelp),
+    location: line(words.calendar.location),
+    reminder: { title: words.calendar.reminder, enum: [0, 10, 30, 60, 1440], labels: words.calendar.reminders, other: (value) => words.calendar.minutesBefore(Number(value)) },
+    description: rare(area(words.fields.description)),
+    category: rare(category),
+    shared,
+  },
   filters: [],
   title: named('title'),
   facts: (entry) => {
@@ -138,8 +139,11 @@ export const events: Family = {
     ];
   },
   body: (entry) => textOf(entry, 'description'),
-  // A day alone would keep the time the event had.
-  besides: ({ startTime }) => (typeof startTime === 'string' ? { isAllDay: !startTime.includes('T') } : {}),
+  // Without this, a day alone would keep the event's old time.
+  send: (values, _, entry) => {
+    const { startTime } = values;
+    return entry && typeof startTime === 'string' ? { ...values, isAllDay: !startTime.includes('T') } : values;
+  },
 };
 
 export const contacts: Family = {
@@ -149,19 +153,19 @@ export const contacts: Family = {
   which: 'contactId',
   topics: ['contacts:changed'],
   words: words.contacts.words,
-  fields: [
-    { name: 'name', kind: 'line', label: words.contacts.name, required: true },
-    { name: 'phone', kind: 'line', label: words.contacts.phone, type: 'tel' },
-    { name: 'email', kind: 'line', label: words.contacts.email, type: 'email' },
-    { name: 'relationship', kind: 'line', label: words.contacts.relationship, help: words.contacts.relationshipHelp },
-    rare({ name: 'birthday', kind: 'line', label: words.contacts.birthday, help: words.contacts.birthdayHelp }),
-    rare({ name: 'company', kind: 'line', label: words.contacts.company }),
-    rare({ name: 'jobTitle', kind: 'line', label: words.contacts.jobTitle }),
-    rare({ name: 'address', kind: 'area', label: words.contacts.address }),
-    rare({ name: 'notes', kind: 'area', label: words.fields.notes }),
-    rare({ name: 'isFavorite', kind: 'switch', label: words.contacts.favourite }),
-    rare(shared),
-  ],
+  fields: {
+    name: line(words.contacts.name),
+    phone: { title: words.contacts.phone, format: 'tel' },
+    email: { title: words.contacts.email, format: 'email' },
+    relationship: line(words.contacts.relationship, words.contacts.relationshipHelp),
+    birthday: rare(line(words.contacts.birthday, words.contacts.birthdayHelp)),
+    company: rare(line(words.contacts.company)),
+    jobTitle: rare(line(words.contacts.jobTitle)),
+    address: rare(area(words.contacts.address)),
+    notes: rare(area(words.fields.notes)),
+    isFavorite: { title: words.contacts.favourite, rare: true },
+    shared,
+  },
   filters: [flag('isFavorite', words.contacts.which, words.contacts.favourites)],
   title: named('name'),
   facts: (entry) => {
@@ -172,7 +176,7 @@ export const contacts: Family = {
       textOf(entry, 'jobTitle'),
       picked(entry, 'company'),
       picked(entry, 'relationship'),
-      born && words.contacts.born(birthday(born), wall(entry['nextBirthday']) ? nearDay(textOf(entry, 'nextBirthday')) : ''),
+      born && words.contacts.born(birthday(born), wall(entry['nextBirthday']) ? relativeDay(textOf(entry, 'nextBirthday')) : ''),
       entry['isFavorite'] === true && words.contacts.favourite.toLowerCase(),
       sharedFact(entry),
     ];
@@ -187,21 +191,21 @@ export const bookmarks: Family = {
   which: 'bookmarkId',
   topics: ['bookmarks:changed'],
   words: words.bookmarks.words,
-  fields: [
-    { name: 'url', kind: 'line', label: words.bookmarks.url, type: 'url', required: true },
-    { name: 'title', kind: 'line', label: words.bookmarks.title, help: words.bookmarks.titleHelp },
+  fields: {
+    url: { title: words.bookmarks.url, format: 'uri' },
+    title: line(words.bookmarks.title, words.bookmarks.titleHelp),
     tags,
-    rare(description),
-    rare(category),
-    rare({ name: 'isFavorite', kind: 'switch', label: words.bookmarks.favourite }),
-    rare(shared),
-  ],
+    description: rare(area(words.fields.description)),
+    category: rare(category),
+    isFavorite: { title: words.bookmarks.favourite, rare: true },
+    shared,
+  },
   filters: [flag('isFavorite', words.bookmarks.which, words.bookmarks.favourites)],
   title: (entry) => textOf(entry, 'title') || textOf(entry, 'url'),
   link: (entry) => textOf(entry, 'url'),
   facts: (entry) => [
     textOf(entry, 'url').replace(/^https?:\/\/(www\.)?/, '').replace(/\/$/, ''),
-    near(entry['createdAt']),
+    relativeTime(entry['createdAt']),
     picked(entry, 'category'),
     entry['isFavorite'] === true && words.bookmarks.favourite.toLowerCase(),
     sharedFact(entry),
@@ -211,7 +215,7 @@ export const bookmarks: Family = {
 };
 
 function goalDue(entry: Entry): Facts[number] {
-  const due = near(entry['dueDate']);
+  const due = relativeTime(entry['dueDate']);
   if (!due) return '';
   return entry['overdue'] === true ? { words: words.tasks.overdue(due), bad: true } : words.goals.due(due);
 }
@@ -223,18 +227,18 @@ export const goals: Family = {
   which: 'goalId',
   topics: ['goals:changed', 'goal-steps:changed'],
   words: words.goals.words,
-  fields: [
-    title(words.goals.title),
-    description,
-    { name: 'dueDate', kind: 'moment', label: words.fields.due },
-    rare({ name: 'priority', kind: 'number', label: words.fields.priority, help: words.goals.priorityHelp, begin: '5', whole: true, least: 1, most: 10 }),
-    { name: 'status', kind: 'choice', label: words.fields.status, options: pairs(words.goals.statuses), laterOnly: true, rare: true },
-    { name: 'progress', kind: 'number', label: words.goals.progress, help: words.goals.progressHelp, begin: '0', laterOnly: true, rare: true, least: 0, most: 100 },
-    rare(category),
-    rare({ name: 'parentId', kind: 'goal', label: words.goals.parent }),
-    { name: 'notes', kind: 'area', label: words.fields.notes, laterOnly: true, rare: true },
-    rare(shared),
-  ],
+  fields: {
+    title: line(words.goals.title),
+    description: area(words.fields.description),
+    dueDate: at(words.fields.due),
+    priority: { title: words.fields.priority, description: words.goals.priorityHelp, rare: true },
+    status: { title: words.fields.status, labels: words.goals.statuses, default: 'active', rare: true },
+    progress: { title: words.goals.progress, description: words.goals.progressHelp, default: 0, rare: true },
+    category: rare(category),
+    parentId: { title: words.goals.parent, custom: goal, rare: true },
+    notes: rare(area(words.fields.notes)),
+    shared,
+  },
   filters: [{ name: 'status', label: words.goals.statusLabel, ways: [any(words.goals.statusAny), ...ways('status', words.goals.statuses)] }],
   title: named('title'),
   over: (entry) => entry['status'] === 'completed' || entry['status'] === 'abandoned',
@@ -259,24 +263,25 @@ export const expenses: Family = {
   which: 'expenseId',
   topics: ['expenses:changed'],
   words: words.money.words,
-  fields: [
-    { name: 'amount', kind: 'number', label: words.money.amount, required: true },
-    { name: 'description', kind: 'line', label: words.money.description, required: true },
-    { name: 'category', kind: 'choice', label: words.fields.category, options: pairs(words.money.categories), begin: 'food' },
-    { name: 'date', kind: 'day', label: words.money.date, begin: 'today', required: true },
-    { name: 'currency', kind: 'line', label: words.money.currency, help: words.money.currencyHelp, rare: true },
-    rare({ name: 'paymentMethod', kind: 'line', label: words.money.payment }),
-    rare(tags),
-    rare({ name: 'notes', kind: 'area', label: words.fields.notes }),
-    rare(shared),
-  ],
+  fields: {
+    amount: { title: words.money.amount },
+    description: line(words.money.description),
+    category: { title: words.fields.category, labels: words.money.categories, default: 'food' },
+    date: { title: words.money.date, format: 'date', needed: true },
+    currency: rare(line(words.money.currency, words.money.currencyHelp)),
+    paymentMethod: rare(line(words.money.payment)),
+    tags: rare(tags),
+    notes: rare(area(words.fields.notes)),
+    shared,
+  },
+  begin: () => ({ date: today() }),
   filters: [],
   title: named('description'),
   facts: (entry) => {
     const sort = textOf(entry, 'category');
     return [
       { words: amount(numberOf(entry, 'amount') ?? 0, textOf(entry, 'currency')), main: true },
-      near(entry['date']),
+      relativeTime(entry['date']),
       sort && { words: words.money.categories[sort] ?? sort, pick: { name: 'category', value: sort } },
       textOf(entry, 'paymentMethod'),
       sharedFact(entry),

@@ -1,26 +1,26 @@
-// How a list is narrowed: a field to look with, rows of ways, and what was picked out of its lines.
+// The filters of a list: a search field, rows of choices, and values picked from its lines.
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Close, Find } from '../icons';
 import { records as words } from '../text/records';
 import type { Family, Filter, Pick } from './kinds';
 
-/** What is wanted of a list. */
-export interface Wanted {
+/** The filters in use. */
+export interface ListFilter {
   search: string;
-  /** The way that holds, by its filter. */
+  /** The choice in use, by filter. */
   ways: Record<string, string>;
   picks: Pick[];
 }
 
-export const EVERYTHING: Wanted = { search: '', ways: {}, picks: [] };
+export const EVERYTHING: ListFilter = { search: '', ways: {}, picks: [] };
 
-export const narrowed = (wanted: Wanted) => wanted.search.trim() !== '' || wanted.picks.length > 0 || Object.values(wanted.ways).some(Boolean);
+export const isFiltered = (wanted: ListFilter) => wanted.search.trim() !== '' || wanted.picks.length > 0 || Object.values(wanted.ways).some(Boolean);
 
-/** What the list is asked with. */
-export function argsOf(family: Family, wanted: Wanted): object {
+/** The arguments for the list's tool. */
+export function argsOf(family: Family, wanted: ListFilter): object {
   const args: Record<string, unknown> = {};
-  // The first filter is the plainest: what it says holds whatever another one adds.
+  // The first filter wins where two set the same argument.
   for (const filter of [...family.filters].reverse()) {
     const way = filter.ways.find((one) => one.value === wanted.ways[filter.name]);
     Object.assign(args, typeof way?.args === 'function' ? way.args() : way?.args);
@@ -35,8 +35,8 @@ export function argsOf(family: Family, wanted: Wanted): object {
 
 interface Props {
   family: Family;
-  wanted: Wanted;
-  onWant: (change: Partial<Wanted>) => void;
+  wanted: ListFilter;
+  onWant: (change: Partial<ListFilter>) => void;
 }
 
 export function Filters({ family, wanted, onWant }: Props): JSX.Element {
@@ -51,7 +51,7 @@ export function Filters({ family, wanted, onWant }: Props): JSX.Element {
           ))}
         </div>
       )}
-      <Picked picks={wanted.picks} onDrop={(dropped) => onWant({ picks: wanted.picks.filter((pick) => pick !== dropped) })} />
+      <Picks picks={wanted.picks} onDrop={(dropped) => onWant({ picks: wanted.picks.filter((pick) => pick !== dropped) })} />
     </>
   );
 }
@@ -77,10 +77,10 @@ export function Searcher({ label, value, onInput }: { label: string; value: stri
   );
 }
 
-/** As many as stand side by side on a phone. */
+/** As many as fit side by side on a phone. */
 const FEW = 3;
 
-/** A few ways are pressed, many are chosen from. */
+/** A few choices are buttons, more are a select. */
 function Ways({ filter, value, onInput }: { filter: Filter; value: string; onInput: (value: string) => void }): JSX.Element {
   if (filter.ways.length > FEW) {
     return (
@@ -98,8 +98,8 @@ function Ways({ filter, value, onInput }: { filter: Filter; value: string; onInp
   );
 }
 
-/** A pick is taken back by pressing it. */
-export function Picked({ picks, onDrop }: { picks: Pick[]; onDrop: (pick: Pick) => void }): JSX.Element | null {
+/** Pressing a pick removes it. */
+export function Picks({ picks, onDrop }: { picks: Pick[]; onDrop: (pick: Pick) => void }): JSX.Element | null {
   if (!picks.length) return null;
   return (
     <div class="chips">

@@ -1,4 +1,4 @@
-// The focus does not get lost among the lines: one that was moved keeps it, and when one goes the next has it.
+// Keeps the focus in a list: a line that moves keeps it, and the next one takes it when a line goes away.
 import { useEffect } from 'preact/hooks';
 
 const LINES = '.records > li';
@@ -16,7 +16,7 @@ export function useFocusKept(room: { current: HTMLElement | null }): void {
       line = had?.closest(LINES) ?? null;
       place = line ? [...within.querySelectorAll(LINES)].indexOf(line) : 0;
     };
-    // Whoever presses somewhere else let go of it.
+    // Pressing elsewhere releases it.
     const onPointer = () => (had = null);
     const watch = new MutationObserver(() => {
       if (!had || (document.activeElement && document.activeElement !== document.body)) return;

@@ -1,4 +1,4 @@
-// The steps of a goal, opened below its line: ticked off, added to; and, once all are done, whether the goal is reached.
+// The steps of a goal: ticked, added and deleted; when all are done, asks whether the goal is reached.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -9,7 +9,7 @@ import { trouble } from '../text';
 import { records } from '../text/records';
 import { goals as family } from './families';
 import { entriesIn, numberOf, textOf, type Entry } from './kinds';
-import { Tick, type LineState, type Looks } from './lines';
+import { Checkbox, type LineState, type LineExtras } from './lines';
 
 const words = records.goals;
 
@@ -31,7 +31,7 @@ function Steps({ entry, line }: { entry: Entry; line: LineState }): JSX.Element 
   const began = useRef(0);
   const read = useCallback(() => {
     began.current = performance.now();
-    api.execute<Record<string, unknown>>('get_goal_details', { goalId: entry.id }).then(
+    api.execute('get_goal_details', { goalId: entry.id }).then(
       ({ result }) => (setDetails(detailsIn(result)), setProblem('')),
       (cause: unknown) => setProblem(trouble(cause)),
     );
@@ -60,7 +60,7 @@ function Steps({ entry, line }: { entry: Entry; line: LineState }): JSX.Element 
       {details && details.parts.length > 0 && (
         <>
           <p class="soft small">{words.parts}</p>
-          <ul>{details.parts.map((goal) => <li key={goal.id} class="part-goal"><span>{textOf(goal, 'title')}</span><Reached goal={goal} /></li>)}</ul>
+          <ul>{details.parts.map((goal) => <li key={goal.id} class="part-goal"><span>{textOf(goal, 'title')}</span><ProgressBar goal={goal} /></li>)}</ul>
         </>
       )}
       {mayFinish && (
@@ -97,7 +97,7 @@ function Step({ step, line, onTick, onGone }: StepProps): JSX.Element {
   return (
     <li class={done(step) ? 'over' : undefined}>
       <div class="record with-tick">
-        <Tick on={done(step)} label={(done(step) ? words.untick : words.tick)(title)} disabled={!line.writer || line.busy} onPress={onTick} />
+        <Checkbox on={done(step)} label={(done(step) ? words.untick : words.tick)(title)} disabled={!line.writer || line.busy} onPress={onTick} />
         <div class="record-words">
           <p class="record-title">{title}</p>
           {textOf(step, 'description') && <p class="record-body">{textOf(step, 'description')}</p>}
@@ -145,8 +145,8 @@ function NewStep({ goal, onAdded }: { goal: Entry; onAdded: (title: string) => v
   );
 }
 
-/** How far it is, as a bar and in words. */
-export function Reached({ goal }: { goal: Entry }): JSX.Element {
+/** The progress as a bar and a percentage. */
+export function ProgressBar({ goal }: { goal: Entry }): JSX.Element {
   const progress = Math.max(0, Math.min(100, numberOf(goal, 'progress') ?? 0));
   return (
     <span class="reached">
@@ -159,13 +159,13 @@ export function Reached({ goal }: { goal: Entry }): JSX.Element {
   );
 }
 
-export const goalLooks: Looks = {
+export const goalLooks: LineExtras = {
   more: (entry, line) => {
     const words = records.goals.stepsCount(numberOf(entry, 'stepsDone') ?? 0, numberOf(entry, 'steps') ?? 0);
     return (
       <>
         <button type="button" class="quiet" aria-expanded={line.open} aria-label={records.about(words, family.title(entry))} onClick={() => line.setOpen(!line.open)}>{words}</button>
-        <Reached goal={entry} />
+        <ProgressBar goal={entry} />
       </>
     );
   },

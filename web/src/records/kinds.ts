@@ -1,54 +1,32 @@
-// What one has to say of a kind of record so that it can be listed, filtered, written, changed and deleted here: data, no code of its own.
+// What describes a record family: its tools, fields, filters and texts. Data only.
+import type { GroupDraft, Overlay, Schema } from '../forms/schema';
 import type { Section } from '../memory/sections';
 
-/** A record as its tool answers it. */
+/** A record as its tool returns it. */
 export type Entry = { id: string } & Record<string, unknown>;
 
-/** A parameter of the tools that add and change, which the record has under the same name. */
-export interface Field {
-  name: string;
-  kind: 'line' | 'area' | 'choice' | 'day' | 'moment' | 'tags' | 'switch' | 'flag' | 'number' | 'json' | 'goal';
-  label: string;
-  help?: string;
-  required?: boolean;
-  /** Seldom needed: it stands below, behind "More". */
-  rare?: boolean;
-  /** Of a choice: each value and its word; the first is what a new one has, unless `begin` says another. */
-  options?: readonly (readonly [string, string])[];
-  begin?: string;
-  /** The word for a value that is none of the options. */
-  other?: (value: string) => string;
-  type?: 'email' | 'tel' | 'url';
-  whole?: boolean;
-  /** Of a number. */
-  least?: number;
-  most?: number;
-  /** Only asked for when there is one already: a status, what follows from it. */
-  laterOnly?: boolean;
-}
-
-/** One of a few ways to narrow the list. */
+/** One choice of a filter. */
 export interface Way {
   value: string;
   label: string;
-  /** What the list is asked with; made anew each time where it depends on the day. */
+  /** The arguments it adds; a function where they depend on the day. */
   args: object | (() => object);
 }
 
-/** A row of ways, of which one holds. */
+/** A filter: one of its choices is in use. */
 export interface Filter {
   name: string;
   label: string;
   ways: readonly Way[];
 }
 
-/** What is pressed in a line to see only its like: the parameter, and what it has to be. */
+/** A value pressed in a line to filter by it. */
 export interface Pick {
   name: string;
   value: string;
 }
 
-/** A short fact in a line; one with `pick` narrows the list when it is pressed. `bad`: it needs a look. `main`: one looks for it. */
+/** A short fact in a line. `pick`: pressing it filters. `bad`: needs attention. `main`: the most important one. */
 export interface Fact {
   words: string;
   pick?: Pick;
@@ -62,7 +40,7 @@ export interface Words {
   /** "Add a task". */
   add: string;
   search?: string;
-  /** There is none; how one comes in. */
+  /** For an empty list: what it says, and how to add one. */
   none: string;
   teach: string;
   removeAsk: (name: string) => string;
@@ -70,37 +48,46 @@ export interface Words {
 
 export interface Family {
   section: Section;
-  /** Under which the list has its records. */
+  /** The property of the result that holds the records. */
   plural: string;
   tools: { list: string; add: string; update: string; remove: string };
-  /** The parameter that says which one. */
+  /** The parameter that takes the record's id. */
   which: string;
-  /** What is always sent along: the table of a row. */
+  /** Arguments of every call, such as the table of a row. */
   fixed?: object;
-  /** How the record goes to the tools that add and change: its fields one by one, or all under one name. */
+  /** The parameter that holds all fields, where they are not arguments themselves. */
   wrap?: string;
-  /** The events after which the list is read anew. */
+  /** The events that reload the list. */
   topics: readonly string[];
-  fields: readonly Field[];
+  /** What the form says about the parameters of the tools that add and update: order, labels, help. */
+  fields: Overlay;
+  /** The schema of a record that the tools do not describe: the columns of a table. */
+  schema?: Schema;
+  /** The values a new one begins with. */
+  begin?: () => object;
+  /** The form's values of an existing record. */
+  given?: (entry: Entry) => object;
+  /** Turns the form's values, or the changed ones of an existing record, into arguments. */
+  send?: (values: Record<string, unknown>, draft: GroupDraft, entry: Entry | undefined) => Record<string, unknown>;
+  /** The tools a record will call: a person may have to approve them before it is saved. */
+  asksFirst?: (draft: GroupDraft) => string[];
   filters: readonly Filter[];
   words: Words;
   title: (entry: Entry) => string;
-  /** Where its title leads, outside. */
+  /** The external link of its title. */
   link?: (entry: Entry) => string;
-  /** A dot of the title: it is done. */
+  /** Whether it is done. */
   over?: (entry: Entry) => boolean;
   facts: (entry: Entry) => Facts;
   tags?: (entry: Entry) => string[];
-  /** Its list takes several tags at once, as `tags`. */
+  /** Its list takes a list of `tags`. */
   tagsAsList?: boolean;
   body?: (entry: Entry) => string;
-  /** What a change says besides the fields that were changed. */
-  besides?: (changed: Record<string, unknown>) => object;
-  /** The tool that answers all of one that is told shortened (`truncated`). */
+  /** The tool that returns a record the list truncated (`truncated`). */
   whole?: string;
 }
 
-// What a record says, whatever it is that came.
+// Reads values of unknown type from a record.
 
 export const textOf = (entry: Entry, name: string): string => {
   const value = entry[name];
@@ -118,7 +105,7 @@ export const listOf = (entry: Entry, name: string): string[] => {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
 };
 
-/** What stands in a list under this name, as far as it is records. */
+/** The records in a result's list. */
 export function entriesIn(result: unknown, plural: string): Entry[] {
   const found = (result as Record<string, unknown> | null)?.[plural];
   return Array.isArray(found) ? found.filter((one): one is Entry => typeof (one as Entry | null)?.id === 'string') : [];

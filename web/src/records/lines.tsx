@@ -1,4 +1,4 @@
-// The records of a list, a line each: what it says, what can be done with it, and the form in its place while it is changed.
+// The records of a list: one line each, with actions, and a form in place while it is edited.
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -8,28 +8,26 @@ import { records as words } from '../text/records';
 import type { Entry, Fact, Family, Pick } from './kinds';
 import { recordIn, RecordForm, refusal } from './record-form';
 
-/** A text up to this long stands whole. */
+/** Longer texts are folded. */
 const LONG = 280;
 
-/** What only some kinds have. */
-export interface Looks {
-  /** The box before a title that is pressed when it is done. */
+/** What only some families have. */
+export interface LineExtras {
+  /** A checkbox before the title. */
   tick?: { on: (entry: Entry) => boolean; label: (entry: Entry) => string; press: (entry: Entry) => Promise<string> };
-  /** More to do with one, before "Edit". */
+  /** More actions, before "Edit". */
   more?: (entry: Entry, line: LineState) => ComponentChildren;
-  /** What stands below it. */
+  /** Content below the line. */
   Below?: (props: { entry: Entry; line: LineState }) => JSX.Element | null;
-  /** Its own form, in place of the usual one. */
-  Form?: (props: { entry?: Entry; onDone: (name: string) => void; onCancel: () => void }) => JSX.Element;
 }
 
 export interface LineState {
-  /** May one change things here? */
+  /** Whether the person may change records. */
   writer: boolean;
   busy: boolean;
-  /** Does something with the record; `said` is told when it went well. */
+  /** Runs an action; `said` is announced when it succeeds. */
   act: (what: () => Promise<unknown>, said?: string) => Promise<boolean>;
-  /** Whether what stands below is open. */
+  /** Whether the content below is open. */
   open: boolean;
   setOpen: (open: boolean) => void;
 }
@@ -37,11 +35,11 @@ export interface LineState {
 interface Props {
   family: Family;
   entries: Entry[];
-  looks?: Looks;
+  looks?: LineExtras;
   writer: boolean;
   picks: Pick[];
   onPick?: ((pick: Pick) => void) | undefined;
-  /** One is being changed, or no longer: it stays in the list meanwhile. */
+  /** The record being edited, which stays in the list meanwhile; null when done. */
   onHold: (entry: Entry | null) => void;
   onChanged: (said: string) => void;
 }
@@ -86,7 +84,7 @@ function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChan
     onHold(null);
     requestAnimationFrame(() => to.current?.focus());
   };
-  /** What is told shortened is changed, and read, as a whole. */
+  /** Reads the whole record where the list truncated it. */
   const whole = async () => {
     if (!family.whole || entry['truncated'] !== true) return entry;
     const { result } = await api.execute(family.whole, { [family.which]: entry.id });
@@ -115,21 +113,14 @@ function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChan
       setAll(null);
       onChanged(words.changed(saved));
     };
-    const { Form } = looks;
-    return (
-      <li>
-        {Form
-          ? <Form entry={entry} onDone={done} onCancel={() => back(editor)} />
-          : <RecordForm family={family} entry={all ?? entry} onDone={done} onCancel={() => back(editor)} />}
-      </li>
-    );
+    return <li><RecordForm family={family} entry={all ?? entry} onDone={done} onCancel={() => back(editor)} /></li>;
   }
   const { Below, tick } = looks;
   const shown = all?.['updatedAt'] === entry['updatedAt'] ? all : null;
   return (
     <li class={family.over?.(entry) ? 'over' : undefined}>
       <div class={tick ? 'record with-tick' : 'record'}>
-        {tick && <Tick on={tick.on(entry)} label={tick.label(entry)} disabled={busy || !writer} onPress={() => void act(() => tick.press(entry))} />}
+        {tick && <Checkbox on={tick.on(entry)} label={tick.label(entry)} disabled={busy || !writer} onPress={() => void act(() => tick.press(entry))} />}
         <div class="record-words">
           <Title name={name} link={family.link?.(entry)} />
           <Body text={family.body?.(shown ?? entry) ?? ''} name={name} cut={entry['truncated'] === true && !shown} onWhole={() => void whole().catch((cause: unknown) => setProblem(refusal(cause, entry)))} />
@@ -150,8 +141,8 @@ function Line({ family, entry, looks = {}, writer, picks, onPick, onHold, onChan
   );
 }
 
-/** A box to press; its label is all of the line. */
-export function Tick({ on, label, disabled, onPress }: { on: boolean; label: string; disabled: boolean; onPress: () => void }): JSX.Element {
+/** A checkbox whose label covers the line. */
+export function Checkbox({ on, label, disabled, onPress }: { on: boolean; label: string; disabled: boolean; onPress: () => void }): JSX.Element {
   return (
     <label class="tick">
       <input type="checkbox" checked={on} disabled={disabled} aria-label={label} onChange={onPress} />
@@ -160,7 +151,7 @@ export function Tick({ on, label, disabled, onPress }: { on: boolean; label: str
 }
 
 function Title({ name, link }: { name: string; link: string | undefined }): JSX.Element {
-  // What is kept here is an address of the web or nothing that one could follow.
+  // Only web addresses become links.
   const safe = link && /^https?:\/\//i.test(link);
   return <p class="record-title">{safe ? <a href={link} target="_blank" rel="noopener noreferrer">{name}</a> : name}</p>;
 }

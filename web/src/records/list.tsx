@@ -1,25 +1,25 @@
-// A list of records of one kind: found, narrowed, added to, changed in place, and read on.
+// The list of a record family: searched, filtered, added to, edited in place, and loaded page by page.
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { Notice } from '../form';
 import { Fresh } from '../icons';
 import { records as words } from '../text/records';
-import { argsOf, EVERYTHING, Filters, narrowed, type Wanted } from './filters';
+import { argsOf, EVERYTHING, Filters, isFiltered, type ListFilter } from './filters';
 import type { Entry, Family, Pick } from './kinds';
-import { Lines, type Looks } from './lines';
+import { Lines, type LineExtras } from './lines';
 import { RecordForm } from './record-form';
-import { useList, type Shown } from './use-list';
+import { useList, type LoadedList } from './use-list';
 
-/** What was looked for, kept while one is in another part. */
-const before = new Map<string, Wanted>();
+/** The filters of each list, kept while another is open. */
+const before = new Map<string, ListFilter>();
 
 export const forgetWanted = () => before.clear();
 
-/** `search`: what the address looks for, which wins over what was looked for before. */
-export function useWanted(key: string, search = ''): [Wanted, (change: Partial<Wanted>) => void] {
+/** `search`: the search in the address, which replaces the kept filters. */
+export function useWanted(key: string, search = ''): [ListFilter, (change: Partial<ListFilter>) => void] {
   const asked = useRef(search);
-  const [wanted, setWanted] = useState<Wanted>(() => (search ? { ...EVERYTHING, search } : (before.get(key) ?? EVERYTHING)));
-  const want = (change: Partial<Wanted>) => setWanted((old) => {
+  const [wanted, setWanted] = useState<ListFilter>(() => (search ? { ...EVERYTHING, search } : (before.get(key) ?? EVERYTHING)));
+  const want = (change: Partial<ListFilter>) => setWanted((old) => {
     const now = { ...old, ...change };
     before.set(key, now);
     return now;
@@ -33,12 +33,12 @@ export function useWanted(key: string, search = ''): [Wanted, (change: Partial<W
 
 interface AdderProps {
   add: string;
-  /** The form; it ends one way or the other. */
+  /** The form, until it is saved or cancelled. */
   form: (end: { onDone: (name: string, saved?: Entry) => void; onCancel: () => void }) => JSX.Element;
   onAdded: (said: string, saved?: Entry) => void;
 }
 
-/** The form behind its button; once it is done, the focus is where it was. */
+/** A button that opens the form, and has the focus again afterwards. */
 export function Adder({ add, form, onAdded }: AdderProps): JSX.Element {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -56,50 +56,50 @@ export function Adder({ add, form, onAdded }: AdderProps): JSX.Element {
   });
 }
 
-/** The one that is being changed stays, whatever the list becomes meanwhile; a newer state of it does not take away what is typed. */
-export const withHeld = (entries: Entry[], held: Entry | null): Entry[] =>
+/** Keeps the record being edited in the list, whatever is reloaded meanwhile. */
+export const withEdited = (entries: Entry[], held: Entry | null): Entry[] =>
   (held && !entries.some((entry) => entry.id === held.id) ? [held, ...entries] : entries);
 
 export const samePick = (a: Pick, b: Pick) => a.name === b.name && a.value === b.value;
 
 interface Props {
   family: Family;
-  looks?: Looks;
+  looks?: LineExtras;
   writer: boolean;
-  /** What the address looks for: `#/memory/tasks/milk`. */
+  /** The search in the address: `#/memory/tasks/milk`. */
   search?: string | undefined;
 }
 
 export function RecordList({ family, looks, writer, search }: Props): JSX.Element {
   const [wanted, want] = useWanted(family.section, search);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
   const { tools, plural, topics } = family;
   const list = useList({ tool: tools.list, plural, topics }, argsOf(family, wanted), wanted.search.trim());
   const { shown, problem } = list;
 
   const changed = (words: string) => {
-    setSaid(words);
+    setAnnounced(words);
     void list.renew();
   };
   const pick = (one: Pick) => want({ picks: [...wanted.picks.filter((other) => other.name !== one.name), one] });
-  const entries = withHeld(shown?.entries ?? [], held);
+  const entries = withEdited(shown?.entries ?? [], held);
   return (
     <>
-      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />
+      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setAnnounced(''))} />
       {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
-      <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      <Announcement words={announced} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       <Lines family={family} entries={entries} {...(looks && { looks })} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
-      {shown && !entries.length && <Nothing narrow={narrowed(wanted)} words={family.words} />}
+      {shown && !entries.length && <Nothing narrow={isFiltered(wanted)} words={family.words} />}
       {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
     </>
   );
 }
 
-/** What was done, or how many were found: for those who hear the page. */
-export function Said({ words: said, shown, looking }: { words: string; shown: Shown | null; looking: boolean }): JSX.Element {
+/** Announces an action or the number of results. */
+export function Announcement({ words: said, shown, looking }: { words: string; shown: LoadedList | null; looking: boolean }): JSX.Element {
   return <p class="unseen" role="status">{said || (looking && shown ? words.found(shown.entries.length, shown.more) : '')}</p>;
 }
 

@@ -1,4 +1,4 @@
-// Money: a month of spending as a picture, the expenses of that month below it, and a file of them to take away.
+// Expenses: a month as a chart, its expenses below, and a CSV export.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import * as api from '../api';
@@ -9,8 +9,8 @@ import { records } from '../text/records';
 import { MonthTurn } from './calendar';
 import { firstOfMonth, lastOfMonth, monthName, plusMonths, today, wall, type Day } from './days';
 import { expenses as family } from './families';
-import { argsOf, Filters, narrowed } from './filters';
-import { Adder, More, Nothing, Said, useWanted, withHeld } from './list';
+import { argsOf, Filters, isFiltered } from './filters';
+import { Adder, More, Nothing, Announcement, useWanted, withEdited } from './list';
 import type { Entry, Pick } from './kinds';
 import { Lines } from './lines';
 import { RecordForm } from './record-form';
@@ -30,7 +30,7 @@ function monthIn(path: string[]): Day {
 export function Money({ path, writer }: { path: string[]; writer: boolean }): JSX.Element {
   const month = monthIn(path);
   const [wanted, want] = useWanted(family.section);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
   const [round, setRound] = useState(0);
   const days = month ? { startDate: month, endDate: lastOfMonth(month) } : {};
@@ -39,18 +39,18 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
 
   const to = (day: Day) => go('memory', ['money', day ? day.slice(0, 7) : EVER], true);
   const changed = (words: string, saved?: Entry) => {
-    setSaid(words);
+    setAnnounced(words);
     setRound((n) => n + 1);
     const day = wall(saved?.['date'])?.day;
     if (day && month && day.slice(0, 7) !== month.slice(0, 7)) to(day);
     else void list.renew();
   };
   const pick = (one: Pick) => want({ picks: [...wanted.picks.filter((other) => other.name !== one.name), one] });
-  const entries = withHeld(shown?.entries ?? [], held);
+  const entries = withEdited(shown?.entries ?? [], held);
   const now = firstOfMonth(today());
   return (
     <>
-      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />
+      <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setAnnounced(''))} />
       <div class="months">
         {month
           ? <MonthTurn name={monthName(month)} before={words.before} after={words.after} onTurn={(n) => to(plusMonths(month, n))} now={month === now ? { words: words.ever, press: () => to('') } : { words: words.thisMonth, press: () => to(now) }} />
@@ -61,30 +61,25 @@ export function Money({ path, writer }: { path: string[]; writer: boolean }): JS
         {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
         {entries.length > 0 && <Export days={days} />}
       </div>
-      <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      <Announcement words={announced} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{records.loading}</p>}
       <Lines family={family} entries={entries} writer={writer} picks={wanted.picks} onPick={pick} onHold={setHeld} onChanged={changed} />
-      {shown && !entries.length && <Nothing narrow={narrowed(wanted)} words={family.words} />}
+      {shown && !entries.length && <Nothing narrow={isFiltered(wanted)} words={family.words} />}
       {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
     </>
   );
 }
 
-/** So many parts a file may have: an answer of Hob is no longer than 160 KB. */
+/** The most pages of one export; a tool result holds at most 160 KB. */
 const PARTS = 200;
 
-interface Exported {
-  content: string;
-  nextOffset?: number | null;
-}
-
-/** All parts as one text: the first line of the others is the header once more. */
+/** All pages as one text; each later page repeats the header line. */
 async function exported(days: object): Promise<string> {
   let all = '';
   let offset = 0;
   for (let part = 0; part < PARTS; part++) {
-    const { result } = await api.execute<Exported>('export_expenses', { format: 'csv', ...days, ...(!('startDate' in days) && { period: 'all' }), ...(offset && { offset }) });
+    const { result } = await api.execute('export_expenses', { format: 'csv', ...days, ...(!('startDate' in days) && { period: 'all' }), ...(offset && { offset }) });
     all += part ? result.content.slice(result.content.indexOf('\n') + 1) : result.content;
     if (!result.nextOffset || result.nextOffset <= offset) break;
     offset = result.nextOffset;

@@ -1,21 +1,21 @@
-// A month as a sheet: a cell for each day with what is on it, walked over with the arrow keys.
+// A month sheet: a cell per day with its events, navigated with the arrow keys.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { records as words } from '../text/records';
 import { dateOf, firstOfMonth, lastOfMonth, longDay, monthName, plusDays, plusMonths, startOfWeek, today, wall, weekdayName, type Day } from './days';
 import { textOf, type Entry } from './kinds';
 
-/** So many stand in a cell by name. */
+/** How many events a cell names. */
 const NAMED = 3;
-/** An event that goes on for longer is shown on its first days. */
+/** Longer events are shown only on their first days. */
 const LONGEST_DAYS = 366;
 
-/** The first and the last day that the sheet of a month shows. */
+/** The first and last day on a month's sheet. */
 export function sheet(day: Day): { from: Day; to: Day } {
   return { from: startOfWeek(firstOfMonth(day)), to: plusDays(startOfWeek(lastOfMonth(day)), 6) };
 }
 
-/** The days an event is on: one that ends at midnight is not on the day that begins then. */
+/** The days of an event; one that ends at midnight is not on the following day. */
 export function daysOf(event: Entry): Day[] {
   const start = wall(event['startTime']);
   if (!start) return [];
@@ -39,7 +39,7 @@ function inShort(event: Entry, day: Day): string {
 }
 
 interface Props {
-  /** The day that is looked at; its month is the one shown. */
+  /** The selected day; its month is shown. */
   at: Day;
   events: Entry[];
   onGo: (day: Day) => void;
@@ -110,7 +110,7 @@ function Cell({ day, at, events, onGo }: { day: Day; at: Day; events: Entry[]; o
         onClick={() => onGo(day)}
       >
         <span class="unseen">{words.calendar.day(longDay(day), rest > 0 ? [...names.slice(0, NAMED), words.calendar.andMore(rest)] : names)}</span>
-        {/* The rest is for the eye. */}
+        {/* The rest is decorative. */}
         <span class="number" aria-hidden="true">{dateOf(day).getDate()}</span>
         {names.slice(0, NAMED).map((name, n) => <span key={n} class="event" aria-hidden="true">{name}</span>)}
         {rest > 0 && <span class="event rest" aria-hidden="true">{words.calendar.andMore(rest)}</span>}

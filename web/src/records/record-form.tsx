@@ -1,31 +1,32 @@
-// Writing a record: a new one, or an old one in its place.
+// The form of a record: a new one, or an existing one in its place.
 import type { ComponentChildren, JSX } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Buttons, Notice } from '../form';
+import { blank, changes } from '../forms/draft';
+import { EachField } from '../forms/fields';
+import { overlaid, type Group, type GroupDraft, type Schema } from '../forms/schema';
+import { useForm } from '../forms/use-form';
 import { Chevron } from '../icons';
+import { approvals, forgetSettled, isPending } from '../questions';
+import { ApprovalCard } from '../talk/approval-card';
 import { text, trouble } from '../text';
 import { records as words } from '../text/records';
-import { argsOfChange, argsOfNew, draftOf, fieldIn, fresh, problemsOf, type Draft, type Problems } from './draft';
-import { Fields } from './fields';
+import { knownTools } from '../tools/use-tools';
+import { toolOf } from '../values';
 import type { Entry, Family } from './kinds';
-
-/** What is half written stays so while one looks elsewhere: the draft of a new record, by its kind. */
-const unfinished = new Map<string, Draft>();
-
-export const forgetDrafts = () => unfinished.clear();
 
 interface Props {
   family: Family;
-  /** The one that is changed; without it a new one is made. */
+  /** The record that is changed; without it a new one is made. */
   entry?: Entry;
-  /** What a new one begins with. */
-  begin?: Draft;
+  /** The values a new one begins with. */
+  begin?: object;
   onDone: (name: string, saved: Entry | undefined) => void;
   onCancel: () => void;
 }
 
-/** What somebody else shares is there to be read only. */
+/** A shared record belongs to somebody else, who alone may change it. */
 export const refusal = (cause: unknown, entry: Entry | undefined): string =>
   (entry?.['shared'] === true && cause instanceof api.Refused && cause.status === 403 ? words.notYours : trouble(cause));
 
@@ -35,88 +36,65 @@ export function recordIn(result: unknown): Entry | undefined {
   return candidates.find((one): one is Entry => typeof (one as Entry | null)?.id === 'string');
 }
 
-async function save(family: Family, entry: Entry | undefined, before: Draft, draft: Draft): Promise<Entry | undefined> {
-  const { tools, fields, which, fixed = {}, wrap } = family;
-  const given = entry ? argsOfChange(fields, before, draft, wrap ? null : '') : argsOfNew(fields.filter((field) => !field.laterOnly), draft);
-  if (entry && !Object.keys(given).length) return entry;
-  const said = wrap ? { [wrap]: given } : { ...given, ...(entry && family.besides?.(given)) };
-  const { result } = entry ? await api.execute(tools.update, { ...fixed, [which]: entry.id, ...said }) : await api.execute(tools.add, { ...fixed, ...said });
-  return recordIn(result);
+/** The fields by the schemas of the tools that add and update; a field that only the latter knows is for existing records. */
+function groupOf(family: Family, existing: boolean): Group {
+  const of = (name: string): Schema => family.schema ?? knownTools.value?.tools.find((tool) => tool.name === name)?.parameters ?? {};
+  const [add, update] = [of(family.tools.add), of(family.tools.update)];
+  const properties = existing ? { ...update.properties, ...add.properties } : add.properties ?? {};
+  const overlay = Object.entries(family.fields).filter(([name]) => existing || name in properties || !(name in (update.properties ?? {})));
+  return overlaid({ ...add, properties }, Object.fromEntries(overlay));
 }
 
-export function RecordForm({ family, entry, begin, onDone, onCancel }: Props): JSX.Element {
-  const key = `${family.section} ${JSON.stringify(family.fixed ?? {})}`;
-  const fields = family.fields.filter((field) => entry || !field.laterOnly);
-  const [before] = useState<Draft>(() => (entry ? draftOf(fields, entry) : { ...fresh(fields), ...begin }));
-  const [draft, setDraft] = useState<Draft>(() => (entry ? before : (unfinished.get(key) ?? before)));
-  const [tried, setTried] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<Problems>({});
-  const [problem, setProblem] = useState('');
-  const form = useRef<HTMLFormElement>(null);
+export function RecordForm(props: Props): JSX.Element {
+  // The schemas come with the tools, which are read when the page opens.
+  if (!props.family.schema && !knownTools.value) return <p class="soft small">{words.loading}</p>;
+  return <LoadedForm {...props} />;
+}
 
-  useLayoutEffect(() => {
-    const first = form.current?.querySelector<HTMLElement>('input, textarea, select');
-    first?.focus();
-  }, []);
+function LoadedForm({ family, entry, begin, onDone, onCancel }: Props): JSX.Element {
+  const { tools, which, fixed = {}, wrap } = family;
+  const group = groupOf(family, !!entry);
+  const given = entry ? (family.given?.(entry) ?? entry) : { ...family.begin?.(), ...begin };
+  const run = family.asksFirst ? api.runTool : api.execute;
 
-  const set = (change: Draft) => {
-    const now = { ...draft, ...change };
-    if (!entry) unfinished.set(key, now);
-    setDraft(now);
-    setProblem('');
-    setRefused(Object.fromEntries(Object.entries(refused).filter(([name]) => !(name in change))));
+  const save = async (values: Record<string, unknown>, draft: GroupDraft, before: GroupDraft) => {
+    const changed = entry ? changes(group, before, draft, wrap ? null : '') : values;
+    if (entry && !Object.keys(changed).length) return onDone(family.title(entry), entry);
+    const sent = family.send?.(changed, draft, entry) ?? changed;
+    const args = wrap ? { [wrap]: sent } : sent;
+    const { result } = await (entry ? run(tools.update, { ...fixed, [which]: entry.id, ...args }) : run(tools.add, { ...fixed, ...args }));
+    const saved = recordIn(result);
+    onDone(family.title(saved ?? ({ ...draft, id: entry?.id ?? '' } as Entry)), saved);
   };
-
-  const wrong = problemsOf(fields, draft);
-  const problems = tried ? { ...refused, ...wrong } : refused;
-  const toWrong = () => requestAnimationFrame(() => {
-    const first = form.current?.querySelector<HTMLElement>('[aria-invalid]');
-    first?.closest('details')?.setAttribute('open', '');
-    first?.focus();
+  const form = useForm({
+    group, given, save,
+    keepAs: entry ? undefined : `${tools.add} ${JSON.stringify(fixed)}`,
+    sentence: (cause) => refusal(cause, entry),
   });
 
-  const submit = async (event?: Event) => {
-    event?.preventDefault();
-    if (busy) return;
-    setTried(true);
-    if (Object.keys(wrong).length) return toWrong();
-    setBusy(true);
-    setProblem('');
-    try {
-      const saved = await save(family, entry, before, draft);
-      unfinished.delete(key);
-      onDone(family.title(saved ?? { ...draft, id: entry?.id ?? '' }), saved);
-    } catch (cause) {
-      const said = refusal(cause, entry);
-      const field = cause instanceof api.Refused && cause.status < 500 && cause.status !== 403 ? fieldIn(fields, draft, cause.message) : undefined;
-      if (!field) return setProblem(said);
-      setRefused({ [field]: said });
-      toWrong();
-    } finally {
-      setBusy(false);
-    }
-  };
+  useLayoutEffect(() => {
+    form.ref.current?.querySelector<HTMLElement>('input, textarea, select')?.focus();
+    return forgetSettled;
+  }, []);
 
-  const cancel = () => {
-    if (!entry) unfinished.delete(key);
-    onCancel();
-  };
-  const rare = fields.filter((field) => field.rare);
+  const part = (rare: boolean): Group => ({ kind: 'group', fields: group.fields.filter((field) => field.rare === rare) });
+  const rare = part(true);
+  const empty = blank(rare) as GroupDraft;
+  const filled = rare.fields.some(({ name, usual }) => !usual && JSON.stringify(form.draft[name]) !== JSON.stringify(empty[name]));
+  const later = family.asksFirst?.(form.draft) ?? [];
+  const asked = approvals.value.filter((one) => (isPending(one) || one.mine) && later.includes(toolOf(one.tool)));
+  const fields = { draft: form.draft, problems: form.problems, onInput: form.set };
   return (
-    <Frame label={entry ? words.about(words.edit, family.title(entry)) : family.words.add} form={form} onSubmit={submit} onEscape={entry ? undefined : onCancel}>
-      <Fields fields={fields.filter((field) => !field.rare)} draft={draft} problems={problems} onInput={set} />
-      {rare.length > 0 && (
-        <Rare open={rare.some((field) => draft[field.name] !== fresh([field])[field.name])}>
-          <Fields fields={rare} draft={draft} problems={problems} onInput={set} />
-        </Rare>
-      )}
+    <Frame label={entry ? words.about(words.edit, family.title(entry)) : family.words.add} form={form.ref} onSubmit={form.submit} onEscape={entry ? undefined : onCancel}>
+      <EachField group={part(false)} {...fields} />
+      {rare.fields.length > 0 && <Rare open={filled}><EachField group={rare} {...fields} /></Rare>}
       <Buttons>
-        <button class="main" aria-disabled={busy}>{busy ? words.saving : entry ? words.save : words.add}</button>
-        <button type="button" class="quiet" onClick={cancel}>{words.cancel}</button>
+        <button class="main" aria-disabled={form.busy}>{form.busy ? words.saving : entry ? words.save : words.add}</button>
+        <button type="button" class="quiet" onClick={() => (form.drop(), onCancel())}>{words.cancel}</button>
         <span class="soft small keys">{text.toolsRoom.keys}</span>
       </Buttons>
-      {problem && <Notice bad>{problem}</Notice>}
+      {asked.map((one) => <ApprovalCard key={one.id} asked={one} />)}
+      {form.problem && <Notice bad>{form.problem}</Notice>}
     </Frame>
   );
 }
@@ -125,12 +103,11 @@ interface FrameProps {
   label: string;
   form: { current: HTMLFormElement | null };
   onSubmit: (event?: Event) => unknown;
-  /** Escape: of a new one nothing is lost by it. */
   onEscape?: (() => void) | undefined;
   children: ComponentChildren;
 }
 
-/** A form in the flow of a list; Ctrl+Enter saves from wherever one types. */
+/** A form in the flow of a list; Ctrl+Enter saves from any field. */
 export function Frame({ label, form, onSubmit, onEscape, children }: FrameProps): JSX.Element {
   return (
     <form
@@ -151,8 +128,8 @@ export function Frame({ label, form, onSubmit, onEscape, children }: FrameProps)
   );
 }
 
-/** What is seldom needed, folded away until somebody wants it or something stands in it. */
-export function Rare({ open, children }: { open: boolean; children: ComponentChildren }): JSX.Element {
+/** Rarely needed fields, folded away unless one is filled. */
+function Rare({ open, children }: { open: boolean; children: ComponentChildren }): JSX.Element {
   const [begun] = useState(open);
   return (
     <details class="rare" open={begun}>

@@ -2,17 +2,16 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import * as api from '../api';
+import { forgetDrafts } from '../forms/use-form';
 import type { Section } from '../memory/sections';
 import { records } from '../text/records';
 import { Calendar } from './calendar';
 import { bookmarks, contacts, goals, notes, tasks } from './families';
 import { useFocusKept } from './focus';
 import { goalLooks } from './goal-steps';
-import { forgetKept } from './later-form';
-import type { Looks } from './lines';
+import type { LineExtras } from './lines';
 import { forgetWanted, RecordList } from './list';
 import { Money } from './money';
-import { forgetDrafts } from './record-form';
 import './records.css';
 import { Schedules } from './schedules';
 import { Tables } from './tables';
@@ -24,7 +23,7 @@ export interface Props {
   session: api.Session;
 }
 
-const taskLooks: Looks = {
+const taskLooks: LineExtras = {
   tick: {
     on: (entry) => entry['status'] === 'completed',
     label: (entry) => (entry['status'] === 'completed' ? records.tasks.untick : records.tasks.tick)(textOf(entry, 'title')),
@@ -37,7 +36,7 @@ const taskLooks: Looks = {
   },
 };
 
-/** Whoever looked before: what they typed and looked for is not for the next. */
+/** The person whose drafts and filters are kept. */
 let before = '';
 
 function inside({ section, path, session }: Props): JSX.Element {
@@ -61,7 +60,6 @@ export function Records(props: Props): JSX.Element {
   if (before !== props.session.user) {
     before = props.session.user;
     forgetDrafts();
-    forgetKept();
     forgetWanted();
   }
   useLayoutEffect(() => scrollTo(0, 0), [props.section]);

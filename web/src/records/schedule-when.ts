@@ -1,4 +1,4 @@
-// When a schedule is due: as it is chosen in a form, and as the text that the tools take. Each is read back from the other.
+// Converts between the form of a schedule's times and the text that the tools take.
 import { schedules as words } from '../text/schedules';
 import { wall } from './days';
 
@@ -23,7 +23,7 @@ export const BEGIN: WhenDraft = { kind: 'daily', time: '07:00', weekdays: [1, 2,
 
 const two = (n: string) => n.padStart(2, '0');
 
-/** "1,3,5", "1-5" → the days; null for what is more than that. */
+/** "1,3,5", "1-5" → the days; null where a form cannot show it. */
 function weekdaysIn(text: string): number[] | null {
   const found = new Set<number>();
   for (const part of text.split(',')) {
@@ -35,7 +35,7 @@ function weekdaysIn(text: string): number[] | null {
   return found.size ? [...found].sort() : null;
 }
 
-/** A cron line of five fields that a form can show. */
+/** A cron pattern that the form can show. */
 function cronIn(text: string): Partial<WhenDraft> | null {
   const found = /^(\d{1,2}) (\d{1,2}) (\*|\d{1,2}) \* (\*|[0-7,-]+)$/.exec(text);
   if (!found) return null;
@@ -47,8 +47,8 @@ function cronIn(text: string): Partial<WhenDraft> | null {
   return weekdays && { kind: 'weekly', weekdays, time };
 }
 
-/** A schedule as it was written, in the form. */
-export function readWhen(written: string): WhenDraft {
+/** A stored schedule as a draft. */
+export function parseSchedule(written: string): WhenDraft {
   const text = written.trim();
   const interval = /^every (\d+) (second|minute|hour|day)s?$/i.exec(text);
   if (interval) return { ...BEGIN, kind: 'interval', every: interval[1] ?? '', unit: `${interval[2]?.toLowerCase()}s` };
@@ -62,8 +62,8 @@ const clock = (time: string) => {
   return `${Number(minute)} ${Number(hour)}`;
 };
 
-/** What the tools take; the problem is a sentence, '' when there is none. */
-export function whenText(when: WhenDraft): { text: string; problem: string } {
+/** The text for the tools; `problem` is '' when there is none. */
+export function formatSchedule(when: WhenDraft): { text: string; problem: string } {
   const no = (problem: string) => ({ text: '', problem });
   const yes = (text: string) => ({ text, problem: '' });
   switch (when.kind) {

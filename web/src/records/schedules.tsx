@@ -1,4 +1,4 @@
-// Schedules and triggers: each a sentence with when it comes next and how it went, to be paused, run now, changed and deleted.
+// Schedules and triggers: listed with their next and last run, paused, run now, edited and deleted.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -8,23 +8,26 @@ import { href } from '../rooms';
 import { trouble } from '../text';
 import { records } from '../text/records';
 import { schedules as words } from '../text/schedules';
-import { actionSentence, type Action } from './action';
-import { near, wall } from './days';
-import { Filters, narrowed, argsOf } from './filters';
+import type { GroupDraft } from '../forms/schema';
+import { action, actionSentence, toolsBehind, usualName, type Action, type ActionDraft } from './action';
+import { relativeTime, wall } from './days';
+import { Filters, isFiltered, argsOf } from './filters';
 import { numberOf, textOf, type Entry, type Facts, type Family } from './kinds';
-import { Lines, type LineState, type Looks } from './lines';
-import { Adder, More, Nothing, Said, useWanted, withHeld } from './list';
-import { ScheduleForm } from './schedule-form';
-import { TriggerForm } from './trigger-form';
+import { Lines, type LineState, type LineExtras } from './lines';
+import { Adder, More, Nothing, Announcement, useWanted, withEdited } from './list';
+import { RecordForm } from './record-form';
+import { checkedTools, triggerConfig } from './trigger-config';
 import { useList } from './use-list';
+import { scheduleWhen } from './when-fields';
 
 const title = (entry: Entry) => textOf(entry, 'name') || records.unnamed;
 const does = (entry: Entry) => actionSentence(entry['action'] as Action | undefined);
+const actionIn = (draft: GroupDraft) => draft['action'] as unknown as ActionDraft;
 const enabled = (entry: Entry) => entry['enabled'] !== false;
 
 function lastFact(status: string, at: unknown): Facts[number] {
   if (!status || !at) return '';
-  return { words: words.last(words.status[status] ?? status, near(at)), bad: status === 'failed' || status === 'interrupted' || status === 'missed' };
+  return { words: words.last(words.status[status] ?? status, relativeTime(at)), bad: status === 'failed' || status === 'interrupted' || status === 'missed' };
 }
 
 const schedules: Family = {
@@ -33,14 +36,25 @@ const schedules: Family = {
   tools: { list: 'list_scheduled_tasks', add: 'create_scheduled_task', update: 'update_scheduled_task', remove: 'delete_scheduled_task' },
   which: 'taskId',
   topics: ['schedules:changed', 'schedule:ran'],
-  fields: [],
+  fields: {
+    action: { title: words.what, custom: action, needed: true },
+    schedule: { title: words.when, custom: scheduleWhen },
+    name: { title: words.name, description: words.nameHelp, format: 'line', needed: false, rare: true },
+    timezone: { title: words.timezone, description: words.timezoneHelp, format: 'line', usual: true, rare: true },
+    missed: { title: words.missed, labels: words.misseds, default: 'once', rare: true },
+    retries: { title: words.retries, description: words.retriesHelp, default: 2, rare: true },
+  },
+  // A name that says what it does is left empty.
+  given: (entry) => ({ ...entry, ...(title(entry) === usualName(action.begin(entry['action']) as unknown as ActionDraft) && { name: '' }) }),
+  send: (values, draft, entry) => (entry || values['name'] ? values : { ...values, name: usualName(actionIn(draft)) }),
+  asksFirst: (draft) => toolsBehind(actionIn(draft)),
   filters: [],
   words: words.words,
   title,
   facts: (entry) => [
     textOf(entry, 'scheduleText') || textOf(entry, 'schedule'),
-    entry['running'] === true ? words.runs : !enabled(entry) ? words.paused : entry['nextRun'] ? words.next(near(entry['nextRun'])) : words.over,
-    wall(entry['nextTry']) && words.nextTry(near(entry['nextTry'])),
+    entry['running'] === true ? words.runs : !enabled(entry) ? words.paused : entry['nextRun'] ? words.next(relativeTime(entry['nextRun'])) : words.over,
+    wall(entry['nextTry']) && words.nextTry(relativeTime(entry['nextTry'])),
     lastFact(textOf(entry, 'lastStatus'), entry['lastRun']),
     textOf(entry, 'stopped') && { words: textOf(entry, 'stopped'), bad: true },
   ],
@@ -53,7 +67,17 @@ const triggers: Family = {
   tools: { list: 'list_triggers', add: 'create_trigger', update: 'update_trigger', remove: 'delete_trigger' },
   which: 'triggerId',
   topics: ['triggers:changed', 'trigger:fired'],
-  fields: [],
+  fields: {
+    name: { title: words.name, format: 'line' },
+    config: { title: words.when, custom: triggerConfig, needed: true },
+    action: { title: words.what, custom: action, needed: true },
+    cooldownSeconds: { title: words.cooldown, default: 1, needed: true, rare: true },
+    maxPerHour: { title: words.perHour, default: 60, needed: true, rare: true },
+  },
+  given: (entry) => ({ ...entry, config: { type: entry['type'], config: entry['config'] } }),
+  // The kind of an existing trigger stays.
+  send: ({ config, ...rest }, _, entry) => ({ ...rest, ...(config as object | undefined), ...(entry && { type: undefined }) }),
+  asksFirst: (draft) => [...toolsBehind(actionIn(draft)), ...checkedTools(draft['config'])],
   filters: [],
   words: words.triggerWords,
   title,
@@ -63,14 +87,14 @@ const triggers: Family = {
     return [
       textOf(entry, 'when').replaceAll('`', ''),
       !enabled(entry) && words.paused,
-      fired > 0 && words.fired(fired, near(entry['lastFired'])),
+      fired > 0 && words.fired(fired, relativeTime(entry['lastFired'])),
       failures > 0 && { words: words.failures(failures), bad: true },
     ];
   },
   body: does,
 };
 
-/** What one can do with both, by the tools of each. */
+/** The actions of schedules and triggers, by their tools. */
 interface Doings {
   pause: (entry: Entry) => Promise<unknown>;
   run: (entry: Entry) => Promise<unknown>;
@@ -80,8 +104,7 @@ interface Doings {
   which: string;
 }
 
-const looksOf = (doings: Doings, Form: NonNullable<Looks['Form']>): PartProps['looks'] => ({
-  Form,
+const looksOf = (doings: Doings): LineExtras => ({
   more: (entry, line) => <Doable entry={entry} line={line} doings={doings} />,
   Below: ({ entry, line }) => (line.open ? <History entry={entry} doings={doings} /> : null),
 });
@@ -107,15 +130,19 @@ function Doable({ entry, line, doings }: { entry: Entry; line: LineState; doings
 
 type Run = Record<string, unknown>;
 
-/** Its last runs, each a line; what went wrong in the words of Hob. */
+/** The last runs, one per line, with errors as the daemon words them. */
 function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Element {
   const [runs, setRuns] = useState<Run[] | null>(null);
   const [problem, setProblem] = useState('');
   const began = useRef(0);
   const read = useCallback(() => {
     began.current = performance.now();
-    api.execute<Record<string, unknown>>(doings.history, { [doings.which]: entry.id }).then(
-      ({ result }) => (setRuns((result['runs'] ?? result['history'] ?? result['firings'] ?? []) as Run[]), setProblem('')),
+    api.execute(doings.history, { [doings.which]: entry.id }).then(
+      ({ result }) => {
+        const { runs: ofTask, history, firings } = result as Record<string, Run[] | undefined>;
+        setRuns(ofTask ?? history ?? firings ?? []);
+        setProblem('');
+      },
       (cause: unknown) => setProblem(trouble(cause)),
     );
   }, [entry.id]);
@@ -135,7 +162,7 @@ function History({ entry, doings }: { entry: Entry; doings: Doings }): JSX.Eleme
             <li key={text(run, 'runId') || text(run, 'id')}>
               <p class="dotted">
                 <span class={status === 'ok' ? undefined : 'bad-fact'}>{words.status[status] ?? status}</span>
-                <span>{near(text(run, 'startedAt') || text(run, 'scheduledFor') || text(run, 'firedAt') || text(run, 'at'))}</span>
+                <span>{relativeTime(text(run, 'startedAt') || text(run, 'scheduledFor') || text(run, 'firedAt') || text(run, 'at'))}</span>
                 {attempt > 1 && <span>{words.attempt(attempt)}</span>}
                 {run['byHand'] === true && <span>{words.byHand}</span>}
                 {text(run, 'why') && <span>{text(run, 'why')}</span>}
@@ -156,7 +183,7 @@ const scheduleLooks = looksOf({
   history: 'get_task_history',
   topics: schedules.topics,
   which: 'taskId',
-}, ScheduleForm);
+});
 
 const triggerLooks = looksOf({
   pause: (entry) => api.execute('pause_trigger', { triggerId: entry.id, paused: enabled(entry) }),
@@ -165,7 +192,7 @@ const triggerLooks = looksOf({
   history: 'get_trigger_history',
   topics: triggers.topics,
   which: 'triggerId',
-}, TriggerForm);
+});
 
 export function Schedules({ writer }: { writer: boolean }): JSX.Element {
   return (
@@ -180,32 +207,31 @@ interface PartProps {
   id: string;
   heading: string;
   family: Family;
-  looks: Looks & { Form: NonNullable<Looks['Form']> };
+  looks: LineExtras;
   writer: boolean;
 }
 
 function Part({ id, heading, family, looks, writer }: PartProps): JSX.Element {
-  const { Form } = looks;
   const [wanted, want] = useWanted(`${family.section} ${family.plural}`);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const [held, setHeld] = useState<Entry | null>(null);
   const list = useList({ tool: family.tools.list, plural: family.plural, topics: family.topics }, argsOf(family, wanted), wanted.search.trim());
   const { shown, problem } = list;
   const changed = (words: string) => {
-    setSaid(words);
+    setAnnounced(words);
     void list.renew();
   };
-  const entries = withHeld(shown?.entries ?? [], held);
+  const entries = withEdited(shown?.entries ?? [], held);
   return (
     <section class="schedules" aria-labelledby={id}>
       <h2 id={id}>{heading}</h2>
-      {(entries.length > 5 || narrowed(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setSaid(''))} />}
-      {writer && <Adder add={family.words.add} form={(end) => <Form {...end} />} onAdded={changed} />}
-      <Said words={said} shown={shown} looking={wanted.search.trim() !== ''} />
+      {(entries.length > 5 || isFiltered(wanted)) && <Filters family={family} wanted={wanted} onWant={(change) => (want(change), setAnnounced(''))} />}
+      {writer && <Adder add={family.words.add} form={(end) => <RecordForm family={family} {...end} />} onAdded={changed} />}
+      <Announcement words={announced} shown={shown} looking={wanted.search.trim() !== ''} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       <Lines family={family} entries={entries} looks={looks} writer={writer} picks={[]} onHold={setHeld} onChanged={changed} />
-      {shown && !entries.length && <Nothing narrow={narrowed(wanted)} words={family.words} />}
+      {shown && !entries.length && <Nothing narrow={isFiltered(wanted)} words={family.words} />}
       {shown?.more && <More busy={list.growing} onPress={() => void list.grow()} />}
     </section>
   );

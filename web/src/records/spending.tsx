@@ -1,33 +1,21 @@
-// What a stretch of days cost, as a picture: in all, a bar for each day, and the share of each category.
+// A chart of expenses: the total, a bar per day, and the share of each category.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { SelectField } from '../form';
 import { useNews } from '../live';
+import type { ExpenseSummary as Summary, Sum } from '../results';
 import { records } from '../text/records';
 import { amount } from './amounts';
 import { dateOf, daysIn, longDay, monthName, type Day } from './days';
 
 const words = records.money;
 
-interface Sum {
-  currency: string;
-  total: number;
-  count: number;
-}
-
-interface Summary {
-  totals: (Sum & { average: number })[];
-  byCategory: (Sum & { category: string; share: number })[];
-  byDay?: (Sum & { day: Day })[];
-  byMonth?: (Sum & { month: string })[];
-}
-
-/** The sums over these days; `round` is counted on when they may be others. */
+/** The totals of these days; a new `round` reloads them. */
 function useSummary(args: object, topics: readonly string[], round: number): Summary | null {
   const [summary, setSummary] = useState<Summary | null>(null);
-  const away = useAway();
+  const away = deviceAway.value;
   const asked = useRef(0);
   const key = JSON.stringify(args);
   const began = useRef(0);
@@ -35,10 +23,10 @@ function useSummary(args: object, topics: readonly string[], round: number): Sum
     const mine = ++asked.current;
     began.current = performance.now();
     try {
-      const { result } = await api.execute<Summary>('expense_summary', JSON.parse(key) as object);
+      const { result } = await api.execute('expense_summary', JSON.parse(key) as object);
       if (mine === asked.current) setSummary(result);
     } catch {
-      // The list below says why nothing can be read; the banner says that Hob is away.
+      // The list below shows the error; the banner says that the device is away.
       if (mine === asked.current) setSummary(null);
     }
   }, [key]);
@@ -50,7 +38,7 @@ function useSummary(args: object, topics: readonly string[], round: number): Sum
 }
 
 interface Props {
-  /** A day of the month that is pictured; '' is all months. */
+  /** A day of the month shown; '' is all months. */
   month: Day;
   args: object;
   topics: readonly string[];
@@ -86,14 +74,14 @@ export function Spending({ month, args, topics, round, onPick }: Props): JSX.Ele
 
 interface Bar {
   key: string;
-  /** In full, for those who hear it. */
+  /** The full label, for screen readers. */
   name: string;
-  /** Below the bar, where there is room. */
+  /** The short label below the bar. */
   mark: string;
   value: number;
 }
 
-/** Every day of the month, spent on or not. */
+/** Every day of the month, with or without expenses. */
 function daysOf(month: Day, sums: (Sum & { day: Day })[]): Bar[] {
   const totals = new Map(sums.map((one) => [one.day, one.total]));
   return Array.from({ length: daysIn(month) }, (_, n) => {
@@ -102,7 +90,7 @@ function daysOf(month: Day, sums: (Sum & { day: Day })[]): Bar[] {
   });
 }
 
-/** A bar chart: drawn for the eye, a table for those who hear the page. */
+/** A bar chart, with a table for screen readers. */
 function Bars({ label, bars, money }: { label: string; bars: Bar[]; money: (value: number) => string }): JSX.Element | null {
   const most = Math.max(0, ...bars.map((bar) => bar.value));
   if (!most) return null;
@@ -128,7 +116,7 @@ function Bars({ label, bars, money }: { label: string; bars: Bar[]; money: (valu
   );
 }
 
-/** What each category took; pressing one shows only its expenses. */
+/** The total of each category; pressing one filters by it. */
 function Shares({ shares, money, onPick }: { shares: Summary['byCategory']; money: (value: number) => string; onPick: (category: string) => void }): JSX.Element {
   return (
     <ul class="shares" aria-label={words.byCategory}>

@@ -1,4 +1,4 @@
-// Making a table: its name, what it keeps, and its columns; or giving an old one another name and more of them.
+// The form of a custom table: its name, description and columns; an existing table is renamed or gets more columns.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -21,10 +21,10 @@ interface ColumnDraft {
 const COLUMN: ColumnDraft = { name: '', type: 'text', required: false, options: '' };
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** "Meter readings" is what people type, meter_readings what it is called. */
+/** "Meter readings" → "meter_readings". */
 const snake = (typed: string) => typed.trim().toLowerCase().replace(/[\s-]+/g, '_');
 
-/** What is wrong, by `name` and the number of a column. */
+/** Problems, by `name` or the index of a column. */
 function wrongIn(name: string, columns: ColumnDraft[], taken: string[]): Record<string, string> {
   const problems: Record<string, string> = {};
   if (!NAME.test(snake(name))) problems['name'] = words.nameWrong;
@@ -43,13 +43,13 @@ const columnArgs = ({ name, type, required, options }: ColumnDraft) => ({
 });
 
 interface Props {
-  /** The one that is changed. */
+  /** The table that is changed. */
   table?: Table;
   onDone: (name: string) => void;
   onCancel: () => void;
 }
 
-/** Of an old table only what is new is sent: its columns stay as they are. */
+/** Only changes are sent for an existing table: its columns stay as they are. */
 async function save(table: Table | undefined, name: string, description: string, columns: object[]): Promise<void> {
   if (!table) return void (await api.execute('create_custom_table', { table: name, columns, ...(description && { description }) }));
   const change = { ...(name !== table.name && { name }), ...(description !== table.description && { description }), ...(columns.length && { addColumns: columns }) };

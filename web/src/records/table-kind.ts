@@ -1,7 +1,9 @@
-// A table that people made, as a kind of records: its fields are its columns.
+// A custom table as a record family: its columns are the fields.
 import { records } from '../text/records';
-import { near } from './days';
-import type { Entry, Family, Field } from './kinds';
+import { relativeTime } from './days';
+import type { Schema } from '../forms/schema';
+import { moment } from './customs';
+import type { Entry, Family } from './kinds';
 
 const words = records.tables;
 
@@ -18,12 +20,12 @@ export interface Table {
   name: string;
   description: string;
   columns: Column[];
-  /** How many rows it has. */
+  /** The number of rows. */
   rows: number;
 }
 
-/** A table as its tools tell it: in the list of all tables its columns are names alone. */
-export function tableIn(told: unknown): Table | null {
+/** Parses a table from a tool result; the list of all tables has only column names. */
+export function parseTable(told: unknown): Table | null {
   const { name, description, columns, records: count } = (told ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string') return null;
   const all: unknown[] = Array.isArray(columns) ? columns : [];
@@ -35,39 +37,41 @@ export function tableIn(told: unknown): Table | null {
   };
 }
 
-const KINDS: Record<string, Field['kind']> = { number: 'number', boolean: 'flag', date: 'day', datetime: 'moment', json: 'json', select: 'choice' };
+const SCHEMAS: Record<string, Schema> = {
+  text: { type: 'string', format: 'textarea' }, number: { type: 'number' }, boolean: { type: 'boolean' }, date: { type: 'string', format: 'date' },
+  datetime: { type: 'string', custom: moment }, json: {},
+};
 
-const said = (value: unknown) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+const shown = (value: unknown) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
 
-function fieldOf(column: Column): Field {
-  const options = (column.options ?? []).map((one) => [one, one] as const);
+/** The columns as a JSON Schema of their rows. */
+function schemaOf(columns: Column[]): Schema & { properties: Record<string, Schema> } {
   return {
-    name: column.name,
-    label: column.name,
-    kind: KINDS[column.type] ?? (column.type === 'text' ? 'area' : 'line'),
-    ...(column.description && { help: column.description }),
-    required: column.required === true,
-    ...(column.type === 'select' && { options: column.required ? options : [['', records.unset] as const, ...options] }),
-    ...(column.default !== undefined && column.default !== null && { begin: said(column.default) }),
+    required: columns.filter((column) => column.required).map((column) => column.name),
+    properties: Object.fromEntries(columns.map(({ name, type, description, options, default: begin }) => [name, {
+      ...(type === 'select' ? { enum: options ?? [] } : SCHEMAS[type] ?? { type: 'string', format: 'line' }), title: name,
+      ...(description && { description }), ...(begin !== undefined && begin !== null && { default: begin }),
+    }])),
   };
 }
 
-/** A value as a person reads it in its column. */
+/** Formats a value for its column. */
 export function cell(column: Column, value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'boolean') return value ? words.yes : words.no;
-  if (column.type === 'date' || column.type === 'datetime') return near(value);
+  if (column.type === 'date' || column.type === 'datetime') return relativeTime(value);
   if (typeof value === 'number') return value.toLocaleString([], { maximumFractionDigits: 12, useGrouping: false });
-  return said(value);
+  return shown(value);
 }
 
 /** The values of a row, by column. */
 export const valuesOf = (row: Entry) => (row['data'] ?? {}) as Record<string, unknown>;
 
-/** A row as its form reads it. */
+/** A row as an entry for its form. */
 export const rowOf = (row: Entry): Entry => ({ ...valuesOf(row), id: row.id });
 
 export function familyOf(table: Table): Family {
+  const schema = schemaOf(table.columns);
   const first = table.columns.find((column) => column.type === 'text') ?? table.columns[0];
   return {
     section: 'tables',
@@ -77,15 +81,16 @@ export function familyOf(table: Table): Family {
     fixed: { table: table.name },
     wrap: 'data',
     topics: ROWS_CHANGED,
-    fields: table.columns.map(fieldOf),
+    schema,
+    fields: schema.properties,
     filters: [],
     words: { add: words.add, search: words.search, none: words.noRows, teach: '', removeAsk: () => words.removeAsk },
-    // A row as it is told, or one that was just typed.
+    // A stored row, or the draft of one.
     title: (entry) => (first && cell(first, (entry['data'] ? valuesOf(entry) : entry)[first.name])) || records.unnamed,
     facts: () => [],
   };
 }
 
-/** The events after which tables, or their rows, are others. */
+/** The events that change tables and their rows. */
 export const TABLES_CHANGED: readonly string[] = ['custom-tables:changed'];
 export const ROWS_CHANGED: readonly string[] = ['custom-records:changed', ...TABLES_CHANGED];

@@ -1,4 +1,4 @@
-// The rows of a table that people made: looked through, sorted by a column, narrowed by another, added to, changed and deleted.
+// The rows of a custom table: searched, sorted, filtered, added, edited and deleted.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
@@ -10,10 +10,10 @@ import { trouble } from '../text';
 import { records } from '../text/records';
 import { Searcher } from './filters';
 import type { Entry } from './kinds';
-import { Adder, More, Nothing, Said } from './list';
+import { Adder, More, Nothing, Announcement } from './list';
 import { RecordForm } from './record-form';
 import { TableForm } from './table-form';
-import { cell, familyOf, ROWS_CHANGED, rowOf, tableIn, valuesOf, type Column, type Table } from './table-kind';
+import { cell, familyOf, ROWS_CHANGED, rowOf, parseTable, valuesOf, type Column, type Table } from './table-kind';
 import { useList } from './use-list';
 
 const words = records.tables;
@@ -31,7 +31,7 @@ interface Sieve {
 
 const NONE: Sieve = { column: '', op: 'eq', value: '' };
 
-/** What is compared with a column, as its type has it; undefined while it is not typed yet. */
+/** The value to compare a column with; undefined while it is incomplete. */
 function compared(column: Column | undefined, typed: string): unknown {
   const said = typed.trim();
   if (!said) return undefined;
@@ -46,7 +46,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
   const [sort, setSort] = useState<Sort | null>(null);
   const [sieve, setSieve] = useState<Sieve>(NONE);
   const [editing, setEditing] = useState<Entry | null>(null);
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const looking = search.trim() !== '';
   const column = table.columns.find((one) => one.name === sieve.column);
   const value = compared(column, sieve.value);
@@ -59,7 +59,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
   const { shown, problem } = list;
   const rows = shown?.entries ?? [];
   const changed = (words: string) => {
-    setSaid(words);
+    setAnnounced(words);
     void list.renew();
   };
   const end = (words: string) => {
@@ -71,7 +71,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
       <Back to={href('memory', 'tables')}>{words.all}</Back>
       <h2>{table.name}</h2>
       {table.description && <p class="soft">{table.description}</p>}
-      <Searcher label={words.search} value={search} onInput={(value) => (setSearch(value), setSaid(''))} />
+      <Searcher label={words.search} value={search} onInput={(value) => (setSearch(value), setAnnounced(''))} />
       {!looking && <Narrow columns={table.columns} sieve={sieve} onInput={setSieve} />}
       {writer && !editing && <Adder add={words.add} form={(it) => <RecordForm family={family} {...it} />} onAdded={changed} />}
       {editing && (
@@ -83,7 +83,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
           onCancel={() => end('')}
         />
       )}
-      <Said words={said} shown={shown} looking={looking} />
+      <Announcement words={announced} shown={shown} looking={looking} />
       {problem && <Notice bad>{problem}</Notice>}
       {!shown && !problem && <p class="soft nothing">{words.loading}</p>}
       {rows.length > 0 && (
@@ -105,7 +105,7 @@ export function TableView({ table, writer, onChanged, onDropped }: WholeProps & 
   );
 }
 
-/** Only the rows whose column is so. */
+/** The filter by a column. */
 function Narrow({ columns, sieve, onInput }: { columns: Column[]; sieve: Sieve; onInput: (sieve: Sieve) => void }): JSX.Element {
   const column = columns.find((one) => one.name === sieve.column);
   const ops = Object.entries(words.ops).filter(([op]) => {
@@ -143,7 +143,7 @@ interface GridProps {
   onRemoved: (name: string) => void;
 }
 
-/** Wider than a phone, it scrolls sideways by itself. */
+/** The table scrolls sideways when it is wider than the screen. */
 function Grid({ table, rows, sort, onSort, writer, title, onEdit, onRemoved }: GridProps): JSX.Element {
   const [asking, setAsking] = useState('');
   const [problem, setProblem] = useState('');
@@ -219,7 +219,7 @@ interface WholeProps {
   onDropped: (said: string) => void;
 }
 
-/** What is done with all of a table: it gets another name or more columns, or it goes, asked about with how much that is. */
+/** Actions on the table itself: edit it, or delete it after showing how many rows it has. */
 function Whole({ table, onChanged, onDropped }: WholeProps): JSX.Element {
   const [changing, setChanging] = useState(false);
   const [count, setCount] = useState<number | null>(null);
@@ -229,8 +229,8 @@ function Whole({ table, onChanged, onDropped }: WholeProps): JSX.Element {
   useEffect(() => setCount(null), [table.name]);
   const ask = async () => {
     setProblem('');
-    // How many there are is read anew: it is what one decides about.
-    const now = await api.execute('describe_custom_table', { table: table.name }).then(({ result }) => tableIn(result), () => null);
+    // The count is reloaded, because the decision depends on it.
+    const now = await api.execute('describe_custom_table', { table: table.name }).then(({ result }) => parseTable(result), () => null);
     setCount((now ?? table).rows);
   };
   const drop = async () => {

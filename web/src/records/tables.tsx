@@ -1,8 +1,8 @@
-// The tables that people made: which there are, a form for a new one, and the rows of the one that the address names.
+// The custom tables: a list, a form for a new one, and the rows of the one in the address.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { Notice } from '../form';
 import { useNews } from '../live';
 import { go, href } from '../rooms';
@@ -11,20 +11,20 @@ import { facts, trouble } from '../text';
 import { records } from '../text/records';
 import { Adder, Nothing } from './list';
 import { TableForm } from './table-form';
-import { tableIn, TABLES_CHANGED, type Table } from './table-kind';
+import { parseTable, TABLES_CHANGED, type Table } from './table-kind';
 import { TableView } from './table-view';
 
 const words = records.tables;
 
-/** What is read, again and again; null until it is there. */
-function useTold<T>(tool: string, args: object, pick: (result: unknown) => T): { told: T | null; problem: string; again: () => void } {
-  const [told, setTold] = useState<T | null>(null);
+/** A result that is reloaded; null until it is there. */
+function useResult<T>(tool: string, args: object, pick: (result: unknown) => T): { result: T | null; problem: string; again: () => void } {
+  const [result, setResult] = useState<T | null>(null);
   const [problem, setProblem] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const key = JSON.stringify(args);
   const again = useCallback(() => {
     api.execute(tool, JSON.parse(key) as object).then(
-      ({ result }) => (setTold(pick(result)), setProblem('')),
+      ({ result }) => (setResult(pick(result)), setProblem('')),
       (cause: unknown) => setProblem(cause instanceof api.Unreachable ? '' : trouble(cause)),
     );
   }, [tool, key]);
@@ -32,22 +32,22 @@ function useTold<T>(tool: string, args: object, pick: (result: unknown) => T): {
     if (!away) again();
   }, [away, again]);
   useNews(TABLES_CHANGED, again);
-  return { told, problem, again };
+  return { result, problem, again };
 }
 
 const allIn = (result: unknown): Table[] => {
   const { tables } = (result ?? {}) as { tables?: unknown[] };
-  return (tables ?? []).flatMap((one) => tableIn(one) ?? []);
+  return (tables ?? []).flatMap((one) => parseTable(one) ?? []);
 };
 export function Tables({ path, writer }: { path: string[]; writer: boolean }): JSX.Element {
-  const [said, setSaid] = useState('');
+  const [announced, setAnnounced] = useState('');
   const name = path[1];
   return (
     <>
-      <p class="unseen" role="status">{said}</p>
+      <p class="unseen" role="status">{announced}</p>
       {name
-        ? <OneTable key={name} name={name} writer={writer} onChanged={(now) => (setSaid(records.changed(now)), go('memory', ['tables', now], true))} onDropped={(words) => (setSaid(words), go('memory', ['tables']))} />
-        : <All writer={writer} onMade={(made) => (setSaid(words.made(made)), go('memory', ['tables', made]))} />}
+        ? <OneTable key={name} name={name} writer={writer} onChanged={(now) => (setAnnounced(records.changed(now)), go('memory', ['tables', now], true))} onDropped={(words) => (setAnnounced(words), go('memory', ['tables']))} />
+        : <All writer={writer} onMade={(made) => (setAnnounced(words.made(made)), go('memory', ['tables', made]))} />}
     </>
   );
 }
@@ -60,8 +60,8 @@ interface OneProps {
 }
 
 function OneTable({ name, ...rest }: OneProps): JSX.Element {
-  const { told, problem } = useTold('describe_custom_table', { table: name }, tableIn);
-  if (told) return <TableView table={told} {...rest} />;
+  const { result, problem } = useResult('describe_custom_table', { table: name }, parseTable);
+  if (result) return <TableView table={result} {...rest} />;
   return (
     <>
       <Back to={href('memory', 'tables')}>{words.all}</Back>
@@ -71,14 +71,14 @@ function OneTable({ name, ...rest }: OneProps): JSX.Element {
 }
 
 function All({ writer, onMade }: { writer: boolean; onMade: (name: string) => void }): JSX.Element {
-  const { told, problem } = useTold('list_custom_tables', {}, allIn);
+  const { result, problem } = useResult('list_custom_tables', {}, allIn);
   return (
     <>
       {writer && <Adder add={words.fresh} onAdded={() => undefined} form={({ onCancel }) => <TableForm onDone={onMade} onCancel={onCancel} />} />}
       {problem && <Notice bad>{problem}</Notice>}
-      {!told && !problem && <p class="soft nothing">{words.loading}</p>}
+      {!result && !problem && <p class="soft nothing">{words.loading}</p>}
       <ul class="tables">
-        {told?.map((table) => (
+        {result?.map((table) => (
           <li key={table.name}>
             <a class="tool-row" href={href('memory', 'tables', table.name)}>
               <span><b>{table.name}</b></span>
@@ -89,7 +89,7 @@ function All({ writer, onMade }: { writer: boolean; onMade: (name: string) => vo
           </li>
         ))}
       </ul>
-      {told && !told.length && <Nothing narrow={false} words={words} />}
+      {result && !result.length && <Nothing narrow={false} words={words} />}
     </>
   );
 }

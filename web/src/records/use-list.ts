@@ -1,53 +1,53 @@
-// A list of records: read when it appears and when what is wanted changes, read on when more is wanted, and anew when somebody changes one.
+// Loads a list of records: on mount, when its arguments change, page by page, and after change events.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { useNews } from '../live';
 import { trouble } from '../text';
 import { entriesIn, type Entry } from './kinds';
 
-/** Typing rests this long before the search begins. */
+/** The debounce of typing. */
 const REST_MS = 250;
-/** So many are read at a time; no list gives fewer at once. */
+/** The page size. */
 const PAGE = 30;
 
 export interface Source {
   tool: string;
-  /** Under which name the answer has them. */
+  /** The property of the result that holds the list. */
   plural: string;
   topics: readonly string[];
-  /** So many are asked for at a time, and so many in all before somebody wants more. */
+  /** The page size, and how many are loaded at first. */
   page?: number;
   first?: number;
 }
 
-export interface Shown {
+export interface LoadedList {
   entries: Entry[];
   more: boolean;
-  /** All of the last answer: sums, and whatever else stands beside the list. */
+  /** The last result, with its totals. */
   result: Record<string, unknown>;
-  /** What they are the answer to. */
+  /** The arguments they were loaded with. */
   args: object;
 }
 
 export interface List {
-  shown: Shown | null;
+  shown: LoadedList | null;
   problem: string;
-  /** More is on its way. */
+  /** The next page is loading. */
   growing: boolean;
   grow: () => Promise<void>;
-  /** Reads anew as many as are there. */
+  /** Reloads as many as are loaded. */
   renew: () => Promise<void>;
 }
 
-/** Reads on after `before` until there are `wanted` or no more. */
-async function read({ tool, plural, page = PAGE }: Source, args: object, wanted: number, before: Entry[] = []): Promise<Shown> {
+/** Loads pages after `before` until there are `wanted` or no more. */
+async function read({ tool, plural, page = PAGE }: Source, args: object, wanted: number, before: Entry[] = []): Promise<LoadedList> {
   let entries = before;
   for (;;) {
     const limit = Math.min(page, wanted - entries.length);
-    const { result } = await api.execute<Record<string, unknown>>(tool, { ...args, limit, ...(entries.length && { offset: entries.length }) });
+    const { result } = await api.execute(tool, { ...args, limit, ...(entries.length && { offset: entries.length }) }) as api.ToolRun<Record<string, unknown>>;
     const found = entriesIn(result, plural);
-    // Somebody may have added one meanwhile, and moved the others on.
+    // A record added meanwhile shifts the offsets.
     const there = new Set(entries.map((entry) => entry.id));
     const fresh = found.filter((entry) => !there.has(entry.id));
     entries = [...entries, ...fresh];
@@ -56,12 +56,12 @@ async function read({ tool, plural, page = PAGE }: Source, args: object, wanted:
   }
 }
 
-/** `slow`: what is typed, which rests a moment before it is looked for. `off`: nothing is asked for now. */
+/** `slow`: typed text, which is debounced. `off`: load nothing. */
 export function useList(source: Source, args: object, slow = '', off = false): List {
-  const [shown, setShown] = useState<Shown | null>(null);
+  const [shown, setShown] = useState<LoadedList | null>(null);
   const [problem, setProblem] = useState('');
   const [growing, setGrowing] = useState(false);
-  const away = useAway();
+  const away = deviceAway.value;
   const asked = useRef(0);
   const began = useRef(0);
   const first = source.first ?? source.page ?? PAGE;
@@ -78,7 +78,7 @@ export function useList(source: Source, args: object, slow = '', off = false): L
       setShown(found);
       setProblem('');
     } catch (cause) {
-      // While Hob is away the banner says so, and all is read anew when it is back.
+      // While the device is away, the banner says so, and the list is reloaded afterwards.
       if (mine === asked.current) setProblem(cause instanceof api.Unreachable ? '' : trouble(cause));
     }
   }, []);
@@ -112,7 +112,7 @@ export function useList(source: Source, args: object, slow = '', off = false): L
 
   useEffect(() => () => void asked.current++, []);
 
-  // What was read after the news has it already.
+  // A load that began after the event includes it already.
   useNews(source.topics, (heard) => {
     if (!off && began.current < heard) void look();
   });

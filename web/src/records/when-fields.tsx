@@ -1,10 +1,11 @@
-// When a schedule is due, in a form.
+// When a schedule is due, as a field.
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
-import { Field, SelectField, TextField, Wrong } from '../form';
+import { Field, SelectField, TextField, FieldError } from '../form';
 import { schedules as words } from '../text/schedules';
+import type { Custom, Draft } from '../forms/schema';
 import { plusDays, startOfWeek, today, weekdayName } from './days';
-import type { WhenDraft, WhenKind } from './schedule-when';
+import { BEGIN, parseSchedule, formatSchedule, type WhenDraft, type WhenKind } from './schedule-when';
 
 interface Props {
   when: WhenDraft;
@@ -14,7 +15,7 @@ interface Props {
 
 const pairs = (table: Record<string, string>) => Object.entries(table).map(([value, label]) => ({ value, label }));
 
-export function WhenFields({ when, error, onInput }: Props): JSX.Element {
+function WhenFields({ when, error, onInput }: Props): JSX.Element {
   const put = (change: Partial<WhenDraft>) => onInput({ ...when, ...change });
   const { kind } = when;
   return (
@@ -62,7 +63,7 @@ function Once({ when, error, onInput }: { when: WhenDraft; error: string | undef
         <input class="when" type="date" max="9999-12-31" aria-label={words.atDay} aria-invalid={error ? true : undefined} value={when.day} onInput={(event) => onInput({ day: event.currentTarget.value })} />
         <input class="when" type="time" aria-label={words.atTime} aria-invalid={error ? true : undefined} value={when.at} onInput={(event) => onInput({ at: event.currentTarget.value })} />
       </span>
-      {error && <Wrong id={id} words={error} />}
+      {error && <FieldError id={id} words={error} />}
     </div>
   );
 }
@@ -81,7 +82,19 @@ function Weekdays({ chosen, error, onInput }: { chosen: number[]; error: string 
           return <button key={n} type="button" class="chip" aria-pressed={chosen.includes(n)} onClick={() => toggle(n)}><span class="unseen">{weekdayName(day, 'long')}</span><span aria-hidden="true">{weekdayName(day, 'short')}</span></button>;
         })}
       </span>
-      {error && <Wrong words={error} />}
+      {error && <FieldError words={error} />}
     </div>
   );
 }
+
+export const scheduleWhen: Custom = {
+  begin: (given) => (typeof given === 'string' ? parseSchedule(given) : BEGIN) as unknown as Draft,
+  read: (draft, _, path, problems) => {
+    const { text, problem } = formatSchedule(draft as unknown as WhenDraft);
+    if (problem) problems[path] = problem;
+    return text;
+  },
+  Component: ({ draft, onInput, problems, path }) => (
+    <WhenFields when={draft as unknown as WhenDraft} error={problems[path]} onInput={(when) => onInput(when as unknown as Draft)} />
+  ),
+};

@@ -1,18 +1,18 @@
-// What waits for a decision: a quiet card that says what Hob wants to do and why it asks, and one line once it is answered.
+// An approval as a card: the call and why it needs approval; one line once it is settled.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { answer, isPending, type Asked } from '../approvals';
 import { Buttons, Notice } from '../form';
 import { Chevron } from '../icons';
-import type { Answer, Pattern } from '../policy';
-import { Said } from '../said';
+import type { Pattern } from '../policy';
+import { decide, isPending, type ApprovalQuestion } from '../questions';
+import { Sentence } from '../sentence';
 import { moment, sentence, text, trouble } from '../text';
-import { exact, exactly, narrow, toolOf, Values } from '../values';
+import { exact, exactPattern, narrow, toolOf, Values } from '../values';
 
 const words = text.approvals;
 
-/** How it ended, in one line. */
-function ending(asked: Asked): string {
+/** The settled approval in one line. */
+function ending(asked: ApprovalQuestion): string {
   const tool = toolOf(asked.tool);
   if (asked.gone) return words.gone(tool);
   if (asked.state === 'expired') return words.expired(tool);
@@ -23,8 +23,8 @@ function ending(asked: Asked): string {
 }
 
 interface Props {
-  asked: Asked;
-  /** Where it comes from, for one that stands outside of its conversation. */
+  asked: ApprovalQuestion;
+  /** Its origin, when shown outside its conversation. */
   children?: ComponentChildren;
 }
 
@@ -39,7 +39,7 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
   const id = useId();
   const waits = isPending(asked);
 
-  // Whoever pressed something in the card is not lost when it becomes a line.
+  // Keeps the focus when the card becomes a line.
   if (!waits && card.current?.contains(document.activeElement)) held.current = true;
   useLayoutEffect(() => {
     if (!waits && held.current) end.current?.focus({ preventScroll: true });
@@ -50,12 +50,12 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
     requestAnimationFrame(() => opener.current?.focus({ preventScroll: true }));
   };
 
-  const give = async (given: Omit<Answer, 'nonce'>) => {
+  const give = async (given: Parameters<typeof decide>[1]) => {
     if (busy) return;
     setBusy(true);
     setProblem('');
     try {
-      await answer(asked, given);
+      await decide(asked, given);
     } catch (cause) {
       setProblem(trouble(cause));
     } finally {
@@ -84,12 +84,12 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
       }}
     >
       <p class="soft small" id={`${id}-wants`}>{words.wantsBare} <code>{toolOf(asked.tool)}</code></p>
-      {asked.about && <p class="question" id={`${id}-about`}><Said words={sentence(asked.about)} /></p>}
+      {asked.about && <p class="question" id={`${id}-about`}><Sentence words={sentence(asked.about)} /></p>}
       {children}
       <Values of={asked.arguments} />
       {asked.tainted && <p class="taint small">{words.tainted}</p>}
       <p class="soft small">
-        {asked.reason && <Said words={words.why(sentence(asked.reason))} />} {asked.expiresAt && words.until(moment(asked.expiresAt))}
+        {asked.reason && <Sentence words={words.why(sentence(asked.reason))} />} {asked.expiresAt && words.until(moment(asked.expiresAt))}
       </p>
       <details>
         <summary><span class="soft small">{words.exact}</span><Chevron /></summary>
@@ -111,14 +111,14 @@ export function ApprovalCard({ asked, children }: Props): JSX.Element {
 }
 
 interface AlwaysProps {
-  asked: Asked;
+  asked: ApprovalQuestion;
   busy: boolean;
-  /** Without a pattern the yes is for what was suggested. */
+  /** Without a pattern, the suggested one applies. */
   onChoose: (chosen: { pattern?: Pattern }) => void;
   onBack: () => void;
 }
 
-/** For what a yes is to stand: what each choice means stands beside it. */
+/** The choices of "always allow", each with its meaning. */
 function Always({ asked, busy, onChoose, onBack }: AlwaysProps): JSX.Element {
   const id = useId();
   const first = useRef<HTMLButtonElement>(null);
@@ -127,12 +127,12 @@ function Always({ asked, busy, onChoose, onBack }: AlwaysProps): JSX.Element {
     first.current?.focus({ preventScroll: true });
     box.current?.scrollIntoView({ block: 'nearest' });
   }, []);
-  const { pattern } = asked;
+  const pattern = asked.pattern as Pattern;
   const tool = toolOf(asked.tool);
   const like = narrow(pattern) && !exact(pattern);
   const choose = (chosen: { pattern?: Pattern }) => () => !busy && onChoose(chosen);
-  // What is suggested knows the secrets that are not shown; only where that is everything, the values are those on the card.
-  const same = narrow(pattern) ? {} : { pattern: exactly(asked.arguments ?? {}) as Pattern };
+  // The suggested pattern covers hidden secrets; only where it is `*` are the shown values used.
+  const same = narrow(pattern) ? {} : { pattern: exactPattern(asked.arguments ?? {}) as Pattern };
   return (
     <div class="always" role="group" aria-labelledby={id} ref={box}>
       <p class="question" id={id}>{words.alwaysTitle}</p>

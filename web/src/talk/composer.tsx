@@ -1,4 +1,4 @@
-// The one place to type: grows with its text, sends on Enter, takes files; Stop stands beside it while Hob works.
+// The composer: grows with its text, sends on Enter, takes files; Stop is shown while Hob works.
 import type { JSX, TargetedKeyboardEvent } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Clip, Close, FileIcon, Send, Stop } from '../icons';
@@ -14,7 +14,7 @@ interface Props {
   onStop: () => void;
 }
 
-/** What goes with the message, and how far it has got. */
+/** The attachments, with their upload progress. */
 function Attached({ file, onDrop }: { file: Sent; onDrop: () => void }): JSX.Element {
   const percent = Math.round(file.part * 100);
   return (
@@ -44,7 +44,7 @@ export function Composer({ value, busy, files, onInput, onSend, onStop }: Props)
   }, [value]);
 
   useLayoutEffect(() => {
-    // On a phone the keyboard would cover half of the page before anything is read.
+    // On a phone the keyboard would cover half the page.
     if (matchMedia('(pointer: fine)').matches) field.current?.focus();
   }, []);
 

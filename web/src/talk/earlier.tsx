@@ -13,10 +13,10 @@ interface Props {
   onClose: () => void;
 }
 
-/** No conversation of Hob's is larger; a larger file is not read at all. */
+/** The largest file accepted. */
 const LARGEST = 8e6;
 
-/** Lets the browser keep a text as a file. */
+/** Downloads a text as a file. */
 function keepAs(name: string, content: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([content], { type: 'application/json' }));
@@ -40,13 +40,13 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
   const asked = useRef(0);
   const words = query.trim();
 
-  /** Reads from the start, or the page after what is shown. */
+  /** Loads the first page, or the next one. */
   const read = async (after: api.ConversationLine[] = []) => {
     const turn = ++asked.current;
     try {
       const { conversations } = await api.conversations(words, PAGE, after.length);
       if (turn !== asked.current) return;
-      // What moved up between two pages comes twice.
+      // A conversation that moved up appears on two pages.
       const known = new Set(after.map((line) => line.id));
       setLines([...after, ...conversations.filter((line) => !known.has(line.id))]);
       setMore(conversations.length === PAGE);
@@ -59,7 +59,7 @@ export function Earlier({ current, onOpen, onFresh, onClose }: Props): JSX.Eleme
 
   useEffect(() => {
     dialog.current?.showModal();
-    // The keyboard of a phone would cover the list before one has seen it.
+    // On a phone the keyboard would cover the list.
     dialog.current?.querySelector<HTMLElement>('.fresh')?.focus();
   }, []);
 

@@ -1,9 +1,8 @@
 // What waits for a decision and belongs to no conversation on screen: of a schedule, of a program, of another conversation.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isPending, type Asked } from '../approvals';
 import { Up } from '../icons';
-import { isOpen, type Interaction } from '../interactions';
+import { isPending, type Question } from '../questions';
 import { href } from '../rooms';
 import { text, when } from '../text';
 import { ApprovalCard } from './approval-card';
@@ -11,11 +10,23 @@ import { InteractionCard } from './asides';
 
 const words = text.approvals;
 
-export function Elsewhere({ asked, cards }: { asked: Asked[]; cards: Interaction[] }): JSX.Element {
+/** A question as a card, with where it comes from. */
+function QuestionCard({ of }: { of: Question }): JSX.Element {
+  const from = (
+    <p class="soft small dotted">
+      <span>{when(of.kind === 'approval' ? of.askedAt : of.createdAt)}</span>
+      {of.kind === 'approval' && words.from[of.channel] && <span>{words.from[of.channel]}</span>}
+      {of.conversationId && <a href={href('talk', of.conversationId)}>{words.conversation}</a>}
+    </p>
+  );
+  return of.kind === 'approval' ? <ApprovalCard asked={of}>{from}</ApprovalCard> : <InteractionCard it={of}>{from}</InteractionCard>;
+}
+
+export function OtherQuestions({ questions }: { questions: Question[] }): JSX.Element {
   const [away, setAway] = useState(false);
   const box = useRef<HTMLElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
-  const pending = asked.filter(isPending).length + cards.filter(isOpen).length;
+  const pending = questions.filter(isPending).length;
 
   useEffect(() => {
     if (!box.current) return;
@@ -33,23 +44,7 @@ export function Elsewhere({ asked, cards }: { asked: Asked[]; cards: Interaction
     <>
       <section class="elsewhere" aria-labelledby="elsewhere" ref={box}>
         <h2 id="elsewhere" tabIndex={-1} ref={heading}>{words.elsewhereTitle}</h2>
-        {asked.map((one) => (
-          <ApprovalCard key={one.id} asked={one}>
-            <p class="soft small dotted">
-              <span>{when(one.askedAt)}</span>
-              {one.channel && words.from[one.channel] && <span>{words.from[one.channel]}</span>}
-              {one.conversationId && <a href={href('talk', one.conversationId)}>{words.conversation}</a>}
-            </p>
-          </ApprovalCard>
-        ))}
-        {cards.map((one) => (
-          <InteractionCard key={one.id} it={one}>
-            <p class="soft small dotted">
-              <span>{when(one.createdAt)}</span>
-              {one.conversationId && <a href={href('talk', one.conversationId)}>{words.conversation}</a>}
-            </p>
-          </InteractionCard>
-        ))}
+        {questions.map((one) => <QuestionCard key={one.id} of={one} />)}
       </section>
       {away && pending > 0 && <button type="button" class="above" onClick={goUp}><Up />{words.above(pending)}</button>}
     </>

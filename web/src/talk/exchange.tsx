@@ -1,11 +1,10 @@
 // One exchange: what the person said, and Hob's answer growing under it.
 import type { JSX } from 'preact';
-import { isPending, type Asked } from '../approvals';
 import { Fork } from '../icons';
-import { isOpen, type Interaction } from '../interactions';
+import { isApproval, isPending, type ApprovalQuestion, type InteractionQuestion, type Question } from '../questions';
 import { text } from '../text';
 import { ApprovalCard } from './approval-card';
-import { covered, isAside, AsideLine, InteractionCard } from './asides';
+import { hasCard, isAside, AsideLine, InteractionCard } from './asides';
 import { Markdown } from './markdown';
 import { Media } from './media';
 import { ToolLines } from './tool-line';
@@ -14,10 +13,8 @@ import type { Call, Turn } from './turns';
 interface Props {
   turn: Turn;
   lifted: boolean;
-  /** What waits for a decision in it, or was decided while one looked. */
-  asked: Asked[];
-  /** What Hob asks or shows in it. */
-  cards: Interaction[];
+  /** Its questions: pending, or settled while somebody looked. */
+  questions: Question[];
   onAgain: (turn: Turn) => void;
   /** Goes on from its end in a new conversation. */
   onFork: (turn: Turn) => void;
@@ -48,11 +45,13 @@ function remark(turn: Turn, waits: string): string {
   return turn.steps.some((step) => step.words.trim()) ? '' : text.talk.silent;
 }
 
-const cards = (asked: Asked[]) => asked.map((one) => <ApprovalCard key={one.id} asked={one} />);
+const cards = (asked: ApprovalQuestion[]) => asked.map((one) => <ApprovalCard key={one.id} asked={one} />);
 
-export function Exchange({ turn, lifted, asked, cards: own, onAgain, onFork }: Props): JSX.Element {
+export function Exchange({ turn, lifted, questions, onAgain, onFork }: Props): JSX.Element {
+  const asked = questions.filter(isApproval);
+  const own = questions.filter((one): one is InteractionQuestion => !isApproval(one));
   const settled = turn.state !== 'running';
-  const waits = asked.some(isPending) ? text.approvals.waits : own.some(isOpen) ? text.asks.waits : '';
+  const waits = asked.some(isPending) ? text.approvals.waits : own.some(isPending) ? text.asks.waits : '';
   /** Those that ask about one of these calls. */
   const about = (calls: Call[]) => asked.filter((one) => calls.some((call) => call.id === one.toolCallId));
   const placed = new Set(turn.steps.flatMap((step) => about(step.calls)));
@@ -82,7 +81,7 @@ export function Exchange({ turn, lifted, asked, cards: own, onAgain, onFork }: P
         {turn.steps.map((step, n) => {
           const here = about(step.calls);
           // A card stands where its call stands.
-          const shown = step.calls.filter((call) => !here.some((one) => isPending(one) && one.toolCallId === call.id) && !covered(call, own));
+          const shown = step.calls.filter((call) => !here.some((one) => isPending(one) && one.toolCallId === call.id) && !hasCard(call, own));
           const asides = shown.filter(isAside);
           const lines = shown.filter((call) => !isAside(call));
           return (

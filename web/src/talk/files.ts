@@ -41,7 +41,7 @@ let serial = 0;
 async function fitting(file: File): Promise<File> {
   if (!file.type.startsWith('image/')) return file;
   // Where the code does not come, it goes as it is.
-  return import('./shrink').then(({ shrunk }) => shrunk(file), () => file);
+  return import('./shrink').then(({ shrinkImage }) => shrinkImage(file), () => file);
 }
 
 export function useFiles(): Files {
@@ -93,7 +93,7 @@ export function useFiles(): Files {
     const gone = now.current.find((one) => one.key === key);
     if (gone?.picture) URL.revokeObjectURL(gone.picture);
     // Nobody has been told of it: it need not be kept.
-    if (gone?.id) void api.dropFile(gone.id).catch(() => undefined);
+    if (gone?.id) void api.deleteFile(gone.id).catch(() => undefined);
     setAll((old) => old.filter((one) => one.key !== key));
     setProblem('');
   };

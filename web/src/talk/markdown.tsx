@@ -58,7 +58,7 @@ function blocks(source: string): Block[] {
         for (i++; i < lines.length; i++) {
           const deep = line().search(/\S/);
           const ahead = lines[i + 1] ?? '';
-          // An item goes on while lines are indented under it, or its paragraph is simply continued.
+          // An item continues with indented lines, or its paragraph with plain ones.
           if (deep >= Math.min(indent, 2)) body.push(line().slice(Math.min(indent, deep)));
           else if (deep < 0 && ahead.search(/\S/) >= 2) body.push('');
           else if (deep >= 0 && !starts(line()) && body.at(-1)?.trim()) body.push(line());
@@ -80,7 +80,7 @@ function blocks(source: string): Block[] {
 const INLINE =
   /(`+)(.+?)\1(?!`)|\[([^\]\n]+)\]\(<?([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?(?: +"[^"]*")?\)|\*\*(?=\S)(.+?)\*\*|\b__(?=\S)(.+?)__|\*(?=\S)([^*]+?)\*|\b_(?=\S)([^_]+?)_(?!\w)|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]])|\\([\\`*_[\]()#+\-.!>~|])/s;
 
-/** What an unfinished tail would need to be whole. */
+/** Closes the marks that an unfinished tail leaves open. */
 function closed(source: string): string {
   let rest = source.replace(/\[([^\]\n]+)\]\([^)\s]*$/, '$1');
   const code = (rest.match(/`/g)?.length ?? 0) % 2;

@@ -1,10 +1,10 @@
-// Pictures, sounds and files of a message, as they are kept on the device.
+// The pictures, sounds and files of a message.
 import type { JSX } from 'preact';
-import { fileAt, type Kept } from '../api';
+import { fileAt, type StoredFile } from '../api';
 import { text } from '../text';
 import { FileIcon } from '../icons';
 
-function One({ file }: { file: Kept }): JSX.Element {
+function One({ file }: { file: StoredFile }): JSX.Element {
   const { id, name = '', mediaType = '' } = file;
   const at = fileAt(id);
   if (mediaType.startsWith('image/')) {
@@ -14,6 +14,6 @@ function One({ file }: { file: Kept }): JSX.Element {
   return <a class="shown-file" href={at} target="_blank" rel="noopener"><FileIcon />{name || text.talk.file}</a>;
 }
 
-export function Media({ files }: { files: Kept[] }): JSX.Element {
+export function Media({ files }: { files: StoredFile[] }): JSX.Element {
   return <ul class="media">{files.map((file) => <li key={file.id}><One file={file} /></li>)}</ul>;
 }

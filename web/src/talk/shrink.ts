@@ -1,21 +1,21 @@
-// Pictures are made smaller before they leave where that loses a model nothing; fetched with the first picture that is chosen.
+// Scales pictures down before upload where a model loses nothing; loaded with the first picture.
 
-/** A model's provider refuses more than 5 MB of base64, which is a third longer than the picture; and a picture stays in its conversation. */
+/** Providers refuse more than 5 MB of base64, which is a third longer than the picture. */
 const BYTES = 3_500_000;
-/** No model looks at more pixels a side than this. */
+/** The most pixels per side that any model uses. */
 const SIDE = 2576;
-/** What is made smaller has so many pixels a side. */
+/** The pixels per side after scaling. */
 const SMALLER = 2048;
 const QUALITY = 0.85;
-/** A drawing has no pixels, and an animation would stand still. */
+/** Vector graphics have no pixels, and animations would stop. */
 const AS_THEY_ARE = ['image/svg+xml', 'image/gif'];
 
-/** The picture as it is to be sent, upright: as it was where it is small enough, or where this browser cannot read it. */
-export async function shrunk(file: File): Promise<File> {
+/** The picture to send, upright; unchanged where it is small or unreadable. */
+export async function shrinkImage(file: File): Promise<File> {
   if (AS_THEY_ARE.includes(file.type)) return file;
   const url = URL.createObjectURL(file);
   try {
-    // An element, for every browser turns it as the camera was held.
+    // An image element applies the camera's orientation in every browser.
     const image = new Image();
     image.src = url;
     await image.decode();
@@ -37,7 +37,7 @@ function drawn(image: HTMLImageElement, scale: number): Promise<Blob | null> {
   canvas.height = Math.max(1, Math.round(image.naturalHeight * scale));
   const pen = canvas.getContext('2d');
   if (!pen) return Promise.resolve(null);
-  // A JPEG has no glass: what shone through would be black.
+  // JPEG has no transparency, which would turn black.
   pen.fillStyle = '#fff';
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.imageSmoothingQuality = 'high';

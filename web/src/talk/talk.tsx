@@ -3,16 +3,15 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../api';
 import * as api from '../api';
-import { forgetSettled, isPending, type Asked } from '../approvals';
 import { Down, Flame, Fresh, Menu } from '../icons';
-import { forgetEnded, isOpen, type Interaction } from '../interactions';
+import { forgetSettled, isPending, questions, type Question } from '../questions';
 import { text, trouble } from '../text';
 import './talk.css';
 import { Top } from '../top';
 import { InteractionCard } from './asides';
 import { Composer } from './composer';
 import { Earlier } from './earlier';
-import { Elsewhere } from './elsewhere';
+import { OtherQuestions } from './elsewhere';
 import { Exchange } from './exchange';
 import type { Turn } from './turns';
 import type { TalkState } from './use-talk';
@@ -20,36 +19,26 @@ import type { TalkState } from './use-talk';
 interface Props {
   session: Session;
   talk: TalkState;
-  /** What waits for this person's decision. */
-  asked: Asked[];
-  /** What Hob asks this person, or shows them. */
-  cards: Interaction[];
 }
 
-/** What was asked or shown, by the turn of its run, else the newest. */
-function cardsByTurn(turns: Turn[], cards: Interaction[]): Map<string, Interaction[]> {
-  const by = new Map<string, Interaction[]>();
-  for (const one of cards) {
-    const turn = [...turns].reverse().find(({ runId }) => runId && runId === one.runId) ?? turns.at(-1);
-    if (turn) by.set(turn.key, [...(by.get(turn.key) ?? []), one]);
-  }
-  return by;
-}
-
-/** With less free room than this under a new message, the page is lifted once and the answer grows into the room. */
+/** With less free space than this below a new message, the page scrolls once and the answer grows into the space. */
 const ROOM = 0.45;
 
-/** What is asked, by the turn it belongs to: that of its call, else the newest. */
-function byTurn(turns: Turn[], asked: Asked[]): Map<string, Asked[]> {
-  const by = new Map<string, Asked[]>();
-  for (const one of asked) {
-    const turn = turns.find(({ steps }) => steps.some(({ calls }) => calls.some((call) => call.id === one.toolCallId))) ?? turns.at(-1);
+const turnOf = (turns: Turn[], one: Question) => (one.kind === 'approval'
+  ? turns.find(({ steps }) => steps.some(({ calls }) => calls.some((call) => call.id === one.toolCallId)))
+  : [...turns].reverse().find(({ runId }) => runId && runId === one.runId));
+
+/** The questions by the turn they belong to: the one of the call or run, else the newest. */
+function byTurn(turns: Turn[], questions: Question[]): Map<string, Question[]> {
+  const by = new Map<string, Question[]>();
+  for (const one of questions) {
+    const turn = turnOf(turns, one) ?? turns.at(-1);
     if (turn) by.set(turn.key, [...(by.get(turn.key) ?? []), one]);
   }
   return by;
 }
 
-export function Talk({ session, talk, asked, cards }: Props): JSX.Element {
+export function Talk({ session, talk }: Props): JSX.Element {
   const [drawer, setDrawer] = useState(false);
   const [lifted, setLifted] = useState('');
   const [below, setBelow] = useState(false);
@@ -58,17 +47,14 @@ export function Talk({ session, talk, asked, cards }: Props): JSX.Element {
   const opener = useRef<HTMLButtonElement>(null);
   const following = useRef(false);
   const newest = talk.turns.at(-1);
-  const here = talk.turns.length ? asked.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
-  const elsewhere = asked.filter((one) => !here.includes(one));
+  const here = talk.turns.length ? questions.value.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
+  const elsewhere = questions.value.filter((one) => !here.includes(one));
   const placed = byTurn(talk.turns, here);
-  const own = talk.turns.length ? cards.filter((one) => one.conversationId && one.conversationId === talk.conversationId) : [];
-  const away = cards.filter((one) => !own.includes(one));
-  const shown = cardsByTurn(talk.turns, own);
-  const waits = here.filter(isPending).length + own.filter(isOpen).length;
+  const waits = here.filter(isPending).length;
   const [note, setNote] = useState('');
   const [over, setOver] = useState(false);
 
-  // A new question: decide once where it stands, then nothing above the growing text moves.
+  // A new message: decide its position once, so that nothing above the growing text moves.
   useLayoutEffect(() => {
     if (!talk.sending || !newest || newest.key === lifted) return;
     following.current = false;
@@ -90,18 +76,18 @@ export function Talk({ session, talk, asked, cards }: Props): JSX.Element {
     if (count && !talk.sending && !lifted) scrollTo(0, document.documentElement.scrollHeight);
   }, [talk.loading, talk.conversationId]);
 
-  // What came in from elsewhere is followed by whoever was at the end.
+  // Follow messages from elsewhere when at the end.
   useLayoutEffect(() => {
     if (count && !talk.sending && !lifted && !below) scrollTo(0, document.documentElement.scrollHeight);
   }, [count]);
 
-  // So is a card that asks for a decision.
+  // Follow new questions as well.
   useLayoutEffect(() => {
     if (waits && !below) end.current?.scrollIntoView({ block: 'nearest' });
   }, [waits]);
 
   // Who leaves has read how it ended.
-  useEffect(() => () => (forgetSettled(), forgetEnded()), [talk.conversationId]);
+  useEffect(() => forgetSettled, [talk.conversationId]);
 
   useLayoutEffect(() => {
     if (following.current) end.current?.scrollIntoView({ block: 'end' });
@@ -134,7 +120,7 @@ export function Talk({ session, talk, asked, cards }: Props): JSX.Element {
 
   const fork = async (turn: Turn) => {
     try {
-      // What was said just now is known by its run alone.
+      // The newest message is known by its run only.
       const last = turn.lastId ?? (await api.conversation(talk.conversationId)).messages.filter(({ runId }) => runId === turn.runId).at(-1)?.id;
       const fresh = await api.fork(talk.conversationId, last);
       moveTo(() => talk.open(fresh.id))();
@@ -144,12 +130,12 @@ export function Talk({ session, talk, asked, cards }: Props): JSX.Element {
     }
   };
 
-  // A card that comes in the middle of an answer is to stand there whole at once.
+  // Prefetch the card, so that it appears complete.
   useEffect(() => {
-    if (talk.busy) InteractionCard.ahead();
+    if (talk.busy) InteractionCard.prefetch();
   }, [talk.busy]);
 
-  // What is dragged over the room may be dropped anywhere in it.
+  // Files can be dropped anywhere in the room.
   const carries = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
 
   const moveTo = (action: () => void) => () => {
@@ -190,7 +176,7 @@ export function Talk({ session, talk, asked, cards }: Props): JSX.Element {
           }
         />
         <section class="conversation" aria-label={text.talk.conversation} aria-busy={(talk.busy && !waits) || talk.loading}>
-          {elsewhere.length + away.length > 0 && !talk.loading && <Elsewhere asked={elsewhere} cards={away} />}
+          {elsewhere.length > 0 && !talk.loading && <OtherQuestions questions={elsewhere} />}
           {(talk.note || note) && <p class="soft small note" role="status">{talk.note || note}</p>}
           {empty && (
             <div class="empty">
@@ -205,7 +191,7 @@ export function Talk({ session, talk, asked, cards }: Props): JSX.Element {
             </div>
           )}
           {talk.turns.map((turn) => (
-            <Exchange key={turn.key} turn={turn} lifted={turn.key === lifted} asked={placed.get(turn.key) ?? []} cards={shown.get(turn.key) ?? []} onAgain={talk.again} onFork={(from) => void fork(from)} />
+            <Exchange key={turn.key} turn={turn} lifted={turn.key === lifted} questions={placed.get(turn.key) ?? []} onAgain={talk.again} onFork={(from) => void fork(from)} />
           ))}
           <div ref={end} class="end" />
         </section>

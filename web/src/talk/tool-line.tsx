@@ -1,10 +1,10 @@
-// What Hob did, as one quiet line that opens into arguments, result and time.
+// A tool call as one line that opens into arguments, result and time.
 import type { JSX } from 'preact';
 import { Chevron } from '../icons';
 import { duration, isLookup, text, toolWords } from '../text';
 import { parsed, type Call } from './turns';
 
-/** How many things a lookup brought back, when its result says so. */
+/** The number of results of a lookup, where it says so. */
 function found(call: Call): number | null {
   if (!isLookup(call.name)) return null;
   const result = parsed(call.result);
@@ -16,7 +16,7 @@ function found(call: Call): number | null {
   return typeof fields['count'] === 'number' ? fields['count'] : null;
 }
 
-/** JSON up to this long stands on one line. */
+/** Longer JSON is broken into lines. */
 const SHORT = 48;
 
 function shown(value: unknown): string {
@@ -75,7 +75,7 @@ export function ToolLine({ call, mark }: { call: Call; mark?: JSX.Element | unde
 
 const FEW = 3;
 
-/** All that was done under one piece of words: a line each, or one line for many once they are over. */
+/** The calls of a step: a line each, or one line for many once they are done. */
 export function ToolLines({ calls, settled, mark }: { calls: Call[]; settled: boolean; mark?: JSX.Element | undefined }): JSX.Element {
   const last = calls.length - 1;
   const lines = (own: JSX.Element | undefined) =>

@@ -1,5 +1,5 @@
-// What one exchange looks like on screen, grown the same way from a live stream or from stored messages.
-import type { ChatEvent, Kept, Message, ToolCall } from '../api';
+// The turns of a conversation, built the same way from a live stream and from stored messages.
+import type { ChatEvent, StoredFile, Message } from '../api';
 import { sentence } from '../text';
 
 export interface Call {
@@ -13,13 +13,13 @@ export interface Call {
   ms?: number | undefined;
 }
 
-/** Some words of Hob and, under them, what it did. */
+/** A text of Hob's and the calls after it. */
 export interface Step {
   words: string;
   calls: Call[];
-  /** Work followed the words: what is said next begins a new step. */
+  /** Calls followed the text: the next text begins a new step. */
   shut: boolean;
-  /** What it told meanwhile, where no call here shows it. */
+  /** Messages sent meanwhile that no call here shows. */
   notes?: string[];
 }
 
@@ -28,35 +28,35 @@ export type TurnState = 'running' | 'done' | 'stopped' | 'failed';
 export interface Turn {
   key: string;
   asked: string;
-  /** What was sent with the words. */
-  files?: Kept[] | undefined;
-  /** Pictures that Hob made. */
-  media?: Kept[] | undefined;
-  /** So many earlier messages were put together into a summary before this was answered. */
+  /** Attachments of the message. */
+  files?: StoredFile[] | undefined;
+  /** Media that Hob created. */
+  media?: StoredFile[] | undefined;
+  /** How many earlier messages were summarized before this turn. */
   compacted?: number | undefined;
   runId?: string | undefined;
-  /** The last message of it that is stored, for going on from here elsewhere. */
+  /** Its last stored message, for branching. */
   lastId?: string | undefined;
   steps: Step[];
   state: TurnState;
   thinking: boolean;
   model?: string | undefined;
   trouble?: string;
-  /** The line broke after the run began: what is stored on the device is more than what is here. */
+  /** The connection broke after the run began: the device has more of it. */
   broken?: boolean;
-  /** The run rests until these approvals are answered; then it goes on by itself. */
+  /** The suspended run waits for these questions. */
   waiting?: string[];
   at?: string | number | undefined;
 }
 
 let serial = 0;
 
-export function ask(asked: string, files?: Kept[]): Turn {
+export function ask(asked: string, files?: StoredFile[]): Turn {
   return { key: `turn-${++serial}`, asked, ...(files?.length && { files }), steps: [], state: 'running', thinking: false };
 }
 
-/** The turn after one event; the turn given is never changed. */
-export function grow(turn: Turn, event: ChatEvent): Turn {
+/** The turn after an event; the argument is not changed. */
+export function applyEvent(turn: Turn, event: ChatEvent): Turn {
   switch (event.type) {
     case 'run':
       return { ...turn, runId: event.runId, model: event.model ?? turn.model };
@@ -75,7 +75,7 @@ export function grow(turn: Turn, event: ChatEvent): Turn {
     case 'tool_end':
       return { ...turn, steps: endCall(turn.steps, event) };
     case 'done': {
-      // The page says itself that Hob waits, as long as it does.
+      // The page itself says that Hob is waiting.
       if (event.waiting?.length) return { ...turn, state: 'done', thinking: false, waiting: event.waiting, model: event.model ?? turn.model };
       const media = withMedia(turn.media, event.media ?? []);
       const unsaid = event.response && !turn.steps.some((step) => step.words.trim());
@@ -106,38 +106,38 @@ function start(id: string, name: string, args: unknown): Call {
 
 function addWords(steps: Step[], delta: string): Step[] {
   const last = steps.at(-1);
-  // Words after bare work go above it, in the same step.
+  // Text after calls without text goes above them, in the same step.
   if (!last || last.shut) return [...steps, { words: delta, calls: [], shut: false }];
   return [...steps.slice(0, -1), { ...last, words: last.words + delta }];
 }
 
 function addCall(steps: Step[], call: Call): Step[] {
   const last = steps.at(-1);
-  // What was told or asked stands where it was; only plain work goes under the words that follow it.
-  const { name } = meant(call);
+  // Messages and questions keep their place; only plain calls move under the text that follows.
+  const { name } = intendedCall(call);
   const shut = name === 'send_message' || name in ASKING;
   if (!last) return [{ words: '', calls: [call], shut }];
   return [...steps.slice(0, -1), { ...last, calls: [...last.calls, call], shut: shut || last.shut || last.words !== '' }];
 }
 
-/** A call as it was meant: some go through a tool that calls others by name. */
-export function meant(call: Call): { name: string; args: Record<string, unknown> } {
+/** The intended call: some go through a tool that calls others by name. */
+export function intendedCall(call: Call): { name: string; args: Record<string, unknown> } {
   const args = object(parsed(call.args));
   const inner = call.name === 'use_tool' ? args['tool'] ?? args['toolName'] ?? args['name'] : undefined;
   if (typeof inner !== 'string') return { name: call.name, args };
   return { name: inner, args: object(parsed(args['args'] ?? args['arguments'] ?? args['parameters'])) };
 }
 
-/** The tools that ask a person or show something: a card stands for them. */
+/** The tools that are shown as a card. */
 export const ASKING: Record<string, 'ask' | 'blocks' | 'component'> = { ask_user: 'ask', render_blocks: 'blocks', render_and_wait: 'component' };
 
 const object = (value: unknown): Record<string, unknown> =>
   (value && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : {});
 
-/** What Hob told in the middle of its work; a call that shows the same words is enough. */
+/** Adds a message, unless a call already shows the same text. */
 function addNote(steps: Step[], note: string): Step[] {
   const shown = steps.some((step) => step.calls.some((call) => {
-    const { name, args } = meant(call);
+    const { name, args } = intendedCall(call);
     return name === 'send_message' && args['text'] === note;
   }));
   if (shown || !note) return steps;
@@ -145,7 +145,7 @@ function addNote(steps: Step[], note: string): Step[] {
   return [...steps.slice(0, -1), { ...last, shut: true, notes: [...(last.notes ?? []), note] }];
 }
 
-function withMedia(before: Kept[] | undefined, more: Kept[]): Kept[] | undefined {
+function withMedia(before: StoredFile[] | undefined, more: StoredFile[]): StoredFile[] | undefined {
   const known = new Set(before?.map((one) => one.id));
   const fresh = more.filter((one) => one.id && !known.has(one.id)).map(({ id, name, mediaType }) => ({ id, ...(name && { name }), ...(mediaType && { mediaType }) }));
   return fresh.length ? [...(before ?? []), ...fresh] : before;
@@ -172,21 +172,21 @@ function endAll(steps: Step[]): Step[] {
   );
 }
 
-/** Everything Hob said in a turn, for readers and for the live region. */
+/** All of Hob's text in a turn, for screen readers. */
 export function said(turn: Turn): string {
   return turn.steps.map((step) => step.words.trim()).filter(Boolean).join('\n\n');
 }
 
-/** Stored messages as turns: all that follows a user's message is one answer. With `running` the last is not over yet. */
+/** Builds turns from stored messages; with `running` the last is unfinished. */
 export function fromMessages(id: string, messages: Message[], running = false): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     if (message.role === 'system') continue;
     if (message.role === 'user') {
-      turns.push({ ...ask(plain(message.content), filesIn(message)), state: 'done', at: message.createdAt, runId: message.runId, lastId: message.id });
+      turns.push({ ...ask(message.content, message.media ?? []), state: 'done', at: message.createdAt, runId: message.runId, lastId: message.id });
       continue;
     }
-    // An answer without a question: something Hob began by itself.
+    // An answer without a message: Hob started it.
     if (!turns.length) turns.push({ ...ask(''), state: 'done', at: message.createdAt });
     const last = turns.length - 1;
     turns[last] = fromAnswer(turns[last] as Turn, message);
@@ -199,26 +199,22 @@ export function fromMessages(id: string, messages: Message[], running = false): 
 }
 
 function fromAnswer(turn: Turn, message: Message): Turn {
-  let next: Turn = { ...turn, lastId: message.id ?? turn.lastId, media: withMedia(turn.media, filesIn(message)) };
+  let next: Turn = { ...turn, lastId: message.id ?? turn.lastId, media: withMedia(turn.media, message.media ?? []) };
   if (message.role === 'assistant') {
-    const words = plain(message.content);
+    const words = message.content;
     const last = next.steps.at(-1);
     const gap = words && last?.words && !last.shut ? '\n\n' : '';
     if (words) next = { ...next, steps: addWords(next.steps, gap + words) };
     next = { ...next, model: message.model ?? next.model };
   }
   for (const call of message.toolCalls ?? []) {
-    next = { ...next, steps: addCall(next.steps, start(call.id, call.name, given(call))) };
+    next = { ...next, steps: addCall(next.steps, start(call.id, call.name, parsed(call.arguments))) };
   }
   for (const result of message.toolResults ?? []) {
     const { toolCallId: callId, name = '', content, ...rest } = result;
     next = { ...next, steps: endCall(next.steps, { type: 'tool_end', callId, name, result: content, ...rest }) };
   }
   return next;
-}
-
-function given(call: ToolCall): unknown {
-  return parsed(call.arguments);
 }
 
 /** A value that may have been stored as JSON text. */
@@ -229,28 +225,4 @@ export function parsed(value: unknown): unknown {
   } catch {
     return value;
   }
-}
-
-const KINDS: Record<string, string> = { image: 'image/', audio: 'audio/' };
-
-/** The files in a stored message: its parts name them by id, with or without what is known of them. */
-function filesIn(message: Message): Kept[] {
-  const lists = [message.content, parsed(message.parts), parsed(message.media)].filter(Array.isArray) as unknown[][];
-  return lists.flat().flatMap((part): Kept[] => {
-    const it = object(part);
-    const file = typeof it['file'] === 'object' ? object(it['file']) : { ...it, id: it['file'] ?? it['id'] };
-    if (typeof file['id'] !== 'string' || it['type'] === 'text') return [];
-    const mediaType = file['mediaType'] ?? it['mediaType'] ?? KINDS[String(it['type'])];
-    const name = file['name'] ?? it['name'];
-    return [{ id: file['id'], ...(typeof name === 'string' && { name }), ...(typeof mediaType === 'string' && { mediaType }) }];
-  });
-}
-
-function plain(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content
-    .map((part: unknown) => (part && typeof part === 'object' && 'text' in part ? String(part.text) : ''))
-    .filter(Boolean)
-    .join('\n');
 }

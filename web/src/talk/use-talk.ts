@@ -1,14 +1,13 @@
 // The state of the Talk room: the turns on screen, the run in flight, and what is kept when the device goes away.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { heard as heardAsked, readApprovals } from '../approvals';
-import { knock, useAway } from '../away';
-import { heardOf, readInteractions, runOf } from '../interactions';
-import { draft as keptDraft, lastConversation } from '../keep';
+import { deviceAway, checkReachable } from '../away';
+import { draft as keptDraft, lastConversation } from '../storage';
 import { useLive } from '../live';
+import { readQuestions, receive, runOf, type InteractionQuestion } from '../questions';
 import { text, trouble } from '../text';
 import { useFiles, type Files, type Sent } from './files';
-import { ask, fromMessages, grow, said, stop as stopped, type Turn } from './turns';
+import { ask, fromMessages, applyEvent, said, stop as stopped, type Turn } from './turns';
 
 /** How long a stop may take before the page lets go of the line itself. */
 const STOP_MS = 4000;
@@ -45,12 +44,12 @@ export interface TalkState {
   loading: boolean;
   /** Hob is answering in this conversation, and can be stopped. */
   busy: boolean;
-  /** The answer comes word by word to this page. */
+  /** The answer is streaming to this page. */
   sending: boolean;
-  /** Sent, and not yet begun. */
+  /** Sent, but not started. */
   queued: Queued[];
   draft: string;
-  /** What goes with the next message. */
+  /** Attachments of the next message. */
   files: Files;
   note: string;
   /** The latest whole reply, for the live region. */
@@ -63,8 +62,8 @@ export interface TalkState {
   open: (id: string) => void;
 }
 
-/** A kept file as a piece of a message. */
-function partOf({ id: file, mediaType = '' }: api.Kept): api.Part {
+/** A stored file as a part of a message. */
+function partOf({ id: file, mediaType = '' }: api.StoredFile): api.Part {
   return { type: mediaType.startsWith('image/') ? 'image' : mediaType.startsWith('audio/') ? 'audio' : 'file', file };
 }
 
@@ -77,14 +76,14 @@ export function useTalk(): TalkState {
   const [draft, setDraftState] = useState(keptDraft.get);
   const [note, setNote] = useState('');
   const [heard, setHeard] = useState('');
-  const away = useAway();
+  const away = deviceAway.value;
   const files = useFiles();
-  /** What was sent from this page and is not over: the one that is answered, and behind it those that wait. */
+  /** Unfinished runs of this page: the running one first, then the queued ones. */
   const current = useRef<Run[]>([]);
   const frame = useRef(0);
   const shown = useRef(conversationId);
   const others = useRef<Other | null>(null);
-  /** Runs that need no following: heard word by word here, resting until somebody decides, or known to be over. */
+  /** Runs that need no polling: streamed here, suspended, or over. */
   const known = useRef(new Map<string, 'heard' | 'resting' | 'over'>());
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
   const loads = useRef(0);
@@ -105,7 +104,7 @@ export function useTalk(): TalkState {
     lastConversation.set(id);
   };
 
-  /** Draws the turns that grew; many changes in one frame are drawn once. */
+  /** Renders changed turns, once per frame. */
   const draw = (last?: Turn, now = false) => {
     const put = () => setTurns((all) => all.map((old) => (old.key === last?.key ? last : current.current.find(({ turn }) => turn.key === old.key)?.turn ?? old)));
     cancelAnimationFrame(frame.current);
@@ -118,10 +117,10 @@ export function useTalk(): TalkState {
     setOther(next);
   };
 
-  /** The run under way in a conversation; what is read after this call holds all that had ended before it. */
+  /** The active run of a conversation; later reads include everything that ended before. */
   const underWay = async (id: string): Promise<Other | null> => {
-    const { runs } = await api.runs(id).catch((cause: unknown) => {
-      if (cause instanceof api.Refused && cause.status === 404) return { runs: [] };
+    const runs = await api.activeRuns(id).catch((cause: unknown): api.Run[] => {
+      if (cause instanceof api.Refused && cause.status === 404) return [];
       throw cause;
     });
     const goesOn = (which: string) => (known.current.get(which) ?? 'resting') === 'resting';
@@ -164,7 +163,7 @@ export function useTalk(): TalkState {
     if (loading || others.current || turns.at(-1)?.broken) void load(shown.current);
   }, [away]);
 
-  /** Its turn has come: it stands in the conversation from now on. */
+  /** Starts a queued run: it appears in the conversation. */
   const begin = (mine: Run) => {
     if (!mine.queued) return;
     mine.queued = false;
@@ -172,10 +171,10 @@ export function useTalk(): TalkState {
     settle([...current.current]);
   };
 
-  // Another page of this person talks here too, or this one did before it was loaded again.
+  // Another page of this person, or this one before a reload, may talk here too.
   useLive(['run:started', 'run:resumed', 'run:ended', 'tool:after', 'approval:asked', 'approval:settled', 'interaction:ended'], ({ topic, data }) => {
     const runId = topic === 'interaction:ended' ? runOf(String(data['id'])) : String(data['runId']);
-    // It goes on by itself now, and is followed from outside.
+    // The run has resumed by itself and is polled.
     if (/settled|ended|resumed/.test(topic) && topic !== 'run:ended' && known.current.get(runId) !== 'heard') known.current.delete(runId);
     const turnOf = topic === 'run:started' ? current.current.find((one) => one.runId === runId) : undefined;
     if (turnOf) begin(turnOf);
@@ -195,13 +194,13 @@ export function useTalk(): TalkState {
       }
       return { ...mine.turn, state: 'failed', trouble: trouble(cause) };
     }
-    void knock();
+    void checkReachable();
     known.current.delete(mine.runId);
     if (mine.runId) return { ...mine.turn, state: 'failed', broken: true, trouble: text.talk.broken };
     return null; // It never arrived: back into the box with it.
   };
 
-  /** Back into the box with what never arrived. */
+  /** Returns an unsent message to the composer. */
   const giveBack = (mine: Run, asked: string, sent: Sent[]) => {
     setTurns((all) => all.filter((old) => old.key !== mine.turn.key));
     setDraft([asked, keptDraft.get().trim() === asked ? '' : keptDraft.get()].filter(Boolean).join('\n'));
@@ -211,7 +210,7 @@ export function useTalk(): TalkState {
   const send = async (message: string, again?: Turn) => {
     const asked = message.trim();
     const sent: Sent[] = again ? [] : files.all.filter(({ id }) => id);
-    const kept: api.Kept[] = again?.files ?? sent.map(({ id, name, type }) => ({ id, name, mediaType: type }));
+    const kept: api.StoredFile[] = again?.files ?? sent.map(({ id, name, type }) => ({ id, name, mediaType: type }));
     if ((!asked && !kept.length) || (!again && files.busy)) return;
     const queued = current.current.length > 0 || others.current !== null;
     const mine: Run = { turn: ask(asked, kept), abort: new AbortController(), runId: '', stopping: false, queued };
@@ -234,26 +233,23 @@ export function useTalk(): TalkState {
             goTo(event.conversationId);
             if (!event.queued) begin(mine);
           }
-          // Until now a reload would have brought the message back into the box.
+          // Until now a reload would have restored the draft.
           if (keptDraft.get().trim() === asked) keptDraft.set('');
           if (mine.stopping) void api.cancel(event.runId).catch(() => undefined);
         } else if (here()) {
           begin(mine);
         }
-        if (event.type === 'approval') {
-          const { type: _, ...asked } = event;
-          heardAsked(asked);
-        }
+        if (event.type === 'approval') receive({ ...event, kind: 'approval' });
         if (event.type === 'ask' || event.type === 'ui') {
-          const { type, ...asked } = event;
-          heardOf({ ...asked, kind: 'kind' in asked ? asked.kind : 'ask', state: 'pending', runId: mine.runId, conversationId: shown.current });
+          // The event has only part of the question; the rest is read with the list.
+          const asked = { kind: 'ask', state: 'pending', createdAt: Date.now(), runId: mine.runId, conversationId: shown.current, ...event };
+          receive(asked as unknown as InteractionQuestion);
         }
         if (event.type === 'done' && event.waiting?.length) {
           known.current.set(mine.runId, 'resting');
-          void readApprovals();
-          void readInteractions();
+          void readQuestions();
         }
-        mine.turn = grow(mine.turn, event);
+        mine.turn = applyEvent(mine.turn, event);
         if (here()) draw();
         if (event.type === 'done' || event.type === 'error') break;
       }
@@ -267,7 +263,7 @@ export function useTalk(): TalkState {
     if (!here()) return;
     const waited = mine.queued;
     settle(current.current.filter((other) => other !== mine));
-    // One that was taken back while it waited leaves nothing; one whose line broke is on the device.
+    // A removed queued message leaves nothing; one with a broken connection is on the device.
     if (waited && mine.turn.state === 'failed' && !mine.turn.broken) setTurns((all) => [...all, mine.turn]);
     draw(mine.turn, true);
     setHeard(mine.turn.trouble ?? said(mine.turn));
@@ -302,9 +298,9 @@ export function useTalk(): TalkState {
     void send(turn.asked, turn);
   };
 
-  /** Leaves what is on screen; a run in flight goes on by itself on the device. */
+  /** Leaves the conversation; its active run continues on the device. */
   const leave = (id: string) => {
-    // Back here before it is over, the page follows it from outside.
+    // If the person returns in time, the run is polled.
     for (const { runId } of current.current) known.current.delete(runId);
     clearTimeout(later.current);
     loads.current++;

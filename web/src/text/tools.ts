@@ -1,14 +1,14 @@
-// What Hob did, in plain words: each tool while it runs and once it has run.
+// Tool calls in plain words: while they run, and once they are done.
 
 const memory = ['looking in memory', 'looked in memory'] as const;
 const keep = ['remembering', 'remembered'] as const;
 const keepChanged = ['changing a memory', 'changed a memory'] as const;
-const clock = ['looking at the clock', 'looked at the clock'] as const;
+const clock = ['checking the time', 'checked the time'] as const;
 const find = ['looking for a tool', 'looked for a tool'] as const;
 
 const TOOLS: Record<string, readonly [string, string]> = {
   recall: memory, list_memories: memory,
-  memory_stats: ['counting what is remembered', 'counted what is remembered'],
+  memory_stats: ['counting memories', 'counted memories'],
   remember: keep, batch_remember: keep,
   update_memory: keepChanged, boost_memory: keepChanged,
   forget: ['forgetting', 'forgot'],
@@ -17,8 +17,8 @@ const TOOLS: Record<string, readonly [string, string]> = {
   get_current_datetime: clock,
   gpio_write: ['setting a pin', 'set a pin'],
   gpio_read: ['reading a pin', 'read a pin'],
-  gpio_list: ['looking at the pins', 'looked at the pins'],
-  system_info: ['looking at the device', 'looked at the device'],
+  gpio_list: ['checking the pins', 'checked the pins'],
+  system_info: ['checking the device', 'checked the device'],
   use_tool: ['using a tool', 'used a tool'],
   search_tools: find, list_custom_tools: find,
   get_tool_help: ['reading about a tool', 'read about a tool'],
@@ -29,11 +29,11 @@ const TOOLS: Record<string, readonly [string, string]> = {
   web_search: ['searching the web', 'searched the web'],
   expense_summary: ['adding up the expenses', 'added up the expenses'],
   goal_stats: ['counting the goals', 'counted the goals'],
-  notify: ['telling you', 'told you'],
+  notify: ['notifying you', 'notified you'],
   ask_user: ['asking you', 'asked you'],
   render_blocks: ['showing you something', 'showed you something'],
   render_and_wait: ['showing you something', 'showed you something'],
-  send_message: ['telling you', 'told you'],
+  send_message: ['sending a message', 'sent a message'],
   read_system_prompt: ['reading its instructions', 'read its instructions'],
   edit_system_prompt: ['changing its instructions', 'changed its instructions'],
   read_learned_notes: ['reading its notes', 'read its notes'],
@@ -41,7 +41,7 @@ const TOOLS: Record<string, readonly [string, string]> = {
   run_prompt: ['asking itself', 'asked itself'],
 };
 
-/** What is done with the records of a family, by the first word of the tool's name. */
+/** Verbs for record tools, by the first word of the tool's name. */
 const VERBS: Record<string, readonly [string, string]> = {
   add: ['adding', 'added'], create: ['making', 'made'], list: ['looking at', 'looked at'], query: ['looking at', 'looked at'], search: ['searching', 'searched'],
   get: ['looking at', 'looked at'], describe: ['looking at', 'looked at'], update: ['changing', 'changed'], delete: ['deleting', 'deleted'],
@@ -65,7 +65,7 @@ function ofRecords(name: string): { doing: string; did: string } | undefined {
   return { doing: `${verb[0]} ${what}`, did: `${verb[1]} ${what}` };
 }
 
-/** Plain words for a tool; one that is not known here goes by its name. */
+/** Plain words for a tool; an unknown one goes by its name. */
 export function toolWords(name: string): { doing: string; did: string } {
   const words = TOOLS[name];
   if (words) return { doing: words[0], did: words[1] };

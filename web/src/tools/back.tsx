@@ -1,4 +1,4 @@
-// The way back: to all tools, or to where else one came from.
+// A link back.
 import type { JSX } from 'preact';
 import { Chevron } from '../icons';
 import { href } from '../rooms';

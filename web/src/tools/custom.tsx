@@ -1,16 +1,16 @@
-// One tool that was made here: how it stands, its code, and what may become of it.
+// One custom tool: its status, code and actions.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
 import { Copy } from '../copy';
 import { Buttons, Confirm, Notice } from '../form';
 import { go, href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { text, trouble, when } from '../text';
 import { Back } from './back';
 import { Editor } from './editor';
 import { mayWords, StatusLine } from './marks';
-import { Needs } from './standing';
+import { Needs } from './tool-policy';
 import { readTools } from './use-tools';
 
 const words = text.toolsRoom;
@@ -58,7 +58,7 @@ export function CustomPage({ tool, admin }: Props): JSX.Element {
     <article class="tool">
       <Back />
       <h2 tabIndex={-1} ref={heading}>{tool.name}</h2>
-      <p><Said words={tool.description} /></p>
+      <p><Sentence words={tool.description} /></p>
       <StatusLine tool={tool} long />
       <p class="dotted">
         <span>{tool.permissions.length ? words.mayLine(mayWords(tool.permissions)) : words.mayNothing}</span>
@@ -91,7 +91,7 @@ export function CustomPage({ tool, admin }: Props): JSX.Element {
           title={words.removeAsk(tool.name)}
           yes={words.askYes['destroy'] ?? ''}
           busy={busy}
-          onYes={() => void then(() => api.removeTool(tool.id), () => go('tools', [], true))}
+          onYes={() => void then(() => api.deleteTool(tool.id), () => go('tools', [], true))}
           onNo={() => {
             setDeleting(false);
             requestAnimationFrame(() => remover.current?.focus());

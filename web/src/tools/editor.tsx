@@ -1,14 +1,15 @@
-// Writing a tool: its name, what it is given, its code; it can be tried before it is kept.
+// The editor of a custom tool, with a test run before it is saved.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { AreaField, Buttons, Notice, SwitchField, TextField } from '../form';
+import { blank, read } from '../forms/draft';
+import { Fields } from '../forms/fields';
+import { formOf, type Draft, type GroupDraft, type Problems, type Shape } from '../forms/schema';
+import { AreaField, Buttons, Notice, optionsOf, SwitchField, TextField } from '../form';
 import { go, href } from '../rooms';
 import { text, trouble } from '../text';
 import { Back } from './back';
 import { Result } from './result';
-import { blank, formOf, read, type Draft, type Problems, type Shape } from './schema';
-import { Fields } from './schema-form';
 import { readTools } from './use-tools';
 
 const words = text.toolsRoom;
@@ -18,7 +19,7 @@ interface Written {
   description: string;
   parameters: string;
   code: string;
-  permissions: string[];
+  permissions: NonNullable<api.ToolDraft['permissions']>;
 }
 
 const BEGIN: Written = {
@@ -29,7 +30,7 @@ const BEGIN: Written = {
   permissions: [],
 };
 
-/** A tool half written stays so while one looks elsewhere. */
+/** An unfinished tool is kept while another place is open. */
 let unfinished: Written = BEGIN;
 
 interface Props {
@@ -43,7 +44,7 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
   const [tried, setTried] = useState<'' | 'test' | 'keep'>('');
   const [busy, setBusy] = useState<'' | 'test' | 'keep'>('');
   const [problem, setProblem] = useState('');
-  const [ran, setRan] = useState<api.Ran | null>(null);
+  const [ran, setRan] = useState<api.ToolRun | null>(null);
   const form = useRef<HTMLFormElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
@@ -106,7 +107,7 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
       else go('tools', ['custom', kept.id], true);
     });
 
-  const may = (permission: string, on: boolean) =>
+  const may = (permission: Written['permissions'][number], on: boolean) =>
     set({ permissions: on ? [...written.permissions, permission] : written.permissions.filter((one) => one !== permission) });
 
   return (
@@ -133,7 +134,7 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
           <AreaField label={words.code} help={words.codeHelp} error={shown['code']} required code rows={8} value={written.code} onInput={(code) => set({ code })} />
           <fieldset class="several">
             <legend>{words.permissions}</legend>
-            {Object.entries(words.may).map(([permission, label]) => (
+            {optionsOf(words.may).map(({ value: permission, label }) => (
               <SwitchField key={permission} label={label} checked={written.permissions.includes(permission)} onInput={(on) => may(permission, on)} />
             ))}
           </fieldset>
@@ -165,11 +166,11 @@ export function Editor({ tool, onDone }: Props): JSX.Element {
 }
 
 function Trial({ shape, draft, onInput, problems }: { shape: Shape; draft: Draft; onInput: (draft: Draft) => void; problems: Problems }): JSX.Element {
-  if (shape.kind === 'group') return <Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} />;
+  if (shape.kind === 'group') return <Fields group={shape} draft={draft as GroupDraft} onInput={onInput} problems={problems} />;
   return <AreaField label={words.json} code value={draft as string} onInput={onInput} error={problems['']} />;
 }
 
-/** What is wrong with what is written; answers the parameters as a schema where they are one. */
+/** Collects problems; returns the parameters as a schema where they are valid. */
 function check(written: Written, problems: Problems): object | null {
   const name = written.name.trim();
   if (!name) problems['name'] = words.wrong.needed;
@@ -187,12 +188,12 @@ function check(written: Written, problems: Problems): object | null {
   return null;
 }
 
-/** What was typed to try with under other parameters, as far as it is plain and its field is still there. */
+/** The test arguments carried over to changed parameters, where the fields still exist. */
 function carried(shape: Shape, trial: Draft): Draft {
   const fresh = blank(shape);
   if (shape.kind !== 'group') return typeof trial === 'string' ? trial : fresh;
-  const now = fresh as Record<string, Draft>;
-  const before = (typeof trial === 'object' && !Array.isArray(trial) ? trial : {}) as Record<string, Draft>;
+  const now = fresh as GroupDraft;
+  const before = (typeof trial === 'object' && !Array.isArray(trial) ? trial : {}) as GroupDraft;
   const kept = shape.fields.map(({ name, shape: { kind } }) => {
     const same = kind !== 'choice' && !Array.isArray(before[name]) && typeof before[name] === typeof now[name] && typeof now[name] !== 'object';
     return [name, (same ? before[name] : now[name]) as Draft];

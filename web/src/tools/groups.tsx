@@ -1,11 +1,11 @@
-// The groups of tools: what is in each, what it needs, and a switch for those who may turn it.
+// The tool groups: their tools, dependencies and switches.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Notice, SwitchField } from '../form';
 import { Chevron } from '../icons';
 import * as policy from '../policy';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence, text, trouble } from '../text';
 import { Back } from './back';
 import { groupName, readTools, type Known } from './use-tools';
@@ -15,7 +15,7 @@ const words = text.groups;
 interface Props {
   known: Known;
   admin: boolean;
-  /** The group that was asked for. */
+  /** The group in the address. */
   wanted: string;
 }
 
@@ -54,14 +54,14 @@ export function Groups({ known, admin, wanted }: Props): JSX.Element {
 interface OneProps {
   group: policy.Group;
   all: policy.Group[];
-  /** The names of all tools there are. */
+  /** The names of all tools. */
   tools: Set<string>;
   admin: boolean;
   open: boolean;
 }
 
 function One({ group, all, tools, admin, open }: OneProps): JSX.Element {
-  // What was chosen, until Hob has it.
+  // The new state while it is being saved.
   const [wish, setWish] = useState<boolean | null>(null);
   const [problem, setProblem] = useState('');
   const on = wish ?? group.enabled;
@@ -85,7 +85,7 @@ function One({ group, all, tools, admin, open }: OneProps): JSX.Element {
         ? <SwitchField label={group.name} checked={on} onInput={(to) => void turn(to)} />
         : <p class="group-name"><strong>{group.name}</strong> <span class="soft small">{on ? words.on : words.off}</span></p>}
       <p class="soft small">
-        <Said words={sentence(group.description)} /> {needs.length > 0 && words.needs(needs)} {group.offElsewhere.length > 0 && words.offElsewhere(group.offElsewhere)} {group.missing.length > 0 && words.missing(group.missing)}
+        <Sentence words={sentence(group.description)} /> {needs.length > 0 && words.needs(needs)} {group.offElsewhere.length > 0 && words.offElsewhere(group.offElsewhere)} {group.missing.length > 0 && words.missing(group.missing)}
       </p>
       {problem && <Notice bad>{problem}</Notice>}
       {group.tools.length > 0 && (

@@ -1,20 +1,20 @@
-// All tools in their families, those made here first, and one field that finds among them.
+// All tools by family, custom tools first, with a filter.
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { CustomTool, Tool } from '../api';
 import { Close, Chevron, Find, Fresh } from '../icons';
 import type { Group } from '../policy';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { text } from '../text';
 import { StatusLine } from './marks';
 import { groupName, type Known } from './use-tools';
 
 const words = text.toolsRoom;
-/** More tools than this, and the families begin closed. */
+/** Families start closed above this number of tools. */
 const MANY = 60;
 
-/** What was looked for, and how far down: kept while one looks at a tool. */
+/** The filter and scroll position, kept while a tool is open. */
 let query = '';
 let scrolled = 0;
 const closed = new Set<string>();
@@ -67,7 +67,7 @@ export function ToolList({ known }: { known: Known }): JSX.Element {
   );
 }
 
-/** Whether every word that was typed is in one of the texts. */
+/** Whether one of the texts contains every word. */
 function fitting(typed: string): (...texts: string[]) => boolean {
   const wanted = typed.toLowerCase().split(/[\s_]+/).filter(Boolean);
   return (...texts) => {
@@ -100,7 +100,7 @@ function Own({ tools, none }: { tools: CustomTool[]; none: boolean }): JSX.Eleme
           <li key={tool.id}>
             <a class="tool-row" href={href('tools', 'custom', tool.id)}>
               <span class="tool-name">{tool.name}</span>
-              <span class="tool-about"><Said words={tool.description} /></span>
+              <span class="tool-about"><Sentence words={tool.description} /></span>
               <StatusLine tool={tool} />
             </a>
           </li>
@@ -147,7 +147,7 @@ function Family({ name, tools, groups, looking, many }: FamilyProps): JSX.Elemen
             <a class={tool.enabled ? 'tool-row' : 'tool-row off'} href={href('tools', tool.name)}>
               <span class="tool-name">{tool.name}</span>
               <span class="tool-risk">{tool.enabled ? (words.risk[tool.risk] ?? tool.risk) : text.groups.turnOn(groupName(groups, tool.group))}</span>
-              <span class="tool-about"><Said words={tool.description} /></span>
+              <span class="tool-about"><Sentence words={tool.description} /></span>
               {tool.aliases.length > 0 && <span class="tool-also">{words.also(tool.aliases)}</span>}
             </a>
           </li>

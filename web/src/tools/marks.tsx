@@ -1,4 +1,4 @@
-// The small marks of a tool made here: how it stands, who made it, how often it changed.
+// The status line of a custom tool, and its permissions in words.
 import type { JSX } from 'preact';
 import type { CustomTool } from '../api';
 import { text } from '../text';
@@ -16,5 +16,5 @@ export function StatusLine({ tool, long = false }: { tool: CustomTool; long?: bo
   );
 }
 
-/** What a tool may, in words: `network` is "reach the internet". */
-export const mayWords = (permissions: string[]) => permissions.map((one) => words.may[one] ?? one);
+/** Permissions in words: `network` is "reach the internet". */
+export const mayWords = (permissions: CustomTool['permissions']) => permissions.map((one) => words.may[one] ?? one);

@@ -1,13 +1,13 @@
-// What a tool gave: its sentence first, then all of it, and how long it took.
+// The result of a tool: a sentence, the full value, and the duration.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Ran } from '../api';
+import type { ToolRun } from '../api';
 import { Copy } from '../copy';
 import { duration, text } from '../text';
 
 const words = text.toolsRoom;
 
-export function Result({ ran, title = words.result }: { ran: Ran; title?: string }): JSX.Element {
+export function Result({ ran, title = words.result }: { ran: ToolRun; title?: string }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const plain = typeof ran.result === 'string' ? ran.result : JSON.stringify(ran.result, null, 2);
   const empty = ran.result === null || ran.result === undefined || plain === '';

@@ -1,31 +1,32 @@
-// One tool: what it does, a form to use it by hand, and what it gave.
+// One tool: its description, a form to run it, and the result.
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api';
-import { forgetSettled, isPending, useApprovals } from '../approvals';
+import { blank, read } from '../forms/draft';
+import { Fields } from '../forms/fields';
+import { formOf, type Draft, type GroupDraft, type Problems, type Shape } from '../forms/schema';
 import { AreaField, Buttons, Confirm, Notice } from '../form';
 import { Chevron } from '../icons';
 import type { Group } from '../policy';
+import { approvals, forgetSettled, isPending } from '../questions';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { ApprovalCard } from '../talk/approval-card';
 import { text, trouble } from '../text';
 import { toolOf } from '../values';
 import { Back } from './back';
 import { Result } from './result';
-import { blank, formOf, read, type Draft, type Problems, type Shape } from './schema';
-import { Fields } from './schema-form';
-import { Needs, Standing } from './standing';
+import { Needs, ToolPolicy } from './tool-policy';
 import { groupName } from './use-tools';
 
 const words = text.toolsRoom;
 
-/** What was typed for a tool and what it gave, as long as the page is open. */
+/** The draft and result of each tool, kept while the page is open. */
 interface Work {
   draft: Draft;
   tried: boolean;
   running: boolean;
-  ran: api.Ran | null;
+  ran: api.ToolRun | null;
   problem: string;
 }
 
@@ -43,13 +44,13 @@ interface Props {
 export function ToolPage({ tool, custom, groups, admin }: Props): JSX.Element {
   const shape = formOf(tool.parameters);
   const [, look] = useState(0);
-  const asked = useApprovals().filter((one) => toolOf(one.tool) === tool.name && (isPending(one) || one.mine));
+  const asked = approvals.value.filter((one) => toolOf(one.tool) === tool.name && (isPending(one) || one.mine));
   const [asking, setAsking] = useState<object | null>(null);
   const runner = useRef<HTMLButtonElement>(null);
   const form = useRef<HTMLFormElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
-  // A tool made here may have got other parameters meanwhile.
+  // The parameters of a custom tool may change.
   const key = `${tool.name} ${JSON.stringify(tool.parameters)}`;
   let work = works.get(key);
   if (!work) works.set(key, (work = { draft: blank(shape), tried: false, running: false, ran: null, problem: '' }));
@@ -102,7 +103,7 @@ export function ToolPage({ tool, custom, groups, admin }: Props): JSX.Element {
     <article class="tool">
       <Back />
       <h2 tabIndex={-1} ref={heading}>{tool.name}</h2>
-      <p><Said words={tool.description} /></p>
+      <p><Sentence words={tool.description} /></p>
       <p class="dotted">
         <span>{tool.category}</span>
         <span>{words.risk[tool.risk] ?? tool.risk}</span>
@@ -150,7 +151,7 @@ export function ToolPage({ tool, custom, groups, admin }: Props): JSX.Element {
       </form>
       {asked.map((one) => <ApprovalCard key={one.id} asked={one} />)}
       {now.ran && !now.running && <Result ran={now.ran} />}
-      <Standing tool={tool.name} version={custom?.version} />
+      <ToolPolicy tool={tool.name} version={custom?.version} />
     </article>
   );
 }
@@ -167,5 +168,5 @@ function Body({ shape, draft, onInput, problems }: BodyProps): JSX.Element {
     return <AreaField label={words.json} code rows={4} value={draft as string} onInput={onInput} error={problems['']} />;
   }
   if (!shape.fields.length) return <p class="soft">{words.none}</p>;
-  return <Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} />;
+  return <Fields group={shape} draft={draft as GroupDraft} onInput={onInput} problems={problems} />;
 }

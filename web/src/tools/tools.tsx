@@ -1,4 +1,4 @@
-// The Tools room: all that Hob can do, each with a form to do it by hand, and the tools made here.
+// The Tools room: all tools with a form to run each, and the custom tools.
 import type { JSX } from 'preact';
 import { Notice } from '../form';
 import type { RoomProps } from '../rooms';
@@ -10,11 +10,12 @@ import { Editor } from './editor';
 import { Groups } from './groups';
 import { ToolList } from './list';
 import { ToolPage } from './tool-page';
-import { readTools, useTools, type Known } from './use-tools';
+import { readTools, knownTools, toolsProblem, type Known } from './use-tools';
 import './tools.css';
 
 export function Tools({ session, path }: RoomProps): JSX.Element {
-  const { known, problem } = useTools();
+  const known = knownTools.value;
+  const problem = toolsProblem.value;
   const count = known ? text.toolsRoom.count(known.tools.length) : undefined;
   return (
     <main class="room tools">

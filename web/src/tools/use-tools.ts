@@ -1,7 +1,8 @@
-// Which tools there are, read once for the page and anew when somebody makes, switches or deletes one.
-import { useEffect, useState } from 'preact/hooks';
+// The tools, custom tools and groups: loaded once, and again after changes.
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import * as api from '../api';
-import { useAway } from '../away';
+import { deviceAway } from '../away';
 import { useLive } from '../live';
 import * as policy from '../policy';
 import { mark } from '../rooms';
@@ -13,13 +14,14 @@ export interface Known {
   groups: policy.Group[];
 }
 
-let known: Known | null = null;
-let problem = '';
+/** The tools, once they have been read. */
+export const knownTools = signal<Known | null>(null);
+export const toolsProblem = signal('');
+
 let asking: Promise<void> | null = null;
 let stale = false;
-const watching = new Set<() => void>();
 
-/** Who may not see the groups uses the tools all the same. */
+/** Without permission to see groups, tools are usable all the same. */
 async function groupsIfAllowed(): Promise<policy.Group[]> {
   try {
     return (await policy.groups()).groups;
@@ -32,18 +34,17 @@ async function groupsIfAllowed(): Promise<policy.Group[]> {
 async function ask(): Promise<void> {
   try {
     const [tools, custom, groups] = await Promise.all([api.tools(), api.customTools(), groupsIfAllowed()]);
-    known = { tools: tools.tools, custom: custom.tools, groups };
-    problem = '';
-    const waiting = known.custom.filter((tool) => tool.status === 'pending_approval').length;
+    knownTools.value = { tools, custom: custom.tools, groups };
+    toolsProblem.value = '';
+    const waiting = custom.tools.filter((tool) => tool.status === 'pending_approval').length;
     mark('tools', waiting ? text.toolsRoom.waiting(waiting) : '');
   } catch (cause) {
-    // While Hob is away the banner says so, and this is asked again when it is back.
-    problem = cause instanceof api.Unreachable ? '' : trouble(cause);
+    // While the device is away, the banner says so, and this is loaded again afterwards.
+    toolsProblem.value = cause instanceof api.Unreachable ? '' : trouble(cause);
   }
-  for (const look of watching) look();
 }
 
-/** Reads them anew; a second wish meanwhile is one more reading after this one. */
+/** Loads them again; calls during a load cause one more load. */
 export function readTools(): Promise<void> {
   if (asking) {
     stale = true;
@@ -59,31 +60,19 @@ export function readTools(): Promise<void> {
 }
 
 /** The tools, for the search over everything. */
-export async function knownTools(): Promise<api.Tool[]> {
+export async function allTools(): Promise<api.Tool[]> {
   await asking;
-  return known?.tools ?? [];
+  return knownTools.value?.tools ?? [];
 }
 
-/** Keeps them true: once for the page. */
+/** Keeps them current; mounted once. */
 export function useToolsRead(): void {
-  const away = useAway();
+  const away = deviceAway.value;
   useEffect(() => {
     if (!away) void readTools();
   }, [away]);
   useLive(['tools:changed', 'groups:changed'], () => void readTools());
 }
 
-/** What a group is called. */
+/** The name of a group. */
 export const groupName = (groups: policy.Group[], which: string) => groups.find((group) => group.id === which)?.name ?? which;
-
-/** What is known of them, and again when that is something else. */
-export function useTools(): { known: Known | null; problem: string } {
-  const [, look] = useState(0);
-  useEffect(() => {
-    const again = () => look((n) => n + 1);
-    watching.add(again);
-    again();
-    return () => void watching.delete(again);
-  }, []);
-  return { known, problem };
-}

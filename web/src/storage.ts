@@ -1,4 +1,4 @@
-// What the browser keeps for the page: the draft (this tab) and the last conversation (this device).
+// Browser storage: the draft (this tab) and the last conversation (this device).
 // Storage may be full or forbidden; the page works without it.
 
 function put(store: () => Storage, key: string, value: string): void {
@@ -6,7 +6,7 @@ function put(store: () => Storage, key: string, value: string): void {
     if (value) store().setItem(key, value);
     else store().removeItem(key);
   } catch {
-    // Nothing to do: the value lives on in memory until the tab closes.
+    // The value stays in memory until the tab closes.
   }
 }
 

@@ -1,21 +1,28 @@
-// The fields of a form made from a schema.
+// The controls of a form, one for each shape of field.
 import type { JSX } from 'preact';
-import { AreaField, Help, ListField, Needed, NumberField, SelectField, SwitchField, TextField, Wrong } from '../form';
+import { AreaField, Field as Labelled, Help, ListField, RequiredMark, NumberField, SelectField, SwitchField, TextField, FieldError } from '../form';
 import { Close, Fresh } from '../icons';
 import { text } from '../text';
-import { blank, label, range, type Draft, type Field, type Group, type Option, type Problems, type Shape } from './schema';
+import { blank } from './draft';
+import { label, range, type Draft, type Field, type Group, type GroupDraft, type Option, type Problems, type Shape } from './schema';
 
 interface FieldsProps {
   group: Group;
-  draft: Record<string, Draft>;
-  onInput: (draft: Record<string, Draft>) => void;
+  draft: GroupDraft;
+  onInput: (draft: GroupDraft) => void;
   problems: Problems;
   path?: string;
+  disabled?: boolean;
 }
 
-export function Fields({ group, draft, onInput, problems, path = '' }: FieldsProps): JSX.Element {
+export function Fields(props: FieldsProps): JSX.Element {
+  return <div class="fields"><EachField {...props} /></div>;
+}
+
+/** The fields without a box around them. */
+export function EachField({ group, draft, onInput, problems, path = '', disabled = false }: FieldsProps): JSX.Element {
   return (
-    <div class="fields">
+    <>
       {group.fields.map((field) => (
         <One
           key={field.name}
@@ -24,9 +31,10 @@ export function Fields({ group, draft, onInput, problems, path = '' }: FieldsPro
           onInput={(value) => onInput({ ...draft, [field.name]: value })}
           problems={problems}
           path={path ? `${path}.${field.name}` : field.name}
+          disabled={disabled}
         />
       ))}
-    </div>
+    </>
   );
 }
 
@@ -36,16 +44,25 @@ interface OneProps {
   onInput: (draft: Draft) => void;
   problems: Problems;
   path: string;
+  disabled: boolean;
 }
 
-function One({ field, draft, onInput, problems, path }: OneProps): JSX.Element {
+function One({ field, draft, onInput, problems, path, disabled }: OneProps): JSX.Element {
   const { shape } = field;
-  const about = { label: field.label, help: field.help, error: problems[path], required: field.required };
+  const about = { label: field.label, help: field.help, error: problems[path], required: field.required, disabled };
   switch (shape.kind) {
     case 'text':
       return shape.long
         ? <AreaField {...about} value={draft as string} onInput={onInput} code={shape.code} rows={shape.code ? 6 : 2} />
-        : <TextField {...about} {...(shape.url && { type: 'url', code: true })} value={draft as string} onInput={onInput} />;
+        : <TextField {...about} {...(shape.input && { type: shape.input })} code={shape.code || shape.input === 'url'} value={draft as string} onInput={onInput} />;
+    case 'date':
+      return (
+        <Labelled {...about}>
+          {(wired) => <input {...wired} class="when" type="date" max="9999-12-31" value={draft as string} disabled={disabled} onInput={(event) => onInput(event.currentTarget.value)} />}
+        </Labelled>
+      );
+    case 'custom':
+      return <shape.custom.Component field={field} draft={draft} onInput={onInput} problems={problems} path={path} />;
     case 'secret':
       return <TextField {...about} type="password" code value={draft as string} onInput={onInput} />;
     case 'number':
@@ -53,21 +70,21 @@ function One({ field, draft, onInput, problems, path }: OneProps): JSX.Element {
     case 'flag':
       return shape.three
         ? <SelectField {...about} value={draft as string} onInput={onInput} options={YES_NO} />
-        : <SwitchField label={field.label} help={field.help} checked={draft === true} onInput={onInput} />;
+        : <SwitchField label={field.label} help={problems[path] ?? field.help} disabled={disabled} checked={draft === true} onInput={onInput} />;
     case 'choice':
-      return <SelectField {...about} value={draft as string} onInput={onInput} options={choices(shape.options, field)} />;
+      return <SelectField {...about} value={draft as string} onInput={onInput} options={choices(shape, field, draft as string)} />;
     case 'several':
       return <Several field={field} options={shape.options} chosen={draft as string[]} onInput={onInput} error={problems[path]} />;
     case 'list':
       return <ListField {...about} values={draft as string[]} onInput={onInput} />;
     case 'rows':
-      return <Rows field={field} shape={shape} rows={draft as Record<string, Draft>[]} onInput={onInput} problems={problems} path={path} />;
+      return <Rows field={field} shape={shape} rows={draft as GroupDraft[]} onInput={onInput} problems={problems} path={path} />;
     case 'group':
       return (
         <fieldset>
-          <legend>{field.label}{field.required && <Needed />}</legend>
+          <legend>{field.label}{field.required && <RequiredMark />}</legend>
           {field.help && <Help words={field.help} />}
-          <div class="under"><Fields group={shape} draft={draft as Record<string, Draft>} onInput={onInput} problems={problems} path={path} /></div>
+          <div class="under"><Fields group={shape} draft={draft as GroupDraft} onInput={onInput} problems={problems} path={path} /></div>
         </fieldset>
       );
     case 'json':
@@ -81,10 +98,12 @@ const YES_NO = [
   { value: 'false', label: text.toolsRoom.no },
 ];
 
-function choices(options: Option[], field: Field): { value: string; label: string }[] {
-  const all = options.map((option, n) => ({ value: String(n), label: option.label }));
-  // With a default there is always one chosen.
-  return field.default !== undefined && field.default !== null ? all : [{ value: '', label: text.toolsRoom.unsaid }, ...all];
+function choices({ options, schema }: Extract<Shape, { kind: 'choice' }>, field: Field, draft: string): { value: string; label: string }[] {
+  const all = options.map((option) => ({ value: option.key, label: option.label }));
+  if (draft && !options.some((option) => option.key === draft)) all.push({ value: draft, label: schema.other?.(draft) ?? draft });
+  // With a default, something is always chosen.
+  const open = field.default === undefined || field.default === null;
+  return open || !draft ? [{ value: '', label: schema.labels?.[''] ?? text.toolsRoom.unsaid }, ...all] : all;
 }
 
 /** The help of a number, and its bounds where the help does not speak of them. */
@@ -105,20 +124,13 @@ interface SeveralProps {
 
 /** Any of a few: each with its own switch. */
 function Several({ field, options, chosen, onInput, error }: SeveralProps): JSX.Element {
-  const set = (at: string, on: boolean) => onInput(on ? [...chosen, at] : chosen.filter((one) => one !== at));
+  const set = (key: string, on: boolean) => onInput(on ? [...chosen, key] : chosen.filter((one) => one !== key));
   return (
     <fieldset class="several">
-      <legend>{field.label}{field.required && <Needed />}</legend>
+      <legend>{field.label}{field.required && <RequiredMark />}</legend>
       {field.help && <Help words={field.help} />}
-      {options.map((option, n) => (
-        <SwitchField
-          key={n}
-          label={option.label}
-          checked={chosen.includes(String(n))}
-          onInput={(on) => set(String(n), on)}
-        />
-      ))}
-      {error && <Wrong words={error} />}
+      {options.map(({ key, label: name }) => <SwitchField key={key} label={name} checked={chosen.includes(key)} onInput={(on) => set(key, on)} />)}
+      {error && <FieldError words={error} />}
     </fieldset>
   );
 }
@@ -126,8 +138,8 @@ function Several({ field, options, chosen, onInput, error }: SeveralProps): JSX.
 interface RowsProps {
   field: Field;
   shape: Extract<Shape, { kind: 'rows' }>;
-  rows: Record<string, Draft>[];
-  onInput: (rows: Record<string, Draft>[]) => void;
+  rows: GroupDraft[];
+  onInput: (rows: GroupDraft[]) => void;
   problems: Problems;
   path: string;
 }
@@ -137,7 +149,7 @@ function Rows({ field, shape, rows, onInput, problems, path }: RowsProps): JSX.E
   const one = single(label(field.name));
   return (
     <fieldset>
-      <legend>{field.label}{field.required && <Needed />}</legend>
+      <legend>{field.label}{field.required && <RequiredMark />}</legend>
       {field.help && <Help words={field.help} />}
       <ol>
         {rows.map((row, n) => (
@@ -163,10 +175,10 @@ function Rows({ field, shape, rows, onInput, problems, path }: RowsProps): JSX.E
           </li>
         ))}
       </ol>
-      <button type="button" class="quiet" onClick={() => onInput([...rows, blank(shape.item) as Record<string, Draft>])}>
+      <button type="button" class="quiet" onClick={() => onInput([...rows, blank(shape.item) as GroupDraft])}>
         <Fresh />{rows.length ? text.form.another : text.toolsRoom.addOne}
       </button>
-      {problems[path] && <Wrong words={problems[path]} />}
+      {problems[path] && <FieldError words={problems[path]} />}
     </fieldset>
   );
 }

@@ -1,4 +1,4 @@
-// How a tool stands: whether Hob asks before it uses it and why, the yeses that were given for good, and the services it lacks.
+// The policy of a tool: what is decided and why, standing grants, and missing services.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Notice } from '../form';
@@ -6,13 +6,13 @@ import { Chevron } from '../icons';
 import { useLive } from '../live';
 import * as policy from '../policy';
 import { href } from '../rooms';
-import { Said } from '../said';
+import { Sentence } from '../sentence';
 import { facts, sentence, text, trouble, when } from '../text';
 import { narrow, toolOf, Values } from '../values';
 
-const words = text.standing;
+const words = text.toolPolicy;
 
-/** Reads anew when one of the topics is heard; what cannot be read is left out. */
+/** Loads a value again after events; ignores errors. */
 function useKnown<T>(read: () => Promise<T>, topics: string[]): [T | null, () => void] {
   const [known, set] = useState<T | null>(null);
   const again = () => void read().then(set, () => undefined);
@@ -21,19 +21,19 @@ function useKnown<T>(read: () => Promise<T>, topics: string[]): [T | null, () =>
   return [known, again];
 }
 
-/** The one sentence about what happens when Hob wants to use it. */
+/** The policy's decision as a sentence. */
 function verdict({ verdict: which, reason }: policy.Explained): string {
   if (which === 'allow') return words.allow;
   return words[which](reason.trim() ? sentence(reason) : words.noReason[which]);
 }
 
-export function Standing({ tool, version }: { tool: string; version?: number | undefined }): JSX.Element | null {
+export function ToolPolicy({ tool, version }: { tool: string; version?: number | undefined }): JSX.Element | null {
   const [explained, explainAgain] = useKnown(() => policy.explain(tool), ['policy:changed', 'groups:changed', 'approval:settled']);
   const [grants, grantsAgain] = useKnown(policy.grants, ['approval:settled']);
   const own = grants?.grants.filter((grant) => toolOf(grant.tool) === tool) ?? [];
   const [removed, setRemoved] = useState(false);
   const drop = async (grant: policy.Grant) => {
-    await policy.dropGrant(grant.id);
+    await policy.revokeGrant(grant.id);
     setRemoved(true);
     grantsAgain();
     explainAgain();
@@ -44,16 +44,16 @@ export function Standing({ tool, version }: { tool: string; version?: number | u
       <h3 id="standing">{words.title}</h3>
       {explained && (
         <>
-          <p><Said words={verdict(explained)} /></p>
+          <p><Sentence words={verdict(explained)} /></p>
           {explained.trail.length > 0 && (
             <details>
               <summary><span class="soft small">{words.trail}</span><Chevron /></summary>
               <ol class="trail">
                 {explained.trail.map(({ rule, says }, n) => (
-                  // The last says which one decided.
+                  // The last one decided.
                   <li key={n} class={n === explained.trail.length - 1 ? 'decided' : undefined}>
                     <code>{rule}</code>
-                    <span><Said words={says} /></span>
+                    <span><Sentence words={says} /></span>
                   </li>
                 ))}
               </ol>
@@ -77,8 +77,9 @@ export function Standing({ tool, version }: { tool: string; version?: number | u
 function GrantLine({ grant, version, onDrop }: { grant: policy.Grant; version: number | undefined; onDrop: () => Promise<void> }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
-  const named = narrow(grant.pattern) && Object.keys(grant.pattern).length > 0;
-  const plain = grant.pattern === '*' ? words.grantAny : words.grantNone;
+  const pattern = grant.pattern as policy.Pattern;
+  const named = narrow(pattern) && Object.keys(pattern).length > 0;
+  const plain = pattern === '*' ? words.grantAny : words.grantNone;
   const drop = async () => {
     if (busy) return;
     setBusy(true);
@@ -90,14 +91,14 @@ function GrantLine({ grant, version, onDrop }: { grant: policy.Grant; version: n
     }
     setBusy(false);
   };
-  const described = named ? Object.values(grant.pattern).join(', ') : plain;
+  const described = named ? Object.values(pattern).join(', ') : plain;
   return (
     <li>
       <div>
-        {named ? <Values of={grant.pattern} /> : <p>{plain}</p>}
+        {named ? <Values of={pattern} /> : <p>{plain}</p>}
         <p class="soft small">
           {facts(
-            words.granted(when(grant.createdAt)), grant.lastUsedAt && words.used(when(grant.lastUsedAt)),
+            words.granted(when(grant.createdAt)),
             version !== undefined && grant.version !== version && words.old(grant.version),
           )}
         </p>
@@ -108,7 +109,7 @@ function GrantLine({ grant, version, onDrop }: { grant: policy.Grant; version: n
   );
 }
 
-/** The services a tool asks for that nobody has set up; told to those who can. */
+/** The services a tool needs that are not set up; visible to those who can set them up. */
 export function Needs({ tool }: { tool: string }): JSX.Element | null {
   const [known] = useKnown(policy.services, ['config:changed', 'tools:changed']);
   const lacking = known?.services.filter((service) => service.neededBy.includes(tool) && !service.entries.length) ?? [];
@@ -117,7 +118,7 @@ export function Needs({ tool }: { tool: string }): JSX.Element | null {
     <div class="needs">
       {lacking.map((service) => (
         <p key={service.name} class="notice aside">
-          {words.needs(policy.nameOf(service))} <a href={href('device', 'services', service.name)}>{words.setUp}</a>
+          {words.needs(policy.serviceName(service))} <a href={href('device', 'services', service.name)}>{words.setUp}</a>
         </p>
       ))}
     </div>
