@@ -32,7 +32,7 @@ pub struct Config {
     pub network: Network,
     pub http: Http,
     pub limits: registry::PerMinute,
-    pub approvals: registry::ApprovalTimeouts,
+    pub approvals: questions::Timeouts,
     pub services: Services,
     /// Whether the name was given with `--name`, which wins over everything.
     #[serde(skip)]
@@ -126,7 +126,7 @@ impl Default for Config {
             network: Network::default(),
             http: Http::default(),
             limits: registry::PerMinute::default(),
-            approvals: registry::ApprovalTimeouts::default(),
+            approvals: questions::Timeouts::default(),
             services: Services::default(),
             name_is_fixed: false,
         }

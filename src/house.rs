@@ -15,11 +15,12 @@ use config_center::ConfigCenter;
 use custom::CustomTools;
 use embed::Embedder;
 use http_client::Guarded;
-use interaction::{Asks, Interactions, Wake};
+use interaction::{Asks, Interactions};
 use llm::Ledger;
 use memory::Memories;
 use persona::Documents;
-use registry::{Registry, Terms};
+use questions::Questions;
+use registry::Registry;
 use rules::Triggers;
 use sandbox::Sandbox;
 use scheduler::Scheduler;
@@ -87,15 +88,12 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
 
     // Services.
     let memories = Memories::new(&store, embedder.clone());
-    let terms = Terms { per_minute: config.limits, waits: config.approvals };
-    let registry = Registry::open(&store, terms, entry.scrubber.clone())?.with_meaning(embedder.clone(), &store);
+    let questions = Questions::new(&store, config.approvals);
+    let registry = Registry::with_questions(&store, questions.clone(), config.limits, entry.scrubber.clone())?
+        .with_meaning(embedder.clone(), &store);
     let bus = Bus::default();
     let services = ConfigCenter::open(&store, config.services.0.clone(), bus.clone())?;
-    let waits = interaction::Waits {
-        in_call_seconds: config.approvals.in_call_seconds,
-        parked_hours: config.approvals.parked_hours,
-    };
-    let interactions = Interactions::with_waits(&store, waits, entry.scrubber.clone());
+    let interactions = Interactions::open(&questions, entry.scrubber.clone())?;
     let ports = Ports {
         dispatch: Arc::new(registry.clone()),
         ask: Arc::new(Asks::new(registry.clone(), interactions.clone())),
@@ -162,6 +160,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
         memories: memories.clone(),
         documents: documents.clone(),
         interactions: interactions.clone(),
+        questions,
         uploads: uploads.clone(),
     };
     let agent = Agent::new(limits, &store, parts, provider);
@@ -170,7 +169,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
 
     publish_pin_changes(&board, ports.bus.clone());
     schedule_backfill(memories, closing.clone());
-    schedule_maintenance(registry.clone(), interactions.clone(), agent.clone(), ports.clone(), closing.clone());
+    schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
     let house = AppState {
@@ -249,26 +248,13 @@ fn sync_secrets(entry: &Entry, registry: &Registry, services: &ConfigCenter) {
     services.on_change(learn);
 }
 
-/// Questions nobody answered end, and the oldest are forgotten; a run that rested on one goes on without an answer.
-fn schedule_maintenance(
-    registry: Registry,
-    interactions: Interactions,
-    agent: Agent,
-    ports: Ports,
-    closing: CancellationToken,
-) {
+/// Expires questions that nobody answered, resumes the runs that waited for them, and deletes the oldest of both.
+fn schedule_maintenance(agent: Agent, ports: Ports, closing: CancellationToken) {
     let tidy = async move {
         loop {
             tokio::time::sleep(TIDY).await;
-            if let Err(error) = registry.tidy() {
-                tracing::warn!(%error, "old questions could not be put away");
-            }
-            match interactions.tidy() {
-                Ok(late) => late.iter().for_each(|Wake { user, run, .. }| agent.wake(&ports, *user, *run)),
-                Err(error) => tracing::warn!(%error, "what nobody answered could not be put away"),
-            }
             if let Err(error) = agent.tidy(&ports) {
-                tracing::warn!(%error, "old runs could not be put away");
+                tracing::warn!(%error, "old questions and runs could not be deleted");
             }
         }
     };

@@ -59,6 +59,7 @@ use llm::{Content, Provider, ToolChoice};
 use memory::Memories;
 use own_answers::OwnAnswers;
 use persona::Documents;
+use questions::Questions;
 use registry::Registry;
 use run::{Progress, Run};
 use run_queue::{AdmissionPolicy, QueuedRun, RunQueue, RunSlot};
@@ -132,6 +133,8 @@ pub struct Parts {
     pub documents: Documents,
     /// Asking the person.
     pub interactions: Interactions,
+    /// The questions on which runs wait.
+    pub questions: Questions,
     /// What people sent.
     pub uploads: Uploads,
 }
@@ -319,10 +322,7 @@ impl Agent {
     async fn forget_all(&self, user: UserId, id: Id, head_too: bool) -> Result<()> {
         // What was asked goes first. When the power goes in between, the run that rests on it asks again; the other way
         // round a question would be left that nothing comes of.
-        if let Some(approvals) = self.parts.registry.approvals() {
-            approvals.forget_conversation(user, id).await?;
-        }
-        self.parts.interactions.forget_conversation(user, id).await?;
+        self.parts.questions.forget_conversation(user, id).await?;
         self.conversations.empty(user, id, head_too).await
     }
 

@@ -15,9 +15,6 @@ use std::time::Instant;
 use store::Effect;
 use tool::{Consent, Error, Id, Output};
 
-/// Tools that wait for a person by themselves.
-const ASKING: &[&str] = &["ask_user", "render_blocks", "render_and_wait"];
-
 /// What becomes of a call that has no result.
 enum RecoveryAction {
     /// It waits for a person.
@@ -181,11 +178,12 @@ impl Run {
 
     /// What becomes of a call without a result.
     fn act(&self, stored: &StoredRun, standing: &ResumePoint, call: &ToolCall) -> RecoveryAction {
-        let user = self.cx.user();
-        let verdict = self.agent.reply_to(user, self.run, &call.id, standing.asked_in);
-        if matches!(verdict, Some(Reply::Pending)) || self.waits_for_answer(stored, call) {
+        let (user, after) = (self.cx.user(), standing.asked_in.unwrap_or_default());
+        let open = self.agent.parts.questions.of_run(user, self.run);
+        if open.iter().any(|question| question.id > after && question.model_call == call.id) {
             return RecoveryAction::Waits;
         }
+        let reply = self.agent.reply_to(user, self.run, &call.id, after);
         let begun: Vec<Begun> = stored.begun().into_iter().filter(|b| b.call == call.id).collect();
         let whole = !call.arguments.contains(scrub::MARK);
         if begun.iter().any(|b| !b.repeatable || !whole) {
@@ -198,7 +196,7 @@ impl Run {
                 effect => return RecoveryAction::Give(not_known(stored, &begun, effect.ok().flatten().as_ref())),
             }
         }
-        match verdict {
+        match reply {
             Some(Reply::No) => RecoveryAction::Give(SAID_NO.into()),
             Some(Reply::Lapsed) => RecoveryAction::Give(LAPSED.into()),
             Some(Reply::Yes(_)) if !whole => RecoveryAction::Give(NOT_WHOLE.into()),
@@ -206,17 +204,6 @@ impl Run {
             _ if !whole => RecoveryAction::Give(NOT_KEPT.into()),
             _ => RecoveryAction::Make(None),
         }
-    }
-
-    /// Whether a call rests on a question of its own that nobody has answered yet.
-    fn waits_for_answer(&self, stored: &StoredRun, call: &ToolCall) -> bool {
-        let (interactions, user) = (&self.agent.parts.interactions, self.cx.user());
-        let asks = stored.waits().contains(&call.id)
-            || ASKING.iter().any(|name| call.name == *name || call.arguments.contains(&format!("\"{name}\"")));
-        let knows = || self.agent.reply_to(user, self.run, &call.id, None).is_some();
-        asks && !knows()
-            && !interactions.waiting(user, self.run).is_empty()
-            && !interactions.unheard(user, self.run).iter().any(|wake| wake.model_call == call.id)
     }
 }
 

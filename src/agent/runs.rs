@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use store::{Entry, Listing};
 use tool::{
-    Channel, Cx, Error, Id, Result, Scope, UserId,
+    Channel, Cx, Error, Id, Result, Scope,
     prelude::{JsonSchema, schemars},
 };
 
@@ -140,13 +140,6 @@ pub enum RunStep {
     },
 }
 
-/// Something a run rests on.
-pub(crate) struct WaitsFor {
-    pub id: Id,
-    /// The tool whose call is asked about; empty for a question of a tool.
-    pub about: String,
-}
-
 fn run_view(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> RunShown {
     let (id, run) = (entry.id, entry.value);
     // One that was woken goes on, before that is written.
@@ -242,19 +235,6 @@ impl Agent {
     pub(crate) fn stored_run(&self, cx: &Cx, id: Id) -> Result<StoredRun> {
         let found = self.conversations.runs.get_in(Scope::User(cx.user()), id)?;
         found.map(|e| e.value).ok_or_else(|| no_run(id))
-    }
-
-    /// What a run of a person rests on.
-    pub(crate) fn waiting_on(&self, user: UserId, run: Id) -> Vec<WaitsFor> {
-        let asked =
-            self.parts.registry.approvals().and_then(|approvals| {
-                approvals.list(Some(user), |s| s == registry::State::Pending, None, usize::MAX).ok()
-            });
-        let own = asked.unwrap_or_default().into_iter().filter(|a| a.run_id == Some(run));
-        let mut all: Vec<WaitsFor> = own.map(|a| WaitsFor { id: a.id, about: format!("`{}`", a.tool) }).collect();
-        let shown = self.parts.interactions.waiting(user, run);
-        all.extend(shown.into_iter().map(|id| WaitsFor { id, about: String::new() }));
-        all
     }
 }
 

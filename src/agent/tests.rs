@@ -13,6 +13,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use llm::{Delta, Error as ModelError, Message, Request, ToolCall, ToolDefinition, Turn, Usage};
+use questions::Timeouts;
 use std::{sync::Mutex, time::Duration};
 use tool::{Channel, Ports, Principal, SystemClock, Via, prelude::*};
 
@@ -79,11 +80,13 @@ fn house(acts: Vec<Act>) -> House {
     let provider = Arc::new(Scripted { acts: Mutex::new(acts), asked: asked.clone() });
     let memories = Memories::new(&store, Embedder::new(Duration::from_secs(60)));
     let config = Config { max_turns: 5, max_tool_calls: 8, ..Config::default() };
+    let questions = Questions::new(&store, Timeouts::default());
     let parts = Parts {
         registry,
         memories,
         documents: Documents::new(&store),
-        interactions: Interactions::new(&store),
+        interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
+        questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),
     };
     House { agent: Agent::new(config, &store, parts, provider), cx, asked }

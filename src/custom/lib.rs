@@ -1,4 +1,4 @@
-//! Layer 3: tools that people and models write in JavaScript.
+//! Layer 4: tools that people and models write in JavaScript.
 //!
 //! A custom tool is a record of the household. While it is active it stands in the catalogue like any other tool,
 //! and each call runs its code in the sandbox with nothing in reach but what [`host`] authorises.

@@ -1,10 +1,10 @@
-//! What waits for a person, as it is stored and shown.
+//! An interaction as it is stored and shown, and the answers to it.
 
 use crate::{
-    Waits,
     blocks::{self, Block},
     form,
 };
+use questions::{Header, Question, Timeouts};
 use scrub::{How, Scrubber};
 use serde_json::Map;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use store::{Coded, Entry, Key, Level, Record};
 use tool::prelude::*;
 
 /// The most that is shown and stored, and the most that is sent back, in bytes of JSON.
-pub(crate) const LARGEST: usize = 64 * 1024;
+const LARGEST: usize = 64 * 1024;
 /// The longest question and the longest answer in words, in bytes.
 const QUESTION: usize = 4 * 1024;
 const ANSWER: usize = 16 * 1024;
@@ -21,10 +21,9 @@ const OPTIONS: usize = 20;
 /// The longest title, answer on offer and word of a component, in characters.
 const WORDS: usize = 200;
 
-/// The index of those that wait.
-pub(crate) const PENDING: u8 = 1;
-/// The index by run.
-pub(crate) const RUN: u8 = 2;
+/// The indexes of the records: those that wait, and all by run.
+const PENDING: u8 = 1;
+const RUN: u8 = 2;
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -155,15 +154,15 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     #[serde(with = "store::coded")]
-    pub kind: Kind,
+    kind: Kind,
     #[serde(with = "store::coded")]
     pub state: State,
-    pub run: Option<Id>,
-    pub conversation: Option<Id>,
+    run: Option<Id>,
+    conversation: Option<Id>,
     /// The model's id of its call; empty without one.
-    pub model_call: String,
-    /// Whether the run rests when nobody answers in the call.
-    pub parks: bool,
+    model_call: String,
+    /// Whether the run is suspended when nobody answers in the call.
+    parks: bool,
     question: String,
     /// JSON text, as all that may grow: a list of texts, a list of blocks, an object.
     options: String,
@@ -173,11 +172,11 @@ pub(crate) struct Stored {
     code: String,
     props: String,
     channel: String,
-    pub expires_ms: u64,
+    expires_ms: u64,
     answered_ms: u64,
     answer: String,
-    /// Whether a call was given the answer.
-    pub taken: bool,
+    /// Not read any more: whether a call got the answer.
+    taken: bool,
 }
 
 impl Record for Stored {
@@ -190,24 +189,52 @@ impl Record for Stored {
     }
 }
 
+impl Question for Stored {
+    const TOPICS: [&'static str; 2] = ["interaction:pending", "interaction:ended"];
+    const BY_RUN: Option<u8> = Some(RUN);
+    type View = Interaction;
+
+    fn header(&self) -> Header {
+        Header {
+            run: self.run,
+            conversation: self.conversation,
+            model_call: self.model_call.clone(),
+            suspends: self.parks,
+            expires_ms: self.expires_ms,
+            state: match self.state {
+                State::Pending => questions::State::Pending,
+                State::Answered | State::Dismissed => questions::State::Settled,
+                State::Expired => questions::State::Expired,
+            },
+        }
+    }
+
+    fn expire(&mut self, at_ms: u64) {
+        self.end(State::Expired, &Value::Null, at_ms);
+    }
+
+    fn details(shown: &Interaction) -> Map<String, Value> {
+        Map::from_iter([("kind".into(), json!(shown.kind)), ("state".into(), json!(shown.state))])
+    }
+
+    fn repeats(&self, before: &Self) -> bool {
+        let call = |s: &Self| (s.kind, s.run, s.model_call.clone());
+        call(self) == call(before) && self.shown() == before.shown()
+    }
+}
+
 impl Stored {
     /// # Errors
     /// `BadArgs` when it is too large.
-    pub fn new(cx: &Cx, request: &Request, parks: bool, waits: Waits, now: u64) -> Result<Self> {
-        let model_call = cx.bounds().model_call.as_deref().unwrap_or_default().to_owned();
-        let parks = parks && cx.run().is_some() && cx.conversation().is_some() && !model_call.is_empty();
-        let lasts = if parks {
-            waits.parked_hours.saturating_mul(3_600_000)
-        } else {
-            waits.in_call_seconds.saturating_mul(1000)
-        };
+    pub fn new(cx: &Cx, request: &Request, suspends: bool, timeouts: Timeouts) -> Result<Self> {
+        let header = Header::new(cx, suspends, timeouts, Id::new().millis());
         let mut stored = Self {
             kind: Kind::Ask,
             state: State::Pending,
-            run: cx.run(),
-            conversation: cx.conversation(),
-            model_call,
-            parks,
+            run: header.run,
+            conversation: header.conversation,
+            model_call: header.model_call,
+            parks: header.suspends,
             question: String::new(),
             options: String::new(),
             title: String::new(),
@@ -216,7 +243,7 @@ impl Stored {
             code: String::new(),
             props: String::new(),
             channel: text(&cx.channel()),
-            expires_ms: now.saturating_add(lasts),
+            expires_ms: header.expires_ms,
             answered_ms: 0,
             answer: String::new(),
             taken: false,
@@ -247,7 +274,7 @@ impl Stored {
         Ok(stored)
     }
 
-    /// The same without secrets: it is kept.
+    /// The same without secrets, to be stored.
     pub fn clean(mut self, scrubber: &Scrubber) -> Self {
         for words in [&mut self.question, &mut self.title, &mut self.component, &mut self.code] {
             *words = scrubber.text(words, How::All).into_owned();
@@ -271,19 +298,18 @@ impl Stored {
         [&self.question, &self.options, &self.title, &self.blocks, &self.component, &self.code, &self.props]
     }
 
-    /// Whether it is what the same call of a model wanted before: the call is made again.
-    pub fn is_again(&self, before: &Self) -> bool {
-        let of = |s: &Self| (s.kind, s.run, s.model_call.clone());
-        of(self) == of(before) && self.shown() == before.shown()
+    /// Whether the run is suspended when nobody answers in the call.
+    pub fn suspends(&self) -> bool {
+        self.parks
     }
 
-    /// Keeps how it ended.
+    /// Stores how it ended.
     pub fn end(&mut self, state: State, answer: &Value, now: u64) {
         (self.state, self.answered_ms) = (state, now);
         self.answer = if answer.is_null() { String::new() } else { answer.to_string() };
     }
 
-    /// What the waiting call is told of the end.
+    /// The result of the waiting call.
     ///
     /// # Errors
     /// `Denied` when there is no answer.

@@ -1,22 +1,22 @@
-//! A question as it is stored and shown, the answers to it, and what "always" leaves behind.
+//! An approval as it is stored and shown, the answers to it, and the grant that "always" leaves behind.
 
-use super::{ApprovalRequest, ApprovalTimeouts, Resume, now};
+use super::ApprovalRequest;
 use policy::{Grant, Pattern};
+use questions::{Header, Question, Timeouts};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::sync::Arc;
+use serde_json::{Map, Value};
 use store::{Coded, Entry, Level, Record};
 use tool::{
-    AgentId, Channel, Consent, Cx, Error, Id, Label, Principal, Result, Risk, Role, UserId, Via,
+    AgentId, Channel, Consent, Cx, Error, Id, Label, Result, Risk, Role, UserId,
     prelude::{JsonSchema, schemars},
 };
 
-/// The longest arguments a person is asked about, in bytes of JSON: what cannot be shown whole cannot be agreed to.
+/// The longest arguments that a person is asked about, in bytes of JSON: nobody can agree to what cannot be shown whole.
 pub(super) const SHOWN: usize = 256 * 1024;
-/// The longest that are kept again as what a standing yes covers.
+/// The longest arguments in an event, and the longest that are stored again as the pattern of a grant.
 const PATTERN: usize = 16 * 1024;
 
-/// How a question stands.
+/// What became of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -90,19 +90,19 @@ pub(crate) struct Stored {
     role: Role,
     channel: String,
     chat: String,
-    pub run: Option<Id>,
-    pub conversation: Option<Id>,
+    run: Option<Id>,
+    conversation: Option<Id>,
     model_call: String,
-    pub parks: bool,
+    parks: bool,
     waits_ms: u64,
-    pub expires_ms: u64,
+    expires_ms: u64,
     pub decided_ms: u64,
     decided_by: Option<UserId>,
     pattern: String,
     /// JSON list of the only tools the request might use; empty is any.
     only: String,
-    /// Whether it was answered while its run rested, and the run has not gone on yet.
-    pub resumes: bool,
+    /// Not read any more: a suspended run is resumed by its own record.
+    resumes: bool,
 }
 
 impl Record for Stored {
@@ -115,25 +115,69 @@ fn word<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
+impl Question for Stored {
+    const TOPICS: [&'static str; 2] = ["approval:asked", "approval:settled"];
+    type View = Approval;
+
+    fn header(&self) -> Header {
+        Header {
+            run: self.run,
+            conversation: self.conversation,
+            model_call: self.model_call.clone(),
+            suspends: self.parks,
+            expires_ms: self.expires_ms,
+            state: match self.state {
+                State::Pending => questions::State::Pending,
+                State::Approved | State::Denied => questions::State::Settled,
+                State::Expired => questions::State::Expired,
+            },
+        }
+    }
+
+    fn expire(&mut self, at_ms: u64) {
+        (self.state, self.decided_ms) = (State::Expired, at_ms);
+    }
+
+    fn details(approval: &Approval) -> Map<String, Value> {
+        let mut details = match serde_json::to_value(approval) {
+            Ok(Value::Object(details)) => details,
+            _ => Map::new(),
+        };
+        details.entry("decision").or_insert(Value::Null);
+        // The bus keeps its latest events.
+        if approval.arguments.to_string().len() > PATTERN {
+            details.insert("arguments".into(), Value::Null);
+        }
+        details
+    }
+
+    fn label(&self) -> String {
+        format!("`{}`", self.tool)
+    }
+
+    fn refused(&self, why: String) -> Error {
+        Error::denied(format!("{why}, so `{}` was not asked about and not called", self.tool))
+    }
+}
+
 impl Stored {
-    pub fn new(cx: &Cx, wish: ApprovalRequest, parks: bool, waits: &ApprovalTimeouts) -> Self {
-        let time = now();
-        let waits_ms = time + waits.in_call_seconds * 1000;
-        let bounds = cx.bounds();
-        let model_call = bounds.model_call.as_deref().unwrap_or_default().to_owned();
-        let parks = parks && cx.run().is_some() && cx.conversation().is_some() && !model_call.is_empty();
-        let expires_ms = if parks { time + waits.parked_hours * 3_600_000 } else { waits_ms };
+    pub fn new(cx: &Cx, request: ApprovalRequest, timeouts: Timeouts) -> Self {
+        let (now_ms, bounds) = (Id::new().millis(), cx.bounds());
+        // A pin is not moved a day later.
+        let suspends = request.suspends && request.risk != Risk::Actuate;
+        let header = Header::new(cx, suspends, timeouts, now_ms);
         let nonce = Id::new().as_bytes()[8..].iter().fold(0, |n, b| n << 8 | u64::from(*b));
+        let pattern = request.pattern.map(|p| p.to_json().to_string());
         Self {
             nonce,
-            tool: wish.tool,
-            version: wish.version,
-            risk: word(&wish.risk),
-            arguments: wish.args.to_string(),
-            digest: wish.digest,
-            about: wish.about,
-            rule: wish.rule.to_owned(),
-            reason: wish.reason,
+            tool: request.tool,
+            version: request.version,
+            risk: word(&request.risk),
+            arguments: request.args.to_string(),
+            digest: request.digest,
+            about: request.about,
+            rule: request.rule.to_owned(),
+            reason: request.reason,
             tainted: cx.label() == Label::Outside,
             state: State::Pending,
             decision: 0,
@@ -141,27 +185,27 @@ impl Stored {
             role: cx.principal().role,
             channel: word(&cx.channel()),
             chat: cx.via().chat.as_deref().unwrap_or_default().to_owned(),
-            run: cx.run(),
-            conversation: cx.conversation(),
-            model_call,
-            parks,
-            waits_ms,
-            expires_ms,
+            run: header.run,
+            conversation: header.conversation,
+            model_call: header.model_call,
+            parks: header.suspends,
+            waits_ms: now_ms + timeouts.in_call().as_millis() as u64,
+            expires_ms: header.expires_ms,
             decided_ms: 0,
             decided_by: None,
-            pattern: wish.pattern.map(|p| p.to_json().to_string()).filter(|p| p.len() <= PATTERN).unwrap_or_default(),
+            pattern: pattern.filter(|p| p.len() <= PATTERN).unwrap_or_default(),
             only: bounds.only.as_ref().map(word).unwrap_or_default(),
             resumes: false,
         }
     }
 
-    /// Keeps an answer, and whether the run rests and is to go on.
-    pub fn settle(&mut self, state: State, given: ApprovalDecision, by: UserId, rested: bool) {
-        self.resumes = rested && self.parks && state != State::Expired;
-        (self.state, self.decision, self.decided_by, self.decided_ms) = (state, given.code() + 1, Some(by), now());
+    /// Stores a decision.
+    pub fn settle(&mut self, decision: ApprovalDecision, by: UserId) {
+        self.state = if decision == ApprovalDecision::Deny { State::Denied } else { State::Approved };
+        (self.decision, self.decided_by, self.decided_ms) = (decision.code() + 1, Some(by), Id::new().millis());
     }
 
-    /// Whether it is about a call of a run itself, and not about what a tool wanted while it ran.
+    /// Whether it is about this call of a run itself, and not about what a tool wants while it runs.
     pub fn is_about(&self, run: Id, model_call: &str) -> bool {
         self.run == Some(run) && self.model_call == model_call && !self.tool.contains('#')
     }
@@ -179,12 +223,12 @@ impl Stored {
         serde_json::from_str(&self.risk).unwrap_or(Risk::Admin)
     }
 
-    /// Whether this caller may give this answer; and what it leaves behind.
+    /// Checks an answer of this caller. Returns the grant that it leaves behind.
     ///
     /// # Errors
-    /// `Denied` when their role does not reach so far; `BadArgs` when the pattern cannot be; `Unavailable` when the nonce is
-    /// that of another question.
-    pub fn checked(&self, cx: &Cx, answer: &Answer) -> Result<Option<StoredGrant>> {
+    /// `Denied` when their role does not suffice; `BadArgs` when the pattern is invalid; `Unavailable` when the nonce is that of
+    /// another question.
+    pub fn check_answer(&self, cx: &Cx, answer: &Answer) -> Result<Option<StoredGrant>> {
         if answer.nonce.as_ref().is_some_and(|nonce| *nonce != self.nonce()) {
             return Err(Error::unavailable("the nonce is not that of this question: read it anew and look again"));
         }
@@ -219,25 +263,6 @@ impl Stored {
         }
         let pattern = pattern.to_json().to_string();
         Ok(Some(StoredGrant { tool: self.tool.clone(), version: self.version, pattern }))
-    }
-
-    /// The run that rests on this question.
-    pub fn resume(&self, approval: &Approval) -> Option<Resume> {
-        let (run, conversation) = (self.run?, self.conversation?);
-        let only: Option<Vec<Arc<str>>> = serde_json::from_str(&self.only).ok();
-        let chat = Some(self.chat.as_str()).filter(|c| !c.is_empty()).map(Arc::from);
-        self.resumes.then(|| Resume {
-            approval: approval.id,
-            principal: Principal { user: approval.user_id, role: self.role, agent: self.agent },
-            via: Via { chat, ..Via::direct(approval.channel) },
-            run,
-            conversation,
-            model_call: self.model_call.clone(),
-            consent: self.consent(),
-            yes: approval.state == State::Approved,
-            label: if self.tainted { Label::Outside } else { Label::Own },
-            only: only.map(Into::into),
-        })
     }
 }
 
