@@ -221,7 +221,7 @@ async fn send_answer(client: &Client, id: &str, answer: Option<Value>) -> Result
 pub async fn list_open(client: &Client, kind: &str, json: bool, describe: impl Fn(&Value) -> String) -> Result<()> {
     let listed = client.data("GET", &format!("/api/v1/{kind}?limit=200"), None).await?;
     if json {
-        return put(format_args!("{:#}\n", listed[kind]));
+        return Ok(put(format_args!("{:#}\n", listed[kind]))?);
     }
     let open = list(&listed, kind);
     for one in open {

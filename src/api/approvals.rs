@@ -97,7 +97,7 @@ pub(crate) async fn decide(
 
 /// Settles a question of any kind, and resumes the run that was suspended on it. Runs to its end even when whoever answered has
 /// gone: an answer that was written is acted on.
-pub(crate) async fn settle<T: Send + 'static>(
+pub(crate) async fn settle<T: Serialize + Send + 'static>(
     house: AppState,
     settle: impl Future<Output = tool::Result<(T, Option<SuspendedRun>)>> + Send + 'static,
 ) -> Answer<T> {

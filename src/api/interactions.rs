@@ -9,10 +9,7 @@ use axum::{Extension, extract::State};
 use interaction::{Interaction, ListFilter, State as InteractionState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool::{
-    Id,
-    prelude::{JsonSchema, schemars},
-};
+use tool::prelude::{JsonSchema, schemars};
 
 /// Which interactions.
 #[derive(Deserialize, JsonSchema)]
