@@ -27,11 +27,11 @@ use tool::{Cx, Error, Id, Label, Ports, Result, Role, Scope, UserId};
 pub type Roles = Arc<dyn Fn(UserId) -> Result<Option<Role>> + Send + Sync>;
 
 /// How many runs are resumed at once after a start.
-const AT_ONCE: usize = 4;
+const CONCURRENT: usize = 4;
 /// How many finished runs of a person are stored.
-const KEPT: usize = 2000;
+const FINISHED: usize = 2000;
 /// How long after a shutdown a call that had not begun is still made.
-const LONG: Duration = Duration::from_secs(24 * 3600);
+const STALE_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 impl Agent {
     /// Resumes every run that was under way when Hob ended, in the background; at start, before anybody can say anything. A run
@@ -60,14 +60,14 @@ impl Agent {
         };
         open.sort_by_key(|(state, id, ..)| (order(*state), *id));
         let unfinished: Vec<Id> = open.iter().map(|(.., conversation)| *conversation).collect();
-        let slots = Arc::new(Semaphore::new(AT_ONCE));
+        let slots = Arc::new(Semaphore::new(CONCURRENT));
         for (state, run, user, conversation) in open {
             if state == State::Waiting && !self.has_answer(user, run) {
                 continue;
             }
             self.spawn(ports, user, run, conversation, Some(slots.clone()));
         }
-        self.put_away_sessions(&unfinished)?;
+        self.delete_session_conversations(&unfinished)?;
         self.tidy(ports)
     }
 
@@ -115,7 +115,7 @@ impl Agent {
             .filter(|_| last.value.role == crate::messages::Role::Assistant && last.value.calls().is_empty());
         self.conversations.begin_again(user, run, conversation, half).await?;
         let (agent, ports) = (self.clone(), cx.ports().clone());
-        tokio::spawn(async move { agent.taken_up(&ports, user, run, busy, cancel).await });
+        tokio::spawn(async move { agent.resume_stored_or_warn(&ports, user, run, busy, cancel).await });
         Ok(())
     }
 
@@ -157,13 +157,13 @@ impl Agent {
         }
         let asked = self.end_questions_of(user, run);
         if !under_way && (open || asked) {
-            self.tell_stopped(cx.ports(), user, run, conversation).await;
+            self.announce_stopped(cx.ports(), user, run, conversation).await;
         }
         Ok(under_way || open || asked)
     }
 
     /// Announces the end of a run that was stopped before it was resumed.
-    async fn tell_stopped(&self, ports: &Ports, user: UserId, run: Id, conversation: Option<Id>) {
+    async fn announce_stopped(&self, ports: &Ports, user: UserId, run: Id, conversation: Option<Id>) {
         let told = conversation.map(|id| id.to_string());
         let data = serde_json::json!({"outcome": "cancelled", "runId": run.to_string(), "conversationId": told});
         self.counts.ended("cancelled");
@@ -210,7 +210,7 @@ impl Agent {
         tokio::spawn(async move {
             if !busy.turn().await {
                 if busy.stopped() {
-                    agent.tell_stopped(&ports, user, run, Some(conversation)).await;
+                    agent.announce_stopped(&ports, user, run, Some(conversation)).await;
                 }
                 return;
             }
@@ -218,17 +218,24 @@ impl Agent {
                 Some(slots) => slots.acquire().await.ok(),
                 None => None,
             };
-            agent.taken_up(&ports, user, run, busy, cancel).await;
+            agent.resume_stored_or_warn(&ports, user, run, busy, cancel).await;
         });
     }
 
-    async fn taken_up(&self, ports: &Ports, user: UserId, run: Id, busy: RunSlot, cancel: CancellationToken) {
-        if let Err(error) = self.take_up(ports, user, run, busy, cancel).await {
+    async fn resume_stored_or_warn(
+        &self,
+        ports: &Ports,
+        user: UserId,
+        run: Id,
+        busy: RunSlot,
+        cancel: CancellationToken,
+    ) {
+        if let Err(error) = self.resume_stored(ports, user, run, busy, cancel).await {
             tracing::warn!(%run, %error, "a run could not be resumed");
         }
     }
 
-    async fn take_up(
+    async fn resume_stored(
         &self,
         ports: &Ports,
         user: UserId,
@@ -241,7 +248,7 @@ impl Agent {
         let Some((mut stored, changed)) = found.map(|e| (e.value, e.updated_ms)) else { return Ok(()) };
         if !stored.state.is_open() {
             if busy.stopped() {
-                self.tell_stopped(ports, user, run, Some(stored.conversation)).await;
+                self.announce_stopped(ports, user, run, Some(stored.conversation)).await;
             }
             return Ok(());
         }
@@ -288,7 +295,7 @@ impl Agent {
     }
 
     /// Deletes the temporary conversations of the last session, except those with an unfinished run.
-    fn put_away_sessions(&self, unfinished: &[Id]) -> Result<()> {
+    fn delete_session_conversations(&self, unfinished: &[Id]) -> Result<()> {
         let mut old = vec![];
         self.conversations.heads.scan(|e| {
             if e.value.keeps != Persistence::Persistent && !unfinished.contains(&e.id) {
@@ -323,9 +330,9 @@ impl Agent {
             state if state.is_open() => {}
             _ => over.entry(e.owner).or_default().push(e.id),
         })?;
-        for (user, mut ids) in over.into_iter().filter(|(_, ids)| ids.len() > KEPT) {
+        for (user, mut ids) in over.into_iter().filter(|(_, ids)| ids.len() > FINISHED) {
             ids.sort();
-            let (old, runs) = (ids[..ids.len() - KEPT].to_vec(), self.conversations.runs.clone());
+            let (old, runs) = (ids[..ids.len() - FINISHED].to_vec(), self.conversations.runs.clone());
             runs.clone()
                 .store()
                 .write_later(move |tx| old.iter().try_for_each(|id| runs.remove(tx, Scope::User(user), *id).map(drop)));
@@ -343,7 +350,7 @@ impl Agent {
 
 /// Whether a run last changed so long ago that its next call would come as a surprise.
 fn is_long_ago(changed_ms: u64, now_ms: u64) -> bool {
-    now_ms.saturating_sub(changed_ms) > LONG.as_millis() as u64
+    now_ms.saturating_sub(changed_ms) > STALE_AFTER.as_millis() as u64
 }
 
 const GONE: &str = "whoever asked for this is no longer one of the household, so it was not gone on with";
@@ -354,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_day_is_long() {
-        let day = LONG.as_millis() as u64;
+        let day = STALE_AFTER.as_millis() as u64;
         for (changed, now, is) in [(5, 5, false), (5, 5 + day, false), (5, 6 + day, true), (9, 5, false)] {
             assert_eq!(is_long_ago(changed, now), is, "{changed} {now}");
         }

@@ -95,12 +95,13 @@ impl Interactions {
 
     async fn ask_as(&self, cx: &Cx, request: Request, suspends: bool) -> Result<Value> {
         let (this, timeouts) = (&self.0, self.0.service.timeouts());
-        let request = request.checked()?;
+        let request = request.validated()?;
         // A call is stored without its secrets, so one that has any cannot be made again later.
         let secret = suspends && request.has_secret(&this.scrubber);
-        let stored = Stored::new(cx, &request, suspends && !secret, timeouts)?.clean(&this.scrubber);
+        let id = Id::new();
+        let stored = Stored::new(cx, id, &request, suspends && !secret, timeouts)?.without_secrets(&this.scrubber);
         let (about, suspends) = (stored.about(), stored.suspends());
-        let asked = this.questions.ask(cx, stored).await?;
+        let asked = this.questions.ask(cx, id, stored).await?;
         let unattended = cx.channel() == Channel::Machine;
         if unattended && asked.is_new {
             // The notice is no step of the call that asks.
@@ -123,7 +124,7 @@ impl Interactions {
         // The call gets the answer as it was given, with its secrets.
         let ended = answer.into_iter().fold(ended, |ended, answer| ended.with_answer(&answer));
         // No model made up what the person wrote.
-        ended.words().iter().for_each(|words| cx.vouch_for(words));
+        ended.own_words().iter().for_each(|words| cx.vouch_for(words));
         ended.outcome(timeouts.parked_hours)
     }
 
@@ -147,8 +148,8 @@ impl Interactions {
     async fn settle(&self, cx: &Cx, id: Id, answer: Option<Value>) -> Result<(Interaction, Option<SuspendedRun>)> {
         let decide = |question: &Stored| {
             let (state, answer) = match answer {
-                Some(answer) => question.taken_from(answer)?,
-                None => (State::Dismissed, question.dismissed()),
+                Some(answer) => question.parse_answer(answer)?,
+                None => (State::Dismissed, question.dismissal()),
             };
             let mut clean = answer.clone();
             self.0.scrubber.value(&mut clean, How::All);

@@ -13,7 +13,7 @@ use tokio::{sync::watch, time::Instant};
 use tool::{Cx, Error, Id, Result, Scope, UserId};
 
 /// A question that was asked. Unless its answer is awaited, it expires when this is dropped.
-pub struct Asked<T: Question> {
+pub struct PendingQuestion<T: Question> {
     /// The question.
     pub view: T::View,
     /// Whether it was asked just now, and not by the same call before.
@@ -22,16 +22,16 @@ pub struct Asked<T: Question> {
 }
 
 impl<T: Question> QuestionKind<T> {
-    /// Stores a question and announces it to the person and to whoever follows the run. A call that is made again joins the
+    /// Stores a question under a new id and announces it to the person and to whoever follows the run. A call that is made again joins the
     /// question it asked before, or gets its answer.
     ///
     /// # Errors
     /// [`Question::refused`] when too many are open; `Unavailable` when the disk is full.
-    pub async fn ask(&self, cx: &Cx, question: T) -> Result<Asked<T>> {
+    pub async fn ask(&self, cx: &Cx, id: Id, question: T) -> Result<PendingQuestion<T>> {
         let (user, service) = (cx.user(), &self.service.0);
         let bus = service.bus.get_or_init(|| cx.ports().bus.clone());
         let before = self.asked_before(user, &question)?;
-        let (id, is_new) = (before.as_ref().map_or_else(Id::new, |e| e.id), before.is_none());
+        let (id, is_new) = (before.as_ref().map_or(id, |e| e.id), before.is_none());
         let mut waiter = Waiter { kind: self.clone(), user, id, answer: None };
         {
             let mut open = lock(&service.open);
@@ -65,7 +65,7 @@ impl<T: Question> QuestionKind<T> {
         if is_open {
             self.listeners.notify(run, &view);
         }
-        Ok(Asked { view, is_new, waiter })
+        Ok(PendingQuestion { view, is_new, waiter })
     }
 
     /// The question that the same call asked before, as it is now. One that expired only because its call ended is asked anew.
@@ -80,7 +80,7 @@ impl<T: Question> QuestionKind<T> {
     }
 }
 
-impl<T: Question> Asked<T> {
+impl<T: Question> PendingQuestion<T> {
     /// Waits for the answer. Returns the question as it ended, answered or expired, and the answer as the person gave it
     /// where this call waited for it. After `patience` the run is suspended if it can be, else the question expires.
     ///
@@ -88,8 +88,7 @@ impl<T: Question> Asked<T> {
     /// `Parked` when the run is to be suspended; `Unavailable` when the call was stopped, or the question deleted.
     pub async fn answer(mut self, cx: &Cx, patience: Duration) -> Result<(T, Option<Value>)> {
         let _paused = cx.pause().begin();
-        let (deadline, closing) = (Instant::now() + patience, self.waiter.kind.service.0.closing.clone());
-        let stopped = || Error::unavailable("it was stopped while it waited for a person");
+        let (deadline, service) = (Instant::now() + patience, self.waiter.kind.service.clone());
         while let Some(mut answer) = self.waiter.answer.clone() {
             if let Some(answer) = answer.borrow_and_update().clone() {
                 return self.waiter.ended(Some(answer));
@@ -100,35 +99,22 @@ impl<T: Question> Asked<T> {
                     Ok(()) => continue,
                     Err(_) => break,
                 },
-                () = closing.cancelled(), if self.waiter.suspends() => {}
-                () = cx.cancel().cancelled() => return Err(stopped()),
+                () = service.0.closing.cancelled(), if self.waiter.suspends() => {}
+                () = cx.cancel().cancelled() => {
+                    return Err(Error::unavailable("it was stopped while it waited for a person"));
+                }
                 () = tokio::time::sleep_until(deadline) => {}
             }
-            match self.waiter.give_up() {
-                GaveUp::Suspended => {
-                    let hours = self.waiter.kind.service.timeouts().parked_hours;
-                    return Err(Error::Parked(format!(
-                        "this waits for a person: the run is resumed when they answer, within {hours} hours"
-                    )));
-                }
-                GaveUp::Expired => break,
-                GaveUp::Settling => tokio::select! {
-                    biased;
-                    _ = answer.changed() => {}
-                    () = cx.cancel().cancelled() => return Err(stopped()),
-                },
+            let _settling = service.0.settling.lock().await;
+            if matches!(answer.has_changed(), Ok(false)) && self.waiter.give_up() {
+                let hours = service.timeouts().parked_hours;
+                return Err(Error::Parked(format!(
+                    "this waits for a person: the run is resumed when they answer, within {hours} hours"
+                )));
             }
         }
         self.waiter.ended(None)
     }
-}
-
-/// What becomes of a question whose call waits no longer.
-enum GaveUp {
-    Suspended,
-    Expired,
-    /// Somebody is answering at this very moment.
-    Settling,
 }
 
 /// One call that waits. Dropped without an answer, it ends the question unless another call waits too, or Hob shuts down and
@@ -146,24 +132,21 @@ impl<T: Question> Waiter<T> {
         lock(&self.kind.service.0.open).get(&self.id).is_some_and(|o| o.header.suspends)
     }
 
-    fn give_up(&mut self) -> GaveUp {
-        let mut open = lock(&self.kind.service.0.open);
-        match open.get_mut(&self.id) {
-            Some(it) if it.settling => GaveUp::Settling,
-            Some(it) if it.header.suspends => {
-                it.waiters -= 1;
-                self.answer = None;
-                GaveUp::Suspended
-            }
-            _ => {
-                let expired = open.remove(&self.id);
-                drop(open);
-                if let Some(expired) = expired {
-                    self.kind.service.expire(self.id, expired);
-                }
-                GaveUp::Expired
-            }
+    /// Waits no longer: suspends the run, or ends the question and returns `false`.
+    fn give_up(&mut self) -> bool {
+        let suspends = self.suspends();
+        if let Some(open) = lock(&self.kind.service.0.open).get_mut(&self.id).filter(|_| suspends) {
+            open.waiters -= 1;
+            self.answer = None;
+        } else {
+            self.end();
         }
+        suspends
+    }
+
+    fn end(&self) {
+        let ended = lock(&self.kind.service.0.open).remove(&self.id);
+        ended.into_iter().for_each(|open| drop(self.kind.service.expire(self.id, open)));
     }
 
     /// The question as it ended.
@@ -179,19 +162,13 @@ impl<T: Question> Drop for Waiter<T> {
         if self.answer.is_none() {
             return;
         }
-        let service = &self.kind.service;
-        let mut open = lock(&service.0.open);
-        let Some(it) = open.get_mut(&self.id) else { return };
-        it.waiters -= 1;
-        if it.waiters > 0 || (it.header.suspends && service.0.closing.is_cancelled()) {
-            return;
+        let service = &self.kind.service.0;
+        let ends = lock(&service.open).get_mut(&self.id).is_some_and(|open| {
+            open.waiters -= 1;
+            open.waiters == 0 && !(open.header.suspends && service.closing.is_cancelled())
+        });
+        if ends {
+            self.end();
         }
-        if it.settling {
-            it.abandoned = true;
-            return;
-        }
-        let expired = open.remove(&self.id);
-        drop(open);
-        expired.into_iter().for_each(|expired| drop(service.expire(self.id, expired)));
     }
 }

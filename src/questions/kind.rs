@@ -236,7 +236,7 @@ impl<T: Question> QuestionKind<T> {
 
     /// Stores an answer. `decide` looks at the question and returns the answer for the waiting call, and the change of the
     /// record, which may write more in the same commit. The second part of the result is the run that has to be resumed.
-    /// To be polled to its end: an answer that is being written counts.
+    /// To be polled to its end, since an answer that was written counts.
     ///
     /// # Errors
     /// `NotFound` when the person has no such question; `Unavailable` when it has ended; as `decide` and [`Store::write`].
@@ -251,55 +251,26 @@ impl<T: Question> QuestionKind<T> {
         C: FnMut(&Tx, &mut T) -> store::Result<()> + Send + 'static,
     {
         let (service, scope) = (&self.service, Scope::User(user));
-        let found = self.records.get_in(scope, id)?.ok_or_else(|| missing(id))?.value;
+        let _settling = service.0.settling.lock().await;
+        let found = self.records.get_in(scope, id)?.ok_or_else(|| missing(id))?;
         service.0.bus.get_or_init(|| cx.ports().bus.clone());
-        let over = || Error::unavailable("this was answered already, or nobody waits for it any more");
-        let late = {
-            let mut open = lock(&service.0.open);
-            match open.get(&id) {
-                Some(it) if it.is_late() => open.remove(&id),
-                Some(it) if !it.settling && found.header().state == State::Pending => None,
-                _ => return Err(over()),
-            }
-        };
-        if let Some(late) = late {
+        let late = lock(&service.0.open).extract_if(|of, o| *of == id && o.is_late()).next();
+        if let Some((_, late)) = late {
             service.expire(id, late);
             return Err(Error::unavailable("it was asked too long ago: ask Hob for it again"));
         }
-        let (answer, mut change) = decide(&found)?;
-        lock(&service.0.open).get_mut(&id).filter(|o| !o.settling).ok_or_else(over)?.settling = true;
+        if !lock(&service.0.open).contains_key(&id) {
+            return Err(Error::unavailable("this was answered already, or nobody waits for it any more"));
+        }
+        let (answer, mut change) = decide(&found.value)?;
         let records = self.records.clone();
         let write = move |tx: &Tx| records.change(tx, scope, Label::Own, id, &mut |question| change(tx, question));
-        let written = self.records.store().write(write).await;
-        let ended = {
-            let mut open = lock(&service.0.open);
-            match open.get_mut(&id) {
-                // The question is open again, unless its last waiter left meanwhile.
-                Some(it) if written.is_err() && !it.abandoned => {
-                    it.settling = false;
-                    it.answer.send_modify(|_| ());
-                    None
-                }
-                _ => open.remove(&id),
-            }
-        };
-        match written {
-            Ok(entry) => {
-                let (view, data) = event(entry);
-                service.publish(T::TOPICS[1], user, data);
-                let run = ended.as_ref().and_then(Open::suspended_run);
-                if let Some(ended) = ended {
-                    ended.answer.send_replace(Some(answer));
-                }
-                Ok((view, run))
-            }
-            Err(error) => {
-                if let Some(abandoned) = ended {
-                    service.expire(id, abandoned);
-                }
-                Err(error.into())
-            }
-        }
+        let (view, data) = event(self.records.store().write(write).await?);
+        service.publish(T::TOPICS[1], user, data);
+        let ended = lock(&service.0.open).remove(&id);
+        let run = ended.as_ref().and_then(Open::suspended_run);
+        ended.into_iter().for_each(|ended| drop(ended.answer.send_replace(Some(answer.clone()))));
+        Ok((view, run))
     }
 
     /// A question as it is now: one that nobody waits for any more has expired, also before that is written.

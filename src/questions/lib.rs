@@ -2,7 +2,7 @@
 //! nobody answers in time. Approvals and interactions are kinds of question; so are whatever plans, channels and agents ask.
 //!
 //! A kind implements [`Question`] for its stored record. [`Questions::kind`] opens it; then [`QuestionKind::ask`] stores and
-//! announces a question, [`Asked::answer`] waits for the answer, and [`QuestionKind::settle`] stores one. Waiters, limits,
+//! announces a question, [`PendingQuestion::answer`] waits for the answer, and [`QuestionKind::settle`] stores one. Waiters, limits,
 //! suspension, expiry and events are the same for every kind.
 
 mod ask;
@@ -12,7 +12,7 @@ mod open;
 #[cfg(test)]
 mod tests;
 
-pub use ask::Asked;
+pub use ask::PendingQuestion;
 pub use kind::{Question, QuestionKind};
 pub use listeners::{Listeners, Listening};
 
@@ -83,9 +83,9 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a new question of this call. `suspends` holds only where a conversation stores the model's call, so that
+    /// The header of a new question of this call, asked at the time of its id. `suspends` holds only where a conversation stores the model's call, so that
     /// the run can make it again.
-    pub fn new(cx: &Cx, suspends: bool, timeouts: Timeouts, now_ms: u64) -> Self {
+    pub fn new(cx: &Cx, suspends: bool, timeouts: Timeouts, id: Id) -> Self {
         let model_call = cx.bounds().model_call.as_deref().unwrap_or_default().to_owned();
         let suspends = suspends && cx.run().is_some() && cx.conversation().is_some() && !model_call.is_empty();
         let lasts = if suspends { timeouts.parked_ms() } else { timeouts.in_call().as_millis() as u64 };
@@ -94,7 +94,7 @@ impl Header {
             conversation: cx.conversation(),
             model_call,
             suspends,
-            expires_ms: now_ms.saturating_add(lasts),
+            expires_ms: id.millis().saturating_add(lasts),
             state: State::Pending,
         }
     }
@@ -129,6 +129,8 @@ struct Inner {
     timeouts: Timeouts,
     kinds: Mutex<Vec<Arc<dyn StoredKind>>>,
     open: Mutex<HashMap<Id, Open>>,
+    /// Held while an answer is written: a call that gives up at that moment gets the answer.
+    settling: tokio::sync::Mutex<()>,
     /// Cancelled when Hob shuts down: waiting runs are suspended at once, and their questions survive the restart.
     closing: CancellationToken,
     /// Known from the first question on.
@@ -151,6 +153,7 @@ impl Questions {
             timeouts,
             kinds: Mutex::default(),
             open: Mutex::default(),
+            settling: tokio::sync::Mutex::default(),
             closing: CancellationToken::new(),
             bus: OnceLock::new(),
         }))
@@ -212,7 +215,7 @@ impl Questions {
     }
 
     fn expire_all(&self, which: impl Fn(&Open) -> bool) -> Vec<Open> {
-        let gone: Vec<(Id, Open)> = lock(&self.0.open).extract_if(|_, o| !o.settling && which(o)).collect();
+        let gone: Vec<(Id, Open)> = lock(&self.0.open).extract_if(|_, o| which(o)).collect();
         gone.into_iter().map(|(id, open)| self.expire(id, open)).collect()
     }
 

@@ -23,21 +23,17 @@ pub(crate) struct Open {
     pub waiters: u32,
     /// Set with the answer as the person gave it. The channel closes when the question ends without one.
     pub answer: watch::Sender<Option<Value>>,
-    /// Whether an answer is being written right now.
-    pub settling: bool,
-    /// Whether the last waiter left during that, so that the question ends should the write fail.
-    pub abandoned: bool,
 }
 
 impl Open {
     pub fn new(kind: Arc<dyn StoredKind>, user: UserId, header: Header, label: String) -> Self {
         let answer = watch::Sender::new(None);
-        Self { kind, user, header, label, waiters: 0, answer, settling: false, abandoned: false }
+        Self { kind, user, header, label, waiters: 0, answer }
     }
 
     /// Whether its time is over. A call that waits ends its question itself.
     pub fn is_late(&self) -> bool {
-        self.waiters == 0 && !self.settling && self.header.expires_ms <= now_ms()
+        self.waiters == 0 && self.header.expires_ms <= now_ms()
     }
 
     /// The run that is suspended on it.

@@ -45,8 +45,8 @@ impl Question for Plan {
     }
 }
 
-fn plan(cx: &Cx, timeouts: Timeouts) -> Plan {
-    let Header { run, conversation, model_call, suspends, expires_ms, .. } = Header::new(cx, true, timeouts, now_ms());
+fn plan(cx: &Cx, id: Id, timeouts: Timeouts) -> Plan {
+    let Header { run, conversation, model_call, suspends, expires_ms, .. } = Header::new(cx, true, timeouts, id);
     Plan { text: "Which?".into(), choice: None, run, conversation, model_call, suspends, expires_ms, expired: false }
 }
 
@@ -71,8 +71,9 @@ impl House {
         self.cx.in_run(run, conversation, CancellationToken::new()).bounded(bounds)
     }
 
-    async fn asked(&self, cx: &Cx) -> Result<Asked<Plan>> {
-        self.plans.ask(cx, plan(cx, self.questions.timeouts())).await
+    async fn asked(&self, cx: &Cx) -> Result<PendingQuestion<Plan>> {
+        let id = Id::new();
+        self.plans.ask(cx, id, plan(cx, id, self.questions.timeouts())).await
     }
 
     /// Asks and waits, for as long as the service says.

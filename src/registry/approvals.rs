@@ -100,8 +100,8 @@ impl Approvals {
                 "`{tool}` needs a person's approval, and its arguments are too long to be shown to them: make them shorter"
             )));
         }
-        let asked = self.questions.ask(cx, Stored::new(cx, request, timeouts)).await?;
-        let id = asked.view.id;
+        let id = Id::new();
+        let asked = self.questions.ask(cx, id, Stored::new(cx, id, request, timeouts)).await?;
         match asked.answer(cx, timeouts.in_call()).await?.0.state {
             State::Approved => Ok(id),
             State::Denied => Err(Error::denied(format!(

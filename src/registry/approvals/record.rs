@@ -58,22 +58,22 @@ impl Coded for ApprovalDecision {
 pub struct Answer {
     /// Yes or no.
     pub decision: ApprovalDecision,
-    /// The question's nonce; when it is given it must be the right one.
+    /// The approval's nonce. When it is sent it must match.
     #[serde(default)]
     pub nonce: Option<String>,
-    /// What `allow_always` is to cover: `"*"` for any arguments, or an object of arguments, in whose texts `*` stands for
-    /// anything. What the question suggests, when left out.
+    /// What `allow_always` covers: `"*"` for any arguments, or an object of arguments, in whose texts `*` stands for anything.
+    /// Defaults to the approval's `pattern`.
     #[serde(default)]
     pub pattern: Option<Value>,
 }
 
-/// A question as it is stored. New fields go last.
+/// An approval as it is stored. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     nonce: u64,
     tool: String,
     version: u32,
-    /// Words of enums as JSON text: they grow.
+    /// Enums as JSON text, because they grow.
     risk: String,
     arguments: String,
     digest: [u8; 32],
@@ -83,7 +83,7 @@ pub(crate) struct Stored {
     tainted: bool,
     #[serde(with = "store::coded")]
     pub state: State,
-    /// 0 is none, else the number of the answer and one.
+    /// 0 is none, else the code of the decision plus one.
     decision: u8,
     agent: AgentId,
     #[serde(with = "store::coded")]
@@ -161,11 +161,10 @@ impl Question for Stored {
 }
 
 impl Stored {
-    pub fn new(cx: &Cx, request: ApprovalRequest, timeouts: Timeouts) -> Self {
-        let (now_ms, bounds) = (Id::new().millis(), cx.bounds());
+    pub fn new(cx: &Cx, id: Id, request: ApprovalRequest, timeouts: Timeouts) -> Self {
         // A pin is not moved a day later.
         let suspends = request.suspends && request.risk != Risk::Actuate;
-        let header = Header::new(cx, suspends, timeouts, now_ms);
+        let header = Header::new(cx, suspends, timeouts, id);
         let nonce = Id::new().as_bytes()[8..].iter().fold(0, |n, b| n << 8 | u64::from(*b));
         let pattern = request.pattern.map(|p| p.to_json().to_string());
         Self {
@@ -189,12 +188,12 @@ impl Stored {
             conversation: header.conversation,
             model_call: header.model_call,
             parks: header.suspends,
-            waits_ms: now_ms + timeouts.in_call().as_millis() as u64,
+            waits_ms: id.millis() + timeouts.in_call().as_millis() as u64,
             expires_ms: header.expires_ms,
             decided_ms: 0,
             decided_by: None,
             pattern: pattern.filter(|p| p.len() <= PATTERN).unwrap_or_default(),
-            only: bounds.only.as_ref().map(word).unwrap_or_default(),
+            only: cx.bounds().only.as_ref().map(word).unwrap_or_default(),
             resumes: false,
         }
     }
@@ -210,7 +209,7 @@ impl Stored {
         self.run == Some(run) && self.model_call == model_call && !self.tool.contains('#')
     }
 
-    /// What a yes binds.
+    /// What a yes allows.
     pub fn consent(&self) -> Consent {
         Consent::new(self.tool.as_str().into(), self.version, self.digest)
     }
@@ -230,7 +229,7 @@ impl Stored {
     /// another question.
     pub fn check_answer(&self, cx: &Cx, answer: &Answer) -> Result<Option<StoredGrant>> {
         if answer.nonce.as_ref().is_some_and(|nonce| *nonce != self.nonce()) {
-            return Err(Error::unavailable("the nonce is not that of this question: read it anew and look again"));
+            return Err(Error::unavailable("the nonce is not that of this approval: read it again and look at it"));
         }
         if answer.decision != ApprovalDecision::Deny && cx.principal().role < self.risk().least_role() {
             let role = self.risk().least_role();
@@ -245,11 +244,11 @@ impl Stored {
         let wanted = answer.pattern.clone().unwrap_or_else(|| json(&self.pattern));
         if wanted.is_null() {
             return Err(Error::bad_args(
-                "what it is called with has a secret in it or is very long, and no standing yes is kept about it: allow it once",
+                "the arguments have a secret in them or are very long, so no standing yes can be stored: allow it once",
             ));
         }
         let pattern = Pattern::parse(&wanted).map_err(Error::BadArgs)?;
-        // What is shown of a secret is not what it is called with.
+        // A masked secret is not the real argument.
         if !pattern.covers(&json(&self.arguments)) && !self.arguments.contains(scrub::MARK) {
             return Err(Error::bad_args(
                 "`pattern` does not cover this call: leave it out, or say what it is to cover",
@@ -270,34 +269,34 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// A question as it is shown.
+/// An approval as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
     /// Its id.
     pub id: Id,
-    /// Given back with the answer, it proves that this question was meant.
+    /// Sent back with the answer, it proves that the answer is to this approval.
     pub nonce: String,
     /// The tool; with `#fetch` behind it when it is about a host the tool wants to reach.
     pub tool: String,
-    /// With what it would be called, without secrets. Null in events when very long: read the question itself.
+    /// The arguments without secrets. Null in events when very long: read the approval itself.
     pub arguments: Value,
     /// What would be done, in a sentence.
     pub about: String,
-    /// The worst the tool can do.
+    /// The risk of the tool.
     pub risk: Risk,
-    /// The rule that wants the question.
+    /// The rule that requires the approval.
     pub rule: String,
-    /// Why it is asked, in a sentence.
+    /// Why it is required, in a sentence.
     pub reason: String,
     /// Whether the run had read something from outside.
     pub tainted: bool,
-    /// How it stands.
+    /// What became of it.
     pub state: State,
-    /// What was answered.
+    /// The decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<ApprovalDecision>,
-    /// On whose behalf the call would be made.
+    /// The person for whom the call would be made.
     pub user_id: UserId,
     /// The run that asks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -312,7 +311,7 @@ pub struct Approval {
     pub channel: Channel,
     /// The tool's version.
     pub version: u32,
-    /// What `allow_always` covers unless the answer says otherwise; null where that is secret or very long.
+    /// What `allow_always` covers by default; null when that is secret or very long.
     pub pattern: Value,
     /// When it was asked: milliseconds since 1970.
     pub asked_at: u64,
@@ -323,7 +322,7 @@ pub struct Approval {
     /// When it was settled: milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<u64>,
-    /// By whom.
+    /// Who settled it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<UserId>,
 }
@@ -359,7 +358,7 @@ impl From<Entry<Stored>> for Approval {
     }
 }
 
-/// A standing yes as it is stored. New fields go last.
+/// A standing grant as it is stored. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoredGrant {
     tool: String,
@@ -375,14 +374,14 @@ impl Record for StoredGrant {
 }
 
 impl StoredGrant {
-    /// `None` when its pattern cannot be read: it then covers nothing.
+    /// `None` when its pattern cannot be read: then it covers nothing.
     pub fn grant(&self, id: Id, user: UserId) -> Option<Grant> {
         let pattern = Pattern::parse(&json(&self.pattern)).ok()?;
         Some(Grant { id, user, tool: self.tool.as_str().into(), version: self.version, pattern })
     }
 }
 
-/// A standing yes as it is shown.
+/// A standing grant as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GrantShown {
@@ -392,9 +391,9 @@ pub struct GrantShown {
     pub tool: String,
     /// The version of the tool it is for.
     pub version: u32,
-    /// What arguments it covers.
+    /// The arguments it covers.
     pub pattern: Value,
-    /// Whose it is.
+    /// The person who granted it.
     pub user_id: UserId,
     /// When it was given: milliseconds since 1970.
     pub created_at: u64,
