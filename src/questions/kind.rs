@@ -239,7 +239,7 @@ impl<T: Question> QuestionKind<T> {
     /// To be polled to its end, since an answer that was written counts.
     ///
     /// # Errors
-    /// `NotFound` when the person has no such question; `Unavailable` when it has ended; as `decide` and [`Store::write`].
+    /// `NotFound` when the person has no such question; `Unavailable` when it has ended; as `decide` and [`store::Store::write`].
     pub async fn settle<C>(
         &self,
         cx: &Cx,
