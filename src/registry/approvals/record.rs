@@ -143,7 +143,9 @@ impl Question for Stored {
             Ok(Value::Object(details)) => details,
             _ => Map::new(),
         };
-        details.entry("decision").or_insert(Value::Null);
+        if approval.state == State::Expired {
+            details.insert("decision".into(), Value::Null);
+        }
         // The bus keeps its latest events.
         if approval.arguments.to_string().len() > PATTERN {
             details.insert("arguments".into(), Value::Null);
