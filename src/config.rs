@@ -36,7 +36,7 @@ pub struct Config {
     pub network: Network,
     pub http: Http,
     pub limits: registry::PerMinute,
-    pub approvals: registry::ApprovalTimeouts,
+    pub approvals: questions::Timeouts,
     pub services: Services,
     /// Whether the name was given with `--name`, which overrides everything.
     #[serde(skip)]
@@ -130,7 +130,7 @@ impl Default for Config {
             network: Network::default(),
             http: Http::default(),
             limits: registry::PerMinute::default(),
-            approvals: registry::ApprovalTimeouts::default(),
+            approvals: questions::Timeouts::default(),
             services: Services::default(),
             name_is_fixed: false,
         }

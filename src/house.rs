@@ -22,7 +22,8 @@ use interaction::{Asks, Interactions};
 use llm::Ledger;
 use memory::Memories;
 use persona::Documents;
-use registry::{Registry, Terms};
+use questions::Questions;
+use registry::Registry;
 use rules::Triggers;
 use sandbox::Sandbox;
 use scheduler::{Scheduler, ToolFacts};
@@ -59,15 +60,12 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
 
     // Services.
     let memories = Memories::new(&store, embedder.clone());
-    let terms = Terms { per_minute: config.limits, waits: config.approvals };
-    let registry = Registry::open(&store, terms, entry.scrubber.clone())?.with_meaning(embedder.clone(), &store);
+    let questions = Questions::new(&store, config.approvals);
+    let registry = Registry::with_questions(&store, questions.clone(), config.limits, entry.scrubber.clone())?
+        .with_meaning(embedder.clone(), &store);
     let bus = Bus::default();
     let services = ConfigCenter::open(&store, config.services.0.clone(), bus.clone())?;
-    let waits = interaction::Waits {
-        in_call_seconds: config.approvals.in_call_seconds,
-        parked_hours: config.approvals.parked_hours,
-    };
-    let interactions = Interactions::with_waits(&store, waits, entry.scrubber.clone());
+    let interactions = Interactions::open(&questions, entry.scrubber.clone())?;
     let ports = Ports {
         dispatch: Arc::new(registry.clone()),
         ask: Arc::new(Asks::new(registry.clone(), interactions.clone())),
@@ -137,6 +135,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
         memories: memories.clone(),
         documents: documents.clone(),
         interactions: interactions.clone(),
+        questions,
         uploads: uploads.clone(),
     };
     let agent = Agent::new(limits, &store, parts, provider);
@@ -145,7 +144,7 @@ pub fn build(config: Config, data: &Path, entry: Entry) -> Result<(AppState, Arc
 
     publish_pin_changes(&board, ports.bus.clone());
     schedule_backfill(memories, closing.clone());
-    schedule_maintenance(registry.clone(), interactions.clone(), agent.clone(), ports.clone(), closing.clone());
+    schedule_maintenance(agent.clone(), ports.clone(), closing.clone());
     let (started, desk) = (Id::new(), settings.clone());
     let (kept, checking) = (store.clone(), ports.clone());
     let house = AppState {

@@ -12,6 +12,7 @@ use interaction::Interactions;
 use llm::Provider;
 use memory::Memories;
 use persona::Documents;
+use questions::Questions;
 use registry::Registry;
 use serde_json::json;
 use std::{
@@ -37,6 +38,8 @@ pub struct Parts {
     pub documents: Documents,
     /// Questions and forms of tools.
     pub interactions: Interactions,
+    /// The questions on which runs wait.
+    pub questions: Questions,
     /// Files that people sent.
     pub uploads: Uploads,
 }
@@ -218,10 +221,7 @@ impl Agent {
     async fn forget_all(&self, user: UserId, id: Id, head_too: bool) -> Result<()> {
         // Questions go first: after a power cut in between, the suspended run asks again. In the other order a question would
         // be left whose answer has no effect.
-        if let Some(approvals) = self.parts.registry.approvals() {
-            approvals.forget_conversation(user, id).await?;
-        }
-        self.parts.interactions.forget_conversation(user, id).await?;
+        self.parts.questions.forget_conversation(user, id).await?;
         self.conversations.empty(user, id, head_too).await
     }
 

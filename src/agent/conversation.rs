@@ -381,12 +381,6 @@ impl Conversations {
         Ok(runs.iter().any(|e| e.id != run && e.value.state.is_open()))
     }
 
-    /// Whether a run has stored messages.
-    pub fn has_said(&self, user: UserId, id: Id, run: Id) -> Result<bool> {
-        let lines = self.lines.list_in(Scope::User(user), &of_conversation(id, 0))?;
-        Ok(lines.iter().any(|e| e.value.run == run))
-    }
-
     /// Deletes the messages and runs of a conversation, and on demand its head too.
     pub async fn empty(&self, user: UserId, id: Id, head_too: bool) -> Result<()> {
         let (this, scope) = (self.clone(), Scope::User(user));

@@ -1,5 +1,5 @@
-//! Runs that go on: after a power cut or a stop in good order, when somebody has answered what a run rested on, and when a
-//! person has one that failed go on. It is always the same: what is needed is in the store, and a run begins where it stands.
+//! Resumes runs: after a power cut or a shutdown, when somebody has answered the question on which a run is suspended, and when
+//! a person resumes one that failed. All do the same: the store has what is needed, and a run begins at its resume point.
 
 use crate::{
     agent::{Agent, Roles, to_completion},
@@ -8,7 +8,8 @@ use crate::{
     queue::{AdmissionPolicy, QueuedRun, RunSlot},
     run::{CallJournal, ClientTools, Run, Stop, cancelled},
 };
-use registry::{Reply, Resume};
+use questions::SuspendedRun;
+use registry::Reply;
 use std::{
     collections::HashMap,
     sync::Arc,
@@ -19,25 +20,16 @@ use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Ports, Result, Role, Scope, UserId};
 
 /// How many runs are taken up at once after a start.
-const AT_ONCE: usize = 4;
-/// How many runs of a person are kept.
-const KEPT: usize = 2000;
-/// How long after the end of Hob a call is still made that had not begun.
-const LONG: Duration = Duration::from_secs(24 * 3600);
-
-/// What comes before a run is taken up.
-enum ResumeTrigger {
-    Nothing,
-    /// One of so many at once.
-    Slot(Arc<Semaphore>),
-    /// That it is known: it may have rested before runs were kept.
-    Know(Box<Resume>),
-}
+const CONCURRENT: usize = 4;
+/// How many finished runs of a person are stored.
+const FINISHED: usize = 2000;
+/// How long after a shutdown a call that had not begun is still made.
+const STALE_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 impl Agent {
-    /// Takes up every run that was under way when Hob ended, in the background; at start, before anybody can say anything. What
-    /// rests on a person goes on resting, unless they have answered. From here on the rights of runs that go on are looked up
-    /// by `roles`.
+    /// Resumes every run that was under way when Hob ended, in the background; at start, before anybody can say anything. A run
+    /// that waits for a person stays suspended, unless they have answered. From here on `roles` limits the rights of resumed
+    /// runs.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -49,11 +41,11 @@ impl Agent {
             State::Failed | State::Cancelled => over.push((e.owner, e.id)),
             _ => {}
         })?;
-        // The power may have gone when a run had ended, and what it rested on had not.
+        // The power may have gone after a run had ended, and before its questions had.
         for (user, run) in over {
             self.end_questions_of(user, run);
         }
-        // What was under way comes before what was woken, and that before what waits for its turn.
+        // Running ones come first, then those that were suspended, then those that wait for their turn.
         let order = |state: State| match state {
             State::Running => 0,
             State::Waiting => 1,
@@ -61,38 +53,32 @@ impl Agent {
         };
         open.sort_by_key(|(state, id, ..)| (order(*state), *id));
         let unfinished: Vec<Id> = open.iter().map(|(.., conversation)| *conversation).collect();
-        let slots = Arc::new(Semaphore::new(AT_ONCE));
+        let slots = Arc::new(Semaphore::new(CONCURRENT));
         for (state, run, user, conversation) in open {
-            if state == State::Waiting && !self.has_heard(user, run) {
+            if state == State::Waiting && !self.has_answer(user, run) {
                 continue;
             }
-            self.spawn(ports, user, run, conversation, ResumeTrigger::Slot(slots.clone()));
+            self.spawn(ports, user, run, conversation, Some(slots.clone()));
         }
-        self.put_away_sessions(&unfinished)?;
+        self.delete_session_conversations(&unfinished)?;
         self.tidy(ports)
     }
 
-    /// Goes on with a run that rested on a question, in the background: makes its call when the answer was yes, tells the model
-    /// no otherwise, and lets it answer unless other calls of the same turn still wait.
-    pub fn go_on(&self, ports: &Ports, resume: Resume) {
-        let (user, run, conversation) = (resume.principal.user, resume.run, resume.conversation);
-        self.spawn(ports, user, run, conversation, ResumeTrigger::Know(Box::new(resume)));
-    }
-
-    /// Somebody answered what a call of a run of `user` waited for: goes on with the run in the background, where nothing else
-    /// of it still waits. A run that is over is left alone; one that is under way is looked at again when it rests.
-    pub fn wake(&self, ports: &Ports, user: UserId, run: Id) {
+    /// A question on which a run is suspended has ended: resumes the run in the background. Calls whose question is still open
+    /// go on waiting. A run that is over is left alone; one that is under way is looked at again when it is suspended.
+    pub fn wake(&self, ports: &Ports, suspended: SuspendedRun) {
+        let SuspendedRun { user, run } = suspended;
         tracing::debug!(%run, "woken");
         match self.conversations.runs.get_in(Scope::User(user), run) {
             Ok(Some(found)) if found.value.state.is_open() => {
-                self.spawn(ports, user, run, found.value.conversation, ResumeTrigger::Nothing);
+                self.spawn(ports, user, run, found.value.conversation, None);
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%run, %error, "a run that rested could not be read"),
+            Err(error) => tracing::warn!(%run, %error, "a suspended run could not be read"),
         }
     }
 
-    /// Has a run go on that failed or was stopped, from its last step, with fresh limits.
+    /// Resumes a run that failed or was stopped, from its last step, with fresh limits.
     ///
     /// # Errors
     /// `NotFound` when it is not this person's; `Unavailable` when it is under way, done, or its conversation has gone on.
@@ -104,7 +90,7 @@ impl Agent {
             _ => return Err(Error::unavailable("this run is under way: wait for it, or stop it")),
         }
         let (agent, cx) = (self.clone(), cx.clone());
-        // That it goes on is written, so it does: whoever asked may go away at any moment.
+        // The store says that it is resumed, so it is, even when whoever asked goes away.
         to_completion(async move { agent.begin_again(&cx, run, stored.conversation).await }).await
     }
 
@@ -118,11 +104,11 @@ impl Agent {
         if last.value.run != run {
             return Err(Error::unavailable("the conversation has gone on since: say it again there"));
         }
-        // What it had half said is said anew.
+        // Half an answer is begun anew.
         let half = Some(last.id).filter(|_| last.value.role == Speaker::Assistant && last.value.calls().is_empty());
         self.conversations.begin_again(user, run, conversation, half).await?;
         let (agent, ports) = (self.clone(), cx.ports().clone());
-        tokio::spawn(async move { agent.taken_up(&ports, user, run, busy, cancel).await });
+        tokio::spawn(async move { agent.resume_stored_or_warn(&ports, user, run, busy, cancel).await });
         Ok(())
     }
 
@@ -131,7 +117,7 @@ impl Agent {
         self.queue.stop(cx.user(), run)
     }
 
-    /// Stops every run of a person that is under way or queued: somebody who has left has nothing done any more.
+    /// Stops every run of a person that is under way or queued, because they have left.
     pub fn cancel_all_of(&self, user: UserId) {
         for (run, ..) in self.queue.runs_of(user) {
             self.queue.stop(user, run);
@@ -154,7 +140,7 @@ impl Agent {
         let conversation = found.map(|e| e.value.conversation);
         let open = conversation.is_some();
         if open {
-            // Also when the power goes this very moment it does not go on.
+            // It is not resumed either, should the power fail now.
             let ended = |run: &mut StoredRun| {
                 if run.state.is_open() {
                     run.ends(State::Cancelled, "cancelled", &cancelled().1);
@@ -164,13 +150,13 @@ impl Agent {
         }
         let asked = self.end_questions_of(user, run);
         if !under_way && (open || asked) {
-            self.tell_stopped(cx.ports(), user, run, conversation).await;
+            self.announce_stopped(cx.ports(), user, run, conversation).await;
         }
         Ok(under_way || open || asked)
     }
 
-    /// The end of a run that was stopped before it was taken up.
-    async fn tell_stopped(&self, ports: &Ports, user: UserId, run: Id, conversation: Option<Id>) {
+    /// Announces the end of a run that was stopped before it was resumed.
+    async fn announce_stopped(&self, ports: &Ports, user: UserId, run: Id, conversation: Option<Id>) {
         let told = conversation.map(|id| id.to_string());
         let data = serde_json::json!({"outcome": "cancelled", "runId": run.to_string(), "conversationId": told});
         self.counts.ended("cancelled");
@@ -178,106 +164,72 @@ impl Agent {
         if let Some(conversation) = conversation
             && let Err(error) = self.finish(user, run, conversation).await
         {
-            tracing::warn!(%run, %error, "a conversation that was not to be kept is still there");
+            tracing::warn!(%run, %error, "a temporary conversation could not be deleted");
         }
     }
 
-    /// Ends what people are asked for a run; `false` where there is nothing.
+    /// Ends the questions on which a run is suspended; `false` when there are none.
     pub(crate) fn end_questions_of(&self, user: UserId, run: Id) -> bool {
-        let asked = self.parts.registry.approvals().is_some_and(|approvals| approvals.end_run(user, run));
-        self.parts.interactions.end_run(user, run) || asked
+        self.parts.questions.end_run(user, run)
     }
 
-    /// Whether something a resting run waited for is settled.
-    fn has_heard(&self, user: UserId, run: Id) -> bool {
-        self.waiting_on(user, run).is_empty()
-            || {
-                let waits = match self.conversations.runs.get_in(Scope::User(user), run) {
-                    Ok(Some(found)) => found.value.waits(),
-                    _ => return true,
-                };
-                let unheard = self.parts.interactions.unheard(user, run);
-                let settled = |call: &String| {
-                    unheard.iter().any(|w| w.model_call == *call)
-                        || matches!(self.reply_to(user, run, call, None), Some(verdict) if !matches!(verdict, Reply::Pending))
-                };
-                waits.iter().any(settled)
-            }
+    /// Whether a question on which a suspended run waited has ended.
+    fn has_answer(&self, user: UserId, run: Id) -> bool {
+        let open = self.parts.questions.of_run(user, run);
+        let waits = match self.conversations.runs.get_in(Scope::User(user), run) {
+            Ok(Some(found)) => found.value.waits(),
+            _ => return true,
+        };
+        open.is_empty() || waits.iter().any(|call| open.iter().all(|question| question.model_call != *call))
     }
 
-    /// What was said about a call.
-    pub(crate) fn reply_to(&self, user: UserId, run: Id, call: &str, after: Option<Id>) -> Option<Reply> {
+    /// The answer to the approval of a call; `None` when nobody was asked.
+    pub(crate) fn reply_to(&self, user: UserId, run: Id, call: &str, after: Id) -> Option<Reply> {
         let approvals = self.parts.registry.approvals()?;
-        approvals.reply_to(user, run, call, after.unwrap_or_default()).unwrap_or_else(|error| {
-            tracing::warn!(%run, %error, "what was asked could not be read");
+        approvals.reply_to(user, run, call, after).unwrap_or_else(|error| {
+            tracing::warn!(%run, %error, "an approval could not be read");
             Some(Reply::Lapsed)
         })
     }
 
-    /// Keeps a run that rested before runs were kept; `false` where what it had said is gone, and nothing is to go on.
-    async fn know(&self, ports: &Ports, resume: &Resume) -> Result<bool> {
-        let (user, run) = (resume.principal.user, resume.run);
-        let mut known = self.conversations.runs.get_in(Scope::User(user), run)?.is_some();
-        if !known && self.conversations.has_said(user, resume.conversation, run)? {
-            let cx = Cx::root(ports.clone(), resume.principal.clone(), resume.via.clone());
-            cx.taint(resume.label);
-            let mut stored = StoredRun::new(&cx, resume.conversation, State::Waiting);
-            stored.set_only(resume.only.as_ref());
-            stored.model = self.provider().model();
-            stored.turns = 1;
-            self.conversations.add_run(user, run, stored).await?;
-            known = true;
-        }
-        if let Some(approvals) = self.parts.registry.approvals() {
-            let begun = approvals.begun(user, resume.approval).await;
-            // With its conversation the question may be gone too.
-            if known { begun? } else { drop(begun) }
-        }
-        Ok(known)
-    }
-
-    /// Takes a run up behind whoever is in its conversation. From here on it counts as under way.
-    fn spawn(&self, ports: &Ports, user: UserId, run: Id, conversation: Id, before: ResumeTrigger) {
+    /// Resumes a run behind whoever is in its conversation, and once there is a slot. From here on it counts as under way.
+    fn spawn(&self, ports: &Ports, user: UserId, run: Id, conversation: Id, slots: Option<Arc<Semaphore>>) {
         let cancel = CancellationToken::new();
         let entered = self
             .queue
             .enter(QueuedRun::new(run, user, Some(conversation), cancel.clone(), true), AdmissionPolicy::Resume);
-        // It is refused only where the house closes, and then goes on after the next start.
+        // It is refused only at shutdown, and then resumes after the next start.
         let Ok(busy) = entered else { return };
         let (agent, ports) = (self.clone(), ports.clone());
         tokio::spawn(async move {
             if !busy.turn().await {
                 if busy.stopped() {
-                    agent.tell_stopped(&ports, user, run, Some(conversation)).await;
+                    agent.announce_stopped(&ports, user, run, Some(conversation)).await;
                 }
                 return;
             }
-            // When its turn has come: a conversation that is being deleted is gone then.
-            if let ResumeTrigger::Know(resume) = &before {
-                match agent.know(&ports, resume).await {
-                    Ok(true) => {}
-                    Ok(false) => return,
-                    Err(error) => {
-                        tracing::warn!(%run, approval = %resume.approval, %error, "a run that rested could not go on");
-                        return;
-                    }
-                }
-            }
-            let _slot = match &before {
-                ResumeTrigger::Slot(slots) => slots.acquire().await.ok(),
-                _ => None,
+            let _slot = match &slots {
+                Some(slots) => slots.acquire().await.ok(),
+                None => None,
             };
-            agent.taken_up(&ports, user, run, busy, cancel).await;
+            agent.resume_stored_or_warn(&ports, user, run, busy, cancel).await;
         });
     }
 
-    async fn taken_up(&self, ports: &Ports, user: UserId, run: Id, busy: RunSlot, cancel: CancellationToken) {
-        if let Err(error) = self.take_up(ports, user, run, busy, cancel).await {
-            tracing::warn!(%run, %error, "a run could not be gone on with");
+    async fn resume_stored_or_warn(
+        &self,
+        ports: &Ports,
+        user: UserId,
+        run: Id,
+        busy: RunSlot,
+        cancel: CancellationToken,
+    ) {
+        if let Err(error) = self.resume_stored(ports, user, run, busy, cancel).await {
+            tracing::warn!(%run, %error, "a run could not be resumed");
         }
     }
 
-    async fn take_up(
+    async fn resume_stored(
         &self,
         ports: &Ports,
         user: UserId,
@@ -290,7 +242,7 @@ impl Agent {
         let Some((mut stored, changed)) = found.map(|e| (e.value, e.updated_ms)) else { return Ok(()) };
         if !stored.state.is_open() {
             if busy.stopped() {
-                self.tell_stopped(ports, user, run, Some(stored.conversation)).await;
+                self.announce_stopped(ports, user, run, Some(stored.conversation)).await;
             }
             return Ok(());
         }
@@ -298,14 +250,14 @@ impl Agent {
             Some(roles) => roles(user)?,
             None => Some(stored.role),
         };
-        // Who was given less meanwhile has no more than that.
+        // A role that was lowered meanwhile counts.
         stored.role = stored.role.min(role.unwrap_or(Role::Viewer));
         let cx = Cx::root(ports.clone(), stored.principal(user), stored.via());
         let cx = cx.in_run(run, stored.conversation, cancel);
         if stored.tainted {
             cx.taint(Label::Outside);
         }
-        // Nobody listens any more.
+        // Nobody listens to its steps any more.
         let (events, _) = mpsc::unbounded_channel();
         let mut task = Run {
             agent: self.clone(),
@@ -326,7 +278,7 @@ impl Agent {
         if role.is_none() {
             task.end(Err(Stop("denied", GONE.into())), began).await;
         } else if stored.state == State::Queued {
-            // Its message had waited for its turn when Hob ended.
+            // Its message was waiting for its turn when Hob ended.
             let message = stored.message();
             task.text = message.text().into_owned();
             task.start_queued(message, began).await;
@@ -336,8 +288,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Deletes conversations that were not to outlive the last session, but those in which something is unfinished.
-    fn put_away_sessions(&self, unfinished: &[Id]) -> Result<()> {
+    /// Deletes the temporary conversations of the last session, except those with an unfinished run.
+    fn delete_session_conversations(&self, unfinished: &[Id]) -> Result<()> {
         let mut old = vec![];
         self.conversations.heads.scan(|e| {
             if e.value.keeps != Persistence::Persistent && !unfinished.contains(&e.id) {
@@ -353,14 +305,15 @@ impl Agent {
         tokio::spawn(async move {
             for (user, conversation, busy) in old {
                 if let Err(error) = agent.forget(user, conversation, true, busy).await {
-                    tracing::warn!(%error, "a conversation of the last session is still there");
+                    tracing::warn!(%error, "a conversation of the last session could not be deleted");
                 }
             }
         });
         Ok(())
     }
 
-    /// Forgets the oldest runs that are over, and goes on with those whose questions nobody answered; now and then.
+    /// Deletes the oldest runs that are over, expires questions that nobody answered, and resumes the runs that waited for them;
+    /// to be called now and then.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
@@ -371,25 +324,27 @@ impl Agent {
             state if state.is_open() => {}
             _ => over.entry(e.owner).or_default().push(e.id),
         })?;
-        for (user, mut ids) in over.into_iter().filter(|(_, ids)| ids.len() > KEPT) {
+        for (user, mut ids) in over.into_iter().filter(|(_, ids)| ids.len() > FINISHED) {
             ids.sort();
-            let (old, runs) = (ids[..ids.len() - KEPT].to_vec(), self.conversations.runs.clone());
+            let (old, runs) = (ids[..ids.len() - FINISHED].to_vec(), self.conversations.runs.clone());
             runs.clone()
                 .store()
                 .write_later(move |tx| old.iter().try_for_each(|id| runs.remove(tx, Scope::User(user), *id).map(drop)));
         }
+        let late = self.parts.questions.sweep()?;
+        late.into_iter().for_each(|suspended| self.wake(ports, suspended));
         for (user, run) in waiting {
-            if self.waiting_on(user, run).is_empty() {
-                self.wake(ports, user, run);
+            if self.parts.questions.of_run(user, run).is_empty() {
+                self.wake(ports, SuspendedRun { user, run });
             }
         }
         Ok(())
     }
 }
 
-/// Whether what was last heard of a run is so old that what it was about to do is not done as a surprise.
+/// Whether a run last changed so long ago that its next call would come as a surprise.
 fn is_long_ago(changed_ms: u64, now_ms: u64) -> bool {
-    now_ms.saturating_sub(changed_ms) > LONG.as_millis() as u64
+    now_ms.saturating_sub(changed_ms) > STALE_AFTER.as_millis() as u64
 }
 
 const GONE: &str = "whoever asked for this is no longer one of the household, so it was not gone on with";
@@ -400,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_day_is_long() {
-        let day = LONG.as_millis() as u64;
+        let day = STALE_AFTER.as_millis() as u64;
         for (changed, now, is) in [(5, 5, false), (5, 5 + day, false), (5, 6 + day, true), (9, 5, false)] {
             assert_eq!(is_long_ago(changed, now), is, "{changed} {now}");
         }

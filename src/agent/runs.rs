@@ -10,7 +10,7 @@ use serde_json::Value;
 use store::{Entry, Listing};
 use text_kit::truncate;
 use tool::{
-    Channel, Cx, Error, Id, Result, Scope, UserId,
+    Channel, Cx, Error, Id, Result, Scope,
     prelude::{JsonSchema, schemars},
 };
 
@@ -133,13 +133,6 @@ pub enum RunStep {
     },
 }
 
-/// A question a run waits for.
-pub(crate) struct PendingQuestion {
-    pub id: Id,
-    /// The tool whose call needs approval; empty for a question of a tool.
-    pub about: String,
-}
-
 fn run_view(entry: Entry<StoredRun>, under_way: &[(Id, Option<Id>, bool)]) -> RunShown {
     let (id, run) = (entry.id, entry.value);
     // A woken run is running before that is stored.
@@ -234,20 +227,6 @@ impl Agent {
     pub(crate) fn stored_run(&self, cx: &Cx, id: Id) -> Result<StoredRun> {
         let found = self.conversations.runs.get_in(Scope::User(cx.user()), id)?;
         found.map(|e| e.value).ok_or_else(|| no_run(id))
-    }
-
-    /// The questions a run waits for.
-    pub(crate) fn waiting_on(&self, user: UserId, run: Id) -> Vec<PendingQuestion> {
-        let asked =
-            self.parts.registry.approvals().and_then(|approvals| {
-                approvals.list(Some(user), |s| s == registry::State::Pending, None, usize::MAX).ok()
-            });
-        let own = asked.unwrap_or_default().into_iter().filter(|a| a.run_id == Some(run));
-        let mut all: Vec<PendingQuestion> =
-            own.map(|a| PendingQuestion { id: a.id, about: format!("`{}`", a.tool) }).collect();
-        let shown = self.parts.interactions.waiting(user, run);
-        all.extend(shown.into_iter().map(|id| PendingQuestion { id, about: String::new() }));
-        all
     }
 }
 

@@ -16,6 +16,7 @@ use interaction::Interactions;
 use llm::{Delta, Error as ModelError, Message, Provider, Request, ToolCall, ToolChoice, ToolDefinition, Turn, Usage};
 use memory::Memories;
 use persona::Documents;
+use questions::Timeouts;
 use registry::Registry;
 use std::{
     sync::{Arc, Mutex},
@@ -89,11 +90,13 @@ fn house(acts: Vec<Act>) -> House {
     let provider = Arc::new(Scripted { acts: Mutex::new(acts), asked: asked.clone() });
     let memories = Memories::new(&store, Embedder::new(Duration::from_secs(60)));
     let config = Config { max_turns: 5, max_tool_calls: 8, ..Config::default() };
+    let questions = Questions::new(&store, Timeouts::default());
     let parts = Parts {
         registry,
         memories,
         documents: Documents::new(&store),
-        interactions: Interactions::new(&store),
+        interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
+        questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),
     };
     House { agent: Agent::new(config, &store, parts, provider), cx, asked }

@@ -1,4 +1,4 @@
-//! What Hob asks people, what they answer, and the answers that stand.
+//! Approvals and standing grants: list, read, answer, revoke. Also how an answer to any question resumes its run.
 
 use crate::{
     AppState, Caller,
@@ -7,15 +7,16 @@ use crate::{
     people::Deleted,
 };
 use axum::{Extension, extract::State};
-use registry::{Approval, Approvals, GrantShown, Resume, State as Standing};
+use questions::SuspendedRun;
+use registry::{Approval, Approvals, GrantShown, State as ApprovalState};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tool::{
-    Id, Role, UserId,
+    Id,
     prelude::{JsonSchema, schemars},
 };
 
-/// Which questions.
+/// Which approvals.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ListQuery {
     /// `pending` (the default), `settled` or `all`.
@@ -44,18 +45,18 @@ fn fifty() -> usize {
     50
 }
 
-/// Questions, the newest first.
+/// Approvals, the newest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Listed {
     count: usize,
     approvals: Vec<Approval>,
 }
 
-fn desk(house: &AppState) -> Result<&Arc<Approvals>, Failure> {
+fn approvals(house: &AppState) -> Result<&Arc<Approvals>, Failure> {
     house.registry.approvals().ok_or_else(|| Failure::new(409, "unavailable", "nobody can be asked here"))
 }
 
-/// The questions of the caller.
+/// The approvals of the caller.
 pub(crate) async fn list(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -65,74 +66,60 @@ pub(crate) async fn list(
         must_be_admin(&caller)?;
     }
     let user = (!which.everybody).then_some(caller.principal.user);
-    let fits = |state: Standing| match which.state {
-        StateFilter::Pending => state == Standing::Pending,
-        StateFilter::Settled => state != Standing::Pending,
+    let fits = |state: ApprovalState| match which.state {
+        StateFilter::Pending => state == ApprovalState::Pending,
+        StateFilter::Settled => state != ApprovalState::Pending,
         StateFilter::All => true,
     };
-    let approvals = desk(&house)?.list(user, fits, which.before, which.limit.clamp(1, 200))?;
+    let approvals = approvals(&house)?.list(user, fits, which.before, which.limit.clamp(1, 200))?;
     Ok(ok(Listed { count: approvals.len(), approvals }))
 }
 
-/// One question.
+/// One approval.
 pub(crate) async fn one(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Approval> {
-    Ok(ok(desk(&house)?.get(&house.cx(&caller), id)?))
+    Ok(ok(approvals(&house)?.get(&house.cx(&caller), id)?))
 }
 
-/// Answers a question. Where its run rested, it goes on.
+/// Answers an approval, and resumes the run that was suspended on it.
 pub(crate) async fn decide(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
     Json(answer): Json<registry::Answer>,
 ) -> Answer<Approval> {
-    let cx = house.cx(&caller);
-    // Goes on to its end also when whoever answered is gone: an answer that was written is acted on.
+    let (cx, registry) = (house.cx(&caller), house.registry.clone());
+    settle(house, async move { registry.settle(&cx, id, answer).await }).await
+}
+
+/// Settles a question of any kind, and resumes the run that was suspended on it. Runs to its end even when whoever answered has
+/// gone: an answer that was written is acted on.
+pub(crate) async fn settle<T: Serialize + Send + 'static>(
+    house: AppState,
+    settle: impl Future<Output = tool::Result<(T, Option<SuspendedRun>)>> + Send + 'static,
+) -> Answer<T> {
     let settled = tokio::spawn(async move {
-        let (approval, resume) = house.registry.settle(&cx, id, answer).await?;
-        if let Some(resume) = resume.filter(|_| house.lasting) {
-            go_on(&house, resume);
+        let (view, suspended) = settle.await?;
+        if let Some(suspended) = suspended.filter(|_| house.lasting) {
+            house.agent.wake(&house.ports, suspended);
         }
-        Ok::<_, tool::Error>(approval)
+        Ok::<_, tool::Error>(view)
     });
     let broken = |_| Failure::new(422, "failed", "the answer broke off: look at the question again");
     Ok(ok(settled.await.map_err(broken)??))
 }
 
-fn go_on(house: &AppState, mut resume: Resume) {
-    // Who was given less meanwhile, or is gone, has no more than that.
-    let role = &mut resume.principal.role;
-    *role = most_now(house, resume.principal.user).min(*role);
-    house.agent.go_on(&house.ports, resume);
-}
-
-/// Goes on with the runs whose question was answered before the last end, and that had not gone on yet; at start.
-pub fn go_on_with_answered(house: &AppState) {
-    let answered = house.registry.approvals().map(|approvals| approvals.answered());
-    answered.into_iter().flatten().for_each(|resume| go_on(house, resume));
-}
-
-/// The most somebody may do today; to look, when that cannot be found out.
-fn most_now(house: &AppState, user: UserId) -> Role {
-    if user == UserId::OWNER {
-        return Role::Admin;
-    }
-    let person = house.access.person(user).ok().flatten();
-    person.map_or(Role::Viewer, |person| person.value.standing.bound())
-}
-
-/// Standing answers, the newest first.
+/// Standing grants, the newest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Grants {
     count: usize,
     grants: Vec<GrantShown>,
 }
 
-/// Whose standing answers.
+/// Whose grants.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Whose {
     /// Everybody's; for admins.
@@ -140,7 +127,7 @@ pub(crate) struct Whose {
     everybody: bool,
 }
 
-/// What the caller said `always` to.
+/// The standing grants of the caller.
 pub(crate) async fn grants(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -149,11 +136,11 @@ pub(crate) async fn grants(
     if whose.everybody {
         must_be_admin(&caller)?;
     }
-    let grants = desk(&house)?.grants((!whose.everybody).then_some(caller.principal.user));
+    let grants = approvals(&house)?.grants((!whose.everybody).then_some(caller.principal.user));
     Ok(ok(Grants { count: grants.len(), grants }))
 }
 
-/// Takes a standing answer back.
+/// Revokes a grant.
 pub(crate) async fn take_back(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,

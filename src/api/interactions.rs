@@ -1,19 +1,17 @@
-//! What waits for the caller: questions, blocks and components; what they answer, and the runs that go on with it.
+//! Interactions: questions, blocks and components that wait for the caller; list, read, answer, dismiss.
 
 use crate::{
     AppState, Caller,
-    envelope::{Answer, Failure, Json, PathId, Query, ok},
+    approvals::settle,
+    envelope::{Answer, Json, PathId, Query, ok},
 };
 use axum::{Extension, extract::State};
-use interaction::{Interaction, ListFilter, State as Standing, Wake};
+use interaction::{Interaction, ListFilter, State as InteractionState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool::{
-    Id,
-    prelude::{JsonSchema, schemars},
-};
+use tool::prelude::{JsonSchema, schemars};
 
-/// Which of them.
+/// Which interactions.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ListQuery {
     /// `pending` (the default), `answered`, `expired` or `all`.
@@ -29,7 +27,7 @@ pub(crate) struct ListQuery {
 enum StateFilter {
     #[default]
     Pending,
-    /// Those that were put aside too.
+    /// Dismissed ones too.
     Answered,
     Expired,
     All,
@@ -39,7 +37,7 @@ fn fifty() -> usize {
     50
 }
 
-/// What waits or waited, the newest first.
+/// Interactions, the newest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Listed {
     count: usize,
@@ -52,23 +50,23 @@ pub(crate) struct Listed {
 #[serde(transparent)]
 pub(crate) struct Response(#[schemars(with = "serde_json::Map<String, Value>")] Value);
 
-/// What waits for the caller.
+/// The interactions of the caller.
 pub(crate) async fn list(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(asked): Query<ListQuery>,
 ) -> Answer<Listed> {
     let which = match asked.state {
-        StateFilter::Pending => ListFilter::In(Standing::Pending),
+        StateFilter::Pending => ListFilter::In(InteractionState::Pending),
         StateFilter::Answered => ListFilter::Answered,
-        StateFilter::Expired => ListFilter::In(Standing::Expired),
+        StateFilter::Expired => ListFilter::In(InteractionState::Expired),
         StateFilter::All => ListFilter::All,
     };
     let interactions = house.interactions.list(&house.cx(&caller), which, asked.limit.clamp(1, 200))?;
     Ok(ok(Listed { count: interactions.len(), interactions }))
 }
 
-/// One of them.
+/// One interaction.
 pub(crate) async fn one(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -77,38 +75,23 @@ pub(crate) async fn one(
     Ok(ok(house.interactions.get(&house.cx(&caller), id)?))
 }
 
-/// Takes an answer. Where its run rested, it goes on.
+/// Answers an interaction, and resumes the run that was suspended on it.
 pub(crate) async fn respond(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
     Json(Response(answer)): Json<Response>,
 ) -> Answer<Interaction> {
-    ended(house, caller, id, Some(answer)).await
+    let (cx, interactions) = (house.cx(&caller), house.interactions.clone());
+    settle(house, async move { interactions.respond(&cx, id, answer).await }).await
 }
 
-/// Puts it aside. Where its run rested, it goes on.
+/// Dismisses an interaction, and resumes the run that was suspended on it.
 pub(crate) async fn dismiss(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,
 ) -> Answer<Interaction> {
-    ended(house, caller, id, None).await
-}
-
-async fn ended(house: AppState, caller: Caller, id: Id, answer: Option<Value>) -> Answer<Interaction> {
-    let cx = house.cx(&caller);
-    // Goes on to its end also when whoever answered is gone: an answer that was written is acted on.
-    let settled = tokio::spawn(async move {
-        let (shown, wake) = match answer {
-            Some(answer) => house.interactions.respond(&cx, id, answer).await?,
-            None => house.interactions.dismiss(&cx, id).await?,
-        };
-        if let Some(Wake { user, run, .. }) = wake.filter(|_| house.lasting) {
-            house.agent.wake(&house.ports, user, run);
-        }
-        Ok::<_, tool::Error>(shown)
-    });
-    let broken = |_| Failure::new(422, "failed", "the answer broke off: look at it again");
-    Ok(ok(settled.await.map_err(broken)??))
+    let (cx, interactions) = (house.cx(&caller), house.interactions.clone());
+    settle(house, async move { interactions.dismiss(&cx, id).await }).await
 }

@@ -43,7 +43,6 @@ mod token_scope;
 mod tokens;
 mod tools;
 
-pub use approvals::go_on_with_answered;
 pub use claim::Claiming;
 pub use keys::Access;
 pub use metrics::RequestCounts;

@@ -1,4 +1,4 @@
-//! Questions, blocks and forms at the terminal: shown as text, asked line by line, answered.
+//! Interactions at the terminal: questions, blocks and forms are printed as text, asked line by line, and answered.
 
 use super::{
     client::Client,
@@ -10,22 +10,22 @@ use serde_json::{Map, Value, json};
 use std::io::{BufRead, IsTerminal, Write};
 use text_kit::percent_encode;
 
-/// Whether somebody sits here who can be asked.
-fn person() -> bool {
+/// Whether a person sits at the terminal.
+pub fn has_person() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Writes to standard error, where questions stand; a reader that went away is no failure.
-fn tell(text: std::fmt::Arguments) {
+/// Prints to standard error, where questions go. Ignores write errors.
+pub fn print(text: std::fmt::Arguments) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_fmt(text);
     let _ = err.flush();
 }
 
-/// A line of the person's; `None` when they leave.
-async fn read(prompt: String) -> Result<Option<String>> {
+/// Reads a line that the person types; `None` at the end of the input.
+pub async fn read_line(prompt: String) -> Result<Option<String>> {
     let line = tokio::task::spawn_blocking(move || {
-        tell(format_args!("{prompt}"));
+        print(format_args!("{prompt}"));
         let mut bytes = vec![];
         match std::io::stdin().lock().read_until(b'\n', &mut bytes) {
             Ok(0) | Err(_) => None,
@@ -43,15 +43,15 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A question in the stream: asks the person at the terminal; without one says how it can be answered.
+/// Asks the person at the terminal a question of the stream; without a person, prints how to answer.
 pub async fn ask_at_terminal(client: &Client, ask: &Value) -> Result<()> {
     let (id, options) = (text(ask, "id"), options(ask));
-    tell(format_args!("? {}\n", plain(text(ask, "question"))));
+    print(format_args!("? {}\n", plain(text(ask, "question"))));
     for (n, option) in options.iter().enumerate() {
-        tell(format_args!("  {}. {}\n", n + 1, show::value(&json!(option))));
+        print(format_args!("  {}. {}\n", n + 1, show::value(&json!(option))));
     }
-    if !person() {
-        tell(format_args!("  answer with `hob answer {id} TEXT`\n"));
+    if !has_person() {
+        print(format_args!("  answer with `hob answer {id} TEXT`\n"));
         return Ok(());
     }
     let prompt = match options.len() {
@@ -59,8 +59,8 @@ pub async fn ask_at_terminal(client: &Client, ask: &Value) -> Result<()> {
         count => format!("  1 to {count} (nothing puts it aside): "),
     };
     loop {
-        let Some(line) = read(prompt.clone()).await? else {
-            tell(format_args!("\n  it stays open: answer with `hob answer {id} TEXT`\n"));
+        let Some(line) = read_line(prompt.clone()).await? else {
+            print(format_args!("\n  it stays open: answer with `hob answer {id} TEXT`\n"));
             return Ok(());
         };
         if line.is_empty() {
@@ -68,7 +68,7 @@ pub async fn ask_at_terminal(client: &Client, ask: &Value) -> Result<()> {
         }
         match chosen(&options, &line) {
             Some(answer) => return send_answer(client, id, Some(json!({"answer": answer}))).await,
-            None => tell(format_args!("  choose one of these by its number\n")),
+            None => print(format_args!("  choose one of these by its number\n")),
         }
     }
 }
@@ -77,7 +77,7 @@ fn options(ask: &Value) -> Vec<String> {
     list(ask, "options").iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// What was typed, or the option of that number or those words.
+/// The option that was typed, by its number or its words; without options, the words.
 fn chosen(options: &[String], line: &str) -> Option<String> {
     if options.is_empty() {
         return Some(line.to_owned());
@@ -87,12 +87,12 @@ fn chosen(options: &[String], line: &str) -> Option<String> {
     same.or_else(by_number).cloned()
 }
 
-/// Something to be shown in the stream. A view without a form is put aside once it is shown.
+/// Prints blocks of the stream and asks for the fields of a form. A view without a form is dismissed once it is printed.
 pub async fn show_at_terminal(client: &Client, ui: &Value) -> Result<()> {
     let (id, title) = (text(ui, "id"), ui["title"].as_str());
     if text(ui, "kind") == "component" {
         let title = title.filter(|t| !t.is_empty()).unwrap_or("something to be used with the mouse");
-        tell(format_args!("? {}: open Hob's page to see and answer it\n", show::value(&json!(title))));
+        print(format_args!("? {}: open Hob's page to see and answer it\n", show::value(&json!(title))));
         return Ok(());
     }
     let blocks = list(ui, "blocks");
@@ -103,9 +103,9 @@ pub async fn show_at_terminal(client: &Client, ui: &Value) -> Result<()> {
     let Some(form) = blocks.iter().find(|b| text(b, "type") == "form") else {
         return send_answer(client, id, None).await;
     };
-    if !person() {
+    if !has_person() {
         let names: Vec<&str> = list(form, "fields").iter().map(|f| text(f, "name")).collect();
-        tell(format_args!(
+        print(format_args!(
             "? {}: fill in {} with `hob answer {id} '{{\"field\": \"value\"}}'`\n",
             show::value(&form["submitLabel"]),
             plain(&names.join(", "))
@@ -114,12 +114,12 @@ pub async fn show_at_terminal(client: &Client, ui: &Value) -> Result<()> {
     }
     let mut before = Map::new();
     loop {
-        let Some(data) = filled(form, &before).await? else {
-            tell(format_args!("\n  it stays open: see `hob interactions`\n"));
+        let Some(data) = read_fields(form, &before).await? else {
+            print(format_args!("\n  it stays open: see `hob interactions`\n"));
             return Ok(());
         };
         let prompt = format!("  {}? [y]es · [n]o, once more · [p]ut it aside: ", show::value(&form["submitLabel"]));
-        let answer = match read(prompt).await?.as_deref().map(str::to_lowercase).as_deref() {
+        let answer = match read_line(prompt).await?.as_deref().map(str::to_lowercase).as_deref() {
             None => return Ok(()),
             Some("" | "y" | "yes") => Some(json!({"action": "submit", "data": data})),
             Some("p" | "put it aside") => None,
@@ -130,10 +130,10 @@ pub async fn show_at_terminal(client: &Client, ui: &Value) -> Result<()> {
         };
         match send(client, id, answer).await {
             Ok(_) => return Ok(()),
-            // What a field is missing is said, and all are asked again with what was typed.
-            Err(error) if error.to_string().starts_with('`') => tell(format_args!("  {error:#}\n")),
+            // Errors of a field are printed, and all fields are asked again with what was typed as their default.
+            Err(error) if error.to_string().starts_with('`') => print(format_args!("  {error:#}\n")),
             Err(error) => {
-                tell(format_args!("  {error:#}\n"));
+                print(format_args!("  {error:#}\n"));
                 return Ok(());
             }
         }
@@ -141,14 +141,14 @@ pub async fn show_at_terminal(client: &Client, ui: &Value) -> Result<()> {
     }
 }
 
-/// The fields of a form, asked one by one; `None` when the person leaves. `before` is what they typed the last time.
-async fn filled(form: &Value, before: &Map<String, Value>) -> Result<Option<Map<String, Value>>> {
+/// Asks for the fields of a form one by one; `None` at the end of the input. `before` has the values of the last attempt.
+async fn read_fields(form: &Value, before: &Map<String, Value>) -> Result<Option<Map<String, Value>>> {
     let mut data = Map::new();
     for field in list(form, "fields") {
         let (name, kind, options) = (text(field, "name"), text(field, "type"), options(field));
-        let standing = before.get(name).filter(|v| !v.is_null()).unwrap_or(&field["default"]);
+        let default = before.get(name).filter(|v| !v.is_null()).unwrap_or(&field["default"]);
         for (n, option) in options.iter().enumerate() {
-            tell(format_args!("    {}. {}\n", n + 1, show::value(&json!(option))));
+            print(format_args!("    {}. {}\n", n + 1, show::value(&json!(option))));
         }
         let how = match kind {
             "number" => " (a number)",
@@ -157,25 +157,25 @@ async fn filled(form: &Value, before: &Map<String, Value>) -> Result<Option<Map<
             _ if !options.is_empty() => " (its number)",
             _ => "",
         };
-        let is = match standing {
+        let is = match default {
             Value::Null => String::new(),
             Value::Bool(on) => format!(" [{}]", if *on { "y" } else { "n" }),
             other => format!(" [{}]", show::value(other)),
         };
         let prompt = format!("  {}{how}{is}: ", show::value(&field["label"]));
         let value = loop {
-            let Some(line) = read(prompt.clone()).await? else { return Ok(None) };
+            let Some(line) = read_line(prompt.clone()).await? else { return Ok(None) };
             if line.is_empty() {
-                // Enter takes what stands there.
-                if standing.is_null() && field["required"] == true && kind != "checkbox" {
-                    tell(format_args!("    this has to be filled in\n"));
+                // Enter takes the default.
+                if default.is_null() && field["required"] == true && kind != "checkbox" {
+                    print(format_args!("    this has to be filled in\n"));
                     continue;
                 }
-                break standing.clone();
+                break default.clone();
             }
-            match typed(kind, &options, &line) {
+            match parse_value(kind, &options, &line) {
                 Ok(value) => break value,
-                Err(why) => tell(format_args!("    {why}\n")),
+                Err(why) => print(format_args!("    {why}\n")),
             }
         };
         if !value.is_null() {
@@ -185,8 +185,8 @@ async fn filled(form: &Value, before: &Map<String, Value>) -> Result<Option<Map<
     Ok(Some(data))
 }
 
-/// What was typed, as a value of this kind of field.
-fn typed(kind: &str, options: &[String], line: &str) -> Result<Value, &'static str> {
+/// Parses what was typed as the value of a field of this type.
+fn parse_value(kind: &str, options: &[String], line: &str) -> Result<Value, &'static str> {
     match kind {
         "number" => {
             let number =
@@ -211,36 +211,38 @@ async fn send(client: &Client, id: &str, answer: Option<Value>) -> Result<Value>
     }
 }
 
-/// Answers, or puts it aside. Somebody else may have answered meanwhile; that is told and no failure of this conversation.
+/// Sends an answer, or dismisses. Somebody else may have answered meanwhile; that is printed and no failure of this chat.
 async fn send_answer(client: &Client, id: &str, answer: Option<Value>) -> Result<()> {
     if let Err(error) = send(client, id, answer).await {
-        tell(format_args!("  {error:#}\n"));
+        print(format_args!("  {error:#}\n"));
     }
     Ok(())
 }
 
-/// Lists what waits for an answer.
-pub async fn interactions(client: &Client, json: bool) -> Result<()> {
-    let listed = client.data("GET", "/api/v1/interactions?limit=200", None).await?;
+/// Lists open questions of one kind, `approvals` or `interactions`, each as `describe` puts it.
+pub async fn list_open(client: &Client, kind: &str, json: bool, describe: impl Fn(&Value) -> String) -> Result<()> {
+    let listed = client.data("GET", &format!("/api/v1/{kind}?limit=200"), None).await?;
     if json {
-        put(format_args!("{:#}\n", listed["interactions"]))?;
-        return Ok(());
+        return Ok(put(format_args!("{:#}\n", listed[kind]))?);
     }
-    let all = list(&listed, "interactions");
-    for one in all {
-        let (what, options) = (about(one), options(one));
-        put(format_args!("{}  {what}\n", text(one, "id")))?;
-        for (n, option) in options.iter().enumerate() {
-            put(format_args!("  {}. {}\n", n + 1, show::value(&json!(option))))?;
-        }
+    let open = list(&listed, kind);
+    for one in open {
+        put(format_args!("{}  {}\n", text(one, "id"), describe(one)))?;
     }
-    if all.is_empty() {
+    if open.is_empty() {
         put(format_args!("nothing waits for an answer\n"))?;
     }
     Ok(())
 }
 
-/// What waits, in a line.
+/// Lists open interactions.
+pub async fn interactions(client: &Client, json: bool) -> Result<()> {
+    let numbered = |(n, option): (usize, &String)| format!("\n  {}. {}", n + 1, show::value(&json!(option)));
+    let describe = |one: &Value| about(one) + &options(one).iter().enumerate().map(numbered).collect::<String>();
+    list_open(client, "interactions", json, describe).await
+}
+
+/// An interaction in a line.
 fn about(one: &Value) -> String {
     let fields = list(one, "blocks").iter().find(|b| text(b, "type") == "form").map(|form| list(form, "fields"));
     let title = show::value(&one["title"]);
@@ -256,7 +258,7 @@ fn about(one: &Value) -> String {
     }
 }
 
-/// Answers one that waits: in words, by the number of an option, or with JSON; without anything puts it aside.
+/// Answers an interaction in words, by the number of an option, or with JSON; without any of these, dismisses it.
 pub async fn answer(client: &Client, id: &str, words: &str) -> Result<()> {
     if words.trim().is_empty() {
         send(client, id, None).await?;
@@ -322,7 +324,7 @@ mod tests {
             ("text", "7", Some(json!("7"))),
             ("date", "2026-11-20", Some(json!("2026-11-20"))),
         ] {
-            assert_eq!(typed(kind, &options, line).ok(), expected, "{kind} {line}");
+            assert_eq!(parse_value(kind, &options, line).ok(), expected, "{kind} {line}");
         }
     }
 }

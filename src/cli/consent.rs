@@ -1,16 +1,16 @@
-//! What Hob asks, at the terminal: while talking, and afterwards; and why it decides as it does.
+//! Approvals at the terminal: asked in the middle of a chat, listed and answered later. Also why a call would be decided as it is.
 
 use super::{
+    answer::{has_person, list_open, print, read_line},
     client::Client,
     terminal::{plain, put},
 };
 use anyhow::Result;
 use policy::Pattern;
 use serde_json::{Value, json};
-use std::io::{BufRead, IsTerminal, Write};
 use text_kit::percent_encode;
 
-/// What is asked, in lines: the call, what it would do, why it is asked.
+/// An approval in three lines: the call, what it would do, why it is asked.
 fn approval_text(approval: &Value) -> String {
     let text = |name: &str| approval[name].as_str().unwrap_or_default();
     let line = |name: &str| plain(text(name)).replace('\n', " ");
@@ -18,43 +18,34 @@ fn approval_text(approval: &Value) -> String {
     format!("{} {arguments}\n  {}\n  {}", line("tool"), line("about"), line("reason"))
 }
 
-/// Asks the person at the terminal, and answers for them; without one says how it can be answered.
+/// Asks the person at the terminal and sends their decision; without a person, prints how to decide.
 pub async fn ask_at_terminal(client: &Client, approval: &Value) -> Result<()> {
-    let id = approval["id"].as_str().unwrap_or_default().to_owned();
-    let mut err = std::io::stderr();
-    let _ = writeln!(err, "? {}", approval_text(approval));
-    if !(std::io::stdin().is_terminal() && err.is_terminal()) {
-        let _ = writeln!(err, "  answer with `hob approve {id}` or `hob deny {id}`");
+    let id = approval["id"].as_str().unwrap_or_default();
+    print(format_args!("? {}\n", approval_text(approval)));
+    if !has_person() {
+        print(format_args!("  answer with `hob approve {id}` or `hob deny {id}`\n"));
         return Ok(());
     }
-    let decision = tokio::task::spawn_blocking(move || {
-        loop {
-            let _ = write!(std::io::stderr(), "  [y]es, once · [a]lways with just these values · [n]o: ");
-            let _ = std::io::stderr().flush();
-            let mut line = String::new();
-            match std::io::stdin().lock().read_line(&mut line) {
-                Ok(0) | Err(_) => return None,
-                Ok(_) => {}
-            }
-            match line.trim().to_lowercase().as_str() {
-                "y" | "yes" => return Some("allow_once"),
-                "a" | "always" => return Some("allow_always"),
-                "n" | "no" => return Some("deny"),
-                _ => {}
-            }
+    let decision = loop {
+        let line = read_line("  [y]es, once · [a]lways with just these values · [n]o: ".into()).await?;
+        match line.as_deref().map(str::to_lowercase).as_deref() {
+            None => return Ok(()),
+            Some("y" | "yes") => break "allow_once",
+            Some("a" | "always") => break "allow_always",
+            Some("n" | "no") => break "deny",
+            Some(_) => {}
         }
-    });
-    let Some(decision) = decision.await? else { return Ok(()) };
-    // Somebody else may have answered meanwhile; that is told and no failure of this conversation.
+    };
     let pattern =
         if decision == "allow_always" { Pattern::exactly(&approval["arguments"]).to_json() } else { Value::Null };
-    if let Err(error) = answer(client, &id, decision, pattern, approval["nonce"].as_str()).await {
-        let _ = writeln!(err, "  {error:#}");
+    // Somebody else may have answered meanwhile; that is no failure of this chat.
+    if let Err(error) = answer(client, id, decision, pattern, approval["nonce"].as_str()).await {
+        print(format_args!("  {error:#}\n"));
     }
     Ok(())
 }
 
-/// Answers a question.
+/// Decides an approval.
 pub async fn answer(client: &Client, id: &str, decision: &str, pattern: Value, nonce: Option<&str>) -> Result<Value> {
     let path = format!("/api/v1/approvals/{}/decide", percent_encode(id));
     let mut body = json!({"decision": decision});
@@ -67,24 +58,12 @@ pub async fn answer(client: &Client, id: &str, decision: &str, pattern: Value, n
     client.data("POST", &path, Some(body)).await
 }
 
-/// Lists what waits for an answer.
+/// Lists open approvals.
 pub async fn list(client: &Client, json: bool) -> Result<()> {
-    let listed = client.data("GET", "/api/v1/approvals", None).await?;
-    if json {
-        put(format_args!("{:#}\n", listed["approvals"]))?;
-        return Ok(());
-    }
-    let approvals = listed["approvals"].as_array().cloned().unwrap_or_default();
-    for approval in &approvals {
-        put(format_args!("{}  {}\n", approval["id"].as_str().unwrap_or_default(), approval_text(approval)))?;
-    }
-    if approvals.is_empty() {
-        put(format_args!("nothing waits for an answer\n"))?;
-    }
-    Ok(())
+    list_open(client, "approvals", json, approval_text).await
 }
 
-/// Says whether a call would be made, which rule decides, and what each rule says.
+/// Prints whether a call would be made, which rule decides, and what each rule says.
 pub async fn explain(client: &Client, tool: &str, agent: Option<&str>, user: Option<&str>, json: bool) -> Result<()> {
     let asked = [("agent", agent), ("user", user)];
     let query: Vec<String> =

@@ -1,15 +1,15 @@
-//! Blocks as text, for a terminal.
+//! Formats blocks as text for a terminal.
 
 use super::terminal::plain;
 use serde_json::Value;
 use std::fmt::Write;
 use text_kit::one_line;
 
-/// How wide a cell of a table is at most, and the longest bar of a chart, in characters.
+/// The widest cell of a table and the longest bar of a chart, in characters.
 const CELL: usize = 40;
 const BAR: f64 = 30.0;
 
-/// Blocks one below the other, a form without its fields, which are asked one by one.
+/// Blocks one below the other. A form has no text, since its fields are asked one by one.
 pub fn blocks(title: Option<&str>, blocks: &[Value]) -> String {
     let mut parts = vec![];
     if let Some(title) = title.filter(|t| !t.is_empty()) {
@@ -58,7 +58,7 @@ fn line(text: &str) -> String {
     one_line(&plain(text))
 }
 
-fn clip(text: String) -> String {
+fn truncate(text: String) -> String {
     match text.char_indices().nth(CELL) {
         Some(_) => text.chars().take(CELL - 1).chain(['…']).collect(),
         None => text,
@@ -68,12 +68,12 @@ fn clip(text: String) -> String {
 fn table(block: &Value) -> String {
     let list = |name: &str| block[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let keys: Vec<&str> = list("columns").iter().filter_map(|c| c["key"].as_str()).collect();
-    let mut rows = vec![list("columns").iter().map(|c| clip(value(&c["label"]))).collect::<Vec<_>>()];
-    rows.extend(list("data").iter().map(|row| keys.iter().map(|key| clip(value(&row[*key]))).collect()));
+    let mut rows = vec![list("columns").iter().map(|c| truncate(value(&c["label"]))).collect::<Vec<_>>()];
+    rows.extend(list("data").iter().map(|row| keys.iter().map(|key| truncate(value(&row[*key]))).collect()));
     let wide = |row: &[String], n: usize| row.get(n).map_or(0, |cell| cell.chars().count());
     let widths: Vec<usize> = (0..keys.len()).map(|n| rows.iter().map(|row| wide(row, n)).max().unwrap_or(0)).collect();
     rows.insert(1, widths.iter().map(|width| "─".repeat(*width)).collect());
-    // Columns of numbers end where they end.
+    // Numbers are aligned right.
     let numeric = |n: usize| list("data").iter().all(|row| row[keys[n]].is_number() || row[keys[n]].is_null());
     let right: Vec<bool> = (0..keys.len()).map(|n| !list("data").is_empty() && numeric(n)).collect();
     let lines = rows.iter().map(|row| {
@@ -88,7 +88,7 @@ fn table(block: &Value) -> String {
 
 fn chart(data: &Value) -> String {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let labels: Vec<String> = list(&data["labels"]).iter().map(|l| clip(value(l))).collect();
+    let labels: Vec<String> = list(&data["labels"]).iter().map(|l| truncate(value(l))).collect();
     let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0);
     let all = list(&data["datasets"]);
     let values = all.iter().flat_map(|d| list(&d["data"])).filter_map(|v| v.as_f64());
@@ -98,7 +98,7 @@ fn chart(data: &Value) -> String {
         let mut text = value(&dataset["label"]);
         for (label, number) in labels.iter().zip(list(&dataset["data"])) {
             let size = number.as_f64().map_or(0.0, f64::abs);
-            // Something is never shown as nothing.
+            // A value that is not zero has a bar.
             let bar = if size > 0.0 { ((size / most * BAR).round() as usize).clamp(1, BAR as usize) } else { 0 };
             let bar = "█".repeat(bar);
             let space = if bar.is_empty() { "" } else { " " };

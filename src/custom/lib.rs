@@ -1,4 +1,4 @@
-//! Custom tools: tools in JavaScript, written by people and models.
+//! Layer 4: tools that people and models write in JavaScript.
 //!
 //! A custom tool is a household record. While active it is in the catalogue like any other tool, and each call runs
 //! its code in the sandbox with access only to operations that [`host`] authorises.

@@ -3,9 +3,7 @@
 use agent::Agent;
 use anyhow::Result;
 use board::Board;
-use interaction::{Interactions, Wake};
 use memory::Memories;
-use registry::Registry;
 use rules::Triggers;
 use scheduler::Scheduler;
 use std::time::Duration;
@@ -44,23 +42,10 @@ impl BackgroundTasks {
 }
 
 /// Expires unanswered questions, resumes the runs that waited for them, and deletes the oldest records of both.
-pub(super) fn schedule_maintenance(
-    registry: Registry,
-    interactions: Interactions,
-    agent: Agent,
-    ports: Ports,
-    closing: CancellationToken,
-) {
+pub(super) fn schedule_maintenance(agent: Agent, ports: Ports, closing: CancellationToken) {
     let maintenance = async move {
         loop {
             tokio::time::sleep(MAINTENANCE_EVERY).await;
-            if let Err(error) = registry.tidy() {
-                tracing::warn!(%error, "could not expire old approvals");
-            }
-            match interactions.tidy() {
-                Ok(expired) => expired.iter().for_each(|Wake { user, run, .. }| agent.wake(&ports, *user, *run)),
-                Err(error) => tracing::warn!(%error, "could not expire old interactions"),
-            }
             if let Err(error) = agent.tidy(&ports) {
                 tracing::warn!(%error, "could not delete old runs");
             }

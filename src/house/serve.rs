@@ -67,8 +67,8 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     };
     let tls_at = tls.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
     house.network.opened(at, door.clone());
-    let (closing, agent, registry) = (house.closing.clone(), house.agent.clone(), house.registry.clone());
-    let (interactions, restart) = (house.interactions.clone(), house.restart.clone());
+    let (closing, agent) = (house.closing.clone(), house.agent.clone());
+    let (questions, restart) = (house.interactions.questions().clone(), house.restart.clone());
     // A stop signal during a restart wins over the restart.
     let stop = CancellationToken::new();
     let signalled = stop.clone();
@@ -84,8 +84,7 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
         }
         tracing::info!("closing");
         // Runs end first, so that their listeners receive the last event. Runs that wait for a person are suspended.
-        registry.rest();
-        interactions.rest();
+        questions.suspend_all();
         tokio::time::sleep(SUSPEND_TIMEOUT).await;
         agent.stop_all(STOP_TIMEOUT).await;
         closing.cancel();
@@ -95,7 +94,6 @@ pub async fn daemon(config: Config, data: &Path, scrubber: Scrubber) -> Result<O
     let people = house.access.clone();
     house.agent.recover(&house.ports, Arc::new(move |user| people.role_of(user)))?;
     let serving = tokio::spawn(api::serve(house.clone(), listeners)?);
-    api::go_on_with_answered(&house);
     let calling = background.start(&house.closing)?;
     print_access(&house, data, at, door.as_ref());
     // Ignore write errors.

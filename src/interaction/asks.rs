@@ -1,17 +1,17 @@
-//! What tools ask in the middle of their work, through the port of their context.
+//! The port through which tools ask in the middle of their work.
 
 use crate::{Interactions, Request};
 use futures::{FutureExt, future::BoxFuture};
 use tool::{Answer, Ask, Consult, Cx, Error, Question, Result};
 
-/// Asks people: whether something may be done at `C`, everything else here.
+/// Asks people: for approval at `C`, everything else as an interaction.
 pub struct Asks<C> {
     consulted: C,
     interactions: Interactions,
 }
 
 impl<C: Ask> Asks<C> {
-    /// Questions of tools go to `interactions`, those about rights to `consulted`.
+    /// Questions of tools go to `interactions`, approvals to `consulted`.
     pub fn new(consulted: C, interactions: Interactions) -> Self {
         Self { consulted, interactions }
     }
@@ -27,7 +27,7 @@ impl<C: Ask> Ask for Asks<C> {
         async move {
             let request = Request::Ask { question: question.text, options: question.choices };
             let answer = interactions.ask_now(&cx, request).await?;
-            let text = answer["answer"].as_str().ok_or_else(|| Error::failed("the answer had no text: ask again"))?;
+            let text = answer["answer"].as_str().ok_or_else(|| Error::failed("the answer has no text: ask again"))?;
             Ok(Answer(text.to_owned()))
         }
         .boxed()

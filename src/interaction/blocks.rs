@@ -1,18 +1,18 @@
-//! What `render_blocks` shows: eight types of blocks, checked before a person sees them.
+//! The eight types of blocks that `render_blocks` shows, and their validation.
 
 use crate::form::{self, Field};
 use serde_json::Map;
 use text_kit::prefix;
 use tool::prelude::*;
 
-/// How many blocks, columns and rows may be shown at once.
+/// The most blocks, columns and rows shown at once.
 const BLOCKS: usize = 50;
 const COLUMNS: usize = 30;
 const ROWS: usize = 500;
-/// How many values a chart has, in all its series, and how many series.
+/// The most values of a chart, over all its series, and the most series.
 const VALUES: usize = 2000;
 const SERIES: usize = 12;
-/// The longest short text (a label, what a picture shows), in characters.
+/// The longest short text (a label, the description of a picture), in characters.
 const WORDS: usize = 200;
 
 /// One block.
@@ -42,7 +42,7 @@ pub enum Block {
     Form {
         /// In the order they are shown.
         fields: Vec<Field>,
-        /// What stands on the button.
+        /// The text of the submit button.
         submit_label: String,
     },
     /// Program text.
@@ -56,18 +56,18 @@ pub enum Block {
     Image {
         /// `https:`, `data:image/…` or `/api/v1/files/ID`.
         url: String,
-        /// What it shows, in words.
+        /// A description, for whoever cannot see it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alt: Option<String>,
     },
-    /// A remark that is to be noticed.
+    /// A remark that stands out.
     Alert {
-        /// How it is meant.
+        /// How serious it is.
         variant: Variant,
         /// The remark.
         content: String,
     },
-    /// Any JSON, to be looked at.
+    /// Any JSON value.
     Json {
         /// The value.
         data: Value,
@@ -98,7 +98,7 @@ pub enum ChartType {
     Area,
 }
 
-/// How a remark is meant.
+/// How serious a remark is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
@@ -112,11 +112,11 @@ pub enum Variant {
     Success,
 }
 
-/// Checks blocks and gives them as they are shown: charts in one form, `{labels, datasets: [{label, data}]}`.
+/// Validates blocks, and normalizes charts to `{labels, datasets: [{label, data}]}`.
 ///
 /// # Errors
-/// `BadArgs` that names the place: `blocks[2].fields[0].name`.
-pub(crate) fn checked(mut blocks: Vec<Block>) -> Result<Vec<Block>> {
+/// `BadArgs` with the path of what is wrong: `blocks[2].fields[0].name`.
+pub(crate) fn validated(mut blocks: Vec<Block>) -> Result<Vec<Block>> {
     if blocks.is_empty() || blocks.len() > BLOCKS {
         return Err(Error::bad_args(format!("`blocks`: 1 to {BLOCKS} can be shown at once, not {}", blocks.len())));
     }
@@ -134,8 +134,8 @@ pub(crate) fn checked(mut blocks: Vec<Block>) -> Result<Vec<Block>> {
                 return wrong(".language", "expected the name of a language");
             }
             Block::Markdown { .. } | Block::Alert { .. } | Block::Code { .. } | Block::Json { .. } => {}
-            Block::Table { columns, data } => table(&at, columns, data)?,
-            Block::Chart { data, .. } => *data = chart(&at, data)?,
+            Block::Table { columns, data } => check_table(&at, columns, data)?,
+            Block::Chart { data, .. } => *data = normalize_chart(&at, data)?,
             Block::Form { fields, submit_label } => {
                 if let Some(first) = form.replace(n) {
                     return wrong(
@@ -148,7 +148,7 @@ pub(crate) fn checked(mut blocks: Vec<Block>) -> Result<Vec<Block>> {
                 }
                 form::check(&at, fields)?;
             }
-            Block::Image { url, .. } if !can_be_shown(url) => {
+            Block::Image { url, .. } if !is_allowed_url(url) => {
                 return wrong(
                     ".url",
                     "expected an address that begins with https://, data:image/png;base64, (or jpeg, gif, webp) or \
@@ -164,12 +164,12 @@ pub(crate) fn checked(mut blocks: Vec<Block>) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// The fields of the form among them.
-pub(crate) fn form_of(blocks: &[Block]) -> Option<&[Field]> {
+/// The fields of the form, where there is one.
+pub(crate) fn form_fields(blocks: &[Block]) -> Option<&[Field]> {
     blocks.iter().find_map(|b| if let Block::Form { fields, .. } = b { Some(fields.as_slice()) } else { None })
 }
 
-fn table(at: &str, columns: &[Column], rows: &[Map<String, Value>]) -> Result<()> {
+fn check_table(at: &str, columns: &[Column], rows: &[Map<String, Value>]) -> Result<()> {
     let wrong = |part: &str, why: String| Err(Error::bad_args(format!("`{at}{part}`: {why}")));
     if columns.is_empty() || columns.len() > COLUMNS {
         return wrong(".columns", format!("a table has 1 to {COLUMNS} columns, not {}", columns.len()));
@@ -191,8 +191,8 @@ fn table(at: &str, columns: &[Column], rows: &[Map<String, Value>]) -> Result<()
     Ok(())
 }
 
-/// The data of a chart in one form, from either.
-fn chart(at: &str, data: &Map<String, Value>) -> Result<Map<String, Value>> {
+/// The data of a chart in one form, whichever of the usual ones it has.
+fn normalize_chart(at: &str, data: &Map<String, Value>) -> Result<Map<String, Value>> {
     let wrong = |part: &str, why: &str| {
         let how = r#"write {"labels": ["Mon", "Tue"], "datasets": [{"label": "Rain", "data": [3, 5]}]}"#;
         Err(Error::bad_args(format!("`{at}.data{part}`: {why}; {how}")))
@@ -205,7 +205,7 @@ fn chart(at: &str, data: &Map<String, Value>) -> Result<Map<String, Value>> {
     let Some(datasets) =
         data.get("datasets").or(data.get("series")).or(one.as_ref().filter(|_| data.contains_key("labels")))
     else {
-        // One value a name; in the order of the names, for an object has no other.
+        // One value a name, in the order of the names, since an object has no other.
         let labels: Vec<&String> = data.keys().collect();
         if let Some((name, _)) = data.iter().find(|(_, value)| !value.is_number()) {
             return wrong(&format!(".{}", prefix(name, WORDS / 5)), "expected a number");
@@ -250,14 +250,14 @@ fn chart(at: &str, data: &Map<String, Value>) -> Result<Map<String, Value>> {
         let Some(name) = dataset.get("label").or(dataset.get("name")).map_or(Some(String::new()), label) else {
             return wrong(&format!("{part}.label"), "expected a short text");
         };
-        // Colours and the like are the page's own affair.
+        // Colours and the like are up to the page.
         series.push(json!({"label": name, "data": values}));
     }
     Ok(Map::from_iter([("labels".to_owned(), json!(labels)), ("datasets".to_owned(), series.into())]))
 }
 
-/// Whether a picture may be shown from there: nothing that runs, and nothing of this device but uploads.
-fn can_be_shown(url: &str) -> bool {
+/// Whether a picture may come from this address: nothing executable, and nothing of this device except uploads.
+fn is_allowed_url(url: &str) -> bool {
     let clean = !url.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\');
     let host = url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
     let data = ["png", "jpeg", "gif", "webp"].iter().any(|kind| {
@@ -275,7 +275,7 @@ mod tests {
 
     fn check(blocks: Value) -> Result<Vec<Block>, String> {
         let blocks: Vec<Block> = serde_json::from_value(blocks).map_err(|e| e.to_string())?;
-        checked(blocks).map_err(|e| e.to_string())
+        validated(blocks).map_err(|e| e.to_string())
     }
 
     /// One of each, as the reference writes them.
@@ -296,8 +296,8 @@ mod tests {
     fn the_eight_types_are_taken_as_the_reference_writes_them() {
         let blocks = check(all()).unwrap();
         assert_eq!(serde_json::to_value(&blocks).unwrap(), all(), "and kept as they are");
-        assert_eq!(form_of(&blocks).map(<[Field]>::len), Some(1));
-        assert_eq!(form_of(&blocks[..3]), None);
+        assert_eq!(form_fields(&blocks).map(<[Field]>::len), Some(1));
+        assert_eq!(form_fields(&blocks[..3]), None);
         let all = all();
         for (n, block) in all.as_array().unwrap().iter().enumerate() {
             for field in block.as_object().unwrap().keys().filter(|f| !["alt", "type"].contains(&f.as_str())) {

@@ -1,42 +1,42 @@
-//! The fields of a form, and what a person may send for them.
+//! The fields of a form, and validation of what a person submits.
 
 use jiff::civil::Date;
 use serde_json::Map;
 use std::collections::HashSet;
 use tool::prelude::*;
 
-/// How many fields a form may have, and how many choices one of them.
+/// The most fields of a form, and the most choices of a field.
 const FIELDS: usize = 50;
 const CHOICES: usize = 100;
-/// The longest name, and the longest words beside a field or on a choice, in characters.
+/// The longest name, and the longest label or choice, in characters.
 const NAME: usize = 64;
 const WORDS: usize = 200;
-/// The longest text somebody may write into a field, in bytes.
-const WRITTEN: usize = 16 * 1024;
+/// The longest text in a field, in bytes.
+const TEXT: usize = 16 * 1024;
 
 /// One field of a form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
-    /// Its key in what is submitted.
+    /// Its key in the submitted data.
     pub name: String,
-    /// What the person reads beside it.
+    /// The text beside it.
     pub label: String,
-    /// What is filled in.
+    /// The type of its value.
     #[serde(rename = "type")]
     pub kind: FieldType,
     /// The choices of a select.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// Whether it has to be filled in.
+    /// Whether it must be filled in.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// What stands in it at first.
+    /// Its initial value.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub default: Value,
 }
 
-/// What is filled into a field.
+/// The type of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FieldType {
@@ -96,7 +96,7 @@ pub(crate) fn check(at: &str, fields: &[Field]) -> Result<()> {
             _ => {}
         }
         if !field.default.is_null()
-            && let Err(why) = fits(field, &field.default)
+            && let Err(why) = check_value(field, &field.default)
         {
             return wrong(".default", why);
         }
@@ -104,12 +104,11 @@ pub(crate) fn check(at: &str, fields: &[Field]) -> Result<()> {
     Ok(())
 }
 
-/// What a person submitted, checked against the fields: a checkbox that was not sent is off, and what was left empty is
-/// left out.
+/// Validates submitted data. A checkbox that was not sent is off; empty fields are left out.
 ///
 /// # Errors
 /// `Failed` that begins with the name of the field.
-pub(crate) fn filled(fields: &[Field], mut data: Map<String, Value>) -> Result<Map<String, Value>> {
+pub(crate) fn parse_submission(fields: &[Field], mut data: Map<String, Value>) -> Result<Map<String, Value>> {
     let mut taken = Map::new();
     for field in fields {
         let name = &field.name;
@@ -126,7 +125,7 @@ pub(crate) fn filled(fields: &[Field], mut data: Map<String, Value>) -> Result<M
             }
             continue;
         }
-        if let Err(why) = fits(field, &value) {
+        if let Err(why) = check_value(field, &value) {
             return wrong(&why);
         }
         taken.insert(name.clone(), value);
@@ -138,10 +137,13 @@ pub(crate) fn filled(fields: &[Field], mut data: Map<String, Value>) -> Result<M
     Ok(taken)
 }
 
-/// Whether a value is one for this field; else what is expected.
-fn fits(field: &Field, value: &Value) -> Result<(), String> {
+/// Checks a value against its field.
+///
+/// # Errors
+/// What is expected, as a phrase.
+fn check_value(field: &Field, value: &Value) -> Result<(), String> {
     let expected = match (field.kind, value) {
-        (FieldType::Text | FieldType::Textarea, Value::String(text)) if text.len() > WRITTEN => {
+        (FieldType::Text | FieldType::Textarea, Value::String(text)) if text.len() > TEXT => {
             "a shorter text (16 KB at most)"
         }
         (FieldType::Text, Value::String(text)) if text.contains('\n') => "a single line",
@@ -219,7 +221,7 @@ mod tests {
             {"name": "more", "label": "More", "type": "textarea"},
             {"name": "day", "label": "Day", "type": "date"},
         ]));
-        let sent = |json: Value| filled(&form, json.as_object().unwrap().clone()).map(Value::Object);
+        let sent = |json: Value| parse_submission(&form, json.as_object().unwrap().clone()).map(Value::Object);
         for (given, taken) in [
             (json!({"who": "Nora"}), json!({"who": "Nora", "sure": false})),
             (
@@ -235,7 +237,7 @@ mod tests {
             (json!({"who": "  "}), "`who`: this has to be filled in"),
             (json!({"who": 7}), "`who`: expected text"),
             (json!({"who": "a\nb"}), "`who`: expected a single line"),
-            (json!({"who": "x".repeat(WRITTEN + 1)}), "`who`: expected a shorter text"),
+            (json!({"who": "x".repeat(TEXT + 1)}), "`who`: expected a shorter text"),
             (json!({"who": "N", "age": "7"}), "`age`: expected a number"),
             (json!({"who": "N", "size": "L"}), "`size`: expected one of S, M"),
             (json!({"who": "N", "sure": "yes"}), "`sure`: expected true or false"),

@@ -1,10 +1,9 @@
-//! Layer 3: asking and showing. A question, blocks or a component is stored before anybody sees it, any door may answer it,
-//! and the call that waits for it goes on, also after a restart.
+//! Layer 3: asking and showing. Tools that ask a person a question, show blocks or a component, and wait for the answer.
 
 mod asks;
 mod blocks;
-mod desk;
 mod form;
+mod interactions;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -12,7 +11,7 @@ mod tools;
 
 pub use asks::Asks;
 pub use blocks::{Block, ChartType, Column, Variant};
-pub use desk::{InteractionEvent, Interactions, ListFilter, Waits, Wake, Watching};
 pub use form::{Field, FieldType};
+pub use interactions::{InteractionEvent, Interactions, ListFilter};
 pub use record::{Interaction, Kind, Request, State};
 pub use tools::family;

@@ -1,32 +1,31 @@
-//! What waits for a person, as it is stored and shown.
+//! An interaction as it is stored and shown, and the answers to it.
 
 use crate::{
-    Waits,
     blocks::{self, Block},
     form,
 };
+use questions::{Header, Question, Timeouts};
 use scrub::{How, Scrubber};
 use serde_json::Map;
 use std::collections::HashSet;
 use store::{Coded, Entry, Key, Level, Record};
 use tool::prelude::*;
 
-/// The most that is shown and stored, and the most that is sent back, in bytes of JSON.
-pub(crate) const LARGEST: usize = 64 * 1024;
+/// The largest request and the largest answer, in bytes of JSON.
+const LARGEST: usize = 64 * 1024;
 /// The longest question and the longest answer in words, in bytes.
 const QUESTION: usize = 4 * 1024;
 const ANSWER: usize = 16 * 1024;
-/// How many answers may be offered.
+/// The most options of a question.
 const OPTIONS: usize = 20;
-/// The longest title, answer on offer and word of a component, in characters.
+/// The longest title, option and action of a component, in characters.
 const WORDS: usize = 200;
 
-/// The index of those that wait.
-pub(crate) const PENDING: u8 = 1;
-/// The index by run.
-pub(crate) const RUN: u8 = 2;
+/// The indexes of the records: those that wait, and all by run.
+const PENDING: u8 = 1;
+const RUN: u8 = 2;
 
-/// What is shown.
+/// The kind of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -34,11 +33,11 @@ pub enum Kind {
     Ask,
     /// Blocks, perhaps with a form.
     Blocks,
-    /// A component that runs in a frame of its own.
+    /// A component that runs in its own frame.
     Component,
 }
 
-/// How it stands.
+/// What became of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -46,7 +45,7 @@ pub enum State {
     Pending,
     /// They answered.
     Answered,
-    /// They put it aside.
+    /// They dismissed it.
     Dismissed,
     /// Nobody answered in time, or nobody waits for it any more.
     Expired,
@@ -62,40 +61,40 @@ impl Coded for State {
     const UNKNOWN: Self = State::Expired;
 }
 
-/// What a call wants of the person.
+/// What a call asks or shows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
-    /// An answer in words, or one of those on offer.
+    /// A question, answered in words or by an option.
     Ask {
         /// The question.
         question: String,
-        /// What can be chosen; empty for an answer in words.
+        /// The options; empty for an answer in words.
         options: Vec<String>,
     },
-    /// A look at blocks, and what they fill in.
+    /// Blocks, perhaps with a form to fill in.
     Blocks {
-        /// What stands above them.
+        /// The title.
         title: Option<String>,
-        /// What is shown.
+        /// The blocks.
         blocks: Vec<Block>,
     },
-    /// What a component makes of it.
+    /// A component that sends the answer.
     Component {
-        /// What stands above it.
+        /// The title.
         title: Option<String>,
         /// Its code.
         code: String,
-        /// What it is given.
+        /// Its props.
         props: Map<String, Value>,
     },
 }
 
 impl Request {
-    /// The request as it is shown.
+    /// Validates and normalizes the request.
     ///
     /// # Errors
     /// `BadArgs` that says what is wrong.
-    pub(crate) fn checked(self) -> Result<Self> {
+    pub(crate) fn validated(self) -> Result<Self> {
         let title_of = |title: Option<String>| match title.map(|t| t.trim().to_owned()).filter(|t| !t.is_empty()) {
             Some(title) if title.chars().count() > WORDS => {
                 Err(Error::bad_args(format!("`title`: expected at most {WORDS} characters")))
@@ -125,7 +124,7 @@ impl Request {
                 Request::Ask { question, options }
             }
             Request::Blocks { title, blocks } => {
-                Request::Blocks { title: title_of(title)?, blocks: blocks::checked(blocks)? }
+                Request::Blocks { title: title_of(title)?, blocks: blocks::validated(blocks)? }
             }
             Request::Component { title, code, props } => {
                 if code.trim().is_empty() {
@@ -138,8 +137,7 @@ impl Request {
 }
 
 impl Request {
-    /// Whether what is kept of a call with these arguments is less than the call: something in it is a secret, or stands for
-    /// one that was taken out before.
+    /// Whether the request has a secret, or a mark in place of one. Then it cannot be stored whole.
     pub(crate) fn has_secret(&self, scrubber: &Scrubber) -> bool {
         let mut args = match self {
             Request::Ask { question, options } => json!({"question": question, "options": options}),
@@ -151,21 +149,21 @@ impl Request {
     }
 }
 
-/// As it is stored. New fields go last.
+/// An interaction as it is stored. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     #[serde(with = "store::coded")]
-    pub kind: Kind,
+    kind: Kind,
     #[serde(with = "store::coded")]
     pub state: State,
-    pub run: Option<Id>,
-    pub conversation: Option<Id>,
+    run: Option<Id>,
+    conversation: Option<Id>,
     /// The model's id of its call; empty without one.
-    pub model_call: String,
-    /// Whether the run rests when nobody answers in the call.
-    pub parks: bool,
+    model_call: String,
+    /// Whether the run is suspended when nobody answers in the call.
+    parks: bool,
     question: String,
-    /// JSON text, as all that may grow: a list of texts, a list of blocks, an object.
+    /// JSON text, like everything that may grow: a list of texts, a list of blocks, an object.
     options: String,
     title: String,
     blocks: String,
@@ -173,11 +171,11 @@ pub(crate) struct Stored {
     code: String,
     props: String,
     channel: String,
-    pub expires_ms: u64,
+    expires_ms: u64,
     answered_ms: u64,
     answer: String,
-    /// Whether a call was given the answer.
-    pub taken: bool,
+    /// Not read any more: whether a call got the answer.
+    taken: bool,
 }
 
 impl Record for Stored {
@@ -190,24 +188,52 @@ impl Record for Stored {
     }
 }
 
+impl Question for Stored {
+    const TOPICS: [&'static str; 2] = ["interaction:pending", "interaction:ended"];
+    const BY_RUN: Option<u8> = Some(RUN);
+    type View = Interaction;
+
+    fn header(&self) -> Header {
+        Header {
+            run: self.run,
+            conversation: self.conversation,
+            model_call: self.model_call.clone(),
+            suspends: self.parks,
+            expires_ms: self.expires_ms,
+            state: match self.state {
+                State::Pending => questions::State::Pending,
+                State::Answered | State::Dismissed => questions::State::Settled,
+                State::Expired => questions::State::Expired,
+            },
+        }
+    }
+
+    fn expire(&mut self, at_ms: u64) {
+        self.end(State::Expired, &Value::Null, at_ms);
+    }
+
+    fn details(shown: &Interaction) -> Map<String, Value> {
+        Map::from_iter([("kind".into(), json!(shown.kind)), ("state".into(), json!(shown.state))])
+    }
+
+    fn repeats(&self, before: &Self) -> bool {
+        let call = |s: &Self| (s.kind, s.run, s.model_call.clone());
+        call(self) == call(before) && self.shown() == before.shown()
+    }
+}
+
 impl Stored {
     /// # Errors
     /// `BadArgs` when it is too large.
-    pub fn new(cx: &Cx, request: &Request, parks: bool, waits: Waits, now: u64) -> Result<Self> {
-        let model_call = cx.bounds().model_call.as_deref().unwrap_or_default().to_owned();
-        let parks = parks && cx.run().is_some() && cx.conversation().is_some() && !model_call.is_empty();
-        let lasts = if parks {
-            waits.parked_hours.saturating_mul(3_600_000)
-        } else {
-            waits.in_call_seconds.saturating_mul(1000)
-        };
+    pub fn new(cx: &Cx, id: Id, request: &Request, suspends: bool, timeouts: Timeouts) -> Result<Self> {
+        let header = Header::new(cx, suspends, timeouts, id);
         let mut stored = Self {
             kind: Kind::Ask,
             state: State::Pending,
-            run: cx.run(),
-            conversation: cx.conversation(),
-            model_call,
-            parks,
+            run: header.run,
+            conversation: header.conversation,
+            model_call: header.model_call,
+            parks: header.suspends,
             question: String::new(),
             options: String::new(),
             title: String::new(),
@@ -216,7 +242,7 @@ impl Stored {
             code: String::new(),
             props: String::new(),
             channel: text(&cx.channel()),
-            expires_ms: now.saturating_add(lasts),
+            expires_ms: header.expires_ms,
             answered_ms: 0,
             answer: String::new(),
             taken: false,
@@ -247,21 +273,21 @@ impl Stored {
         Ok(stored)
     }
 
-    /// The same without secrets: it is kept.
-    pub fn clean(mut self, scrubber: &Scrubber) -> Self {
+    /// The same without secrets, to be stored.
+    pub fn without_secrets(mut self, scrubber: &Scrubber) -> Self {
         for words in [&mut self.question, &mut self.title, &mut self.component, &mut self.code] {
             *words = scrubber.text(words, How::All).into_owned();
         }
         for parts in [&mut self.options, &mut self.blocks, &mut self.props] {
             if let Ok(mut value) = serde_json::from_str(parts) {
-                clean_strings(&mut value, scrubber);
+                scrub_texts(&mut value, scrubber);
                 *parts = value.to_string();
             }
         }
         self
     }
 
-    /// With the answer as it was given.
+    /// The same with the answer as the person gave it.
     pub fn with_answer(mut self, answer: &Value) -> Self {
         self.answer = if answer.is_null() { String::new() } else { answer.to_string() };
         self
@@ -271,19 +297,18 @@ impl Stored {
         [&self.question, &self.options, &self.title, &self.blocks, &self.component, &self.code, &self.props]
     }
 
-    /// Whether it is what the same call of a model wanted before: the call is made again.
-    pub fn is_again(&self, before: &Self) -> bool {
-        let of = |s: &Self| (s.kind, s.run, s.model_call.clone());
-        of(self) == of(before) && self.shown() == before.shown()
+    /// Whether the run is suspended when nobody answers in the call.
+    pub fn suspends(&self) -> bool {
+        self.parks
     }
 
-    /// Keeps how it ended.
+    /// Stores how it ended.
     pub fn end(&mut self, state: State, answer: &Value, now: u64) {
         (self.state, self.answered_ms) = (state, now);
         self.answer = if answer.is_null() { String::new() } else { answer.to_string() };
     }
 
-    /// What the waiting call is told of the end.
+    /// The result of the waiting call.
     ///
     /// # Errors
     /// `Denied` when there is no answer.
@@ -300,28 +325,28 @@ impl Stored {
         }
     }
 
-    /// What somebody sent, as the answer that is kept; and whether they put it aside with it.
+    /// Parses what somebody sent as an answer, or as a dismissal.
     ///
     /// # Errors
-    /// `BadArgs` when it has not the form of an answer; `Failed` when a value is not what was asked for.
-    pub fn taken_from(&self, body: Value) -> Result<(State, Value)> {
+    /// `BadArgs` when it has the wrong form; `Failed` when a value does not fit.
+    pub fn parse_answer(&self, body: Value) -> Result<(State, Value)> {
         let size = body.to_string().len();
         if size > LARGEST {
             return Err(Error::bad_args(format!("the answer is {size} bytes, and at most {LARGEST} are taken")));
         }
         let Value::Object(mut fields) = body else {
-            return Err(Error::bad_args(format!("the answer is an object: {}", self.form_of_answer())));
+            return Err(Error::bad_args(format!("the answer is an object: {}", self.answer_format())));
         };
         if self.kind == Kind::Component {
             return match fields.get("action").and_then(Value::as_str).map(|a| a.chars().count()) {
                 Some(1..=WORDS) => Ok((State::Answered, fields.into())),
-                _ => Err(Error::bad_args(format!("what a component sends is {}", self.form_of_answer()))),
+                _ => Err(Error::bad_args(format!("what a component sends is {}", self.answer_format()))),
             };
         }
         if self.kind == Kind::Ask {
             let answer = fields.remove("answer");
             let (Some(Value::String(answer)), true) = (answer, fields.is_empty()) else {
-                return Err(Error::bad_args(format!("the answer to a question is {}", self.form_of_answer())));
+                return Err(Error::bad_args(format!("the answer to a question is {}", self.answer_format())));
             };
             let (answer, options) = (answer.trim(), self.options());
             if answer.is_empty() || answer.len() > ANSWER {
@@ -334,44 +359,44 @@ impl Stored {
         }
         let (action, data) = (fields.remove("action"), fields.remove("data"));
         let blocks = self.blocks();
-        match (action.as_ref().and_then(Value::as_str), data, blocks::form_of(&blocks), fields.is_empty()) {
-            (Some("dismiss"), None, _, true) => Ok((State::Dismissed, self.dismissed())),
+        match (action.as_ref().and_then(Value::as_str), data, blocks::form_fields(&blocks), fields.is_empty()) {
+            (Some("dismiss"), None, _, true) => Ok((State::Dismissed, self.dismissal())),
             (Some("submit"), Some(Value::Object(data)), Some(form), true) => {
-                Ok((State::Answered, json!({"action": "submit", "data": form::filled(form, data)?})))
+                Ok((State::Answered, json!({"action": "submit", "data": form::parse_submission(form, data)?})))
             }
-            _ => Err(Error::bad_args(format!("the answer is {}", self.form_of_answer()))),
+            _ => Err(Error::bad_args(format!("the answer is {}", self.answer_format()))),
         }
     }
 
-    /// The answer of somebody who puts it aside.
-    pub fn dismissed(&self) -> Value {
+    /// The answer that stands for a dismissal.
+    pub fn dismissal(&self) -> Value {
         if self.kind == Kind::Ask { Value::Null } else { json!({"action": "dismiss"}) }
     }
 
-    fn form_of_answer(&self) -> &'static str {
+    fn answer_format(&self) -> &'static str {
         match self.kind {
             Kind::Ask => r#"{"answer": "the text"}"#,
             Kind::Component => r#"{"action": "a word", …} with whatever else belongs to it"#,
-            Kind::Blocks if blocks::form_of(&self.blocks()).is_some() => {
+            Kind::Blocks if blocks::form_fields(&self.blocks()).is_some() => {
                 r#"{"action": "submit", "data": {"field": "value"}}, or {"action": "dismiss"}"#
             }
             Kind::Blocks => r#"{"action": "dismiss"}"#,
         }
     }
 
-    /// The words of the person themselves in the answer: not what a model had put on offer or into a field.
-    pub fn words(&self) -> Vec<String> {
+    /// The words of the answer that the person wrote: no options and no defaults, which are the model's.
+    pub fn own_words(&self) -> Vec<String> {
         let answer = json(&self.answer);
-        let said = |value: &Value| value.as_str().map(str::to_owned);
+        let text = |value: &Value| value.as_str().map(str::to_owned);
         match self.kind {
-            Kind::Ask => said(&answer["answer"]).filter(|a| !self.options().contains(a)).into_iter().collect(),
+            Kind::Ask => text(&answer["answer"]).filter(|a| !self.options().contains(a)).into_iter().collect(),
             Kind::Blocks => {
                 let (blocks, data) = (self.blocks(), &answer["data"]);
-                let fields = blocks::form_of(&blocks).unwrap_or_default().iter();
+                let fields = blocks::form_fields(&blocks).unwrap_or_default().iter();
                 let written = fields.filter(|f| f.options.is_empty() && data[&f.name] != f.default);
-                written.filter_map(|f| said(&data[&f.name])).collect()
+                written.filter_map(|f| text(&data[&f.name])).collect()
             }
-            // What code sends, nobody need have written.
+            // The person need not have written what code sends.
             Kind::Component => vec![],
         }
     }
@@ -384,7 +409,7 @@ impl Stored {
         serde_json::from_str(&self.blocks).unwrap_or_default()
     }
 
-    /// What it is about, in a line or two: for a notice.
+    /// What it is about, for a notice.
     pub fn about(&self) -> String {
         let about = match self.kind {
             Kind::Ask => &self.question,
@@ -395,12 +420,12 @@ impl Stored {
     }
 }
 
-/// Takes secrets out of what is shown; names of fields hide nothing there, for they are the form of what is shown.
-fn clean_strings(value: &mut Value, scrubber: &Scrubber) {
+/// Removes secrets from texts. Names of fields do not make their values secret here, as they are part of the form.
+fn scrub_texts(value: &mut Value, scrubber: &Scrubber) {
     match value {
         Value::String(text) => *text = scrubber.text(text, How::All).into_owned(),
-        Value::Array(items) => items.iter_mut().for_each(|item| clean_strings(item, scrubber)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| clean_strings(field, scrubber)),
+        Value::Array(items) => items.iter_mut().for_each(|item| scrub_texts(item, scrubber)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| scrub_texts(field, scrubber)),
         _ => {}
     }
 }
@@ -413,15 +438,15 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// As it is shown to the person. Times are milliseconds since 1970.
+/// An interaction as it is shown to the person. Times are milliseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Interaction {
     /// Its id.
     pub id: Id,
-    /// What is shown.
+    /// A question, blocks or a component.
     pub kind: Kind,
-    /// How it stands.
+    /// What became of it.
     pub state: State,
     /// The run that waits for it.
     pub run_id: Option<Id>,
@@ -429,9 +454,9 @@ pub struct Interaction {
     pub conversation_id: Option<Id>,
     /// The question.
     pub question: Option<String>,
-    /// What can be chosen; empty for an answer in words.
+    /// The options; empty for an answer in words.
     pub options: Vec<String>,
-    /// What stands above it.
+    /// The title.
     pub title: Option<String>,
     /// The blocks, as `render_blocks` takes them.
     pub blocks: Vec<Value>,
@@ -439,7 +464,7 @@ pub struct Interaction {
     pub component: Option<String>,
     /// The code of a component.
     pub code: Option<String>,
-    /// What the component is given.
+    /// The props of the component.
     pub props: Option<Map<String, Value>>,
     /// When it was asked or shown.
     pub created_at: u64,

@@ -1,4 +1,4 @@
-//! The tools: asking in words, showing blocks or a component, and a word in between.
+//! The tools: ask a question, show blocks or a component, send a message.
 
 use crate::{Block, Interactions, Request};
 use serde_json::Map;
@@ -7,7 +7,7 @@ use tool::prelude::*;
 /// The longest message, in bytes.
 const MESSAGE: usize = 16 * 1024;
 
-/// Tools that ask and show. They only look, in the sense of rights: nobody is asked whether they may be asked.
+/// The tools that ask and show. Their risk is *observe*: nobody is asked whether they may be asked.
 pub fn family(interactions: Interactions) -> Family<Interactions> {
     Family::new("interaction", "Ask the person, and show forms and views.", interactions)
         .area(Area::Memory)
@@ -40,7 +40,7 @@ pub fn family(interactions: Interactions) -> Family<Interactions> {
         }))
 }
 
-/// Ask the person a question and wait for the reply; the run rests until they answer.
+/// Ask the person a question and wait for the reply; the run is suspended until they answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AskUser {
@@ -57,7 +57,7 @@ async fn ask_user(interactions: Interactions, cx: Cx, args: AskUser) -> Result<O
     Ok(Output { content: answer, ..Output::default() }.say(say))
 }
 
-/// Send the person a message while you go on working, such as how far you are.
+/// Send the person a message while you keep working, such as your progress.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SendMessage {
@@ -75,13 +75,13 @@ async fn send_message(interactions: Interactions, cx: Cx, args: SendMessage) -> 
 }
 
 /// Show tables, charts, forms and other blocks to the person and wait until they have submitted the form
-/// (`{action: "submit", data: {field: value}}`) or put it aside (`{action: "dismiss"}`). For a remark use send_message.
+/// (`{action: "submit", data: {field: value}}`) or dismissed it (`{action: "dismiss"}`). For a remark use send_message.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RenderBlocks {
-    /// What is shown, from top to bottom.
+    /// The blocks, from top to bottom.
     blocks: Vec<Block>,
-    /// What stands above them.
+    /// The title above them.
     title: Option<String>,
 }
 
@@ -100,15 +100,15 @@ struct RenderAndWait {
     /// Plain JavaScript with a function `Component({ props, callTool })` that returns `h(tag, attributes, …children)`; no
     /// JSX, no imports, no network.
     code: Option<String>,
-    /// What the component is given.
+    /// The props of the component.
     props: Option<Map<String, Value>>,
-    /// What stands above it.
+    /// The title above it.
     title: Option<String>,
 }
 
 async fn render_and_wait(interactions: Interactions, cx: Cx, args: RenderAndWait) -> Result<Output> {
-    let given = |text: &Option<String>| text.as_ref().is_some_and(|t| !t.trim().is_empty());
-    match (given(&args.component), given(&args.code)) {
+    let is_set = |text: &Option<String>| text.as_ref().is_some_and(|t| !t.trim().is_empty());
+    match (is_set(&args.component), is_set(&args.code)) {
         (true, true) => return Err(Error::bad_args("give `component` or `code`, not both")),
         (false, false) => return Err(Error::bad_args("give `code`, or the name of a stored `component`")),
         (true, false) => {
@@ -124,7 +124,7 @@ async fn render_and_wait(interactions: Interactions, cx: Cx, args: RenderAndWait
     Ok(answer_output(answer))
 }
 
-/// The answer to something that was shown.
+/// The result of a call that showed something.
 fn answer_output(answer: Value) -> Output {
     let say = match answer["action"].as_str() {
         Some("submit") => "You sent the form.".to_owned(),

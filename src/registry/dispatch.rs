@@ -141,7 +141,7 @@ impl Registry {
             reason: self.scrubber().text(&decision.reason, scrub::How::All).into_owned(),
             pattern: Some(pattern).filter(|p| !(secret && p.is_exact())),
             // What is kept of a call is kept without secrets, so one that has any cannot be made again later.
-            parks: call.caller.is_plain() && !secret,
+            suspends: call.caller.is_plain() && !secret,
         };
         desk.approvals.ask(&call.cx, wish).await
     }
@@ -264,7 +264,7 @@ impl Registry {
             rule: "consult",
             reason,
             // A tool in the middle of its work cannot be taken up again later.
-            parks: false,
+            suspends: false,
         };
         desk.approvals.ask(cx, wish).await.map(drop)
     }

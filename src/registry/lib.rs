@@ -1,4 +1,4 @@
-//! Layer 2: the catalogue of tools, the policy decision about each call, and its dispatch.
+//! Layer 3: one catalogue, one decision, one dispatch.
 //!
 //! [`Registry`] has every tool of every family and implements [`tool::Dispatch`]: it finds the tool and sends the call through
 //! a chain of steps ([`middleware`]): audit, limits, arguments, the decision, the question to a person where one is due,
@@ -24,9 +24,7 @@ mod schema_cost;
 mod search;
 mod validate;
 
-pub use approvals::{
-    Answer, Approval, ApprovalDecision, ApprovalTimeouts, Approvals, GrantShown, Reply, Resume, State, Watching,
-};
+pub use approvals::{Answer, Approval, ApprovalDecision, Approvals, GrantShown, Reply, State};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, Calls};
 pub use call_counts::CallKey;
 pub use catalogue::{Listed, Stats};
@@ -44,6 +42,7 @@ use meaning::Meaning;
 use middleware::Chain;
 use policies::Policies;
 use policy::Rules;
+use questions::{Questions, SuspendedRun, Timeouts};
 use scrub::Scrubber;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -56,7 +55,7 @@ pub struct Terms {
     /// The calls allowed in a minute.
     pub per_minute: PerMinute,
     /// How long an answer is waited for.
-    pub waits: ApprovalTimeouts,
+    pub waits: Timeouts,
 }
 
 /// What is kept: without it nobody can be asked and nothing is recorded.
@@ -86,7 +85,7 @@ impl Registry {
     /// # Errors
     /// Never in practice: only if the meta-tools' own names were wrong.
     pub fn new() -> Result<Self> {
-        Self::build(None, None, Terms::default(), Scrubber::default())
+        Self::build(None, None, PerMinute::default(), Scrubber::default())
     }
 
     /// A registry that holds only the meta-tools, with the policy, questions and audit log of `store`. What `scrubber` knows
@@ -95,15 +94,33 @@ impl Registry {
     /// # Errors
     /// `Failed` when the stored policy cannot be read.
     pub fn open(store: &Store, terms: Terms, scrubber: Scrubber) -> Result<Self> {
+        Self::with_questions(store, Questions::new(store, terms.waits), terms.per_minute, scrubber)
+    }
+
+    /// The same, with approvals as a kind of these questions.
+    ///
+    /// # Errors
+    /// As [`Registry::open`].
+    pub fn with_questions(
+        store: &Store,
+        questions: Questions,
+        per_minute: PerMinute,
+        scrubber: Scrubber,
+    ) -> Result<Self> {
         let desk = Persistence {
-            approvals: Approvals::open(store, terms.waits)?,
+            approvals: Approvals::open(store, questions)?,
             policies: Policies::open(store)?,
             audit: Audit::open(store)?,
         };
-        Self::build(Some(desk), Some(store.clone()), terms, scrubber)
+        Self::build(Some(desk), Some(store.clone()), per_minute, scrubber)
     }
 
-    fn build(desk: Option<Persistence>, store: Option<Store>, terms: Terms, scrubber: Scrubber) -> Result<Self> {
+    fn build(
+        desk: Option<Persistence>,
+        store: Option<Store>,
+        per_minute: PerMinute,
+        scrubber: Scrubber,
+    ) -> Result<Self> {
         let inner = Arc::new_cyclic(|inner| {
             let mut chain: Vec<Arc<dyn Middleware>> = vec![];
             if let Some(desk) = &desk {
@@ -115,7 +132,7 @@ impl Registry {
             chain.push(Arc::new(middleware::Limits));
             chain.push(Arc::new(middleware::Validate));
             chain.push(Arc::new(middleware::Decide(inner.clone())));
-            chain.push(Arc::new(rates::Rates::new(terms.per_minute)));
+            chain.push(Arc::new(rates::Rates::new(per_minute)));
             chain.push(Arc::new(middleware::Events));
             chain.push(Arc::new(middleware::Begin(store)));
             let mut catalogue = Catalogue::default();
@@ -298,17 +315,22 @@ impl Registry {
         self.rules().autonomy(cx.user(), cx.agent())
     }
 
-    /// The questions to people; `None` where nobody can be asked.
+    /// The service for questions to people; `None` where nobody can be asked.
+    pub fn questions(&self) -> Option<&Questions> {
+        self.desk().map(|d| d.approvals.service())
+    }
+
+    /// The approvals; `None` where nobody can be asked.
     pub fn approvals(&self) -> Option<&Arc<Approvals>> {
         self.desk().map(|d| &d.approvals)
     }
 
-    /// Answers a question. The second part is set when its run rested and has to be gone on with.
+    /// Stores the answer to an approval. The second part is the run that has to be resumed.
     ///
     /// # Errors
     /// `NotFound` when it is not this person's; `Unavailable` when it is settled already; `Denied` when their role does not
-    /// reach so far; `BadArgs` when the pattern makes no sense.
-    pub async fn settle(&self, cx: &Cx, id: Id, answer: Answer) -> Result<(Approval, Option<Resume>)> {
+    /// suffice; `BadArgs` when the pattern is invalid.
+    pub async fn settle(&self, cx: &Cx, id: Id, answer: Answer) -> Result<(Approval, Option<SuspendedRun>)> {
         let always = answer.decision == ApprovalDecision::AllowAlways;
         let settled = self.persistence()?.approvals.settle(cx, id, answer).await?;
         if always {
@@ -322,7 +344,7 @@ impl Registry {
     /// # Errors
     /// `NotFound` when it is not this person's.
     pub async fn take_back(&self, cx: &Cx, grant: Id) -> Result<()> {
-        let taken = self.persistence()?.approvals.take_back(cx, grant).await;
+        let taken = self.persistence()?.approvals.grant_store().revoke(cx, grant).await;
         self.forget_rules();
         taken
     }
@@ -333,7 +355,7 @@ impl Registry {
     /// `Unavailable` when the disk is full.
     pub async fn forget_grants(&self, tool: &str) -> Result<()> {
         let Some(desk) = self.desk() else { return Ok(()) };
-        let forgotten = desk.approvals.forget(tool).await;
+        let forgotten = desk.approvals.grant_store().forget_tool(tool).await;
         self.forget_rules();
         forgotten
     }
@@ -353,27 +375,12 @@ impl Registry {
         self.persistence()?.audit.page(query)
     }
 
-    /// Ends questions nobody answered and forgets the oldest; to be called now and then.
-    ///
-    /// # Errors
-    /// `Failed` when the data cannot be read.
-    pub fn tidy(&self) -> Result<()> {
-        self.desk().map_or(Ok(()), |d| d.approvals.tidy())
-    }
-
-    /// Removes secrets from texts.
+    /// What takes secrets out of texts.
     pub fn scrubber(&self) -> &Scrubber {
         &self.0.scrubber
     }
 
-    /// Lets runs rest that wait for a person, so that their questions outlive the daemon; before runs are stopped.
-    pub fn rest(&self) {
-        if let Some(desk) = self.desk() {
-            desk.approvals.rest();
-        }
-    }
-
-    /// Removes every tool and so drops everything they hold; calls return `NotFound` from then on.
+    /// Forgets every tool and so lets go of whatever they hold; calls answer `NotFound` from then on.
     pub fn close(&self) {
         self.change(|c| *c = Catalogue::default());
     }
@@ -394,7 +401,7 @@ impl Registry {
         let mut rules = self.0.rules.write().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let (policy, grants) = match self.desk() {
-                Some(desk) => (desk.policies.policy(), desk.approvals.grants_in_force()),
+                Some(desk) => (desk.policies.policy(), desk.approvals.grant_store().in_force()),
                 None => Default::default(),
             };
             Arc::new(self.read(|c| Rules::compile(&policy, &grants, c)).0)

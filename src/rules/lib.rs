@@ -1,4 +1,4 @@
-//! Layer 3: schedules and triggers, as tools.
+//! Layer 4: what happens by itself, at a time or when something else does, as tools.
 
 mod action;
 mod schedules;

@@ -123,7 +123,7 @@ fn one_run_cannot_fill_a_person_s_questions() {
     });
     assert!(questions(&hob, "pending").is_empty());
     let told = results(&server);
-    assert_eq!(told.matches("this run waits for 5 answers already").count(), 3, "{told}");
+    assert_eq!(told.matches("5 questions of this run wait for the person already").count(), 3, "{told}");
     assert_eq!(memories(&hob).len(), 8, "the one that was allowed is gone");
 }
 
@@ -149,5 +149,5 @@ fn one_run_cannot_fill_a_person_s_screen() {
     });
     until("all answers", || hob.get("/api/v1/interactions").data(200)["count"] == 0);
     let told = results(&server);
-    assert_eq!(told.matches("5 questions and views of this run wait").count(), 3, "{told}");
+    assert_eq!(told.matches("5 questions of this run wait for the person already").count(), 3, "{told}");
 }

@@ -195,9 +195,6 @@ impl StoredRun {
         let only = |text: &str| parsed::<Vec<Arc<str>>>(text).unwrap_or_default().into();
         Some(self.only.as_str()).filter(|o| !o.is_empty()).map(only)
     }
-    pub fn set_only(&mut self, only: Option<&Arc<[Arc<str>]>>) {
-        self.only = only.map(|only| json(&only.iter().map(|o| &**o).collect::<Vec<_>>())).unwrap_or_default();
-    }
     pub fn channel(&self) -> Channel {
         self.via().channel
     }

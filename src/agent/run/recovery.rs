@@ -1,5 +1,5 @@
-//! A run that goes on finds a result for every call of its last turn: one that was answered is made, one that waits goes on
-//! waiting, and of one that had begun the model hears what is known.
+//! Recovers the calls of a resumed run's last turn, so that each gets a result. An approved call is made, a waiting one goes on
+//! waiting, and of one that had begun the model learns what is known.
 
 use super::{ModelAttribution, Progress, Run, Stop, calls::CallOutcome, cancelled, resume_point::ResumePoint};
 use crate::conversation::{Begun, KILLS, State, StoredRun, answered};
@@ -10,68 +10,68 @@ use std::time::Instant;
 use store::Effect;
 use tool::{Consent, Error, Id, Output};
 
-/// What becomes of a call that has no result.
+/// What to do about a call that has no result.
 enum RecoveryAction {
-    /// It waits for a person.
-    Waits,
-    /// It is made.
+    /// Wait for a person.
+    Wait,
+    /// Make it.
     Make(Option<Consent>),
-    /// It is not made, and this is its result.
-    Give(String),
-    /// It was made; its answer is lost.
+    /// Do not make it; this is its result.
+    Result(String),
+    /// It was made; its result is lost.
     Made,
 }
 
 impl Run {
-    /// Finds a result for every call of its last turn, and lets the model go on.
+    /// Recovers every call of the last turn, and lets the model continue.
     pub async fn resume_run(mut self, stored: StoredRun, long_ago: bool, began: Instant) {
-        match self.settled(&stored, long_ago).await {
+        match self.recover(&stored, long_ago).await {
             Err(stop) => self.end(Err(stop), began).await,
             Ok(None) => {}
-            Ok(Some((standing, progress))) => {
-                let said = standing.history.iter().rev().find_map(|m| match m {
+            Ok(Some((point, progress))) => {
+                let said = point.history.iter().rev().find_map(|m| match m {
                     Message::User(said) => Some(said.text().into_owned()),
                     _ => None,
                 });
                 self.text = said.unwrap_or_default();
-                self.go(answered(standing.history), progress).await;
+                self.go(answered(point.history), progress).await;
             }
         }
     }
 
-    /// `None` where there is nothing to go on with: it still waits, or is over.
-    async fn settled(&self, stored: &StoredRun, long_ago: bool) -> Result<Option<(ResumePoint, Progress)>, Stop> {
+    /// `None` when there is nothing to resume: it still waits, or is over.
+    async fn recover(&self, stored: &StoredRun, long_ago: bool) -> Result<Option<(ResumePoint, Progress)>, Stop> {
         let (conversations, user) = (&self.agent.conversations, self.cx.user());
         let conversation = stored.conversation;
         let reads = self.reads_own();
-        let standing = conversations.resume_point(&self.cx, conversation, self.run, reads)?;
-        if standing.ended {
-            self.is_done(conversation).await?;
+        let point = conversations.resume_point(&self.cx, conversation, self.run, reads)?;
+        if point.ended {
+            self.end_as_done(conversation).await?;
             return Ok(None);
         }
-        let act = |call| match self.act(stored, &standing, call) {
+        let act = |call| match self.action(stored, &point, call) {
             // Nobody expects it any more.
             RecoveryAction::Make(None) if long_ago && stored.state == State::Running => {
-                RecoveryAction::Give(LONG_AGO.into())
+                RecoveryAction::Result(LONG_AGO.into())
             }
             act => act,
         };
         let (one_by_one, mut held) = (!self.limits().parallel, false);
-        let acts = standing.open.iter().map(|call| {
-            // Where one call is made after the other, none is made before one that waits.
-            let act = if held { RecoveryAction::Waits } else { act(call) };
-            held |= one_by_one && matches!(act, RecoveryAction::Waits);
+        let acts = point.open.iter().map(|call| {
+            // Where calls are made one by one, none is made before one that waits.
+            let act = if held { RecoveryAction::Wait } else { act(call) };
+            held |= one_by_one && matches!(act, RecoveryAction::Wait);
             (call, act)
         });
         let acts: Vec<(&ToolCall, RecoveryAction)> = acts.collect();
         let waits =
-            |acts: &[(&ToolCall, RecoveryAction)]| acts.iter().all(|(_, act)| matches!(act, RecoveryAction::Waits));
+            |acts: &[(&ToolCall, RecoveryAction)]| acts.iter().all(|(_, act)| matches!(act, RecoveryAction::Wait));
         if stored.state == State::Waiting && !acts.is_empty() && waits(&acts) {
             return Ok(None);
         }
         let killed = stored.state == State::Running && !stored.interrupted_by_shutdown;
         let taken_up = move |run: &mut StoredRun| {
-            // The person may have stopped it this very moment.
+            // The person may have just stopped it.
             if run.state.is_open() {
                 run.state = State::Running;
             }
@@ -85,7 +85,7 @@ impl Run {
         }
         self.publish("run:resumed", serde_json::json!({"times": kept.resumed}));
         let by = ModelAttribution { model: stored.model.clone(), by_word: stored.by_word };
-        let waits = self.settle_all(acts, &by).await?;
+        let waits = self.recover_calls(acts, &by).await?;
         if !self.cx.cancel().is_cancelled() && !waits.is_empty() {
             let rests = move |run: &mut StoredRun| run.suspend(&waits);
             conversations.change_run(user, self.run, rests).await?;
@@ -96,9 +96,9 @@ impl Run {
         if self.cx.cancel().is_cancelled() {
             return Err(cancelled());
         }
-        let mut standing = conversations.resume_point(&self.cx, conversation, self.run, reads)?;
-        // What was done on the person's word is told, also where the answer to it was cut short before.
-        if standing.overtaken && !standing.late {
+        let mut point = conversations.resume_point(&self.cx, conversation, self.run, reads)?;
+        // What was done with the person's approval is reported, also when the answer about it was cut short.
+        if point.overtaken && !point.late {
             return Err(Stop("failed", OVERTAKEN.into()));
         }
         let progress = Progress {
@@ -106,16 +106,16 @@ impl Run {
             turns: kept.turns,
             calls: kept.calls,
             usage: kept.usage(),
-            guard: std::mem::take(&mut standing.guard),
-            ids: std::mem::take(&mut standing.ids),
-            done: std::mem::take(&mut standing.done),
+            guard: std::mem::take(&mut point.guard),
+            ids: std::mem::take(&mut point.ids),
+            done: std::mem::take(&mut point.done),
             ..Progress::default()
         };
-        Ok(Some((standing, progress)))
+        Ok(Some((point, progress)))
     }
 
-    /// It has nothing more to say.
-    async fn is_done(&self, conversation: Id) -> Result<(), Stop> {
+    /// Ends a run whose answer is stored already.
+    async fn end_as_done(&self, conversation: Id) -> Result<(), Stop> {
         let (conversations, user) = (&self.agent.conversations, self.cx.user());
         conversations.change_run(user, self.run, |run| run.ends(State::Done, "", "")).await?;
         self.agent.counts.ended("ok");
@@ -123,29 +123,29 @@ impl Run {
         Ok(self.agent.finish(user, self.run, conversation).await?)
     }
 
-    /// Makes what is to be made. The ids of what waits.
-    async fn settle_all(
+    /// Recovers calls. Returns the ids of those that wait.
+    async fn recover_calls(
         &self,
         acts: Vec<(&ToolCall, RecoveryAction)>,
         by: &ModelAttribution,
     ) -> Result<Vec<String>, Stop> {
         let _watching = self.forward_questions();
-        let mut settled = vec![];
+        let mut waiting = vec![];
         if self.limits().parallel {
-            settled = join_all(acts.into_iter().map(|(call, act)| self.settle(call, act, by))).await;
+            waiting = join_all(acts.into_iter().map(|(call, act)| self.recover_call(call, act, by))).await;
         } else {
             let mut held = false;
             for (call, act) in acts {
-                let one = self.settle(call, if held { RecoveryAction::Waits } else { act }, by).await;
+                let one = self.recover_call(call, if held { RecoveryAction::Wait } else { act }, by).await;
                 held |= matches!(one, Ok(Some(_)));
-                settled.push(one);
+                waiting.push(one);
             }
         }
-        settled.into_iter().filter_map(Result::transpose).collect()
+        waiting.into_iter().filter_map(Result::transpose).collect()
     }
 
-    /// The id of a call where it waits.
-    async fn settle(
+    /// Recovers a call. Returns its id when it waits.
+    async fn recover_call(
         &self,
         call: &ToolCall,
         act: RecoveryAction,
@@ -153,8 +153,8 @@ impl Run {
     ) -> Result<Option<String>, Stop> {
         let waits = || Ok(Some(call.id.clone()));
         match act {
-            RecoveryAction::Waits => return waits(),
-            RecoveryAction::Give(text) => {
+            RecoveryAction::Wait => return waits(),
+            RecoveryAction::Result(text) => {
                 let (record, result) = self.result(call, Err(Error::failed(text)), 0);
                 self.store_result(&result, record.duration_ms).await?;
             }
@@ -171,13 +171,14 @@ impl Run {
         Ok(None)
     }
 
-    /// What becomes of a call without a result.
-    fn act(&self, stored: &StoredRun, standing: &ResumePoint, call: &ToolCall) -> RecoveryAction {
-        let user = self.cx.user();
-        let verdict = self.agent.reply_to(user, self.run, &call.id, standing.asked_in);
-        if matches!(verdict, Some(Reply::Pending)) || self.waits_for_answer(stored, call) {
-            return RecoveryAction::Waits;
+    /// Decides about a call that has no result.
+    fn action(&self, stored: &StoredRun, point: &ResumePoint, call: &ToolCall) -> RecoveryAction {
+        let (user, after) = (self.cx.user(), point.asked_in.unwrap_or_default());
+        let open = self.agent.parts.questions.of_run(user, self.run);
+        if open.iter().any(|question| question.id > after && question.model_call == call.id) {
+            return RecoveryAction::Wait;
         }
+        let reply = self.agent.reply_to(user, self.run, &call.id, after);
         let begun: Vec<Begun> = stored.begun().into_iter().filter(|b| b.call == call.id).collect();
         let whole = !call.arguments.contains(scrub::MARK);
         if begun.iter().any(|b| !b.repeatable || !whole) {
@@ -187,35 +188,22 @@ impl Run {
                 Ok(Some(effect)) if confined && effect.is_whole() => return RecoveryAction::Made,
                 // It has changed nothing yet.
                 Ok(None) if confined && whole => {}
-                effect => return RecoveryAction::Give(not_known(stored, &begun, effect.ok().flatten().as_ref())),
+                effect => return RecoveryAction::Result(uncertain(stored, &begun, effect.ok().flatten().as_ref())),
             }
         }
-        match verdict {
-            Some(Reply::No) => RecoveryAction::Give(SAID_NO.into()),
-            Some(Reply::Lapsed) => RecoveryAction::Give(LAPSED.into()),
-            Some(Reply::Yes(_)) if !whole => RecoveryAction::Give(NOT_WHOLE.into()),
+        match reply {
+            Some(Reply::No) => RecoveryAction::Result(SAID_NO.into()),
+            Some(Reply::Lapsed) => RecoveryAction::Result(LAPSED.into()),
+            Some(Reply::Yes(_)) if !whole => RecoveryAction::Result(NOT_WHOLE.into()),
             Some(Reply::Yes(consent)) => RecoveryAction::Make(Some(consent)),
-            _ if !whole => RecoveryAction::Give(NOT_KEPT.into()),
+            _ if !whole => RecoveryAction::Result(NOT_KEPT.into()),
             _ => RecoveryAction::Make(None),
         }
     }
-
-    /// Whether a call rests on a question of its own that nobody has answered yet.
-    fn waits_for_answer(&self, stored: &StoredRun, call: &ToolCall) -> bool {
-        let (interactions, user) = (&self.agent.parts.interactions, self.cx.user());
-        let tools = || self.agent.parts.registry.tools();
-        let names = |name: &str| call.name == name || call.arguments.contains(&format!("\"{name}\""));
-        let asks =
-            stored.waits().contains(&call.id) || tools().iter().any(|tool| tool.asks_person && names(&tool.name));
-        let knows = || self.agent.reply_to(user, self.run, &call.id, None).is_some();
-        asks && !knows()
-            && !interactions.waiting(user, self.run).is_empty()
-            && !interactions.unheard(user, self.run).iter().any(|wake| wake.model_call == call.id)
-    }
 }
 
-/// What the model is told of a call that may have been made, or partly.
-fn not_known(stored: &StoredRun, begun: &[Begun], effect: Option<&Effect>) -> String {
+/// The result of a call that may have been made, or made in part.
+fn uncertain(stored: &StoredRun, begun: &[Begun], effect: Option<&Effect>) -> String {
     let names: Vec<String> = begun.iter().map(|b| format!("`{}`", b.tool)).collect();
     let how = if stored.interrupted_by_shutdown { "it was cut short" } else { "the device lost power" };
     let done = effect.map(Effect::done).filter(|done| !done.is_empty());

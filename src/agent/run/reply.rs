@@ -97,20 +97,20 @@ impl Run {
     ) -> Result<Answer, Stop> {
         let conversations = &self.agent.conversations;
         conversations.change_run(self.cx.user(), self.run, move |run| run.suspend(&waits)).await?;
-        let open = self.agent.waiting_on(self.cx.user(), self.run);
-        let tools: Vec<&str> = open.iter().map(|w| w.about.as_str()).filter(|about| !about.is_empty()).collect();
+        let open = self.agent.parts.questions.of_run(self.cx.user(), self.run);
+        let tools: Vec<&str> = open.iter().map(|q| q.label.as_str()).filter(|label| !label.is_empty()).collect();
         let about = match tools.as_slice() {
             [] => String::new(),
             tools => format!("I wait for your decision about {}, and go on when you have made it.", tools.join(", ")),
         };
-        let answer = match open.iter().any(|w| w.about.is_empty()) {
+        let answer = match open.iter().any(|q| q.label.is_empty()) {
             true => "I wait for your answer, and go on when you have given it.".to_owned(),
             false => String::new(),
         };
         let parts = [said.text.trim(), &about, &answer];
         let text = parts.iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
         let mut answer = self.answered(ModelTurn { text, ..said }, progress, vec![]);
-        answer.waiting = open.iter().map(|w| w.id).collect();
+        answer.waiting = open.iter().map(|q| q.id).collect();
         answer.finish_reason = FinishReason::ToolCalls;
         Ok(answer)
     }

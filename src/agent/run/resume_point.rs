@@ -1,4 +1,4 @@
-//! Where a run stands in its conversation: what it was told, and which of its calls have no result yet.
+//! The resume point of a run: its history, and which of its calls have no result yet.
 
 use super::{call_summary::CallSummary, loop_guard::LoopGuard};
 use crate::conversation::{Conversations, MessageRecord, Reads, Role, StoredCall, is_exchange, messages, vouch};
@@ -9,20 +9,20 @@ use std::collections::{HashMap, HashSet};
 use store::Entry;
 use tool::{Cx, Id, Result};
 
-/// How a run stands.
+/// Where a run is resumed.
 pub(crate) struct ResumePoint {
-    /// What else was said, and then what belongs to the run: that is what goes on, so it comes last and is shown whole,
-    /// also where the conversation has gone on meanwhile. Calls without a result have none.
+    /// The conversation without the run, then the run's own messages, whole, also when the conversation has continued. Calls
+    /// without a result have none.
     pub history: Vec<Message>,
     /// The calls of its last turn that have no result.
     pub open: Vec<ToolCall>,
-    /// The message in which it wants them; what was asked about them was asked after it.
+    /// The message with these calls. Questions about them were asked after it.
     pub asked_in: Option<Id>,
-    /// Whether its last turn was words alone.
+    /// Whether its last turn had no calls.
     pub ended: bool,
-    /// Whether the conversation has gone on meanwhile.
+    /// Whether the conversation has continued since.
     pub overtaken: bool,
-    /// Whether a call of it was given its result after that.
+    /// Whether one of its calls got a result after that.
     pub late: bool,
     /// The ids of all its calls.
     pub ids: HashSet<String>,
@@ -32,11 +32,11 @@ pub(crate) struct ResumePoint {
 }
 
 impl Conversations {
-    /// Reads where a run stands. What it reads taints it, as it did when it was said.
+    /// Finds the resume point of a run. The messages taint the run as they did before.
     pub fn resume_point(&self, cx: &Cx, conversation: Id, run: Id, reads: Reads) -> Result<ResumePoint> {
         self.check(cx, conversation)?;
         let all = match reads {
-            Reads::Last(limit) => self.reaching(cx, conversation, run, limit)?,
+            Reads::Last(limit) => self.newest_with_run(cx, conversation, run, limit)?,
             Reads::Exchange => self.all(cx, conversation)?,
         };
         let is_own = |e: &Entry<MessageRecord>| e.value.run == run;
@@ -54,27 +54,27 @@ impl Conversations {
         let ended = answer.is_some() && wanted.is_empty();
         let as_call = |c: StoredCall| ToolCall { id: c.id, name: c.name, arguments: c.arguments };
         let open = wanted.into_iter().filter(|c| !given.contains(&c.id)).map(as_call).collect();
-        let (ids, guard, done) = of_calls(&self.registry, all.iter().filter(|e| is_own(e)));
+        let (ids, guard, done) = read_calls(&self.registry, all.iter().filter(|e| is_own(e)));
         let asked_in = answer.map(|at| all[at].id);
         let shown = match reads {
-            Reads::Last(limit) => own_last(cx, all, run, limit),
-            Reads::Exchange => only_own(cx, all, run),
+            Reads::Last(limit) => others_then_own(cx, all, run, limit),
+            Reads::Exchange => own_with_exchange(cx, all, run),
         };
         vouch(cx, &shown);
         let history = messages(shown.into_iter().map(|e| e.value).collect());
         Ok(ResumePoint { history, open, asked_in, ended, overtaken: other.is_some(), late, ids, guard, done })
     }
 
-    /// So many of the newest messages in order, or all where a run began before them; taints nothing.
-    fn reaching(&self, cx: &Cx, id: Id, run: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
+    /// The newest `limit` messages in order, or all when the run began before them. Taints nothing.
+    fn newest_with_run(&self, cx: &Cx, id: Id, run: Id, limit: usize) -> Result<Vec<Entry<MessageRecord>>> {
         let newest = self.newest(cx, id, limit)?;
         let begins = |e: &Entry<MessageRecord>| e.value.run == run && e.value.role == Role::User;
         if newest.len() < limit || newest.iter().any(begins) { Ok(newest) } else { self.all(cx, id) }
     }
 }
 
-/// So many of the newest messages of others, and behind them a run's own; read, so they taint.
-fn own_last(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id, limit: usize) -> Vec<Entry<MessageRecord>> {
+/// The newest `limit` messages of others, then a run's own. They taint the run.
+fn others_then_own(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id, limit: usize) -> Vec<Entry<MessageRecord>> {
     let (own, mut shown): (Vec<_>, Vec<_>) = all.into_iter().partition(|e| e.value.run == run);
     shown.drain(..shown.len().saturating_sub(limit));
     shown.extend(own);
@@ -82,8 +82,8 @@ fn own_last(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id, limit: usize) -> V
     shown
 }
 
-/// A run's own messages and the exchange of words before them: all that is read by who reads sentences.
-fn only_own(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id) -> Vec<Entry<MessageRecord>> {
+/// A run's own messages and the exchange before them, for a provider that reads sentences.
+fn own_with_exchange(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id) -> Vec<Entry<MessageRecord>> {
     let first = all.iter().position(|e| e.value.run == run).unwrap_or_default();
     let before = first.checked_sub(2).filter(|at| is_exchange(&all[*at..first])).unwrap_or(first);
     let own = all.into_iter().enumerate().skip(before).filter(|(n, e)| *n < first || e.value.run == run);
@@ -95,8 +95,8 @@ fn only_own(cx: &Cx, all: Vec<Entry<MessageRecord>>, run: Id) -> Vec<Entry<Messa
     own.collect()
 }
 
-/// The ids of a run's calls, how often each gave the same, and what came of them.
-fn of_calls<'a>(
+/// The ids of a run's calls, the loop guard after them, and their summaries.
+fn read_calls<'a>(
     registry: &Registry,
     lines: impl Iterator<Item = &'a Entry<MessageRecord>>,
 ) -> (HashSet<String>, LoopGuard, Vec<CallSummary>) {

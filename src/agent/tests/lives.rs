@@ -11,7 +11,8 @@ use interaction::Interactions;
 use llm::{Delta, Error as ModelError, Message, Provider, Request, ToolCall, Usage};
 use memory::Memories;
 use persona::Documents;
-use registry::{ApprovalTimeouts, Registry, Terms};
+use questions::Timeouts;
+use registry::{Registry, Terms};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -114,7 +115,7 @@ pub struct World {
     pub effects: Effects,
     pub asked: Arc<Mutex<Vec<Request>>>,
     pub config: Config,
-    pub waits: ApprovalTimeouts,
+    pub waits: Timeouts,
     /// What the person may do; nothing when they are gone.
     pub role: Option<Role>,
     pub by_word: bool,
@@ -127,7 +128,7 @@ impl World {
             effects: Effects::default(),
             asked: Arc::default(),
             config: Config { max_turns: 20, max_tool_calls: 20, ..Config::default() },
-            waits: ApprovalTimeouts::default(),
+            waits: Timeouts::default(),
             role: Some(Role::Admin),
             by_word: false,
         }
@@ -181,11 +182,8 @@ impl World {
             .tool("wipe", Risk::Destroy, mark)
             .tool("read", Risk::Observe, read);
         registry.add(family).unwrap();
-        let interactions = Interactions::with_waits(
-            &self.store,
-            interaction::Waits { in_call_seconds: self.waits.in_call_seconds, parked_hours: self.waits.parked_hours },
-            scrub::Scrubber::default(),
-        );
+        let questions = registry.questions().unwrap().clone();
+        let interactions = Interactions::open(&questions, scrub::Scrubber::default()).unwrap();
         registry.add(interaction::family(interactions.clone())).unwrap();
         let mut ports = Ports::unconnected(Arc::new(SystemClock::new(None).unwrap()));
         ports.dispatch = Arc::new(registry.clone());
@@ -196,6 +194,7 @@ impl World {
             memories: Memories::new(&self.store, Embedder::new(Duration::from_secs(60))),
             documents: Documents::new(&self.store),
             interactions,
+            questions,
             uploads: Uploads::new(&self.store, std::env::temp_dir().join(format!("hob-lives-{}", std::process::id()))),
             registry,
         };

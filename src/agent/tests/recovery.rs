@@ -247,17 +247,14 @@ fn a_question_is_not_asked_twice_and_a_yes_is_good_for_one_call() {
             assert_eq!(question(&life).len(), 1);
             let (_, resume) = life.runtime.block_on(life.agent.parts.registry.settle(&life.cx, id, answer())).unwrap();
             let _in = life.runtime.enter();
-            life.agent.go_on(life.cx.ports(), resume.unwrap());
+            life.agent.wake(life.cx.ports(), resume.unwrap());
         }
         life.comes_to(running.run, State::Done);
         assert_eq!(question(&life).len(), 1, "asked once");
         assert_eq!(world.shown(), ["> go", "wipe", told]);
         assert_eq!(world.done().len(), usize::from(decision != "deny"));
         life.killed();
-        let life = world.recovers(vec![]);
-        let answered = approvals(&life).answered();
-        let _in = life.runtime.enter();
-        answered.into_iter().for_each(|resume| life.agent.go_on(life.cx.ports(), resume));
+        let _life = world.recovers(vec![]);
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(world.done().len(), usize::from(decision != "deny"), "and done once");
     }
@@ -333,9 +330,8 @@ fn a_question_of_a_tool_waits_through_power_cuts_and_its_answer_is_told_once() {
     assert_eq!(open.len(), 1, "asked once");
     let answer = serde_json::json!({"answer": "the attic"});
     let (_, wake) = life.runtime.block_on(interactions.respond(&life.cx, open[0].id, answer)).unwrap();
-    let wake = wake.unwrap();
     let _in = life.runtime.enter();
-    life.agent.wake(life.cx.ports(), wake.user, wake.run);
+    life.agent.wake(life.cx.ports(), wake.unwrap());
     life.comes_to(running.run, State::Done);
     let shown = world.shown();
     assert!(shown.len() == 3 && shown[2].contains("the attic"), "{shown:?}");
@@ -374,7 +370,7 @@ fn a_call_that_was_agreed_to_is_not_taken_for_one_of_another_run() {
     let answer = serde_json::from_value(serde_json::json!({"decision": "allow_once"})).unwrap();
     let (_, resume) = life.runtime.block_on(life.agent.parts.registry.settle(&life.cx, id, answer)).unwrap();
     let _in = life.runtime.enter();
-    life.agent.go_on(life.cx.ports(), resume.unwrap());
+    life.agent.wake(life.cx.ports(), resume.unwrap());
     life.comes_to(run, State::Done);
     assert_eq!(world.done(), ["two", "one"]);
     assert_eq!(world.shown(), ["> and this", "mark", "! did two", "fine", "> go", "wipe", "! did one"]);

@@ -49,7 +49,7 @@ fn agrees(life: &Life) {
     let id = open(life)[0].id;
     let (_, resume) = life.runtime.block_on(life.agent.parts.registry.settle(&life.cx, id, answer)).unwrap();
     let _in = life.runtime.enter();
-    life.agent.go_on(life.cx.ports(), resume.unwrap());
+    life.agent.wake(life.cx.ports(), resume.unwrap());
 }
 
 /// Asks for something and goes away before it is done.
@@ -198,14 +198,14 @@ fn a_run_that_is_over_asks_nobody_after_a_start() {
     let run = running.run;
     life.end(running);
     life.comes_to(run, State::Waiting);
-    let shown = |life: &Life| life.agent.parts.interactions.waiting(life.cx.user(), run).len();
-    assert_eq!((open(&life).len(), shown(&life)), (1, 1));
+    let asked = |life: &Life| life.agent.parts.questions.of_run(life.cx.user(), run).len();
+    assert_eq!((open(&life).len(), asked(&life)), (1, 2));
     // The power goes when that it was stopped is written, and that nothing is asked is not.
     let ends = |run: &mut crate::conversation::StoredRun| run.ends(State::Cancelled, "cancelled", "stopped");
     life.runtime.block_on(life.agent.conversations.change_run(life.cx.user(), run, ends)).unwrap();
     life.killed();
     let life = world.recovers(vec![]);
-    assert_eq!((open(&life).len(), shown(&life)), (0, 0));
+    assert_eq!((open(&life).len(), asked(&life)), (0, 0));
 }
 
 #[test]
@@ -213,8 +213,8 @@ fn a_deletion_that_is_cut_short_leaves_a_run_that_asks_again() {
     let world = impatient();
     let life = world.lives(vec![wipes("one")]);
     let (run, conversation) = rests(&life, life.begin("go"));
-    let (approvals, first) = (life.agent.parts.registry.approvals().unwrap().clone(), open(&life)[0].id);
-    life.runtime.block_on(approvals.forget_conversation(life.cx.user(), conversation)).unwrap();
+    let (questions, first) = (life.agent.parts.questions.clone(), open(&life)[0].id);
+    life.runtime.block_on(questions.forget_conversation(life.cx.user(), conversation)).unwrap();
     life.killed();
     let life = world.recovers(vec![Says("one is gone")]);
     life.wait("the question", || open(&life).len() == 1 && open(&life)[0].id != first);
@@ -238,8 +238,8 @@ fn a_late_yes_does_not_bring_back_what_was_deleted() {
         assert_eq!(life.agent.runs(&life.cx, &[], None, 9, 0).unwrap().0, 0, "{head_too}");
         assert_eq!((world.asked(), world.done().len()), (1, 0));
         life.killed();
-        let life = world.lives(vec![]);
-        assert!(life.agent.parts.registry.approvals().unwrap().answered().is_empty());
+        let life = world.recovers(vec![Says("never")]);
+        assert_eq!((life.agent.places.runs_of(user).len(), world.asked()), (0, 1));
     }
 }
 

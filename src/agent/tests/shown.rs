@@ -154,7 +154,7 @@ fn a_run_that_goes_on_late_loses_nothing_to_the_summary() {
     let answer = serde_json::from_value(json!({"decision": "allow_once"})).unwrap();
     let (_, resume) = life.runtime.block_on(life.agent.parts.registry.settle(&life.cx, id, answer)).unwrap();
     let _in = life.runtime.enter();
-    life.agent.go_on(life.cx.ports(), resume.unwrap());
+    life.agent.wake(life.cx.ports(), resume.unwrap());
     life.comes_to(run, State::Done);
     assert_eq!(world.asked(), 6, "a summary was made");
     let summarised = last_words(&world)[4].clone();

@@ -1,22 +1,22 @@
-//! A question as it is stored and shown, the answers to it, and what "always" leaves behind.
+//! An approval as it is stored and shown, the answers to it, and the grant that "always" leaves behind.
 
-use super::{ApprovalRequest, ApprovalTimeouts, Resume, now};
+use super::ApprovalRequest;
 use policy::{Grant, Pattern};
+use questions::{Header, Question, Timeouts};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::sync::Arc;
+use serde_json::{Map, Value};
 use store::{Coded, Entry, Level, Record};
 use tool::{
-    AgentId, Channel, Consent, Cx, Error, Id, Label, Principal, Result, Risk, Role, UserId, Via,
+    AgentId, Channel, Consent, Cx, Error, Id, Label, Result, Risk, Role, UserId,
     prelude::{JsonSchema, schemars},
 };
 
-/// The longest arguments a person is asked about, in bytes of JSON: what cannot be shown whole cannot be agreed to.
+/// The longest arguments that a person is asked about, in bytes of JSON: nobody can agree to what cannot be shown whole.
 pub(super) const SHOWN: usize = 256 * 1024;
-/// The longest that are kept again as what a standing yes covers.
+/// The longest arguments in an event, and the longest that are stored again as the pattern of a grant.
 const PATTERN: usize = 16 * 1024;
 
-/// How a question stands.
+/// What became of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -58,22 +58,22 @@ impl Coded for ApprovalDecision {
 pub struct Answer {
     /// Yes or no.
     pub decision: ApprovalDecision,
-    /// The question's nonce; when it is given it must be the right one.
+    /// The approval's nonce. When it is sent it must match.
     #[serde(default)]
     pub nonce: Option<String>,
-    /// What `allow_always` is to cover: `"*"` for any arguments, or an object of arguments, in whose texts `*` stands for
-    /// anything. What the question suggests, when left out.
+    /// What `allow_always` covers: `"*"` for any arguments, or an object of arguments, in whose texts `*` stands for anything.
+    /// Defaults to the approval's `pattern`.
     #[serde(default)]
     pub pattern: Option<Value>,
 }
 
-/// A question as it is stored. New fields go last.
+/// An approval as it is stored. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     nonce: u64,
     tool: String,
     version: u32,
-    /// Words of enums as JSON text: they grow.
+    /// Enums as JSON text, because they grow.
     risk: String,
     arguments: String,
     digest: [u8; 32],
@@ -83,26 +83,26 @@ pub(crate) struct Stored {
     tainted: bool,
     #[serde(with = "store::coded")]
     pub state: State,
-    /// 0 is none, else the number of the answer and one.
+    /// 0 is none, else the code of the decision plus one.
     decision: u8,
     agent: AgentId,
     #[serde(with = "store::coded")]
     role: Role,
     channel: String,
     chat: String,
-    pub run: Option<Id>,
-    pub conversation: Option<Id>,
+    run: Option<Id>,
+    conversation: Option<Id>,
     model_call: String,
-    pub parks: bool,
+    parks: bool,
     waits_ms: u64,
-    pub expires_ms: u64,
+    expires_ms: u64,
     pub decided_ms: u64,
     decided_by: Option<UserId>,
     pattern: String,
     /// JSON list of the only tools the request might use; empty is any.
     only: String,
-    /// Whether it was answered while its run rested, and the run has not gone on yet.
-    pub resumes: bool,
+    /// Not read any more: a suspended run is resumed by its own record.
+    resumes: bool,
 }
 
 impl Record for Stored {
@@ -115,25 +115,70 @@ fn word<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
+impl Question for Stored {
+    const TOPICS: [&'static str; 2] = ["approval:asked", "approval:settled"];
+    type View = Approval;
+
+    fn header(&self) -> Header {
+        Header {
+            run: self.run,
+            conversation: self.conversation,
+            model_call: self.model_call.clone(),
+            suspends: self.parks,
+            expires_ms: self.expires_ms,
+            state: match self.state {
+                State::Pending => questions::State::Pending,
+                State::Approved | State::Denied => questions::State::Settled,
+                State::Expired => questions::State::Expired,
+            },
+        }
+    }
+
+    fn expire(&mut self, at_ms: u64) {
+        (self.state, self.decided_ms) = (State::Expired, at_ms);
+    }
+
+    fn details(approval: &Approval) -> Map<String, Value> {
+        let mut details = match serde_json::to_value(approval) {
+            Ok(Value::Object(details)) => details,
+            _ => Map::new(),
+        };
+        if approval.state == State::Expired {
+            details.insert("decision".into(), Value::Null);
+        }
+        // The bus keeps its latest events.
+        if approval.arguments.to_string().len() > PATTERN {
+            details.insert("arguments".into(), Value::Null);
+        }
+        details
+    }
+
+    fn label(&self) -> String {
+        format!("`{}`", self.tool)
+    }
+
+    fn refused(&self, why: String) -> Error {
+        Error::denied(format!("{why}, so `{}` was not asked about and not called", self.tool))
+    }
+}
+
 impl Stored {
-    pub fn new(cx: &Cx, wish: ApprovalRequest, parks: bool, waits: &ApprovalTimeouts) -> Self {
-        let time = now();
-        let waits_ms = time + waits.in_call_seconds * 1000;
-        let bounds = cx.bounds();
-        let model_call = bounds.model_call.as_deref().unwrap_or_default().to_owned();
-        let parks = parks && cx.run().is_some() && cx.conversation().is_some() && !model_call.is_empty();
-        let expires_ms = if parks { time + waits.parked_hours * 3_600_000 } else { waits_ms };
+    pub fn new(cx: &Cx, id: Id, request: ApprovalRequest, timeouts: Timeouts) -> Self {
+        // A pin is not moved a day later.
+        let suspends = request.suspends && request.risk != Risk::Actuate;
+        let header = Header::new(cx, suspends, timeouts, id);
         let nonce = Id::new().as_bytes()[8..].iter().fold(0, |n, b| n << 8 | u64::from(*b));
+        let pattern = request.pattern.map(|p| p.to_json().to_string());
         Self {
             nonce,
-            tool: wish.tool,
-            version: wish.version,
-            risk: word(&wish.risk),
-            arguments: wish.args.to_string(),
-            digest: wish.digest,
-            about: wish.about,
-            rule: wish.rule.to_owned(),
-            reason: wish.reason,
+            tool: request.tool,
+            version: request.version,
+            risk: word(&request.risk),
+            arguments: request.args.to_string(),
+            digest: request.digest,
+            about: request.about,
+            rule: request.rule.to_owned(),
+            reason: request.reason,
             tainted: cx.label() == Label::Outside,
             state: State::Pending,
             decision: 0,
@@ -141,32 +186,32 @@ impl Stored {
             role: cx.principal().role,
             channel: word(&cx.channel()),
             chat: cx.via().chat.as_deref().unwrap_or_default().to_owned(),
-            run: cx.run(),
-            conversation: cx.conversation(),
-            model_call,
-            parks,
-            waits_ms,
-            expires_ms,
+            run: header.run,
+            conversation: header.conversation,
+            model_call: header.model_call,
+            parks: header.suspends,
+            waits_ms: id.millis() + timeouts.in_call().as_millis() as u64,
+            expires_ms: header.expires_ms,
             decided_ms: 0,
             decided_by: None,
-            pattern: wish.pattern.map(|p| p.to_json().to_string()).filter(|p| p.len() <= PATTERN).unwrap_or_default(),
-            only: bounds.only.as_ref().map(word).unwrap_or_default(),
+            pattern: pattern.filter(|p| p.len() <= PATTERN).unwrap_or_default(),
+            only: cx.bounds().only.as_ref().map(word).unwrap_or_default(),
             resumes: false,
         }
     }
 
-    /// Keeps an answer, and whether the run rests and is to go on.
-    pub fn settle(&mut self, state: State, given: ApprovalDecision, by: UserId, rested: bool) {
-        self.resumes = rested && self.parks && state != State::Expired;
-        (self.state, self.decision, self.decided_by, self.decided_ms) = (state, given.code() + 1, Some(by), now());
+    /// Stores a decision.
+    pub fn settle(&mut self, decision: ApprovalDecision, by: UserId) {
+        self.state = if decision == ApprovalDecision::Deny { State::Denied } else { State::Approved };
+        (self.decision, self.decided_by, self.decided_ms) = (decision.code() + 1, Some(by), Id::new().millis());
     }
 
-    /// Whether it is about a call of a run itself, and not about what a tool wanted while it ran.
+    /// Whether it is about this call of a run itself, and not about what a tool wants while it runs.
     pub fn is_about(&self, run: Id, model_call: &str) -> bool {
         self.run == Some(run) && self.model_call == model_call && !self.tool.contains('#')
     }
 
-    /// What a yes binds.
+    /// What a yes allows.
     pub fn consent(&self) -> Consent {
         Consent::new(self.tool.as_str().into(), self.version, self.digest)
     }
@@ -179,14 +224,14 @@ impl Stored {
         serde_json::from_str(&self.risk).unwrap_or(Risk::Admin)
     }
 
-    /// Whether this caller may give this answer; and what it leaves behind.
+    /// Checks an answer of this caller. Returns the grant that it leaves behind.
     ///
     /// # Errors
-    /// `Denied` when their role does not reach so far; `BadArgs` when the pattern cannot be; `Unavailable` when the nonce is
-    /// that of another question.
-    pub fn checked(&self, cx: &Cx, answer: &Answer) -> Result<Option<StoredGrant>> {
+    /// `Denied` when their role does not suffice; `BadArgs` when the pattern is invalid; `Unavailable` when the nonce is that of
+    /// another question.
+    pub fn check_answer(&self, cx: &Cx, answer: &Answer) -> Result<Option<StoredGrant>> {
         if answer.nonce.as_ref().is_some_and(|nonce| *nonce != self.nonce()) {
-            return Err(Error::unavailable("the nonce is not that of this question: read it anew and look again"));
+            return Err(Error::unavailable("the nonce is not that of this approval: read it again and look at it"));
         }
         if answer.decision != ApprovalDecision::Deny && cx.principal().role < self.risk().least_role() {
             let role = self.risk().least_role();
@@ -201,11 +246,11 @@ impl Stored {
         let wanted = answer.pattern.clone().unwrap_or_else(|| json(&self.pattern));
         if wanted.is_null() {
             return Err(Error::bad_args(
-                "what it is called with has a secret in it or is very long, and no standing yes is kept about it: allow it once",
+                "the arguments have a secret in them or are very long, so no standing yes can be stored: allow it once",
             ));
         }
         let pattern = Pattern::parse(&wanted).map_err(Error::BadArgs)?;
-        // What is shown of a secret is not what it is called with.
+        // A masked secret is not the real argument.
         if !pattern.covers(&json(&self.arguments)) && !self.arguments.contains(scrub::MARK) {
             return Err(Error::bad_args(
                 "`pattern` does not cover this call: leave it out, or say what it is to cover",
@@ -220,59 +265,40 @@ impl Stored {
         let pattern = pattern.to_json().to_string();
         Ok(Some(StoredGrant { tool: self.tool.clone(), version: self.version, pattern }))
     }
-
-    /// The run that rests on this question.
-    pub fn resume(&self, approval: &Approval) -> Option<Resume> {
-        let (run, conversation) = (self.run?, self.conversation?);
-        let only: Option<Vec<Arc<str>>> = serde_json::from_str(&self.only).ok();
-        let chat = Some(self.chat.as_str()).filter(|c| !c.is_empty()).map(Arc::from);
-        self.resumes.then(|| Resume {
-            approval: approval.id,
-            principal: Principal { user: approval.user_id, role: self.role, agent: self.agent },
-            via: Via { chat, ..Via::direct(approval.channel) },
-            run,
-            conversation,
-            model_call: self.model_call.clone(),
-            consent: self.consent(),
-            yes: approval.state == State::Approved,
-            label: if self.tainted { Label::Outside } else { Label::Own },
-            only: only.map(Into::into),
-        })
-    }
 }
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// A question as it is shown.
+/// An approval as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
     /// Its id.
     pub id: Id,
-    /// Given back with the answer, it proves that this question was meant.
+    /// Sent back with the answer, it proves that the answer is to this approval.
     pub nonce: String,
     /// The tool; with `#fetch` behind it when it is about a host the tool wants to reach.
     pub tool: String,
-    /// With what it would be called, without secrets. Null in events when very long: read the question itself.
+    /// The arguments without secrets. Null in events when very long: read the approval itself.
     pub arguments: Value,
     /// What would be done, in a sentence.
     pub about: String,
-    /// The worst the tool can do.
+    /// The risk of the tool.
     pub risk: Risk,
-    /// The rule that wants the question.
+    /// The rule that requires the approval.
     pub rule: String,
-    /// Why it is asked, in a sentence.
+    /// Why it is required, in a sentence.
     pub reason: String,
     /// Whether the run had read something from outside.
     pub tainted: bool,
-    /// How it stands.
+    /// What became of it.
     pub state: State,
-    /// What was answered.
+    /// The decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<ApprovalDecision>,
-    /// On whose behalf the call would be made.
+    /// The person for whom the call would be made.
     pub user_id: UserId,
     /// The run that asks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -287,7 +313,7 @@ pub struct Approval {
     pub channel: Channel,
     /// The tool's version.
     pub version: u32,
-    /// What `allow_always` covers unless the answer says otherwise; null where that is secret or very long.
+    /// What `allow_always` covers by default; null when that is secret or very long.
     pub pattern: Value,
     /// When it was asked: milliseconds since 1970.
     pub asked_at: u64,
@@ -298,7 +324,7 @@ pub struct Approval {
     /// When it was settled: milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<u64>,
-    /// By whom.
+    /// Who settled it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<UserId>,
 }
@@ -334,7 +360,7 @@ impl From<Entry<Stored>> for Approval {
     }
 }
 
-/// A standing yes as it is stored. New fields go last.
+/// A standing grant as it is stored. New fields go last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoredGrant {
     tool: String,
@@ -350,14 +376,14 @@ impl Record for StoredGrant {
 }
 
 impl StoredGrant {
-    /// `None` when its pattern cannot be read: it then covers nothing.
+    /// `None` when its pattern cannot be read: then it covers nothing.
     pub fn grant(&self, id: Id, user: UserId) -> Option<Grant> {
         let pattern = Pattern::parse(&json(&self.pattern)).ok()?;
         Some(Grant { id, user, tool: self.tool.as_str().into(), version: self.version, pattern })
     }
 }
 
-/// A standing yes as it is shown.
+/// A standing grant as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GrantShown {
@@ -367,9 +393,9 @@ pub struct GrantShown {
     pub tool: String,
     /// The version of the tool it is for.
     pub version: u32,
-    /// What arguments it covers.
+    /// The arguments it covers.
     pub pattern: Value,
-    /// Whose it is.
+    /// The person who granted it.
     pub user_id: UserId,
     /// When it was given: milliseconds since 1970.
     pub created_at: u64,

@@ -2,8 +2,12 @@
 
 use super::*;
 use crate::{PerMinute, Registry, Terms};
+use questions::Timeouts;
 use serde_json::json;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 use tool::{
     Bounds, Channel, Family, Label, Output, Owner, Ports, Principal, SystemClock, Via,
     prelude::{Deserialize, JsonSchema, schemars},
@@ -46,7 +50,7 @@ fn build(store: Store, count: Count) -> House {
 }
 
 fn with_hours(store: Store, count: Count, parked_hours: u64) -> House {
-    let waits = ApprovalTimeouts { in_call_seconds: 1, parked_hours };
+    let waits = Timeouts { in_call_seconds: 1, parked_hours };
     let terms = Terms { waits, per_minute: PerMinute { calls: 0, session_calls: 0 } };
     let registry = Registry::open(&store, terms, Default::default()).unwrap();
     let family = Family::new("test", "For tests.", count.clone())
@@ -85,7 +89,7 @@ impl House {
         panic!("nothing was asked: {:?}", self.open())
     }
 
-    async fn settle(&self, id: Id, answer: serde_json::Value) -> Result<(Approval, Option<Resume>)> {
+    async fn settle(&self, id: Id, answer: serde_json::Value) -> Result<(Approval, Option<SuspendedRun>)> {
         self.registry.settle(&self.cx, id, serde_json::from_value(answer).unwrap()).await
     }
 
@@ -103,6 +107,11 @@ impl House {
             self.settle(question.id, answer).await.unwrap();
         };
         tokio::join!(call, answering).0
+    }
+
+    /// What was answered about the model's call of a run.
+    fn reply(&self, run: Id) -> Option<Reply> {
+        self.registry.approvals().unwrap().reply_to(self.cx.user(), run, "call_1", Id::default()).unwrap()
     }
 
     fn made(&self) -> u32 {
@@ -172,9 +181,10 @@ async fn nobody_answers() {
     let question = house.question().await;
     assert!(question.tainted && question.tool_call_id.as_deref() == Some("call_1") && question.run_id == run.run());
     let (approval, resume) = house.settle(question.id, json!({"decision": "allow_once"})).await.unwrap();
-    let resume = resume.unwrap();
-    assert_eq!((approval.state, resume.yes, resume.label), (State::Approved, true, Label::Outside));
-    let bounds = Bounds { consent: Some(resume.consent), ..Bounds::default() };
+    let suspended = SuspendedRun { user: house.cx.user(), run: run.run().unwrap() };
+    assert_eq!((approval.state, resume), (State::Approved, Some(suspended)));
+    let Some(Reply::Yes(consent)) = house.reply(suspended.run) else { panic!("the answer was yes") };
+    let bounds = Bounds { consent: Some(consent), ..Bounds::default() };
     let resumed = run.bounded(bounds);
     assert_eq!(house.made(), 0);
     resumed.call("wipe", wipe("disk")).await.unwrap();
@@ -255,7 +265,7 @@ async fn questions_survive_a_restart_where_a_run_can_go_on() {
     let question = after.question().await;
     assert_eq!(question.tool, "wipe");
     let (_, resume) = after.settle(question.id, json!({"decision": "deny"})).await.unwrap();
-    assert!(!resume.unwrap().yes);
+    assert!(matches!(after.reply(resume.unwrap().run), Some(Reply::No)));
     asking.abort();
 }
 
@@ -264,14 +274,14 @@ async fn what_nobody_answers_in_its_time_is_over() {
     // The hours a run rests for are over as soon as it rests.
     let house = with_hours(Store::in_memory().unwrap(), Count::default(), 0);
     assert!(matches!(house.run().call("wipe", wipe("x")).await, Err(Error::Parked(_))));
-    let question = house.question().await;
+    let question = house.registry.approvals().unwrap().list(None, |_| true, None, 9).unwrap().remove(0);
     let late = house.settle(question.id, json!({"decision": "allow_once"})).await.unwrap_err();
     assert!(matches!(&late, Error::Unavailable(text) if text.contains("too long ago")), "{late}");
     let shown = house.registry.approvals().unwrap().get(&house.cx, question.id).unwrap();
     assert_eq!((shown.state, house.made()), (State::Expired, 0));
     // One that nobody looks at is put away in time, and a start finds none.
     assert!(matches!(house.run().call("wipe", wipe("y")).await, Err(Error::Parked(_))));
-    house.registry.tidy().unwrap();
+    house.registry.questions().unwrap().sweep().unwrap();
     assert!(house.open().is_empty());
     assert!(build(house.store.clone(), Count::default()).open().is_empty());
 }
@@ -282,7 +292,7 @@ async fn what_waits_when_the_house_closes_rests() {
     let run = house.run();
     let closing = async {
         house.question().await;
-        house.registry.rest();
+        house.registry.questions().unwrap().suspend_all();
         run.cancel().cancel();
     };
     let rested = tokio::join!(run.call("wipe", wipe("x")), closing).0.unwrap_err();
@@ -290,13 +300,9 @@ async fn what_waits_when_the_house_closes_rests() {
     let again = build(house.store.clone(), house.count.clone());
     let question = again.question().await;
     assert!(again.settle(question.id, json!({"decision": "allow_once"})).await.unwrap().1.is_some());
-    // The power goes before the run has gone on: it does at the next start, and once.
-    let approvals = |house: &House| house.registry.approvals().unwrap().clone();
+    // The power goes before the run is resumed: the answer is found after the next start.
     let third = build(house.store.clone(), house.count.clone());
-    let answered = approvals(&third).answered();
-    assert!(answered.len() == 1 && answered[0].yes && approvals(&third).answered().is_empty());
-    approvals(&third).begun(house.cx.user(), answered[0].approval).await.unwrap();
-    assert!(approvals(&build(house.store.clone(), house.count.clone())).answered().is_empty());
+    assert!(matches!(third.reply(run.run().unwrap()), Some(Reply::Yes(_))) && third.open().is_empty());
 }
 
 #[tokio::test]

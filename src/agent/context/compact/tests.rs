@@ -8,6 +8,7 @@ use interaction::Interactions;
 use llm::{Delta, Error as ModelError, Facts, ToolCall, ToolResult};
 use memory::Memories;
 use persona::{Documents, Name};
+use questions::{Questions, Timeouts};
 use registry::Registry;
 use std::sync::{Arc, Mutex};
 use store::Store;
@@ -82,11 +83,13 @@ fn house(config: Config, change: impl FnOnce(&mut Scripted)) -> House {
     change(&mut provider);
     let provider = Arc::new(provider);
     let documents = Documents::new(&store);
+    let questions = Questions::new(&store, Timeouts::default());
     let parts = Parts {
         registry,
         memories: Memories::new(&store, Embedder::new(Duration::from_secs(60))),
         documents: documents.clone(),
-        interactions: Interactions::new(&store),
+        interactions: Interactions::open(&questions, scrub::Scrubber::default()).unwrap(),
+        questions,
         uploads: Uploads::new(&store, std::env::temp_dir()),
     };
     House { agent: Agent::new(config, &store, parts, provider.clone()), cx, provider, documents }
