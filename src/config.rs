@@ -9,7 +9,6 @@ use std::{
     io::Read,
     net::SocketAddr,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 /// The commented file a new data folder gets; a test keeps it true.
@@ -26,7 +25,7 @@ pub struct Config {
     pub time_zone: String,
     pub board: BoardKind,
     pub pins: PinRate,
-    pub model: Model,
+    pub model: models::Config,
     pub agent: agent::Config,
     pub doors: Doors,
     pub network: Network,
@@ -66,41 +65,6 @@ impl Default for Network {
     }
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Model {
-    pub name: String,
-    pub url: String,
-    pub fallback: Fallback,
-    pub strategy: llm::Strategy,
-    pub prefer_reflex: bool,
-    pub daily_budget: f64,
-    pub context: u32,
-    pub max_tokens: u32,
-    pub retries: u32,
-    pub retry_delay_ms: u64,
-    pub first_word_seconds: u64,
-    pub silence_seconds: u64,
-    pub answer_seconds: u64,
-}
-
-/// Which models stand in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "`fallback` is \"auto\" or a list of models, each as provider/model")]
-pub enum Fallback {
-    /// Those whose keys are in the environment.
-    Auto(Auto),
-    /// These; none where the list is empty.
-    Models(Vec<String>),
-}
-
-/// The word `auto`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Auto {
-    Auto,
-}
-
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
@@ -120,7 +84,7 @@ impl Default for Config {
             time_zone: String::new(),
             board: BoardKind::Auto,
             pins: PinRate::default(),
-            model: Model::default(),
+            model: models::Config::default(),
             agent: agent::Config::default(),
             doors: Doors::default(),
             network: Network::default(),
@@ -129,27 +93,6 @@ impl Default for Config {
             approvals: registry::ApprovalTimeouts::default(),
             services: Services::default(),
             name_is_fixed: false,
-        }
-    }
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            url: String::new(),
-            fallback: Fallback::Auto(Auto::Auto),
-            // Whoever names a model means that one; another is chosen where a person says so.
-            strategy: llm::Strategy::Fallback,
-            prefer_reflex: false,
-            daily_budget: 0.0,
-            context: 0,
-            max_tokens: 0,
-            retries: 3,
-            retry_delay_ms: 1000,
-            first_word_seconds: 120,
-            silence_seconds: 60,
-            answer_seconds: 300,
         }
     }
 }
@@ -204,27 +147,8 @@ impl Config {
                 "`doors.hosts` has `{odd}`, which is not a host name: write it without scheme, port or *, as hob.example.org"
             );
         }
-        if self.model.daily_budget < 0.0 || !self.model.daily_budget.is_finite() {
-            bail!("`model.daily_budget` is no amount: give US dollars, or 0 for any");
-        }
+        self.model.check()?;
         check_name(&self.name)
-    }
-}
-
-impl Model {
-    /// How long to wait for what.
-    pub fn patience(&self) -> llm::Patience {
-        let seconds = Duration::from_secs;
-        llm::Patience {
-            first_byte: seconds(self.first_word_seconds),
-            idle: seconds(self.silence_seconds),
-            overall: seconds(self.answer_seconds),
-        }
-    }
-
-    /// The first pause before asking again.
-    pub fn retry_delay(&self) -> Duration {
-        Duration::from_millis(self.retry_delay_ms)
     }
 }
 
@@ -325,6 +249,7 @@ mod tests {
 
     #[test]
     fn which_models_stand_in_is_auto_or_a_list() {
+        use models::{Auto, Fallback};
         let fallback = |text: &str| Config::parse(&format!("[model]\nfallback = {text}")).map(|c| c.model.fallback);
         assert_eq!(fallback("\"auto\"").unwrap(), Fallback::Auto(Auto::Auto));
         assert_eq!(fallback("[]").unwrap(), Fallback::Models(vec![]));

@@ -45,7 +45,6 @@ pub use messages::{StoredCall, StoredMedia, StoredMessage, StoredResult};
 pub use preview::PromptPreview;
 pub use prompt_tool::family;
 pub use reply::RunStatus;
-pub use resume::Roles;
 pub use run_counts::RunStats;
 pub use runs::{CallState, RunDetails, RunError, RunShown, RunStep};
 pub use step::{Answer, CallRecord, FinishReason, RunEvent};
@@ -63,7 +62,7 @@ use registry::Registry;
 use run::{Progress, Run};
 use run_queue::{AdmissionPolicy, QueuedRun, RunQueue, RunSlot};
 use std::{
-    sync::{Arc, OnceLock, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 use store::Store;
@@ -145,7 +144,6 @@ pub struct Agent {
     provider: Arc<RwLock<Arc<dyn Provider>>>,
     places: RunQueue,
     /// What people may do today, once the house has told; see [`Agent::recover`].
-    roles: Arc<OnceLock<Roles>>,
     asides: Arc<ContinuationCache>,
     own_answers: OwnAnswers,
     counts: run_counts::RunCounts,
@@ -156,10 +154,10 @@ impl Agent {
     pub fn new(config: Config, store: &Store, parts: Parts, provider: Arc<dyn Provider>) -> Self {
         let conversations = Conversations::new(store, parts.registry.clone(), config.persistence);
         let (config, provider) = (Arc::new(config), Arc::new(RwLock::new(provider)));
-        let (places, roles, asides) = (RunQueue::default(), Arc::default(), Arc::default());
+        let (places, asides) = (RunQueue::default(), Arc::default());
         let own_answers = OwnAnswers::new(store);
         let counts = run_counts::RunCounts::default();
-        Self { config, conversations, parts, provider, places, roles, asides, own_answers, counts }
+        Self { config, conversations, parts, provider, places, asides, own_answers, counts }
     }
 
     /// Puts another provider in the place of the one there is. It answers every run that begins from now on; those under way

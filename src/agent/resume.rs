@@ -22,9 +22,6 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Error, Id, Label, Ports, Result, Role, Scope, UserId};
 
-/// What somebody may do today; `None` when they are gone. Where that cannot be read, a run waits for the next start.
-pub type Roles = Arc<dyn Fn(UserId) -> Result<Option<Role>> + Send + Sync>;
-
 /// How many runs are taken up at once after a start.
 const AT_ONCE: usize = 4;
 /// How many runs of a person are kept.
@@ -43,13 +40,11 @@ enum ResumeTrigger {
 
 impl Agent {
     /// Takes up every run that was under way when Hob ended, in the background; at start, before anybody can say anything. What
-    /// rests on a person goes on resting, unless they have answered. From here on the rights of runs that go on are looked up
-    /// by `roles`.
+    /// rests on a person goes on resting, unless they have answered.
     ///
     /// # Errors
     /// `Failed` when the data cannot be read.
-    pub fn recover(&self, ports: &Ports, roles: Roles) -> Result<()> {
-        let _ = self.roles.set(roles);
+    pub fn recover(&self, ports: &Ports) -> Result<()> {
         let (mut open, mut over) = (vec![], vec![]);
         self.conversations.runs.scan(|e| match e.value.state {
             state if state.is_open() => open.push((state, e.id, e.owner, e.value.conversation)),
@@ -300,10 +295,8 @@ impl Agent {
             }
             return Ok(());
         }
-        let role = match self.roles.get() {
-            Some(roles) => roles(user)?,
-            None => Some(stored.role),
-        };
+        // An error leaves the run for the next start.
+        let role = ports.people.role_of(user)?;
         // Who was given less meanwhile has no more than that.
         stored.role = stored.role.min(role.unwrap_or(Role::Viewer));
         let cx = Cx::root(ports.clone(), stored.principal(user), stored.via());

@@ -2,7 +2,8 @@
 
 use crate::{
     AppState, Caller, KEEP_ALIVE,
-    document::Streamable,
+    describe::{Routes, post},
+    document::{Streamable, asks_a_model},
     envelope::{Data, Failure, Json, ok},
 };
 use agent::{ChatRequest, FinishReason, Preset, RunEvent, RunHandle, WhileBusy};
@@ -13,6 +14,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::{Stream, StreamExt, stream};
+use identity::TokenScope;
 use llm::{Content, Kind, Media, Source, ToolChoice};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,6 +23,12 @@ use tool::{
     Id,
     prelude::{JsonSchema, schemars},
 };
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/chat", post(chat, "Say something; the answer comes whole or as events.").also(asks_a_model))
+        .scope(TokenScope::Chat)
+}
 
 /// A message of a person.
 #[derive(Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! The places at a door: how many connections it takes in, and who has to leave when all are taken.
 
-use crate::limits::Who;
 use axum::body::{Body, Bytes, HttpBody};
+use identity::Client;
 use std::{
     collections::HashMap,
     pin::Pin,
@@ -25,7 +25,7 @@ struct Inner {
 }
 
 struct OpenConnection {
-    by: Who,
+    by: Client,
     requests: Arc<AtomicU32>,
     leave: CancellationToken,
 }
@@ -53,10 +53,10 @@ impl ConnectionLimiter {
     /// A place for a newcomer. When none is left, whoever serves nobody leaves: of the address with the most places the
     /// one that has been there longest. So a crowd of silent connections never keeps a person out. An address that holds more
     /// places than is fair with what it is served loses the oldest of them in the end.
-    pub fn take(&self, by: Who) -> Option<ConnectionPermit> {
+    pub fn take(&self, by: Client) -> Option<ConnectionPermit> {
         let mut inner = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.1.len() >= self.0.most {
-            let (mut held, mut served): (HashMap<Who, usize>, HashMap<Who, usize>) = Default::default();
+            let (mut held, mut served): (HashMap<Client, usize>, HashMap<Client, usize>) = Default::default();
             let is_served = |taken: &OpenConnection| taken.requests.load(Ordering::Relaxed) > 0;
             for taken in inner.1.values() {
                 *held.entry(taken.by).or_default() += 1;
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn the_silent_crowd_makes_room_and_the_served_stay() {
         let seats = ConnectionLimiter::new(12, 3);
-        let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
+        let address = |n: u8| Client::from(std::net::IpAddr::from([192, 0, 2, n]));
         let (crowd, person) = (address(1), address(2));
         // Others, who are served and few.
         let others: Vec<ConnectionPermit> = (10..19).map(|n| seats.take(address(n)).unwrap()).collect();
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn nobody_holds_every_place_by_being_served() {
         let seats = ConnectionLimiter::new(8, 3);
-        let address = |n: u8| Who::from(std::net::IpAddr::from([192, 0, 2, n]));
+        let address = |n: u8| Client::from(std::net::IpAddr::from([192, 0, 2, n]));
         let held: Vec<ConnectionPermit> = (0..8).map(|_| seats.take(address(1)).unwrap()).collect();
         let _served: Vec<Served> = held.iter().map(|seat| seat.ticket().serve()).collect();
         assert!(seats.take(address(2)).is_some());

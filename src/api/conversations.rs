@@ -2,9 +2,8 @@
 
 use crate::{
     AppState, Caller,
-    describe::{DescribeInput, Operation, Schemas},
-    envelope::{Answer, Failure, Json, PathId, Query, Raw, ok},
-    people::Deleted,
+    describe::{DescribeInput, Operation, Routes, Schemas, get, post},
+    envelope::{Answer, Deleted, Failure, Json, PathId, Query, Raw, ok},
 };
 use agent::{Conversation, ConversationPatch, ConversationSummary, Exported};
 use axum::{
@@ -12,6 +11,7 @@ use axum::{
     extract::{FromRequest, Request, State},
     http::header,
 };
+use identity::TokenScope;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use tool::{
@@ -19,8 +19,24 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// How large a conversation that is brought in may be, as JSON.
-const LARGEST: usize = 8 << 20;
+/// The largest imported conversation, as JSON in bytes.
+const MAX_IMPORT: usize = 8 << 20;
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/conversations", get(list, "Find or list conversations."))
+        .route("/conversations/import", post(import, "Bring a conversation in.").max_body(MAX_IMPORT))
+        .route(
+            "/conversations/{id}",
+            get(one, "A conversation with its messages.")
+                .patch(change, "Change a conversation's title, instructions or metadata.")
+                .delete(delete, "Delete a conversation."),
+        )
+        .route("/conversations/{id}/fork", post(fork, "Copy a conversation, up to a message of it."))
+        .route("/conversations/{id}/reset", post(reset, "Delete what was said in a conversation."))
+        .route("/conversations/{id}/export", get(export, "A conversation to be taken along."))
+        .scope(TokenScope::Chat)
+}
 
 /// Which conversations.
 #[derive(Deserialize, JsonSchema)]
@@ -161,11 +177,15 @@ impl<S: Send + Sync> FromRequest<S> for Document {
             let text = "send the header `Content-Type: application/json`, and the exported conversation as the body";
             return Err(Failure::new(415, "not_json", text));
         }
-        let Raw(bytes) = Raw::from_request(request, state).await?;
-        if bytes.len() > LARGEST {
-            let text = format!("the conversation is larger than {} MB: leave the oldest messages out", LARGEST >> 20);
-            return Err(Failure::new(413, "too_large", text));
-        }
+        let too_large = |failure: Failure| match failure.status.as_u16() {
+            413 => {
+                let text =
+                    format!("the conversation is larger than {} MB: leave the oldest messages out", MAX_IMPORT >> 20);
+                Failure::new(413, "too_large", text)
+            }
+            _ => failure,
+        };
+        let Raw(bytes) = Raw::from_request(request, state).await.map_err(too_large)?;
         let read = |e: serde_json::Error| {
             let text = format!(
                 "this is no conversation that was exported from Hob (line {}, column {})",

@@ -5,12 +5,12 @@ use crate::{
     auth_middleware::must_be_admin,
     describe::{Routes, get, post},
     document::limited,
-    envelope::{Answer, Created as New, Failure, Json, PathText, Query, ok},
-    people::Deleted,
+    envelope::{Answer, Created as New, Deleted, Failure, Json, PathText, Query, ok},
     tools::Ran,
 };
 use axum::{Extension, extract::State};
 use custom::{Change, Created, CustomTool, Draft, Patch, Stats, Status};
+use identity::TokenScope;
 use registry::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -36,6 +36,7 @@ pub(crate) fn routes() -> Routes<AppState> {
         .route("/{id}/approve", post(approve, "Allow a tool that waits for a decision, or was rejected."))
         .route("/{id}/reject", post(reject, "Refuse a tool that waits for a decision."))
         .route("/{id}/execute", post(execute, "Run a custom tool.").also(limited))
+        .scope(TokenScope::Tools)
 }
 
 /// Custom tools.

@@ -4,6 +4,7 @@
 use crate::{
     AppState, Caller, KEEP_ALIVE, Neighbour,
     auth_middleware::must_be_admin,
+    describe::{Routes, get, post},
     document::Download,
     envelope::{Answer, Failure, Json, Query, ok},
     network::bracketed,
@@ -19,6 +20,7 @@ use axum::{
     },
 };
 use futures::{Stream, StreamExt, stream};
+use identity::TokenScope;
 use serde::{Deserialize, Serialize};
 use std::{
     convert::Infallible,
@@ -35,6 +37,22 @@ use tool::{
 const LOOK: Duration = Duration::from_secs(15);
 /// How much of a backup is in memory at once.
 const PIECE: usize = 64 * 1024;
+
+pub(crate) fn routes() -> Routes<AppState> {
+    let reads = Routes::new()
+        .route(
+            "/device",
+            get(about, "The device, and how it is reached.")
+                .patch(rename, "Give the device another name.")
+                .scope(TokenScope::Admin),
+        )
+        .route("/discover", get(discover, "What is near on the network."))
+        .scope(TokenScope::Device);
+    Routes::new()
+        .route("/events", get(events, "Everything that happens and concerns the caller.").scope(TokenScope::Events))
+        .route("/backup", post(backup, "A copy of all data but the secrets.").secret().scope(TokenScope::Admin))
+        .merge(reads)
+}
 
 /// The encrypted door.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -92,7 +110,7 @@ fn device_view(house: &AppState) -> Told {
         hostname,
         tls,
         listens_on: listens.map(|at| at.to_string()),
-        claimed: house.access.is_claimed(),
+        claimed: house.identity.is_claimed(),
         renameable: house.settings.may_rename(),
     }
 }
@@ -160,10 +178,10 @@ pub(crate) async fn events(
     Query(query): Query<After>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
-    let open = house.access.0.streams.open(caller.principal.user)?;
+    let open = house.event_streams.open(caller.principal.user)?;
     let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
     let listener = house.ports.bus.listen_to(query.after.or(last), Topics::parse(&query.topics)?);
-    let (user, access, key) = (caller.principal.user, house.access.clone(), caller.key);
+    let (user, identity, key) = (caller.principal.user, house.identity.clone(), caller.key);
     let heard = stream::unfold(listener, |mut listener| async { listener.next().await.map(|heard| (heard, listener)) });
     let events = heard.filter_map(move |heard| async move {
         match heard {
@@ -178,7 +196,7 @@ pub(crate) async fn events(
     let closing = house.closing.clone();
     let end = async move {
         let _open = open;
-        while access.is_good(key) {
+        while identity.is_valid(key) {
             if closing.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_none() {
                 return;
             }

@@ -1,11 +1,13 @@
 //! `GET /api/v1/openapi.json`: what every address takes and answers, told by the types that do it.
 
 use crate::{
+    AppState,
     auth_middleware::{COOKIE, SECURE_COOKIE},
-    describe::{DescribeInput, DescribeOutput, Operation, Schemas, event},
+    describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, event, get},
     envelope::{Bad, Created, Data, Failure, Json, Meta, PathId, PathText, Query, Raw},
 };
 use axum::response::{IntoResponse, Response};
+use identity::TokenScope;
 use serde_json::{Value, json};
 use std::{marker::PhantomData, sync::OnceLock};
 use tool::{Id, prelude::JsonSchema};
@@ -191,8 +193,12 @@ impl DescribeOutput for FileResponse {
     }
 }
 
-/// The document as text; made when first asked for, and kept.
-pub(crate) async fn serve() -> Download {
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new().route("/openapi.json", get(serve, "This document.")).scope(TokenScope::Any)
+}
+
+/// The document as text, made on first use.
+async fn serve() -> Download {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     let document = DOCUMENT.get_or_init(|| crate::routes().document(frame()).to_string());
     Download(([("content-type", "application/json")], document.as_str()).into_response())

@@ -3,6 +3,7 @@
 use crate::{
     AppState, Caller,
     describe::{DescribeInput, Routes, get, post},
+    document::asks_a_model,
     envelope::{Answer, Failure, Json, PathId, PathText, Query, ok},
 };
 use axum::{
@@ -10,20 +11,39 @@ use axum::{
     extract::{FromRequestParts, Path, State},
     http::request::Parts,
 };
+use identity::TokenScope;
 use persona::{Document, Name, Past, PastHead};
 use serde::{Deserialize, Serialize};
 use tool::{
-    Role, UserId,
+    Role,
     prelude::{JsonSchema, schemars},
 };
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
         .route("/", get(list, "The documents that make the agent what it is."))
-        .route("/{name}", get(one, "A document.").put(write, "Put another text in the place of a document."))
+        .route(
+            "/{name}",
+            get(one, "A document.").put(write, "Put another text in the place of a document.").scope(TokenScope::Admin),
+        )
         .route("/{name}/history", get(history, "The versions of a document, the newest first."))
         .route("/{name}/history/{version}", get(version, "A version of a document."))
-        .route("/{name}/rollback", post(rollback, "Go back to the text of a version; it becomes a new one."))
+        .route(
+            "/{name}/rollback",
+            post(rollback, "Go back to the text of a version; it becomes a new one.").scope(TokenScope::Admin),
+        )
+        .scope(TokenScope::Chat)
+}
+
+/// The prompt and the summary of a conversation.
+pub(crate) fn agent_routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/prompt", get(prompt, "What the model would be told now, before the conversation."))
+        .route(
+            "/conversations/{id}/compact",
+            post(compact, "Put the older part of a conversation into a summary.").also(asks_a_model),
+        )
+        .scope(TokenScope::Chat)
 }
 
 /// A document and one of its versions, in the path.
@@ -170,10 +190,8 @@ async fn history(
     let (cx, limit) = (house.cx(&caller), which.limit.clamp(1, 200));
     let (count, versions) = house.documents.history(&cx, Name::of(&name)?, limit, which.offset)?;
     let named = |head: PastHead| {
-        let known = house.access.person(head.user)?.map(|person| person.value.name);
-        // A device that was set up with a token has no record of its owner.
-        let owner = || (head.user == UserId::OWNER).then(|| crate::keys::OWNER.to_owned());
-        Ok(Named { person: known.or_else(owner), head })
+        let person = house.identity.person(head.user)?.map(|person| person.name);
+        Ok(Named { person, head })
     };
     let versions = versions.into_iter().map(named).collect::<Result<Vec<_>, Failure>>()?;
     Ok(ok(History { count, versions }))

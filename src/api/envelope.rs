@@ -1,10 +1,10 @@
-//! What every answer looks like, and what every bad request hears.
+//! The envelope of every response, refusals, and the extractors of requests.
 
-use crate::page;
+use crate::{describe::RouteFacts, page};
 use axum::{
     body::{Body, HttpBody},
     extract::{FromRequest, FromRequestParts, Request},
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderValue, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -17,25 +17,13 @@ use tool::{
     prelude::{JsonSchema, schemars},
 };
 
-/// The largest JSON body, in bytes.
-const LARGEST: usize = 1 << 20;
-/// Where bodies may be as large as files.
-const FILES: &str = "/api/v1/files";
-/// Where conversations are brought in, which may be long too.
-const IMPORT: &str = "/api/v1/conversations/import";
-/// Where a program says all of a conversation at once, with the pictures in it, or brings many texts.
-const LONG: [&str; 5] = ["/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/api/chat", "/api/generate"];
-/// The largest body of such a conversation.
-pub(crate) const WITH_PICTURES: usize = 8 << 20;
-/// Where a backup is restored: its handler reads the body as it comes.
-const RESTORE: &str = "/api/v1/restore";
-/// How long a refusal of the house may be, in bytes.
+/// The longest refusal that is reworded, in bytes.
 const REFUSAL: usize = 64 * 1024;
-/// The largest body of a stranger.
+/// The largest body without a credential, in bytes.
 const SHORT: usize = 16 * 1024;
-/// How much of a larger one is read and thrown away, so that the client hears why instead of a broken connection.
+/// How much of a larger body is read and discarded, so that the client gets a response instead of a broken connection.
 const DRAINED: usize = 64 << 20;
-/// How long the next piece of a body may take, and the whole of it.
+/// Timeouts for the next piece of a body, and for the whole.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(20);
 const UPLOAD: std::time::Duration = std::time::Duration::from_secs(60);
 
@@ -109,6 +97,19 @@ impl<T: Serialize> IntoResponse for Created<T> {
     }
 }
 
+/// That something is gone.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Deleted {
+    /// True.
+    deleted: bool,
+}
+
+impl Deleted {
+    pub fn yes() -> Self {
+        Self { deleted: true }
+    }
+}
+
 /// `{"success":false,"error":{"code","message"},"meta":…}`.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -169,6 +170,25 @@ impl From<store::Error> for Failure {
     }
 }
 
+impl From<identity::Error> for Failure {
+    fn from(error: identity::Error) -> Self {
+        use identity::Error as E;
+        let message = error.to_string();
+        match error {
+            E::Unauthorized(_) => Self::new(401, "unauthorized", message),
+            E::WrongPassword(_) => Self::new(401, "wrong_password", message),
+            E::WrongCode => Self::new(401, "wrong_code", message),
+            E::CodeExpired => Self::new(401, "code_expired", message),
+            E::AlreadyClaimed => Self::new(409, "already_claimed", message),
+            E::TooManyAttempts { retry_after_seconds, .. } => {
+                Self::new(429, "too_many_tries", message).retry_after(retry_after_seconds)
+            }
+            E::Store(error) => error.into(),
+            E::Other(error) => error.into(),
+        }
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let error = Why { code: self.code, message: self.message, details: self.details };
@@ -189,12 +209,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
-        json(request, LARGEST).await.map(Json)
+        json(request).await.map(Json)
     }
 }
 
-/// A JSON body of a known shape, of so many bytes at most.
-pub(crate) async fn json<T: DeserializeOwned>(request: Request, largest: usize) -> Result<T, Failure> {
+/// Reads and parses a JSON body within the limit of its route.
+pub(crate) async fn json<T: DeserializeOwned>(request: Request) -> Result<T, Failure> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     // Also what keeps other sites out: no browser sends this type across sites without asking first.
     if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
@@ -204,8 +224,8 @@ pub(crate) async fn json<T: DeserializeOwned>(request: Request, largest: usize) 
             "send the header `Content-Type: application/json`, and JSON as the body",
         ));
     }
-    let bytes = read(request.into_body(), largest, DRAINED).await?;
-    // Serde would take a list for the fields in their order: `[]` would be a policy without a rule.
+    let bytes = read_limited(request).await?;
+    // Serde would read a list as the fields in order: `[]` would be a policy without rules.
     if bytes.trim_ascii_start().starts_with(b"[") {
         let text = "the body is not what this address takes: it is a list, and must be an object with named fields";
         return Err(Failure::new(400, "bad_args", text));
@@ -214,14 +234,14 @@ pub(crate) async fn json<T: DeserializeOwned>(request: Request, largest: usize) 
         .map_err(|e| Failure::new(400, "bad_args", format!("the body is not what this address takes: {}", plain(&e))))
 }
 
-/// A body of any bytes, up to what a file may have.
+/// A body of any bytes.
 pub(crate) struct Raw(pub Vec<u8>);
 
 impl<S: Send + Sync> FromRequest<S> for Raw {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
-        read(request.into_body(), uploads::LARGEST, DRAINED).await.map(Raw)
+        read_limited(request).await.map(Raw)
     }
 }
 
@@ -246,26 +266,32 @@ fn plain(error: &serde_json::Error) -> String {
     told.join(" ")
 }
 
-/// The request with a body that is not too large, for routes that read none as well as for those that do: what is left
-/// unread would break the connection before the answer is heard.
-pub(crate) async fn bounded(request: Request) -> Result<Request, Failure> {
-    let path = request.uri().path();
-    let is_long =
-        request.method() == Method::POST && ([FILES, IMPORT, RESTORE].contains(&path) || LONG.contains(&path));
-    if is_long || request.body().size_hint().upper().is_some_and(|most| most <= LARGEST as u64) {
+/// Limits the body of a request, also for routes that read none: an unread body would break the connection before the
+/// response is read. Routes with a larger limit than usual read the body themselves.
+pub(crate) async fn bounded(request: Request, facts: RouteFacts) -> Result<Request, Failure> {
+    let Some(limit) = facts.max_body.filter(|limit| *limit <= RouteFacts::NO_ROUTE.body_limit()) else {
+        return Ok(request);
+    };
+    if request.body().size_hint().upper().is_some_and(|most| most <= limit as u64) {
         return Ok(request);
     }
     let (parts, body) = request.into_parts();
-    Ok(Request::from_parts(parts, read(body, LARGEST, DRAINED).await?.into()))
+    Ok(Request::from_parts(parts, read(body, limit, DRAINED).await?.into()))
 }
 
-/// The same for a stranger, who has nothing long to say.
+/// Limits the body of a request without a credential.
 pub(crate) async fn brief(request: Request) -> Result<Request, Failure> {
     let (parts, body) = request.into_parts();
-    Ok(Request::from_parts(parts, read(body, SHORT, LARGEST).await?.into()))
+    Ok(Request::from_parts(parts, read(body, SHORT, RouteFacts::NO_ROUTE.body_limit()).await?.into()))
 }
 
-/// Reads a body of up to `largest` bytes, and throws away a larger one of up to `drained`.
+/// Reads the body within the limit of its route.
+async fn read_limited(request: Request) -> Result<Vec<u8>, Failure> {
+    let facts = request.extensions().get().copied().unwrap_or(RouteFacts::NO_ROUTE);
+    read(request.into_body(), facts.body_limit(), DRAINED).await
+}
+
+/// Reads a body of up to `largest` bytes, and discards a larger one of up to `drained`.
 async fn read(body: Body, largest: usize, drained: usize) -> Result<Vec<u8>, Failure> {
     let large = || {
         let text = format!("the body is larger than {} KB: send less at once", largest >> 10);

@@ -2,9 +2,11 @@
 
 use crate::{
     AppState, Caller,
+    describe::{Routes, post},
     envelope::{Answer, Failure, Json, ok},
 };
 use axum::{Extension, extract::State};
+use identity::TokenScope;
 use llm::Price;
 use serde::{Deserialize, Serialize};
 use tool::prelude::{JsonSchema, schemars};
@@ -13,6 +15,12 @@ use tool::prelude::{JsonSchema, schemars};
 const OUTPUT: u64 = 1_000;
 /// The most tokens there can be a question about.
 const MOST: u64 = 1_000_000_000;
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/providers/estimate", post(estimate, "Estimate what a request to a model would cost."))
+        .scope(TokenScope::Chat)
+}
 
 /// A request that is not made.
 #[derive(Deserialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use crate::{
     AppState, Caller,
+    describe::{Routes, get, post},
     document::FileResponse,
-    envelope::{Answer, Created as New, Failure, PathId, Query, Raw, ok},
-    people::Deleted,
+    envelope::{Answer, Created as New, Deleted, Failure, PathId, Query, Raw, ok},
 };
 use axum::{
     Extension,
@@ -13,6 +13,7 @@ use axum::{
     http::{HeaderMap, header},
     response::IntoResponse,
 };
+use identity::TokenScope;
 use serde::Deserialize;
 use tool::prelude::{JsonSchema, schemars};
 use uploads::Upload;
@@ -21,6 +22,13 @@ use uploads::Upload;
 /// is only kept.
 const INLINE: &[&str] =
     &["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "application/pdf"];
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/files", post(add, "Send a file.").max_body(uploads::LARGEST))
+        .route("/files/{id}", get(load, "A file as it was sent.").delete(delete, "Delete a file."))
+        .scope(TokenScope::Chat)
+}
 
 /// What a file is called.
 #[derive(Deserialize, JsonSchema)]
@@ -43,7 +51,7 @@ pub(crate) async fn add(
 }
 
 /// A file as it was sent.
-pub(crate) async fn get(
+pub(crate) async fn load(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathId(id): PathId,

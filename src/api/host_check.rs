@@ -1,11 +1,11 @@
-//! What is asked of a request before anybody asks who it is from: that it means this house, and no other site sent it.
+//! Checks each request before authentication: it must name this host, and no other site may have sent it.
 
 use crate::{AppState, envelope::Failure, serve::Entrance};
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, Method, Uri, Version, header},
+    http::{HeaderMap, Uri, Version, header},
     middleware::Next,
-    response::{IntoResponse, Redirect, Response},
+    response::{IntoResponse, Response},
 };
 use std::net::IpAddr;
 
@@ -19,27 +19,21 @@ pub(crate) async fn guard(State(house): State<AppState>, request: Request, next:
         if let Some(name) = name.filter(|name| !house.network.answers_to(name)) {
             return Err(foreign(name));
         }
-        same_site(request.headers(), host.as_deref(), tls).map(|()| host)
+        same_site(request.headers(), host.as_deref(), tls)
     });
-    let host = match checked {
-        Ok(host) => host,
-        Err(failure) => return failure.into_response(),
-    };
-    if let Some(elsewhere) = encrypted(&house, &request, host.as_deref()) {
-        return Redirect::temporary(&elsewhere).into_response();
+    match checked {
+        Ok(()) => next.run(request).await,
+        Err(failure) => failure.into_response(),
     }
-    next.run(request).await
 }
 
-/// Where a page that was asked for in clear text from another machine is to be had: a person types secrets there.
-fn encrypted(house: &AppState, request: &Request, host: Option<&str>) -> Option<String> {
+/// The https address of the same path, for a request in clear text from another machine; `None` otherwise.
+pub(crate) fn encrypted_url(house: &AppState, request: &Request) -> Option<String> {
     let path = request.uri().path();
-    let page = matches!(*request.method(), Method::GET | Method::HEAD)
-        && !["/api/", "/v1/", "/healthz", "/metrics"].iter().any(|door| path.starts_with(door));
     let secure = request.extensions().get::<Entrance>().is_none_or(Entrance::is_secure);
     let tls = house.network.tls()?;
-    let name = name_of(host?);
-    (page && !secure && path.starts_with('/')).then(|| format!("https://{name}:{}{path}", tls.port))
+    let host = host_of(request.version(), request.uri(), request.headers()).ok()??;
+    (!secure && path.starts_with('/')).then(|| format!("https://{}:{}{path}", name_of(&host), tls.port))
 }
 
 /// Who the request says it is for: the authority in its first line, else the header. HTTP/1.0 may say nothing.

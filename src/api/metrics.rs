@@ -13,6 +13,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use identity::TokenScope;
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -24,7 +25,10 @@ use std::{
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) fn routes() -> Routes<AppState> {
-    Routes::new().route("/metrics", get(serve, "Metrics in Prometheus's text format.")).all(behind_the_lock)
+    Routes::new()
+        .route("/metrics", get(serve, "Metrics in Prometheus's text format."))
+        .scope(TokenScope::Device)
+        .all(behind_the_lock)
 }
 
 /// What requests are counted by: pattern of the route, method, and class of the status. There are only so many of these,
@@ -141,7 +145,7 @@ fn models(page: &mut Page, house: &AppState) -> Result<(), Failure> {
     for model in &models {
         page.sample(&[("model", &model.model)], model.cost);
     }
-    let today = house.models.spent(1)?.today;
+    let today = house.models.spending(1)?.today;
     page.gauge("hob_spent_today_dollars", "Money spent on models today, in US dollars.");
     page.sample(&[], today.cost);
     if let Some(budget) = today.budget {

@@ -11,7 +11,7 @@ use crate::{
     chat::unanswered,
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, get, post},
     document::refused_in_shape,
-    envelope::{self, Failure, WITH_PICTURES, reworded},
+    envelope::{self, Failure, reworded},
     openai::{self, Waited},
 };
 use agent::{Answer, RunEvent};
@@ -24,6 +24,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{Stream, StreamExt, stream};
+use identity::TokenScope;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{convert::Infallible, time::Instant};
@@ -40,12 +41,16 @@ const NDJSON: &str = "application/x-ndjson";
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/api/chat", post(chat, "Answer a conversation that the program keeps, in Ollama's format."))
-        .route("/api/generate", post(generate, "Answer a prompt, in Ollama's format."))
+        .route(
+            "/api/chat",
+            post(chat, "Answer a conversation that the program keeps, in Ollama's format.").max_body(openai::MAX_BODY),
+        )
+        .route("/api/generate", post(generate, "Answer a prompt, in Ollama's format.").max_body(openai::MAX_BODY))
         .route("/api/tags", get(tags, "The models there are, in Ollama's format."))
         .route("/api/ps", get(running, "The models that are loaded, in Ollama's format."))
         .route("/api/show", post(show, "One model, in Ollama's format."))
         .route("/api/version", get(version, "The version of Ollama's API that is spoken here."))
+        .scope(TokenScope::Chat)
         .all(Refused::describe)
 }
 
@@ -128,7 +133,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Sent<T> {
         if request.headers().contains_key(header::AUTHORIZATION) {
             request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        Ok(Self(envelope::json(request, WITH_PICTURES).await?))
+        Ok(Self(envelope::json(request).await?))
     }
 }
 

@@ -18,13 +18,12 @@ use crate::{
     chat::unanswered,
     describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, get, post},
     document::{Streamable, refused_in_shape},
-    envelope::{self, Failure, PathText, WITH_PICTURES},
+    envelope::{self, Failure, PathText, reworded},
     wrong_method,
 };
 use agent::{Agent, Answer, Complete, RunEvent, RunHandle, RunStatus};
 use axum::{
     Extension,
-    body::to_bytes,
     extract::{FromRequest, Request, State},
     http::{Method, StatusCode, Uri, header},
     middleware::Next,
@@ -34,6 +33,7 @@ use axum::{
     },
 };
 use futures::{Stream, StreamExt, stream};
+use identity::TokenScope;
 use llm::ToolChoice;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -48,19 +48,27 @@ use wire::{Body, Choice, Completion, Cost, Kept, handed_over};
 const HOB: &str = "hob";
 /// The model that embeds texts, as programs call it.
 const EMBEDDING: &str = "all-MiniLM-L6-v2";
-/// How long a refusal of the house may be, in bytes.
-const REFUSAL: usize = 64 * 1024;
+/// The largest body in bytes: a whole conversation with its pictures, or many texts.
+pub(crate) const MAX_BODY: usize = 8 << 20;
 
 pub(crate) fn routes() -> Routes<AppState> {
     Routes::new()
-        .route("/chat/completions", post(complete, "Answer a conversation that the program keeps, in OpenAI's format."))
+        .route(
+            "/chat/completions",
+            post(complete, "Answer a conversation that the program keeps, in OpenAI's format.").max_body(MAX_BODY),
+        )
         .route(
             "/responses",
-            post(responses::respond, "Answer in OpenAI's newer format; the program keeps the conversation."),
+            post(responses::respond, "Answer in OpenAI's newer format; the program keeps the conversation.")
+                .max_body(MAX_BODY),
         )
-        .route("/embeddings", post(embeddings::embed, "Turn texts into vectors, in OpenAI's format."))
+        .route(
+            "/embeddings",
+            post(embeddings::embed, "Turn texts into vectors, in OpenAI's format.").max_body(MAX_BODY),
+        )
         .route("/models", get(models, "The models there are, in OpenAI's format."))
         .route("/models/{*id}", get(model, "One model, in OpenAI's format."))
+        .scope(TokenScope::Chat)
         .all(Refusal::describe)
         .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path))
 }
@@ -79,7 +87,7 @@ impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Asked<T>
     type Rejection = Refusal;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
-        Ok(Self(envelope::json(request, WITH_PICTURES).await?))
+        Ok(Self(envelope::json(request).await?))
     }
 }
 
@@ -206,23 +214,13 @@ impl IntoResponse for Refusal {
 pub(crate) async fn refusals(request: Request, next: Next) -> Response {
     let ours = request.uri().path().strip_prefix("/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let response = next.run(request).await;
-    let status = response.status();
-    if !ours || !(status.is_client_error() || status.is_server_error()) {
+    if !ours {
         return response;
     }
-    let (mut parts, body) = response.into_parts();
-    let bytes = to_bytes(body, REFUSAL).await.unwrap_or_default();
-    let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let text = |of: &Value| of.as_str().map(str::to_owned);
-    match (said.get("success"), text(&said["error"]["message"]), text(&said["error"]["code"])) {
-        (Some(_), Some(message), Some(code)) => {
-            let refusal = Refused { error: Refusal::new(status, &code, message).error };
-            parts.headers.remove(header::CONTENT_LENGTH);
-            (parts, axum::Json(refusal)).into_response()
-        }
-        // Said in the right words already.
-        _ => Response::from_parts(parts, bytes.into()),
-    }
+    let say = |status, code: &str, message: &str| {
+        json!(Refused { error: Refusal::new(status, code, message.to_owned()).error })
+    };
+    reworded(response, say).await
 }
 
 async fn no_such_path(method: Method, uri: Uri) -> Refusal {

@@ -4,9 +4,11 @@
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
+    describe::{Routes, get, put},
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
+use identity::{OWNER, TokenScope};
 use policy::{Autonomy, Policy, Preset, Profile, RuleOutcome, UserPolicy, Verdict};
 use registry::{AuditPage, AuditQuery, Group, Registry, Stats};
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,26 @@ use tool::{
     AgentId, Bounds, Channel, Cx, Id, Label, Principal, UserId, Via,
     prelude::{JsonSchema, schemars},
 };
+
+pub(crate) fn routes() -> Routes<AppState> {
+    let tools = Routes::new()
+        .route("/tools/{name}/explain", get(explain, "Whether a call would be made, and which rule decides."))
+        .route("/tool-groups", get(groups, "The groups of tools, and which are on."))
+        .route("/tool-stats", get(stats, "How many tools there are, by category, group and owner."))
+        .route(
+            "/autonomy",
+            get(autonomy, "How much Hob does for the caller without asking.")
+                .put(choose_autonomy, "Choose how much Hob does without asking.")
+                .scope(TokenScope::Admin),
+        )
+        .scope(TokenScope::Tools);
+    Routes::new()
+        .route("/tool-groups/{id}", put(switch_group, "Turn a group of tools on or off."))
+        .route("/policy", get(policy, "Who may do what.").put(replace_policy, "Say who may do what."))
+        .route("/audit", get(audit, "The calls that were made, the newest first."))
+        .scope(TokenScope::Admin)
+        .merge(tools)
+}
 
 /// The policy, and what stands behind its words.
 #[derive(Serialize, JsonSchema)]
@@ -37,13 +59,13 @@ fn policy_view(house: &AppState) -> Shown {
 }
 
 /// The policy as it is.
-pub(crate) async fn get(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Shown> {
+pub(crate) async fn policy(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Shown> {
     must_be_admin(&caller)?;
     Ok(ok(policy_view(&house)))
 }
 
 /// Puts another policy in its place.
-pub(crate) async fn put(
+pub(crate) async fn replace_policy(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(policy): Json<Policy>,
@@ -188,33 +210,19 @@ pub(crate) async fn explain(
 /// The caller, or whom an admin names; and what they are called.
 fn person(house: &AppState, caller: &Caller, named: Option<&str>) -> Result<(Principal, String), Failure> {
     let own = caller.principal.user;
-    let known = |user: UserId| house.access.person(user).map(|p| p.map(|p| p.value.name));
     let Some(named) = named else {
-        let name = known(own)?.unwrap_or_else(|| crate::keys::OWNER.into());
+        let name = house.identity.person(own)?.map_or_else(|| OWNER.to_owned(), |person| person.name);
         return Ok((caller.principal.clone(), name));
     };
-    let by_id = named.parse().ok().map(UserId);
-    let found = match by_id {
-        Some(id) => house.access.person(id)?,
-        None => house.access.named(named)?,
-    };
-    let person = match found {
-        Some(person) => Some((UserId(person.id), person.value.standing.role(), person.value.name)),
-        // A device that was set up with a token has no record of its owner.
-        None if by_id == Some(UserId::OWNER) || named == crate::keys::OWNER => {
-            Some((UserId::OWNER, tool::Role::Admin, crate::keys::OWNER.into()))
-        }
-        None => None,
-    };
-    if person.as_ref().is_none_or(|(id, ..)| *id != own) {
+    let person = house.identity.find_person(named)?;
+    if person.as_ref().is_none_or(|person| UserId(person.id) != own) {
         must_be_admin(caller)?;
     }
-    let (user, role, name) = person.ok_or_else(|| {
+    let person = person.ok_or_else(|| {
         let named: String = named.chars().take(64).collect();
         Failure::new(404, "not_found", format!("there is nobody called `{named}`: see GET /api/v1/people"))
     })?;
-    let role = if user == UserId::OWNER { tool::Role::Admin } else { role };
-    Ok((Principal { user, role, agent: AgentId::GENERAL }, name))
+    Ok((Principal { user: UserId(person.id), role: person.role, agent: AgentId::GENERAL }, person.name))
 }
 
 /// The groups of tools.

@@ -6,7 +6,7 @@
 use crate::{
     AppState, Caller,
     auth_middleware::must_be_admin,
-    describe::{DescribeInput, DescribeOutput, Operation, Schemas},
+    describe::{DescribeInput, DescribeOutput, Operation, Routes, Schemas, post},
     document::{good, refused},
     envelope::{Failure, ok},
 };
@@ -18,6 +18,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::StreamExt;
+use identity::TokenScope;
 use serde::Serialize;
 use std::{
     os::unix::fs::OpenOptionsExt,
@@ -44,6 +45,15 @@ const SPARE: u64 = 32 << 20;
 const SILENCE: Duration = Duration::from_secs(20);
 /// How long whoever asked may take to read the answer before the house closes.
 const ANSWERED: Duration = Duration::from_millis(300);
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route(
+            "/restore",
+            post(restore, "Put a backup in the place of all data, and start again.").secret().streams_body(),
+        )
+        .scope(TokenScope::Admin)
+}
 
 /// Asks the house to close and start again; cheap to clone.
 #[derive(Clone, Default)]

@@ -2,15 +2,26 @@
 
 use crate::{
     AppState, Caller,
+    describe::{Routes, get, post},
     envelope::{Answer, Failure, PathId, Query, ok},
 };
 use agent::{RunDetails, RunShown, State as Standing};
 use axum::{Extension, extract::State};
+use identity::TokenScope;
 use serde::{Deserialize, Serialize};
 use tool::{
     Id,
     prelude::{JsonSchema, schemars},
 };
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/runs", get(list, "The caller's runs, under way and over."))
+        .route("/runs/{id}", get(one, "A run with its steps."))
+        .route("/runs/{id}/cancel", post(cancel, "Stop a run."))
+        .route("/runs/{id}/resume", post(resume, "Have a run go on that failed or was stopped."))
+        .scope(TokenScope::Chat)
+}
 
 /// Which runs.
 #[derive(Deserialize, JsonSchema)]

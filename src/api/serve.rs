@@ -2,7 +2,7 @@
 
 use crate::{
     AppState,
-    auth_middleware::who,
+    auth_middleware::client,
     connection_limiter::{ConnectionLimiter, ConnectionPermit},
     router,
     tls::Certificate,
@@ -180,7 +180,7 @@ where
         };
         let entrance = stream.entrance(door.tls.is_some());
         // No room: closing at once tells more than waiting would.
-        let Some(seat) = door.seats.take(who(&entrance)) else { continue };
+        let Some(seat) = door.seats.take(client(&entrance)) else { continue };
         let (app, watcher) = (door.app.clone(), open.watcher());
         match door.tls.clone() {
             None => drop(tokio::spawn(converse(stream, app, entrance, seat, watcher))),

@@ -2,9 +2,12 @@
 
 use crate::{
     AppState, Caller,
+    describe::{Routes, get, post},
+    document::limited,
     envelope::{Answer, Failure, Json, PathText, Query, ok},
 };
 use axum::{Extension, extract::State};
+use identity::TokenScope;
 use registry::{Listed, MatchedBy, Registry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,6 +16,14 @@ use tool::{
     Output, Tool,
     prelude::{JsonSchema, schemars},
 };
+
+pub(crate) fn routes() -> Routes<AppState> {
+    Routes::new()
+        .route("/tools", get(list, "Find or list tools."))
+        .route("/tools/{name}", get(one, "A tool and its help.").one_tool())
+        .route("/tools/{name}/execute", post(execute, "Run a tool.").one_tool().also(limited))
+        .scope(TokenScope::Tools)
+}
 
 /// Which tools.
 #[derive(Deserialize, JsonSchema)]

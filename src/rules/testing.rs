@@ -60,7 +60,6 @@ impl House {
         let scheduler = Scheduler::new(
             &store,
             ports.clone(),
-            Arc::new(|_| Some(Role::Member)),
             Arc::new(move |name| tools.get(name).is_none_or(|tool| tool.risk <= tool::Risk::Write)),
         );
         Self { clock, registry, scheduler, ports, store, calls }

@@ -35,10 +35,8 @@ use std::{
 };
 use store::{Collection, Store};
 use tokio::sync::Notify;
-use tool::{Ports, Role, UserId};
+use tool::{Ports, UserId};
 
-/// What a person may do today; `None` when they are gone.
-pub type People = Arc<dyn Fn(UserId) -> Option<Role> + Send + Sync>;
 /// Whether calling a tool twice is as good as once. It decides about runs that an older Hob had begun, which kept no marks.
 pub type Repeats = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
@@ -50,7 +48,6 @@ struct Inner {
     schedules: Collection<Schedule>,
     runs: Collection<Run>,
     ports: Ports,
-    people: People,
     repeats: Repeats,
     /// What is due when; empty until it is started.
     plan: Mutex<Plan>,
@@ -66,14 +63,13 @@ struct Inner {
 
 impl Scheduler {
     /// The schedules in `store`. Nothing is due before [`Scheduler::start`].
-    pub fn new(store: &Store, ports: Ports, people: People, repeats: Repeats) -> Self {
-        Self::with_steady(store, ports, people, repeats, Box::new(Instant::now))
+    pub fn new(store: &Store, ports: Ports, repeats: Repeats) -> Self {
+        Self::with_steady(store, ports, repeats, Box::new(Instant::now))
     }
 
     fn with_steady(
         store: &Store,
         ports: Ports,
-        people: People,
         repeats: Repeats,
         steady: Box<dyn Fn() -> Instant + Send + Sync>,
     ) -> Self {
@@ -81,7 +77,6 @@ impl Scheduler {
             schedules: store.collection(),
             runs: store.collection(),
             ports,
-            people,
             repeats,
             plan: Mutex::default(),
             changed: Notify::new(),

@@ -19,7 +19,7 @@ impl Scheduler {
         cancel: &CancellationToken,
         effect: Option<Id>,
     ) -> Result<Output> {
-        let Some(role) = (self.0.people)(who.user) else {
+        let Some(role) = self.0.ports.people.role_of(who.user)? else {
             return Err(Error::denied("the person this was made for does not live here any more"));
         };
         let principal = Principal { user: who.user, role, agent: who.agent };

@@ -1,6 +1,6 @@
 //! The ports: what lower layers may ask of upper ones, as traits the assembly fills.
 
-use crate::{Bus, Clock, Cx, Label, Output, Result, Risk};
+use crate::{Bus, Clock, Cx, Label, Output, Result, Risk, Role, UserId};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -106,6 +106,15 @@ pub trait Settings: Send + Sync + 'static {
     }
 }
 
+/// Looking up the people of the household.
+pub trait People: Send + Sync + 'static {
+    /// The role of a person today, for work done in their name; `None` when they are gone.
+    ///
+    /// # Errors
+    /// `Failed` when the data cannot be read.
+    fn role_of(&self, user: UserId) -> Result<Option<Role>>;
+}
+
 /// The ports a call carries.
 #[derive(Clone)]
 pub struct Ports {
@@ -115,6 +124,8 @@ pub struct Ports {
     pub ask: Arc<dyn Ask>,
     /// Looking up services.
     pub settings: Arc<dyn Settings>,
+    /// Looking up people.
+    pub people: Arc<dyn People>,
     /// Telling what happened.
     pub bus: Bus,
     /// What time it is.
@@ -146,10 +157,24 @@ impl Settings for Unconnected {
     }
 }
 
+impl People for Unconnected {
+    /// The owner is an admin, and everybody else a member.
+    fn role_of(&self, user: UserId) -> Result<Option<Role>> {
+        Ok(Some(if user == UserId::OWNER { Role::Admin } else { Role::Member }))
+    }
+}
+
 impl Ports {
     /// Ports with nothing behind them, to be filled one by one; lower layers test with them.
     pub fn unconnected(clock: Arc<dyn Clock>) -> Self {
         let nothing = Arc::new(Unconnected);
-        Self { dispatch: nothing.clone(), ask: nothing.clone(), settings: nothing, bus: Bus::default(), clock }
+        Self {
+            dispatch: nothing.clone(),
+            ask: nothing.clone(),
+            settings: nothing.clone(),
+            people: nothing,
+            bus: Bus::default(),
+            clock,
+        }
     }
 }

@@ -14,7 +14,7 @@ struct House {
 
 fn house() -> House {
     let store = Store::in_memory().unwrap();
-    let scheduler = Scheduler::new(&store, cx().ports().clone(), Arc::new(|_| None), Arc::new(|_| true));
+    let scheduler = Scheduler::new(&store, cx().ports().clone(), Arc::new(|_| true));
     House { store, scheduler }
 }
 
