@@ -81,8 +81,8 @@ fn check_confidential(request: &Request, facts: RouteFacts, tls_port: Option<u16
         return Ok(());
     }
     let text = match tls_port {
-        Some(port) => format!("secrets are not told where others can read along: use https on port {port}"),
-        None => "secrets are not told where others can read along: do this on the device itself, or turn on TLS".into(),
+        Some(port) => format!("secrets are not sent in clear text: use https on port {port}"),
+        None => "secrets are not sent in clear text: do this on the device itself, or turn on TLS".into(),
     };
     Err(Failure::new(403, "tls_required", text))
 }

@@ -1,4 +1,4 @@
-//! Whether what is stored is sound.
+//! `/api/v1/check`: checks all stored records for damage.
 
 use crate::{
     AppState, Caller,

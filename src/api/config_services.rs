@@ -1,4 +1,4 @@
-//! `/api/v1/config-services`: the services people set up. Secrets go in here and never come out.
+//! `/api/v1/config-services`: the services people set up. Secrets are write-only.
 
 use crate::{
     AppState, Caller,
@@ -77,11 +77,11 @@ async fn one(
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
 ) -> Answer<Service> {
-    let service = house.config.service(&name).ok_or_else(|| no_such(&name))?;
+    let service = house.config.service(&name).ok_or_else(|| not_found(&name))?;
     Ok(ok(service.seen_by(caller.principal.role)))
 }
 
-fn no_such(name: &str) -> Failure {
+fn not_found(name: &str) -> Failure {
     let name: String = name.chars().take(80).collect();
     Failure::new(404, "not_found", format!("there is no service `{name}`: GET /api/v1/config-services lists them"))
 }

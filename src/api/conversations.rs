@@ -1,4 +1,4 @@
-//! Conversations: found, read, copied, taken along, brought in and deleted.
+//! `/api/v1/conversations`: find, read, change, copy, export, import and delete conversations.
 
 use crate::{
     AppState, Caller,
@@ -90,17 +90,17 @@ pub(crate) struct ChangeConversation {
     /// Another title, of 200 characters at most.
     title: Option<String>,
     /// Instructions that hold in this conversation, of 8,000 characters at most; null or empty for none.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Option<String>")]
     system_prompt: Option<Option<String>>,
     /// An object for programs, of 4 KB at most. What it has is set, and removed where it is null; null removes all.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Option<Map<String, Value>>")]
     metadata: Option<Option<Map<String, Value>>>,
 }
 
-/// What is there, also where it is null.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+/// Distinguishes null from absent.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -128,7 +128,7 @@ pub(crate) async fn delete(
     Ok(ok(Deleted::yes()))
 }
 
-/// How far a copy reaches.
+/// The range of a copy.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Fork {
@@ -136,7 +136,7 @@ pub(crate) struct Fork {
     message_id: Option<Id>,
 }
 
-/// A copy of a conversation.
+/// Copies a conversation.
 pub(crate) async fn fork(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -155,7 +155,7 @@ pub(crate) async fn reset(
     Ok(ok(house.agent.reset(&house.cx(&caller), id).await?))
 }
 
-/// A conversation to be taken along.
+/// Exports a conversation.
 pub(crate) async fn export(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -164,14 +164,14 @@ pub(crate) async fn export(
     Ok(ok(house.agent.export(&house.cx(&caller), id)?))
 }
 
-/// A conversation as it was exported; longer than what other addresses take.
+/// An exported conversation as the body.
 pub(crate) struct Document(Exported);
 
 impl<S: Send + Sync> FromRequest<S> for Document {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        // As with every body of JSON: no browser sends this type across sites without asking first.
+        // Also protects against other sites: no browser sends this type across sites without a preflight.
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
         if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
             let text = "send the header `Content-Type: application/json`, and the exported conversation as the body";
@@ -204,7 +204,7 @@ impl DescribeInput for Document {
     }
 }
 
-/// Brings a conversation in.
+/// Imports a conversation.
 pub(crate) async fn import(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,

@@ -5,12 +5,13 @@ use axum::{
     extract::{MatchedPath, Request, State},
     handler::Handler,
     http::{HeaderMap, Method, Uri},
-    response::sse::Sse,
+    response::{Response, sse::Sse},
     routing::{MethodFilter, MethodRouter},
 };
+use futures::future::BoxFuture;
 use identity::TokenScope;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 use tool::prelude::{
     JsonSchema,
     schemars::{SchemaGenerator, generate::SchemaSettings},
@@ -266,13 +267,30 @@ pub(crate) struct On<S> {
     routes: Vec<Route>,
 }
 
+/// A handler without its types, so that axum's routing is compiled once and not for each handler.
+struct ErasedHandler<S>(Arc<dyn Fn(Request, S) -> BoxFuture<'static, Response> + Send + Sync>);
+
+impl<S> Clone for ErasedHandler<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Handler<(), S> for ErasedHandler<S> {
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, request: Request, state: S) -> Self::Future {
+        (self.0)(request, state)
+    }
+}
+
 macro_rules! methods {
     ($($name:ident $filter:ident),*) => {$(
         /// This method, with a sentence about what it does.
         #[allow(dead_code)] // Not every method comes first at an address.
         pub(crate) fn $name<H, T, I, O, S>(handler: H, about: &'static str) -> On<S>
         where
-            H: Handler<T, S> + DescribeHandler<I, O>,
+            H: Handler<T, S, Future = BoxFuture<'static, Response>> + DescribeHandler<I, O>,
             T: 'static,
             S: Clone + Send + Sync + 'static,
         {
@@ -283,10 +301,11 @@ macro_rules! methods {
             /// Adds this method.
             pub fn $name<H, T, I, O>(mut self, handler: H, about: &'static str) -> Self
             where
-                H: Handler<T, S> + DescribeHandler<I, O>,
+                H: Handler<T, S, Future = BoxFuture<'static, Response>> + DescribeHandler<I, O>,
                 T: 'static,
             {
-                self.router = self.router.on(MethodFilter::$filter, handler);
+                let erased = ErasedHandler(Arc::new(move |request, state| handler.clone().call(request, state)));
+                self.router = self.router.on(MethodFilter::$filter, erased);
                 let method = stringify!($name);
                 self.routes.push(Route {
                     path: String::new(),

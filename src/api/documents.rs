@@ -1,4 +1,4 @@
-//! `/api/v1/documents`: who the agent is, as texts with a history; and `/api/v1/prompt`: what the model is told of it.
+//! `/api/v1/documents`: the documents that define the agent, with their versions; and `/api/v1/prompt`: the system prompt.
 
 use crate::{
     AppState, Caller,
@@ -89,7 +89,7 @@ struct Head {
 /// A document with its text.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct DocumentView {
     /// Its name in addresses.
     name: &'static str,
     /// Empty while nobody has written it.
@@ -102,10 +102,10 @@ struct Shown {
     built_in: Option<String>,
 }
 
-fn document_view(house: &AppState, document: Document) -> Shown {
+fn document_view(house: &AppState, document: Document) -> DocumentView {
     let Document { name, text, version, updated_ms, .. } = document;
     let built_in = house.documents.built_in(name).map(str::to_owned);
-    Shown { name: name.word(), text, version, updated_at: updated_ms, built_in }
+    DocumentView { name: name.word(), text, version, updated_at: updated_ms, built_in }
 }
 
 async fn list(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Listed> {
@@ -123,7 +123,7 @@ async fn one(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-) -> Answer<Shown> {
+) -> Answer<DocumentView> {
     let document = house.documents.read(&house.cx(&caller), Name::of(&name)?)?;
     Ok(ok(document_view(&house, document)))
 }
@@ -131,7 +131,7 @@ async fn one(
 /// Another text.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct NewText {
     /// The text, 64 KB at most; empty takes the document away.
     text: String,
     /// The version it was made from: refused where another is there meanwhile.
@@ -142,8 +142,8 @@ async fn write(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Json(body): Json<Written>,
-) -> Answer<Shown> {
+    Json(body): Json<NewText>,
+) -> Answer<DocumentView> {
     may_write(&caller)?;
     let written = house.documents.write(&house.cx(&caller), Name::of(&name)?, &body.text, body.version).await?;
     Ok(ok(document_view(&house, written)))
@@ -151,7 +151,7 @@ async fn write(
 
 /// Which versions.
 #[derive(Deserialize, JsonSchema)]
-struct Which {
+struct VersionsQuery {
     /// How many at most, up to 200.
     #[serde(default = "fifty")]
     limit: usize,
@@ -185,7 +185,7 @@ async fn history(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Query(which): Query<Which>,
+    Query(which): Query<VersionsQuery>,
 ) -> Answer<History> {
     let (cx, limit) = (house.cx(&caller), which.limit.clamp(1, 200));
     let (count, versions) = house.documents.history(&cx, Name::of(&name)?, limit, which.offset)?;
@@ -208,7 +208,7 @@ async fn version(
 /// Where to go back to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Back {
+struct Rollback {
     /// The version; 0 is what was there before anybody wrote one.
     version: u32,
     /// The version there is now: refused where another is there meanwhile.
@@ -219,8 +219,8 @@ async fn rollback(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Json(back): Json<Back>,
-) -> Answer<Shown> {
+    Json(back): Json<Rollback>,
+) -> Answer<DocumentView> {
     may_write(&caller)?;
     let written = house.documents.rollback(&house.cx(&caller), Name::of(&name)?, back.version, back.current).await?;
     Ok(ok(document_view(&house, written)))
@@ -235,7 +235,7 @@ fn may_write(caller: &Caller) -> Result<(), Failure> {
 
 /// The message that is to be answered.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Said {
+pub(crate) struct PromptQuery {
     /// Memories and goals that have to do with it are told too.
     #[serde(default)]
     message: String,
@@ -276,7 +276,7 @@ struct Section {
 pub(crate) async fn prompt(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(said): Query<Said>,
+    Query(said): Query<PromptQuery>,
 ) -> Answer<Prompt> {
     let preview = house.agent.prompt(&house.cx(&caller), &said.message).await?;
     let agent::PromptPreview { prompt, tool_count, instruction_count, has_time_context } = preview;
@@ -295,7 +295,7 @@ pub(crate) async fn compact(
     PathId(id): PathId,
 ) -> Answer<agent::Compacted> {
     let cx = house.cx(&caller);
-    // What was begun is kept also when whoever asked is gone.
+    // Runs to its end also when the client is gone.
     let agent = house.agent.clone();
     let made = tokio::spawn(async move { agent.compact(&cx, id).await }).await;
     let broken = |_| Failure::new(422, "failed", "the summary broke off: try again");

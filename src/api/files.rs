@@ -1,4 +1,4 @@
-//! Files for messages and tools: sent as they are, typed by their content, shown again.
+//! `/api/v1/files`: upload, download and delete files for messages and tools.
 
 use crate::{
     AppState, Caller,
@@ -18,8 +18,7 @@ use serde::Deserialize;
 use tool::prelude::{JsonSchema, schemars};
 use uploads::Upload;
 
-/// What a browser shows on its own page without doing what stands in it. Other texts are shown as plain ones; anything else
-/// is only kept.
+/// Types that a browser shows without running anything in them. Texts are shown as plain text; anything else is a download.
 const INLINE: &[&str] =
     &["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "application/pdf"];
 
@@ -37,7 +36,7 @@ pub(crate) struct Named {
     name: Option<String>,
 }
 
-/// Keeps a file; the body is the file.
+/// Stores a file; the body is the file.
 pub(crate) async fn add(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -46,7 +45,7 @@ pub(crate) async fn add(
     Raw(bytes): Raw,
 ) -> Result<New<Upload>, Failure> {
     let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    let name = named.name.unwrap_or_else(|| decoded(text("x-file-name")));
+    let name = named.name.unwrap_or_else(|| percent_decode(text("x-file-name")));
     Ok(New(house.uploads.put(&house.cx(&caller), &name, text("content-type"), bytes).await?))
 }
 
@@ -60,16 +59,16 @@ pub(crate) async fn load(
     let kind = upload.media_type.as_str();
     let (kind, how) = match kind {
         kind if INLINE.contains(&kind) || kind.starts_with("audio/") || kind.starts_with("video/") => (kind, "inline"),
-        // A page that somebody sent is read here and not run.
+        // An uploaded page is shown as text and not run.
         kind if kind.starts_with("text/") || kind.ends_with("json") => ("text/plain; charset=utf-8", "inline"),
         _ => ("application/octet-stream", "attachment"),
     };
-    // The browser's own reader of PDF runs in no sandbox.
+    // A browser's PDF reader does not run in a sandbox.
     let policy = if kind == "application/pdf" { "default-src 'none'" } else { "default-src 'none'; sandbox" };
     let headers = [
         (header::CONTENT_TYPE, kind.to_owned()),
-        (header::CONTENT_DISPOSITION, format!("{how}; filename*=UTF-8''{}", encoded(&upload.name))),
-        // It never changes under its id; only its person's browser keeps it.
+        (header::CONTENT_DISPOSITION, format!("{how}; filename*=UTF-8''{}", percent_encode(&upload.name))),
+        // Immutable under its id; cached by its person's browser only.
         (header::CACHE_CONTROL, "private, max-age=86400, immutable".to_owned()),
         (header::CONTENT_SECURITY_POLICY, policy.to_owned()),
     ];
@@ -86,8 +85,8 @@ pub(crate) async fn delete(
     Ok(ok(Deleted::yes()))
 }
 
-/// A percent-encoded name; what is no such thing is taken as it stands.
-fn decoded(name: &str) -> String {
+/// Decodes a percent-encoded name; anything else stays as it is.
+fn percent_decode(name: &str) -> String {
     let (mut bytes, mut rest) = (vec![], name.as_bytes());
     while let Some((first, after)) = rest.split_first() {
         let digit = |at: usize| after.get(at).and_then(|b| char::from(*b).to_digit(16));
@@ -106,7 +105,7 @@ fn decoded(name: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn encoded(name: &str) -> String {
+fn percent_encode(name: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     name.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
@@ -118,10 +117,10 @@ mod tests {
     #[test]
     fn names_survive_the_header() {
         for name in ["cat.png", "Küche & Bad 100%.pdf", "a/b\\c\"d\n", ""] {
-            assert_eq!(decoded(&encoded(name)), name);
+            assert_eq!(percent_decode(&percent_encode(name)), name);
         }
         for (odd, read) in [("100%", "100%"), ("%zz", "%zz"), ("%C3", "\u{fffd}"), ("%+1", "%+1")] {
-            assert_eq!(decoded(odd), read);
+            assert_eq!(percent_decode(odd), read);
         }
     }
 }

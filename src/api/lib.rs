@@ -1,5 +1,5 @@
-//! Layer 5: the HTTP door. It turns requests into calls of lower layers and their answers into JSON; it decides
-//! nothing about tools.
+//! Layer 5: the HTTP API. It turns requests into calls of lower layers and their results into JSON; it decides nothing about
+//! tools.
 //!
 //! The same router is served on TCP (page and programs, with a token or a session) and on the local socket
 //! (command line, known by its user id).
@@ -54,7 +54,7 @@ use axum::{Router, extract::State, middleware};
 use config_center::ConfigCenter;
 use custom::CustomTools;
 use describe::{Routes, delete, get, post};
-use document::behind_the_lock;
+use document::middleware_failures;
 use envelope::Failure;
 use identity::{Identity, TokenScope};
 use registry::Registry;
@@ -64,66 +64,66 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool::{Cx, Id, Ports, Principal, Via};
 
-/// Everything the doors need.
+/// Everything the handlers need.
 #[derive(Clone)]
 pub struct AppState {
     /// People and their keys.
     pub identity: Identity,
-    /// The mind.
+    /// Answers messages.
     pub agent: Agent,
-    /// The catalogue.
+    /// The tools.
     pub registry: Registry,
     /// Custom tools.
     pub custom: CustomTools,
-    /// Who the agent is.
+    /// The documents that define the agent.
     pub documents: persona::Documents,
-    /// What waits for people.
+    /// Questions that wait for people.
     pub interactions: interaction::Interactions,
-    /// What people sent.
+    /// Uploaded files.
     pub uploads: uploads::Uploads,
     /// The services people set up.
     pub config: ConfigCenter,
-    /// For backups and the device id.
+    /// Backups and the device id.
     pub store: Store,
-    /// What calls carry.
+    /// The ports of every call.
     pub ports: Ports,
-    /// What an admin may change while the house is open.
+    /// Settings an admin changes at runtime.
     pub settings: Arc<dyn DeviceSettings>,
     /// Which models answer.
     pub models: Models,
-    /// The web, for pictures that programs name by their address.
+    /// Fetches pictures that programs name by URL.
     pub web: http_client::Guarded,
-    /// Texts to vectors.
+    /// Turns texts into vectors.
     pub embedder: embed::Embedder,
-    /// How it is reached.
+    /// Its names, addresses and certificate.
     pub network: Network,
-    /// When it was built.
+    /// The time of the start.
     pub started: Id,
     /// The machine's load and temperature.
     pub device: board::Device,
-    /// Closing and starting again.
+    /// Shuts down and starts again.
     pub restart: Restart,
     /// Requests since the start.
     pub requests: RequestCounts,
     /// The open event streams of each person.
     pub event_streams: EventStreams,
-    /// Cancelled when the house closes: long answers end.
+    /// Cancelled at shutdown: streams end.
     pub closing: CancellationToken,
-    /// Whether it stays open, and runs that rested can go on here; a house for one command leaves them to the next that does.
+    /// Whether this is the daemon, which resumes suspended runs; a process for one command leaves them to it.
     pub lasting: bool,
 }
 
-/// How often a quiet stream shows that it is alive.
+/// The interval of keep-alives on a quiet stream.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Who a request comes from, once that is known.
+/// Who sent a request.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub principal: Principal,
     pub via: Via,
-    /// The credential it came with, where that is a stored one.
+    /// The stored credential it came with.
     pub key: Option<Id>,
-    /// Whether it is the person themselves: by claim, password or the local socket, and not what holds a token of theirs.
+    /// Whether the person came in themselves, by claim, password or the local socket, and not with a token of theirs.
     pub in_person: bool,
 }
 
@@ -169,7 +169,7 @@ fn routes() -> Routes<AppState> {
         .nest("/documents", documents::routes())
         // `csrfToken` is worthless without the session's cookie; the others describe keys and hold none.
         .harmless(&["csrfToken", "keyFrom", "keyHint", "secretsSet", "requiredApiKeys"])
-        .all(behind_the_lock)
+        .all(middleware_failures)
         .with(|router| router.method_not_allowed_fallback(wrong_method).fallback(no_such_path));
     Routes::new().nest("/api/v1", api).nest("/v1", openai::routes()).merge(ollama::routes()).merge(metrics::routes())
 }
@@ -184,7 +184,7 @@ pub(crate) fn router(house: AppState) -> Router {
         .route("/healthz", axum::routing::get(health))
         .fallback(page::serve)
         .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn_with_state(house.clone(), host_check::guard))
+        .layer(middleware::from_fn_with_state(house.clone(), host_check::check))
         .with_state(house.clone())
         .layer(middleware::from_fn(envelope::finish))
         .layer(middleware::from_fn(openai::refusals))

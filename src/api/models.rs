@@ -38,17 +38,15 @@ pub(crate) fn routes() -> Routes<AppState> {
         .merge(reads)
 }
 
-/// Which model answers, and where that was decided.
 pub(crate) async fn in_use(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<ModelInUse> {
     let mut model = house.models.in_use();
     if must_be_admin(&caller).is_err() {
-        // Where the household's servers are is not everybody's affair.
+        // Only admins see the addresses of servers.
         model.url.clear();
     }
     Ok(ok(model))
 }
 
-/// Chooses the model that answers from now on.
 pub(crate) async fn choose(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -60,7 +58,6 @@ pub(crate) async fn choose(
     Ok(ok(chosen))
 }
 
-/// Changes what stands in for it, and what may be spent.
 pub(crate) async fn adjust(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -90,7 +87,6 @@ pub(crate) async fn providers(
     Ok(ok(Providers { providers: house.models.providers() }))
 }
 
-/// Changes where a provider is, or its key.
 pub(crate) async fn change(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -103,7 +99,6 @@ pub(crate) async fn change(
     Ok(ok(changed))
 }
 
-/// Asks a provider for its models, without keeping anything.
 pub(crate) async fn attempt(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -116,17 +111,16 @@ pub(crate) async fn attempt(
 
 /// Which models.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Whose {
+pub(crate) struct ModelsQuery {
     /// Those of one provider; all when left out.
     provider: Option<String>,
 }
 
-/// What is known of models.
-pub(crate) async fn known(State(house): State<AppState>, Query(whose): Query<Whose>) -> Answer<KnownModels> {
+pub(crate) async fn known(State(house): State<AppState>, Query(whose): Query<ModelsQuery>) -> Answer<KnownModels> {
     Ok(ok(house.models.known(whose.provider.as_deref())))
 }
 
-/// CatalogueUpdate facts were taken in.
+/// The new catalogue.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Refreshed {
     /// How many models are known now.
@@ -146,7 +140,7 @@ pub(crate) async fn refresh(
 
 /// Which days.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Since {
+pub(crate) struct UsageQuery {
     /// How many days back, up to 400.
     #[serde(default = "month")]
     days: u16,
@@ -156,11 +150,10 @@ fn month() -> u16 {
     30
 }
 
-/// What was spent on models, by day.
 pub(crate) async fn spent(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(since): Query<Since>,
+    Query(since): Query<UsageQuery>,
 ) -> Answer<Spending> {
     must_be_admin(&caller)?;
     Ok(ok(house.models.spending(since.days.clamp(1, 400))?))

@@ -1,5 +1,4 @@
-//! Who may do what: the policy, how much Hob does unasked, why a call is decided as it is, the groups of tools, and the log
-//! of all calls.
+//! `/api/v1/policy`, `/autonomy`, `/tool-groups`, `/audit` and explaining a decision.
 
 use crate::{
     AppState, Caller,
@@ -41,7 +40,7 @@ pub(crate) fn routes() -> Routes<AppState> {
 
 /// The policy, and what stands behind its words.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Shown {
+pub(crate) struct PolicyView {
     policy: Policy,
     /// Names and groups in it that nobody knows.
     warnings: Vec<String>,
@@ -51,15 +50,15 @@ pub(crate) struct Shown {
     profiles: BTreeMap<&'static str, &'static [&'static str]>,
 }
 
-fn policy_view(house: &AppState) -> Shown {
+fn policy_view(house: &AppState) -> PolicyView {
     let (policy, warnings) = house.registry.policy();
     let presets = Preset::ALL.iter().map(|p| (p.name(), p.policy())).collect();
     let profiles = Profile::ALL.iter().map(|p| (p.name(), p.members())).collect();
-    Shown { policy, warnings, presets, profiles }
+    PolicyView { policy, warnings, presets, profiles }
 }
 
 /// The policy as it is.
-pub(crate) async fn policy(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Shown> {
+pub(crate) async fn policy(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<PolicyView> {
     must_be_admin(&caller)?;
     Ok(ok(policy_view(&house)))
 }
@@ -69,7 +68,7 @@ pub(crate) async fn replace_policy(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     Json(policy): Json<Policy>,
-) -> Answer<Shown> {
+) -> Answer<PolicyView> {
     must_be_admin(&caller)?;
     house.registry.change_policy(&house.cx(&caller), move |p| *p = policy).await?;
     Ok(ok(policy_view(&house)))
@@ -77,7 +76,7 @@ pub(crate) async fn replace_policy(
 
 /// How much Hob does for the caller without asking.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Unasked {
+pub(crate) struct AutonomyView {
     level: Autonomy,
     /// Who chose it: `own`, `household` or `built-in`.
     from: &'static str,
@@ -92,7 +91,7 @@ pub(crate) struct Choice {
     about: &'static str,
 }
 
-fn unasked(house: &AppState, caller: &Caller) -> Unasked {
+fn unasked(house: &AppState, caller: &Caller) -> AutonomyView {
     let policy = house.registry.policy().0;
     let own = policy.users.get(&caller.principal.user).and_then(|u| u.autonomy);
     let from = match (own, policy.autonomy) {
@@ -101,18 +100,21 @@ fn unasked(house: &AppState, caller: &Caller) -> Unasked {
         (None, None) => "built-in",
     };
     let levels = Autonomy::ALL.iter().map(|level| Choice { level: *level, about: level.about() }).collect();
-    Unasked { level: house.registry.autonomy(&house.cx(caller)), from, levels }
+    AutonomyView { level: house.registry.autonomy(&house.cx(caller)), from, levels }
 }
 
 /// How much Hob does for the caller without asking.
-pub(crate) async fn autonomy(State(house): State<AppState>, Extension(caller): Extension<Caller>) -> Answer<Unasked> {
+pub(crate) async fn autonomy(
+    State(house): State<AppState>,
+    Extension(caller): Extension<Caller>,
+) -> Answer<AutonomyView> {
     Ok(ok(unasked(&house, &caller)))
 }
 
 /// What is to be done unasked from now on.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Chosen {
+pub(crate) struct NewAutonomy {
     level: Autonomy,
 }
 
@@ -120,8 +122,8 @@ pub(crate) struct Chosen {
 pub(crate) async fn choose_autonomy(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Json(chosen): Json<Chosen>,
-) -> Answer<Unasked> {
+    Json(chosen): Json<NewAutonomy>,
+) -> Answer<AutonomyView> {
     if !caller.in_person {
         must_be_admin(&caller)?;
     }
@@ -134,7 +136,7 @@ pub(crate) async fn choose_autonomy(
 /// For whom, and how, a call is to be explained.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Supposed {
+pub(crate) struct ExplainQuery {
     /// The agent that acts; `general` or an id.
     agent: Option<String>,
     /// The person, by name or id; for admins.
@@ -158,7 +160,7 @@ fn yes() -> bool {
 
 /// What would be decided, and why.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Explained {
+pub(crate) struct Explanation {
     tool: String,
     verdict: Verdict,
     /// The rule that decides.
@@ -177,8 +179,8 @@ pub(crate) async fn explain(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(name): PathText,
-    Query(supposed): Query<Supposed>,
-) -> Answer<Explained> {
+    Query(supposed): Query<ExplainQuery>,
+) -> Answer<Explanation> {
     let bad = |text: String| Failure::new(400, "bad_args", text);
     let (principal, user) = person(&house, &caller, supposed.user.as_deref())?;
     let agent = supposed.agent.as_deref().unwrap_or("general");
@@ -204,7 +206,7 @@ pub(crate) async fn explain(
     })?;
     let (decision, trail) = house.registry.explain(&cx, &tool, &args);
     let (verdict, rule, reason) = (decision.verdict, decision.rule, decision.reason);
-    Ok(ok(Explained { tool: tool.name.to_string(), verdict, rule, reason, trail, user, agent: agent.into() }))
+    Ok(ok(Explanation { tool: tool.name.to_string(), verdict, rule, reason, trail, user, agent: agent.into() }))
 }
 
 /// The caller, or whom an admin names; and what they are called.
@@ -245,7 +247,7 @@ pub(crate) async fn groups(State(house): State<AppState>, Extension(caller): Ext
 /// Whether a group is to be on.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Switch {
+pub(crate) struct GroupSwitch {
     enabled: bool,
 }
 
@@ -254,7 +256,7 @@ pub(crate) async fn switch_group(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
     PathText(id): PathText,
-    Json(switch): Json<Switch>,
+    Json(switch): Json<GroupSwitch>,
 ) -> Answer<Groups> {
     must_be_admin(&caller)?;
     house.registry.switch_group(&house.cx(&caller), &id, switch.enabled).await?;
@@ -268,7 +270,7 @@ pub(crate) async fn stats(State(house): State<AppState>) -> Answer<Stats> {
 
 /// Which calls.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Calls {
+pub(crate) struct AuditLog {
     /// Only of this tool, by any of its names.
     tool: Option<String>,
     /// Only with this outcome: `ok`, or the kind of error.
@@ -293,7 +295,7 @@ fn fifty() -> usize {
 pub(crate) async fn audit(
     State(house): State<AppState>,
     Extension(caller): Extension<Caller>,
-    Query(calls): Query<Calls>,
+    Query(calls): Query<AuditLog>,
 ) -> Answer<AuditPage> {
     if calls.everybody {
         must_be_admin(&caller)?;

@@ -1,4 +1,4 @@
-//! The catalogue over HTTP: list, look at, call.
+//! `/api/v1/tools`: list, describe and execute tools.
 
 use crate::{
     AppState, Caller,
@@ -62,9 +62,9 @@ pub(crate) async fn list(
     let cx = house.cx(&caller);
     let visible = |tool: &Tool| Registry::visible(&cx, tool);
     let found = house.registry.search_by_meaning(&search.query, search.category.as_deref(), visible).await;
-    let told = !matches!(search.query.trim(), "" | "all");
+    let is_search = !matches!(search.query.trim(), "" | "all");
     let tools: Vec<Matched> =
-        found.iter().map(|m| Matched { tool: Listed::from(m.tool.as_ref()), by: told.then_some(m.by) }).collect();
+        found.iter().map(|m| Matched { tool: Listed::from(m.tool.as_ref()), by: is_search.then_some(m.by) }).collect();
     Ok(ok(Tools { count: tools.len(), tools }))
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tool::prelude::{JsonSchema, schemars};
 
-/// Where the choice of the model was made.
+/// Where the first model was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChosenBy {
@@ -15,13 +15,13 @@ pub enum ChosenBy {
     Page,
     /// hob.toml.
     File,
-    /// Nobody chose: the first provider whose key is in the environment.
+    /// Not chosen: the first provider whose key is in the environment.
     Key,
-    /// Nobody chose, and there is no key: reflex.
+    /// Not chosen, and there is no key: reflex.
     BuiltIn,
 }
 
-/// Which model answers, and what stands in for it.
+/// The first model and its fallbacks.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInUse {
@@ -31,11 +31,11 @@ pub struct ModelInUse {
     pub url: String,
     /// Whether a key is kept for it.
     pub has_key: bool,
-    /// Where that was decided.
+    /// Where it was chosen.
     pub from: ChosenBy,
     /// Whether it can be chosen here.
     pub changeable: bool,
-    /// Which models stand in when it does not answer, the first first. Reflex always comes last and is not named.
+    /// The models that answer when it does not, in order. Reflex always comes last and is not named.
     pub fallback: Vec<String>,
     /// Whether nobody chose those: they are the other providers whose keys are in the environment.
     pub automatic_fallback: bool,
@@ -47,7 +47,7 @@ pub struct ModelInUse {
     pub daily_budget: Option<f64>,
 }
 
-/// Which model is to answer.
+/// The model to use.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelChoice {
@@ -59,11 +59,11 @@ pub struct ModelChoice {
     pub key: Option<String>,
 }
 
-/// How models are chosen; what is left out stays as it is.
+/// Changes of how models are chosen; what is left out stays.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ModelSettingsPatch {
-    /// Which models stand in, as `provider/model`, the first first; at most 8, none where the list is empty. Null: what
+    /// The fallbacks, as `provider/model`, the first first; at most 8, none where the list is empty. Null: what
     /// hob.toml says, else the other providers whose keys are in the environment.
     #[serde(deserialize_with = "double_option")]
     #[schemars(with = "Option<Vec<String>>")]
@@ -78,51 +78,51 @@ pub struct ModelSettingsPatch {
     pub daily_budget: Option<Option<f64>>,
 }
 
-/// Tells null from nothing.
+/// Distinguishes null from absent.
 fn double_option<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// Somebody who offers models.
+/// A provider of models.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderView {
     /// As in `provider/model`.
     pub id: String,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
-    /// How it is spoken to: `openai`, `responses`, `anthropic` or `gemini`.
+    /// Its wire format: `openai`, `responses`, `anthropic` or `gemini`.
     #[schemars(with = "String")]
     pub wire: Wire,
-    /// Where it is; empty where nobody said yet.
+    /// Its address; empty if there is none yet.
     pub url: String,
-    /// Where it is unless somebody says otherwise; empty where there is no such place.
+    /// Its default address; empty if there is none.
     pub default_url: String,
-    /// Whether it answers nobody without a key.
+    /// Whether it needs a key.
     pub needs_key: bool,
-    /// Whether a key is there.
+    /// Whether it has a key.
     pub has_key: bool,
     /// Where the key is from: `environment` or `page`.
     pub key_from: Option<&'static str>,
     /// Where to get one, in a sentence.
     pub key_hint: String,
-    /// Whether it is a server of one's own, which costs nothing.
+    /// Whether it is a local server, which costs nothing.
     pub local: bool,
 }
 
-/// What is to be different at a provider.
+/// Changes of a provider.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderPatch {
-    /// Where it is; empty for the usual place. A key goes to no other address than the one it was given for.
+    /// Its address; empty for the default. A key is sent only to the address it was given for.
     pub url: Option<String>,
     /// Its key; empty to forget it. Left out it stays, as long as the address does.
     pub key: Option<String>,
 }
 
-/// What came of asking a provider for its models.
+/// The result of asking a provider for its models.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ProviderTest {
     /// Whether it answered, and took the key.
@@ -133,7 +133,7 @@ pub struct ProviderTest {
     pub message: String,
 }
 
-/// What is known of models.
+/// The known models.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownModels {
@@ -145,7 +145,7 @@ pub struct KnownModels {
     pub updated_at: Option<u64>,
 }
 
-/// CatalogueUpdate facts about models.
+/// A newer catalogue.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CatalogueUpdate {
